@@ -1,0 +1,155 @@
+"""The embedding: an immutable table of words, ids and vectors."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from inkblur.errors import EmbeddingError
+from inkblur.types import NULL_ID, Array, Ids, Vectors
+
+_HASH_ROWS = 1 << 16
+
+
+class Embedding:
+    """Public word vectors: `words[i]` has the vector `vectors[i]`.
+
+    Immutable: the arrays refuse writing, and every operation gives a new table. The order of the
+    words is part of the table, because ties between equally near words go to the first.
+
+    >>> table = Embedding(["cat", "dog"], [[1.0, 0.0], [0.0, 1.0]], name="toy")
+    >>> table.ids(["dog", "unicorn"]).tolist()
+    [1, -1]
+    """
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        vectors: Any,
+        *,
+        name: str,
+        provenance: Mapping[str, Any] | None = None,
+    ) -> None:
+        array = np.ascontiguousarray(vectors, dtype=np.float32)
+        if array is vectors:
+            array = array.copy()  # the caller's array may change later; ours may not
+        words = tuple(words)
+        if array.ndim != 2 or array.shape[0] != len(words):
+            raise EmbeddingError(
+                f"{name}: {len(words)} words need a table of {len(words)} rows, "
+                f"got an array of shape {array.shape}"
+            )
+        if len(words) < 2 or array.shape[1] < 1:
+            raise EmbeddingError(
+                f"{name}: an embedding needs at least 2 words and 1 dimension, got "
+                f"{len(words)} x {array.shape[1]} (with one word there is nothing to choose from)"
+            )
+        if not np.isfinite(array).all():
+            row = int(np.flatnonzero(~np.isfinite(array).all(axis=1))[0])
+            raise EmbeddingError(f"{name}: the vector of {words[row]!r} (row {row}) is not finite")
+        if len(set(words)) != len(words):
+            seen: set[str] = set()
+            twice = next(w for w in words if w in seen or seen.add(w))  # type: ignore[func-returns-value]
+            raise EmbeddingError(f"{name}: the word {twice!r} stands twice in the table")
+        self._hold(words, array, name, provenance or {}, None)
+
+    def _hold(
+        self,
+        words: tuple[str, ...],
+        vectors: Vectors,
+        name: str,
+        provenance: Mapping[str, Any],
+        sha256: str | None,
+    ) -> None:
+        vectors.flags.writeable = False
+        self.words = words
+        self.vectors = vectors  # float32 (words, dimension), read-only
+        self.name = name
+        self.provenance = dict(provenance)
+        if sha256 is not None:
+            self.__dict__["sha256"] = sha256
+
+    @classmethod
+    def _trusted(
+        cls,
+        words: tuple[str, ...],
+        vectors: Vectors,
+        *,
+        name: str,
+        provenance: Mapping[str, Any],
+        sha256: str | None = None,
+    ) -> Embedding:
+        """For tables checked before (our own store): no pass over the vectors, so opening is fast."""
+        table = cls.__new__(cls)
+        table._hold(words, vectors, name, provenance, sha256)
+        return table
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __contains__(self, word: object) -> bool:
+        return word in self._index
+
+    def __repr__(self) -> str:
+        return f"Embedding({self.name!r}, {len(self):,} words x {self.dimension})"
+
+    @property
+    def dimension(self) -> int:
+        """How many numbers a vector has."""
+        return int(self.vectors.shape[1])
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {word: i for i, word in enumerate(self.words)}
+
+    def id(self, word: str) -> int:
+        """The word's position, or NULL_ID where it is unknown."""
+        return self._index.get(word, NULL_ID)
+
+    def ids(self, words: Iterable[str]) -> Ids:
+        """Positions of many words; NULL_ID where unknown."""
+        index = self._index
+        return np.fromiter((index.get(word, NULL_ID) for word in words), dtype=np.int64)
+
+    @cached_property
+    def null_vector(self) -> Array:
+        """Where the null word lies: the mean of the vocabulary, a fixed public point."""
+        mean: Array = self.vectors.mean(axis=0, dtype=np.float64)
+        mean.flags.writeable = False
+        return mean
+
+    def centres(self, ids: Ids) -> Array:
+        """float64 vectors of these ids; the null word stands at :attr:`null_vector`."""
+        rows = self.vectors[np.maximum(ids, 0)].astype(np.float64)
+        rows[ids == NULL_ID] = self.null_vector
+        return rows
+
+    @cached_property
+    def sha256(self) -> str:
+        """Fingerprint of words and float32 vectors, in order."""
+        digest = hashlib.sha256()
+        digest.update(f"{len(self)} {self.dimension}\n".encode())
+        digest.update("\n".join(self.words).encode("utf-8", "surrogatepass"))
+        for start in range(0, len(self), _HASH_ROWS):
+            digest.update(np.ascontiguousarray(self.vectors[start : start + _HASH_ROWS], dtype="<f4"))
+        return digest.hexdigest()
+
+    def restricted(self, words: Iterable[str], *, origin: str) -> Embedding:
+        """Only these words (a public list), in this table's order; `origin` goes to provenance."""
+        wanted = set(words)
+        rows = [i for i, word in enumerate(self.words) if word in wanted]
+        if len(rows) < 2:
+            raise EmbeddingError(
+                f"only {len(rows)} of the {len(wanted)} words in {origin} are in {self.name}; "
+                "at least 2 are needed"
+            )
+        return Embedding._trusted(
+            tuple(self.words[i] for i in rows),
+            self.vectors[rows],
+            name=self.name,
+            provenance={**self.provenance, "vocabulary": origin},
+        )

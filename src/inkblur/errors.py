@@ -1,0 +1,55 @@
+"""Every exception Inkblur raises on purpose.
+
+InkblurError
+├── ParameterError          a wrong argument: epsilon 0, lambda 2, an unknown mechanism
+├── InputError              something read is not what it should be; names the file and the place
+│   └── EmbeddingError      the same, for word vectors
+├── OutputError             the result cannot be written
+├── MissingExtra            an optional library is not installed; names the extra that brings it
+└── PrivacyError            going on would make the guarantee false
+    ├── PrivateCalibration  a public ingredient was fitted on the text being protected
+    ├── NoGuarantee         the mechanism proves nothing and nobody accepted that
+    └── Incomposable        two guarantees do not add up (different metrics, units or sizes)
+"""
+
+from __future__ import annotations
+
+
+class InkblurError(Exception):
+    """The root: catch this one to catch everything Inkblur raises on purpose."""
+
+
+class ParameterError(InkblurError, ValueError):
+    """A wrong argument; the message says which values are allowed."""
+
+
+class InputError(InkblurError):
+    """Something read is not what it should be; the message names the file and the place."""
+
+
+class EmbeddingError(InputError):
+    """Word vectors that cannot be read or used."""
+
+
+class OutputError(InkblurError):
+    """The result cannot be written; nothing half-written is left behind."""
+
+
+class MissingExtra(InkblurError, ImportError):
+    """An optional library is not installed; the message names the extra that brings it."""
+
+
+class PrivacyError(InkblurError):
+    """Going on would make the guarantee false."""
+
+
+class PrivateCalibration(PrivacyError):
+    """A public ingredient (vocabulary, covariance, rating) was fitted on the protected text."""
+
+
+class NoGuarantee(PrivacyError):
+    """The mechanism proves nothing, and nobody accepted that explicitly."""
+
+
+class Incomposable(PrivacyError):
+    """Two guarantees do not add up: different metrics, units or sizes."""

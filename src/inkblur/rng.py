@@ -1,0 +1,153 @@
+"""The only randomness: a ChaCha20 keystream, addressed by key, stream and position.
+
+Why not NumPy's generators: they are not cryptographic, and their normals consume a varying number
+of draws, so the noise of token 812 cannot be found without drawing the 811 before it. Here every
+token owns one row of uniforms at a known offset of its record's keystream. So a record's noise is a
+pure function of (key, record, mechanism): the same for every batch size, worker count and after a crash.
+
+Why a stream is bound to its content *and* to the mechanism (DESIGN section 6 names the first
+only): two texts that shared noise could be subtracted from each other, and so could one text
+released twice from the same draws at two epsilons (x + Z and x + Z/2 give x away exactly).
+Binding both makes a repeated call a replay, which spends nothing, and every other call a fresh
+independent draw, which composes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
+
+from inkblur.errors import InputError, OutputError, ParameterError
+from inkblur.types import Array
+
+KEY_BYTES = 32
+_CHUNK = 1 << 20  # bytes of zeros encrypted at a time
+_ZEROS = bytes(_CHUNK)
+
+
+class Rows(Protocol):
+    """A supply of uniforms, one row a token. This is all that noise ever sees."""
+
+    def rows(self, count: int, width: int) -> Array:
+        """The next `count` rows of `width` uniforms in (0, 1), never 0 and never 1."""
+        ...
+
+
+class Rng:
+    """A keyed stream with a cursor. Derive one stream a record with :meth:`child`.
+
+    >>> rng = seeded_rng(7)
+    >>> rng.child("a").rows(1, 2).shape
+    (1, 2)
+    >>> bool((rng.child("a").rows(1, 2) == seeded_rng(7).child("a").rows(1, 2)).all())
+    True
+    """
+
+    def __init__(self, key: bytes, *, seeded: bool = False) -> None:
+        if len(key) != KEY_BYTES:
+            raise ParameterError(f"a key has {KEY_BYTES} bytes, got {len(key)}")
+        self._key = key
+        self.seeded = seeded  # True: reproducible by anyone, so not private
+        self._keystream = Cipher(ChaCha20(key, bytes(16)), mode=None).encryptor()
+        self._released = 0
+
+    def child(self, *parts: str | bytes) -> Rng:
+        """The stream that belongs to these parts: same key and parts, same stream."""
+        digest = hashlib.blake2b(key=self._key, digest_size=KEY_BYTES, person=b"inkblur-stream")
+        for part in parts:  # each part is prefixed by its length, so ("ab", "c") is not ("a", "bc")
+            data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
+            digest.update(len(data).to_bytes(8, "little"))
+            digest.update(data)
+        return Rng(digest.digest(), seeded=self.seeded)
+
+    def next_child(self, *parts: str | bytes) -> Rng:
+        """Like :meth:`child`, and different on each call: repeated releases are independent."""
+        self._released += 1
+        return self.child(self._released.to_bytes(8, "little"), *parts)
+
+    def rows(self, count: int, width: int) -> Array:
+        """The next rows of uniforms: 53 random bits each, centred, so never 0 and never 1."""
+        size = 8 * count * width
+        stream = bytearray(size + 15)  # ChaCha20 may ask for one block of slack
+        view = memoryview(stream)
+        for start in range(0, size, _CHUNK):
+            step = min(_CHUNK, size - start)
+            self._keystream.update_into(_ZEROS[:step], view[start : start + step])
+        bits = np.frombuffer(stream, dtype="<u8", count=count * width) >> np.uint64(11)
+        uniforms: Array = bits.astype(np.float64)
+        uniforms += 0.5
+        uniforms *= 2.0**-53
+        return uniforms.reshape(count, width)
+
+
+class JoinedRows:
+    """Many records' streams as one supply, so that a batch is drawn in one call.
+
+    Row r of record k is the same number whether the record is drawn alone or in a batch.
+    """
+
+    def __init__(self, streams: Sequence[Rng], counts: Iterable[int]) -> None:
+        self._parts = [(s, c) for s, c in zip(streams, counts, strict=True) if c]
+
+    def rows(self, count: int, width: int) -> Array:
+        """All rows of all records, in order; `count` must be their total."""
+        if count != sum(c for _, c in self._parts):
+            raise ValueError("a joined supply is drawn whole")
+        if not self._parts:
+            return np.empty((0, width))
+        return np.concatenate([s.rows(c, width) for s, c in self._parts])
+
+
+def secure_rng() -> Rng:
+    """A fresh key from the operating system: use this to publish."""
+    return Rng(os.urandom(KEY_BYTES))
+
+
+def keyed_rng(key: bytes) -> Rng:
+    """A given 256-bit key: the same key repeats the same release."""
+    return Rng(key)
+
+
+def seeded_rng(seed: int) -> Rng:
+    """For tests and papers. Anyone can repeat the draws, so the guarantee says "not private"."""
+    key = hashlib.blake2b(str(int(seed)).encode(), digest_size=KEY_BYTES, person=b"inkblur-seed")
+    return Rng(key.digest(), seeded=True)
+
+
+def read_key(path: Path) -> bytes:
+    """A key file: 32 raw bytes, or 64 hexadecimal digits (white space around them allowed)."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read the key file {path}: {error.strerror}") from None
+    if len(data) == KEY_BYTES:
+        return data
+    text = data.strip()
+    if len(text) == 2 * KEY_BYTES:
+        try:
+            return bytes.fromhex(text.decode("ascii"))
+        except ValueError:
+            pass
+    raise InputError(
+        f"{path} is not a key: expected 32 raw bytes or 64 hexadecimal digits, "
+        f"found {len(data)} bytes; `inkblur keygen FILE` writes one"
+    )
+
+
+def write_key(path: Path) -> None:
+    """Write a fresh key, readable by its owner alone; never overwrites."""
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise OutputError(f"{path} exists; a key is never overwritten, choose another name") from None
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error.strerror}") from None
+    with os.fdopen(handle, "wb") as file:
+        file.write(os.urandom(KEY_BYTES).hex().encode() + b"\n")

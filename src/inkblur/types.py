@@ -1,0 +1,100 @@
+"""The nouns everybody shares: enums, array aliases and small checks on numbers."""
+
+from __future__ import annotations
+
+import math
+from enum import Enum
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inkblur.errors import ParameterError
+
+Vectors = NDArray[np.float32]  # (words, dimension): public word vectors
+Points = NDArray[np.float64]  # (tokens, dimension): centres, noise, noisy vectors
+Ids = NDArray[np.int64]  # positions in the vocabulary; NULL_ID stands for the null word
+Array = NDArray[np.float64]
+
+NULL_ID = -1  # the null word: the vocabulary's mean, a fixed public point outside the vocabulary
+
+
+class Metric(Enum):
+    """What the guarantee measures distance between words with."""
+
+    EUCLIDEAN = "euclidean"
+    MAHALANOBIS = "mahalanobis"  # regularised: sqrt(x' (lambda S + (1 - lambda) I)^-1 x)
+    MANHATTAN = "manhattan"
+    DISCRETE = "discrete"  # every two words are at distance 1: plain differential privacy
+    NONE = "none"  # no guarantee
+
+
+class Unit(Enum):
+    """What two inputs are compared: this decides how word distances add up."""
+
+    WORD = "word"
+    SEQUENCE = "sequence"  # the sum over positions, between texts of one length
+    BAG = "bag"  # N times Earth Mover's, between bags of one size N
+    VECTOR = "vector"  # any two documents: a synthetic term-frequency vector of N terms
+
+
+class ReleaseKind(Enum):
+    """What leaves the house."""
+
+    SEQUENCE = "sequence"
+    BAG = "bag"
+    TF = "tf"
+
+
+class Strength(Enum):
+    """A plain-words choice of epsilon: how likely a vocabulary word survives."""
+
+    LIGHT = "light"
+    MEDIUM = "medium"
+    STRONG = "strong"
+
+    @property
+    def survival(self) -> float:
+        """Probability that a word drawn evenly from the vocabulary comes out unchanged."""
+        return {Strength.LIGHT: 0.75, Strength.MEDIUM: 0.5, Strength.STRONG: 0.2}[self]
+
+
+E = TypeVar("E", bound=Enum)
+
+
+def choose(kind: type[E], option: str | E, name: str) -> E:
+    """Turn a string into its enum member once, at the door; unknown options fail.
+
+    >>> choose(Metric, "euclidean", "metric")
+    <Metric.EUCLIDEAN: 'euclidean'>
+    """
+    if isinstance(option, kind):
+        return option
+    for member in kind:
+        if member.value == option:
+            return member
+    allowed = ", ".join(str(member.value) for member in kind)
+    raise ParameterError(f"unknown {name} {option!r}; choose one of: {allowed}")
+
+
+def positive(value: float, name: str) -> float:
+    """A finite number above 0, or a clear error."""
+    number = float(value)
+    if not (math.isfinite(number) and number > 0):
+        raise ParameterError(f"{name} must be a finite number above 0, got {value}")
+    return number
+
+
+def fraction(value: float, name: str) -> float:
+    """A number in [0, 1], or a clear error."""
+    number = float(value)
+    if not 0.0 <= number <= 1.0:  # NaN fails here too
+        raise ParameterError(f"{name} must lie between 0 and 1, got {value}")
+    return number
+
+
+def whole(value: int, name: str) -> int:
+    """A whole number of at least 1, or a clear error."""
+    if isinstance(value, bool) or int(value) != value or value < 1:
+        raise ParameterError(f"{name} must be a whole number of at least 1, got {value}")
+    return int(value)
