@@ -1,0 +1,1 @@
+"""Exact nearest words: one canonical answer, several backends that all give it."""
