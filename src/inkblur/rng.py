@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections import deque
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -88,21 +89,29 @@ class Rng:
 
 
 class JoinedRows:
-    """Many records' streams as one supply, so that a batch is drawn in one call.
+    """Many records' streams as one supply, so that a batch is drawn in a few large calls.
 
-    Row r of record k is the same number whether the record is drawn alone or in a batch.
+    Row r of record k is the same number whether the record is drawn alone, in a batch or in pieces.
     """
 
     def __init__(self, streams: Sequence[Rng], counts: Iterable[int]) -> None:
-        self._parts = [(s, c) for s, c in zip(streams, counts, strict=True) if c]
+        self._left = deque((s, c) for s, c in zip(streams, counts, strict=True) if c)
 
     def rows(self, count: int, width: int) -> Array:
-        """All rows of all records, in order; `count` must be their total."""
-        if count != sum(c for _, c in self._parts):
-            raise ValueError("a joined supply is drawn whole")
-        if not self._parts:
-            return np.empty((0, width))
-        return np.concatenate([s.rows(c, width) for s, c in self._parts])
+        """The next rows, record after record; `width` must not change between calls."""
+        parts = []
+        while count:
+            if not self._left:
+                raise ValueError("more rows were asked for than the records have tokens")
+            stream, left = self._left[0]
+            step = min(left, count)
+            parts.append(stream.rows(step, width))
+            count -= step
+            if step == left:
+                self._left.popleft()
+            else:
+                self._left[0] = (stream, left - step)
+        return np.concatenate(parts) if parts else np.empty((0, width))
 
 
 def secure_rng() -> Rng:

@@ -12,7 +12,7 @@ import numpy as np
 from inkblur.errors import EmbeddingError
 from inkblur.types import NULL_ID, Array, Ids, Vectors
 
-_HASH_ROWS = 1 << 16
+_BLOCK = 1 << 16
 
 
 class Embedding:
@@ -122,6 +122,23 @@ class Embedding:
         mean.flags.writeable = False
         return mean
 
+    @cached_property
+    def covariance(self) -> Array:
+        """Covariance of the public vectors, scaled to trace n, (n, n) in float64.
+
+        The scaling makes elliptical noise as large as spherical noise (Mahalanobis paper, section 3).
+        """
+        total = np.zeros((self.dimension, self.dimension))
+        for start in range(0, len(self), _BLOCK):
+            centred = self.vectors[start : start + _BLOCK] - self.null_vector
+            total += centred.T @ centred
+        trace = float(np.trace(total))
+        if trace <= 0:
+            raise EmbeddingError(f"{self.name}: all vectors are equal, so they have no covariance")
+        scaled: Array = total * (self.dimension / trace)
+        scaled.flags.writeable = False
+        return scaled
+
     def centres(self, ids: Ids) -> Array:
         """float64 vectors of these ids; the null word stands at :attr:`null_vector`."""
         rows = self.vectors[np.maximum(ids, 0)].astype(np.float64)
@@ -134,8 +151,8 @@ class Embedding:
         digest = hashlib.sha256()
         digest.update(f"{len(self)} {self.dimension}\n".encode())
         digest.update("\n".join(self.words).encode("utf-8", "surrogatepass"))
-        for start in range(0, len(self), _HASH_ROWS):
-            digest.update(np.ascontiguousarray(self.vectors[start : start + _HASH_ROWS], dtype="<f4"))
+        for start in range(0, len(self), _BLOCK):
+            digest.update(np.ascontiguousarray(self.vectors[start : start + _BLOCK], dtype="<f4"))
         return digest.hexdigest()
 
     def restricted(self, words: Iterable[str], *, origin: str) -> Embedding:

@@ -1,0 +1,16 @@
+"""Mechanisms: words in, noisy words out, with a guarantee."""
+
+from inkblur.mechanisms.angular import AngularLaplace
+from inkblur.mechanisms.catalogue import CATALOGUE, Entry, make_mechanism
+from inkblur.mechanisms.perturbation import ComponentLaplace, Laplace, Mahalanobis, Perturbation
+
+__all__ = [
+    "CATALOGUE",
+    "AngularLaplace",
+    "ComponentLaplace",
+    "Entry",
+    "Laplace",
+    "Mahalanobis",
+    "Perturbation",
+    "make_mechanism",
+]

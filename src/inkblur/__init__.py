@@ -1,0 +1,67 @@
+"""Inkblur: differentially private text. Hides who wrote a text and keeps what it says."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from inkblur.documents import Privatizer, TextPrivatizer
+    from inkblur.embeddings import Embedding, load_embedding
+    from inkblur.errors import InkblurError
+    from inkblur.guarantees import Guarantee, compose
+    from inkblur.mechanisms import (
+        AngularLaplace,
+        ComponentLaplace,
+        Laplace,
+        Mahalanobis,
+        make_mechanism,
+    )
+    from inkblur.rng import keyed_rng, secure_rng, seeded_rng
+
+# Names are loaded when first used, so that `import inkblur` and `inkblur --help` stay fast.
+_HOMES = {
+    "AngularLaplace": "inkblur.mechanisms",
+    "ComponentLaplace": "inkblur.mechanisms",
+    "Embedding": "inkblur.embeddings",
+    "Guarantee": "inkblur.guarantees",
+    "InkblurError": "inkblur.errors",
+    "Laplace": "inkblur.mechanisms",
+    "Mahalanobis": "inkblur.mechanisms",
+    "Privatizer": "inkblur.documents",
+    "TextPrivatizer": "inkblur.documents.sklearn",
+    "compose": "inkblur.guarantees",
+    "keyed_rng": "inkblur.rng",
+    "load_embedding": "inkblur.embeddings",
+    "make_mechanism": "inkblur.mechanisms",
+    "secure_rng": "inkblur.rng",
+    "seeded_rng": "inkblur.rng",
+}
+
+__all__ = [
+    "AngularLaplace",
+    "ComponentLaplace",
+    "Embedding",
+    "Guarantee",
+    "InkblurError",
+    "Laplace",
+    "Mahalanobis",
+    "Privatizer",
+    "TextPrivatizer",
+    "compose",
+    "keyed_rng",
+    "load_embedding",
+    "make_mechanism",
+    "secure_rng",
+    "seeded_rng",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'inkblur' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,230 @@
+"""What is promised, as data: a Guarantee travels with every release and says itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from inkblur.errors import Incomposable, ParameterError
+from inkblur.types import Metric, Unit
+
+PUBLIC_EMBEDDING = (
+    "the word vectors and everything computed from them are public and were not made from the "
+    "protected text"
+)
+SECRET_KEY = "the key of the run stays secret"
+REAL_NUMBERS = (
+    "the proof is about real numbers; noise is drawn and added in 64-bit floating point, and only "
+    "words leave the program, never noisy vectors"
+)
+SEEDED = "not private: seeded. Anyone who guesses the seed can repeat the draws"
+
+_DISTANCE_NAMES = {
+    Metric.EUCLIDEAN: "the Euclidean distance",
+    Metric.MAHALANOBIS: "the regularised Mahalanobis distance",
+    Metric.MANHATTAN: "the Manhattan distance",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Guarantee:
+    """A bound on how much likelier any output can be from one input than from another.
+
+    For a metric d on words the promise is `P(out | x) <= exp(epsilon * D(x, y)) * P(out | y)`
+    for every output and every two inputs, where D is d itself for single words, its sum over
+    positions for sequences of one length, and N times Earth Mover's distance over d for bags of one
+    size N (Earth Mover's paper, Theorem 1). For the discrete metric D is the number of words
+    drawn, whatever the documents (SynTF, Theorem 3.3).
+
+    >>> word = Guarantee(epsilon=2.0, metric=Metric.EUCLIDEAN)
+    >>> word.loss(distance=0.5)
+    1.0
+    >>> compose([word, word]) == word.scaled(2)
+    True
+    """
+
+    epsilon: float  # per unit of distance and word, in (0, inf); inf where nothing is promised
+    metric: Metric
+    unit: Unit = Unit.WORD
+    size: int | None = None  # N of a bag or vector; None: the release's own number of words
+    metric_detail: str = ""  # what else defines the metric, e.g. "lambda 0.5"
+    euclidean: tuple[float, float] | None = None  # epsilon in Euclidean terms, from below and above
+    bounds: tuple[tuple[str, float], ...] = ()  # other proved bounds a word, by name
+    assumptions: tuple[str, ...] = ()
+    passed: tuple[str, ...] = ()  # what the release shows unprotected
+    releases: int = 1
+    void: str = ""  # why nothing is promised; empty where something is
+
+    def __post_init__(self) -> None:
+        if not self.void and not (math.isfinite(self.epsilon) and self.epsilon > 0):
+            raise ParameterError(f"epsilon must be a finite number above 0, got {self.epsilon}")
+        if self.metric is Metric.NONE and not self.void:
+            raise ParameterError("a guarantee without a metric must say why it is void")
+
+    @property
+    def private(self) -> bool:
+        """Whether anything is promised."""
+        return not self.void
+
+    def loss(self, distance: float, *, size: int | None = None) -> float:
+        """The bound on the log-ratio at this distance (summed, or Earth Mover's for bags).
+
+        `size` is needed for bags and vectors released at their own size.
+        """
+        if not self.private:
+            return math.inf
+        if self.unit in (Unit.BAG, Unit.VECTOR):
+            count = self.size if self.size is not None else size
+            if count is None:
+                raise ParameterError("this release has no fixed size: give size=")
+            return self.epsilon * count * (1.0 if self.metric is Metric.DISCRETE else distance)
+        return self.epsilon * distance
+
+    def lifted(self, unit: Unit, *, size: int | None = None, passed: Iterable[str] = ()) -> Guarantee:
+        """The guarantee of a whole document from that of one word."""
+        return replace(self, unit=unit, size=size, passed=_union([self.passed, tuple(passed)]))
+
+    def scaled(self, times: int) -> Guarantee:
+        """What `times` independent releases of one input spend together."""
+        return compose([self] * times)
+
+    def voided(self, reason: str) -> Guarantee:
+        """The same release, promising nothing, for this reason."""
+        return replace(self, void=self.void or reason)
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object; :meth:`from_json` reads it back. Infinity becomes null."""
+        body = asdict(self)
+        body["metric"] = self.metric.value
+        body["unit"] = self.unit.value
+        body["epsilon"] = self.epsilon if math.isfinite(self.epsilon) else None
+        body["euclidean"] = list(self.euclidean) if self.euclidean else None
+        body["bounds"] = dict(self.bounds)
+        body["assumptions"] = list(self.assumptions)
+        body["passed"] = list(self.passed)
+        body["private"] = self.private
+        body["sentence"] = self.sentence()
+        return body
+
+    @classmethod
+    def from_json(cls, body: Mapping[str, Any]) -> Guarantee:
+        """The guarantee that :meth:`to_json` wrote."""
+        epsilon, euclidean = body["epsilon"], body["euclidean"]
+        return cls(
+            epsilon=math.inf if epsilon is None else float(epsilon),
+            metric=Metric(body["metric"]),
+            unit=Unit(body["unit"]),
+            size=body["size"],
+            metric_detail=body["metric_detail"],
+            euclidean=(float(euclidean[0]), float(euclidean[1])) if euclidean else None,
+            bounds=tuple((str(k), float(v)) for k, v in body["bounds"].items()),
+            assumptions=tuple(body["assumptions"]),
+            passed=tuple(body["passed"]),
+            releases=int(body["releases"]),
+            void=body["void"],
+        )
+
+    def sentence(self) -> str:
+        """The promise in words, with what it rests on and what it leaves open."""
+        parts = [f"No privacy guarantee: {self.void}."] if self.void else self._promise()
+        if self.releases > 1:
+            parts.append(f"This is the sum of {self.releases} releases of the same text.")
+        if self.passed:
+            parts.append(f"Not protected, because released as it is: {'; '.join(self.passed)}.")
+        if self.assumptions and not self.void:
+            parts.append(f"This holds provided that {'; '.join(self.assumptions)}.")
+        return " ".join(parts)
+
+    def _promise(self) -> list[str]:
+        pair, total = self._pair_and_total()
+        value = f"epsilon = {_number(self.epsilon)}"
+        factor = f"exp(epsilon x {total})"
+        if self.metric is Metric.DISCRETE:
+            parts = [
+                f"For any two {pair}, whatever they say, every possible output is at most {factor} "
+                f"times as likely from one as from the other, with {value} a word."
+            ]
+        else:
+            detail = f" ({self.metric_detail})" if self.metric_detail else ""
+            measured = f"{_DISTANCE_NAMES[self.metric]}{detail} between two words' public vectors"
+            parts = [
+                f"For any two {pair}, every possible output is at most {factor} times as likely "
+                f"from one as from the other, with {value} and d being {measured}."
+            ]
+        if self.euclidean:
+            low, high = (_number(e) for e in self.euclidean)
+            parts.append(
+                f"Measured by plain Euclidean distance, epsilon lies between {low} and {high}."
+            )
+        if self.bounds:
+            named = ", ".join(f"{name} {_number(bound)}" for name, bound in self.bounds)
+            parts.append(f"Weaker proved bounds a word: {named}.")
+        return parts
+
+    def _pair_and_total(self) -> tuple[str, str]:
+        discrete = self.metric is Metric.DISCRETE
+        count = str(self.size) if self.size is not None else "N"
+        if self.unit is Unit.WORD:
+            return "words", "1" if discrete else "d"
+        if self.unit is Unit.SEQUENCE:
+            texts = f"texts of {count} words each" if self.size else "texts of the same length N"
+            return texts, count if discrete else "the sum of d over the positions"
+        if self.unit is Unit.BAG:
+            bags = f"bags of {count} words each" if self.size else "bags of the same size N"
+            return bags, count if discrete else f"{count} x the Earth Mover's distance over d"
+        return "documents", count
+
+
+def compose(guarantees: Sequence[Guarantee]) -> Guarantee:
+    """What several releases of one input spend together: their epsilons add.
+
+    Refuses to add what does not add up: other metrics, units or sizes.
+    """
+    if not guarantees:
+        raise ParameterError("nothing to compose: at least one release is needed")
+    first = guarantees[0]
+    for other in guarantees[1:]:
+        for field in ("metric", "metric_detail", "unit", "size"):
+            if getattr(first, field) != getattr(other, field):
+                raise Incomposable(
+                    f"guarantees of different {field.replace('_', ' ')} do not add up: "
+                    f"{_shown(getattr(first, field))} and {_shown(getattr(other, field))}; "
+                    "report them side by side"
+                )
+    return replace(
+        first,
+        epsilon=math.fsum(g.epsilon for g in guarantees),
+        euclidean=_sum_pairs([g.euclidean for g in guarantees]),
+        bounds=_sum_bounds([g.bounds for g in guarantees]),
+        assumptions=_union([g.assumptions for g in guarantees]),
+        passed=_union([g.passed for g in guarantees]),
+        releases=sum(g.releases for g in guarantees),
+        void=next((g.void for g in guarantees if g.void), ""),
+    )
+
+
+def _sum_pairs(pairs: Sequence[tuple[float, float] | None]) -> tuple[float, float] | None:
+    present = [pair for pair in pairs if pair is not None]
+    if len(present) != len(pairs):
+        return None
+    return math.fsum(p[0] for p in present), math.fsum(p[1] for p in present)
+
+
+def _sum_bounds(bounds: Sequence[tuple[tuple[str, float], ...]]) -> tuple[tuple[str, float], ...]:
+    tables = [dict(b) for b in bounds]
+    shared = [name for name, _ in bounds[0] if all(name in table for table in tables)]
+    return tuple((name, math.fsum(table[name] for table in tables)) for name in shared)
+
+
+def _union(groups: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(item for group in groups for item in group))
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}"
+
+
+def _shown(value: object) -> str:
+    return str(getattr(value, "value", value)) or "none"

@@ -1,0 +1,77 @@
+"""What every word mechanism shares: looking words up, releasing them, estimating where they go."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+
+from inkblur.embeddings.table import Embedding
+from inkblur.guarantees import (
+    PUBLIC_EMBEDDING,
+    REAL_NUMBERS,
+    SECRET_KEY,
+    SEEDED,
+    Guarantee,
+)
+from inkblur.protocols import Distribution, Release
+from inkblur.rng import Rng, Rows
+from inkblur.types import Ids, Unit
+
+ASSUMPTIONS = (PUBLIC_EMBEDDING, SECRET_KEY, REAL_NUMBERS)
+
+
+class WordMechanism(ABC):
+    """A mechanism over the words of one embedding; a subclass says how ids are replaced."""
+
+    name: str
+    guarantee: Guarantee  # for one word
+
+    def __init__(self, embedding: Embedding) -> None:
+        self.embedding = embedding
+        self.vocabulary: Sequence[str] = embedding.words
+
+    @property
+    @abstractmethod
+    def parameters(self) -> dict[str, float | str]:
+        """The arguments that make this mechanism again, for reports and for :attr:`spec`."""
+
+    @abstractmethod
+    def replace(self, ids: Ids, rng: Rows) -> Ids:
+        """Draw a replacement for each id; token i uses row i of `rng`."""
+
+    @property
+    def spec(self) -> str:
+        """Everything the output law depends on: it binds the random stream to this mechanism."""
+        arguments = " ".join(f"{k}={v!r}" for k, v in sorted(self.parameters.items()))
+        return f"{self.name} {arguments} embedding={self.embedding.sha256}"
+
+    def __repr__(self) -> str:
+        arguments = ", ".join(f"{k}={v!r}" for k, v in self.parameters.items())
+        return f"{type(self).__name__}({self.embedding!r}, {arguments})"
+
+    def ids(self, words: Sequence[str]) -> Ids:
+        """Vocabulary ids of words; NULL_ID where unknown."""
+        return self.embedding.ids(words)
+
+    def release(self, words: Sequence[str], rng: Rng) -> Release:
+        """Replace words in order; unknown ones enter as the null word.
+
+        Each call spends: releasing the same words again with the same `rng` draws fresh noise.
+        """
+        words = list(words)
+        stream = rng.next_child(self.spec, *words)
+        out = self.replace(self.ids(words), stream)
+        guarantee = self.guarantee.lifted(Unit.SEQUENCE, passed=("the number of words",))
+        return Release(
+            tuple(self.vocabulary[i] for i in out.tolist()),
+            guarantee.voided(SEEDED) if rng.seeded else guarantee,
+        )
+
+    def distribution(self, word: str, rng: Rng, *, draws: int = 10_000) -> Distribution:
+        """Where `word` goes, estimated from `draws` independent replacements."""
+        ids = np.full(draws, self.embedding.id(word), dtype=np.int64)
+        out = self.replace(ids, rng.next_child(self.spec, word))
+        counts = np.bincount(out, minlength=len(self.vocabulary))
+        return Distribution(word, counts / draws, draws)

@@ -1,0 +1,115 @@
+"""Vector mechanisms: word vector plus noise, then the nearest word.
+
+Privacy is spent when the noise is added. What follows reads only the noisy vector, so it is
+post-processing and costs nothing (Earth Mover's paper, Lemma 3; Mahalanobis paper, proof of Theorem 1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from inkblur.embeddings.table import Embedding
+from inkblur.mechanisms.base import ASSUMPTIONS, WordMechanism
+from inkblur.nearest.engine import Engine, engine_for
+from inkblur.noise import ComponentNoise, LaplaceNoise, MahalanobisNoise
+from inkblur.protocols import Noise
+from inkblur.rng import Rows
+from inkblur.types import Ids
+
+_BLOCK = 2048  # tokens in flight: bounds memory, and keeps a block's noise in cache
+
+
+class Perturbation(WordMechanism):
+    """Adds `noise` to word vectors and returns the exact nearest words."""
+
+    def __init__(self, embedding: Embedding, noise: Noise, engine: Engine | None = None) -> None:
+        super().__init__(embedding)
+        self.noise = noise
+        self.guarantee = replace(noise.guarantee, assumptions=ASSUMPTIONS)
+        self._engine = engine
+
+    @property
+    def engine(self) -> Engine:
+        """The nearest-word search, built on first use and shared between mechanisms."""
+        if self._engine is None:
+            self._engine = engine_for(self.embedding)
+        return self._engine
+
+    def replace(self, ids: Ids, rng: Rows) -> Ids:
+        """Noise, then nearest word, block by block; row i of `rng` serves token i."""
+        out = np.empty(len(ids), dtype=np.int64)
+        for start in range(0, len(ids), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            noisy = self.noise.around(self.embedding.centres(ids[block]), rng)
+            out[block] = self.engine.nearest(noisy)
+        return out
+
+
+class Laplace(Perturbation):
+    """n-dimensional Laplace noise: epsilon times the Euclidean distance (Earth Mover's paper, Theorem 2).
+
+    >>> import inkblur
+    >>> table = inkblur.Embedding(["cat", "dog"], [[0.0, 0.0], [0.0, 9.0]], name="toy")
+    >>> inkblur.Laplace(table, epsilon=50.0).release(["dog"], inkblur.seeded_rng(1)).words
+    ('dog',)
+    """
+
+    name = "laplace"
+    noise: LaplaceNoise
+
+    def __init__(self, embedding: Embedding, *, epsilon: float, engine: Engine | None = None) -> None:
+        super().__init__(embedding, LaplaceNoise(embedding.dimension, epsilon=epsilon), engine)
+
+    @property
+    def parameters(self) -> dict[str, float | str]:
+        """epsilon, per unit of Euclidean distance."""
+        return {"epsilon": self.noise.epsilon}
+
+
+class Mahalanobis(Perturbation):
+    """Elliptical noise shaped like the vocabulary (Mahalanobis paper, Algorithm 2).
+
+    >>> import inkblur
+    >>> table = inkblur.Embedding(["cat", "dog", "cow"], [[0, 0], [0, 9], [9, 0]], name="toy")
+    >>> inkblur.Mahalanobis(table, epsilon=50.0, lam=0.5).release(["dog"], inkblur.seeded_rng(1)).words
+    ('dog',)
+    """
+
+    name = "mahalanobis"
+    noise: MahalanobisNoise
+
+    def __init__(
+        self, embedding: Embedding, *, epsilon: float, lam: float = 0.5, engine: Engine | None = None
+    ) -> None:
+        noise = MahalanobisNoise(embedding.covariance, epsilon=epsilon, lam=lam)
+        super().__init__(embedding, noise, engine)
+
+    @property
+    def parameters(self) -> dict[str, float | str]:
+        """epsilon, per unit of regularised Mahalanobis distance, and lambda in [0, 1]."""
+        return {"epsilon": self.noise.epsilon, "lam": self.noise.lam}
+
+
+class ComponentLaplace(Perturbation):
+    """Laplace noise of scale 1/epsilon on each component: epsilon times the Manhattan distance.
+
+    The thesis's mechanism 2 (Algorithm 2).
+
+    >>> import inkblur
+    >>> table = inkblur.Embedding(["cat", "dog"], [[0.0, 0.0], [0.0, 9.0]], name="toy")
+    >>> inkblur.ComponentLaplace(table, epsilon=50.0).release(["dog"], inkblur.seeded_rng(1)).words
+    ('dog',)
+    """
+
+    name = "component-laplace"
+    noise: ComponentNoise
+
+    def __init__(self, embedding: Embedding, *, epsilon: float, engine: Engine | None = None) -> None:
+        super().__init__(embedding, ComponentNoise(embedding.dimension, epsilon=epsilon), engine)
+
+    @property
+    def parameters(self) -> dict[str, float | str]:
+        """epsilon, per unit of Manhattan distance: one over the Laplace scale."""
+        return {"epsilon": self.noise.epsilon}

@@ -1,0 +1,89 @@
+"""Every seam on one page: what a part must offer to fit, and the values that cross."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from inkblur.guarantees import Guarantee
+from inkblur.rng import Rng, Rows
+from inkblur.types import Array, Ids, Points, Vectors
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Words that may leave the house, and what is promised about them."""
+
+    words: tuple[str, ...]
+    guarantee: Guarantee
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """Where one word goes: probabilities over the vocabulary."""
+
+    word: str
+    probabilities: Array  # (vocabulary,), sums to 1
+    draws: int | None  # None: exact; otherwise estimated from that many draws
+
+    @property
+    def exact(self) -> bool:
+        """Whether the probabilities are computed rather than estimated."""
+        return self.draws is None
+
+
+class Noise(Protocol):
+    """Random displacement of vectors, with the inequality it satisfies."""
+
+    guarantee: Guarantee
+    width: int  # uniforms it uses for one token; fixed, so that any token's noise is addressable
+
+    def around(self, centres: Points, rng: Rows) -> Points:
+        """Noisy copies of `centres`, (tokens, dimension); row i uses row i of the supply."""
+        ...
+
+    def log_density(self, points: Points, centres: Points) -> Array:
+        """Log-density of landing on `points` from `centres`, row by row: tests check the claim."""
+        ...
+
+    def distance(self, left: Points, right: Points) -> Array:
+        """The guarantee's metric between rows."""
+        ...
+
+
+class Backend(Protocol):
+    """Exact nearest-word search; the fast ones are asserted equal to the plain one."""
+
+    def put(self, vectors: Vectors) -> None:
+        """Take the vocabulary's vectors, (words, dimension)."""
+        ...
+
+    def nearest(self, queries: Points) -> Ids:
+        """For each query the id at least Euclidean distance; ties go to the lowest id."""
+        ...
+
+
+class Mechanism(Protocol):
+    """Replaces words under a guarantee."""
+
+    name: str  # its name in the catalogue
+    vocabulary: Sequence[str]  # what can come out
+    guarantee: Guarantee  # for one word
+    spec: str  # everything the output law depends on, as text: binds the random stream
+
+    def ids(self, words: Sequence[str]) -> Ids:
+        """Vocabulary ids of words; NULL_ID where unknown."""
+        ...
+
+    def replace(self, ids: Ids, rng: Rows) -> Ids:
+        """Draw a replacement for each id (NULL_ID allowed in, never out)."""
+        ...
+
+    def release(self, words: Sequence[str], rng: Rng) -> Release:
+        """Replace words in order; unknown ones enter as the null word."""
+        ...
+
+    def distribution(self, word: str, rng: Rng, *, draws: int = 10_000) -> Distribution:
+        """Where `word` goes, exact or estimated: it says which."""
+        ...
