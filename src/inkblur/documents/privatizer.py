@@ -1,0 +1,146 @@
+"""Lifts a word mechanism to documents: sequences and bags, each with its guarantee."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from inkblur.documents.analysis import Analysis, Analyst, Slot, assemble
+from inkblur.documents.policies import TokenPolicies
+from inkblur.errors import ParameterError
+from inkblur.guarantees import SEEDED, Guarantee
+from inkblur.io.records import Record
+from inkblur.mechanisms.base import WordMechanism
+from inkblur.rng import JoinedRows, Rng
+from inkblur.types import NULL_ID, Ids, ReleaseKind, Unit, choose, whole
+
+
+@dataclass(frozen=True, slots=True)
+class TextRelease:
+    """One document that may leave the house, and what is promised about it."""
+
+    text: str
+    guarantee: Guarantee
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRelease:
+    """Many documents, with counts for the data owner (the counts themselves are not protected)."""
+
+    texts: tuple[str, ...]
+    counts: Counter[str]
+
+
+class Privatizer:
+    """Releases whole texts through a word mechanism.
+
+    `sequence`: words replaced in place; the log-ratio is bounded by epsilon times the sum of word
+    distances over positions (Mahalanobis paper, Theorem 1). `bag`: the same draws with their order
+    destroyed (words sorted); bounded by epsilon N times Earth Mover's distance between bags of one
+    size N (Earth Mover's paper, Theorem 1). `length` fixes N: longer documents are cut, shorter ones
+    are filled with the null word, and then the length is no longer shown.
+
+    >>> import inkblur
+    >>> table = inkblur.Embedding(["cat", "dog"], [[0.0, 0.0], [0.0, 9.0]], name="toy")
+    >>> blur = Privatizer(inkblur.Laplace(table, epsilon=50.0), release="bag", length=3)
+    >>> len(blur.release("A dog!", inkblur.seeded_rng(1)).text.split())
+    3
+    """
+
+    def __init__(
+        self,
+        mechanism: WordMechanism,
+        *,
+        release: ReleaseKind | str = ReleaseKind.SEQUENCE,
+        policies: TokenPolicies | None = None,
+        length: int | None = None,
+    ) -> None:
+        self.mechanism = mechanism
+        self.kind = choose(ReleaseKind, release, "release")
+        self.policies = policies if policies is not None else TokenPolicies()
+        self.length = whole(length, "length") if length is not None else None
+        if self.kind is ReleaseKind.TF:
+            raise ParameterError("a tf release is made by SyntheticVectors, not by Privatizer")
+        if self.kind is ReleaseKind.BAG and self.policies.kept:
+            raise ParameterError(
+                f"a bag copies nothing: blur or drop {', '.join(self.policies.kept)} instead"
+            )
+        self._analyst = Analyst(mechanism.embedding, self.policies)
+        self.guarantee = self._guarantee()
+
+    def _guarantee(self) -> Guarantee:
+        shown = () if self.length is not None else ("the number of words",)
+        if self.kind is ReleaseKind.BAG:
+            return self.mechanism.guarantee.lifted(Unit.BAG, size=self.length, passed=shown)
+        return self.mechanism.guarantee.lifted(
+            Unit.SEQUENCE, size=self.length, passed=(*shown, *self.policies.passed())
+        )
+
+    @property
+    def spec(self) -> str:
+        """Everything the output law depends on: binds each record's stream to this release."""
+        return f"{self.mechanism.spec} {self.kind.value} length={self.length} {self.policies.spec()}"
+
+    def guaranteed(self, rng: Rng) -> Guarantee:
+        """The guarantee of a release drawn from `rng`: a seeded one promises nothing."""
+        return self.guarantee.voided(SEEDED) if rng.seeded else self.guarantee
+
+    def release(self, text: str, rng: Rng) -> TextRelease:
+        """One text. Each call spends: the same text again draws fresh noise."""
+        batch = self._batch([text], [rng.next_child(self.spec, text)])
+        return TextRelease(batch.texts[0], self.guaranteed(rng))
+
+    def release_batch(self, records: Sequence[Record], rng: Rng) -> BatchRelease:
+        """Many records. A record's noise depends on key, id, text and settings alone, so the same
+        record comes out the same in any batch, and drawing it again with the same key spends nothing.
+        """
+        spec = self.spec
+        streams = [rng.child(spec, record.id, record.text) for record in records]
+        return self._batch([record.text for record in records], streams)
+
+    def _batch(self, texts: Sequence[str], streams: Sequence[Rng]) -> BatchRelease:
+        analyses = [self._analyst.read(text) for text in texts]
+        ids = [self._fitted(analysis) for analysis in analyses]
+        sizes = [len(part) for part in ids]
+        joined = np.concatenate(ids) if ids else np.empty(0, dtype=np.int64)
+        drawn = self.mechanism.replace(joined, JoinedRows(streams, sizes))
+        counts: Counter[str] = Counter()
+        for analysis in analyses:
+            counts.update(analysis.counts)
+        counts["drawn"] = len(joined)
+        counts["null"] = int((joined == NULL_ID).sum())
+        counts["unchanged"] = int((joined == drawn).sum())
+        words = [self.mechanism.vocabulary[i] for i in drawn.tolist()]
+        out: list[str] = []
+        end = 0
+        for analysis, size in zip(analyses, sizes, strict=True):
+            start, end = end, end + size
+            out.append(self._written(analysis, words[start:end]))
+        return BatchRelease(tuple(out), counts)
+
+    def _fitted(self, analysis: Analysis) -> Ids:
+        ids = np.asarray(analysis.ids, dtype=np.int64)
+        if self.length is None:
+            return ids
+        cut = ids[: self.length]
+        return np.concatenate([cut, np.full(self.length - len(cut), NULL_ID, dtype=np.int64)])
+
+    def _written(self, analysis: Analysis, words: list[str]) -> str:
+        if self.kind is ReleaseKind.BAG:
+            return " ".join(sorted(words))
+        slots = analysis.slots if self.length is None else _cut(analysis.slots, self.length)
+        return assemble(slots, words)
+
+
+def _cut(slots: list[Slot], length: int) -> list[Slot]:
+    """The layout up to the last word that fits."""
+    seen = 0
+    for position, slot in enumerate(slots):
+        if slot.copied is None:
+            seen += 1
+            if seen > length:
+                return slots[:position]
+    return slots

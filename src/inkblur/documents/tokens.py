@@ -1,0 +1,94 @@
+"""Tokens: where the words, numbers, addresses and signs of a text are. Offsets are code points."""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+
+
+class TokenClass(Enum):
+    """What a token looks like; whether a word is known is for the vocabulary to say."""
+
+    WORD = "word"
+    NUMBER = "number"  # anything with a digit in it: 12, 3.50, 4th, b2b
+    ADDRESS = "address"  # URL, e-mail address, @handle
+    SENTENCE_END = "sentence end"
+    SIGN = "sign"  # every other visible character: punctuation, symbols, emoji
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One token: `text[start:end]` of the document, and whether white space comes before it."""
+
+    kind: TokenClass
+    text: str
+    start: int
+    end: int
+
+
+def tokenise(text: str) -> Iterator[Token]:
+    """The tokens of a text in order; what lies between them is white space.
+
+    Nothing visible is skipped: a character that fits no other class is a sign by itself.
+
+    >>> [(t.kind.value, t.text) for t in tokenise("Don't mail 😀 a@b.org, 3.50!")]
+    ... # doctest: +NORMALIZE_WHITESPACE
+    [('word', "Don't"), ('word', 'mail'), ('sign', '😀'), ('address', 'a@b.org'),
+     ('sign', ','), ('number', '3.50'), ('sentence end', '!')]
+    """
+    kinds = _KINDS
+    for match in _pattern().finditer(text):
+        group = match.lastgroup
+        assert group is not None  # every alternative of the pattern is a named group
+        yield Token(kinds[group], match.group(), match.start(), match.end())
+
+
+_KINDS = {
+    "address": TokenClass.ADDRESS,
+    "number": TokenClass.NUMBER,
+    "word": TokenClass.WORD,
+    "stop": TokenClass.SENTENCE_END,
+    "sign": TokenClass.SIGN,
+}
+
+
+@cache
+def _pattern() -> re.Pattern[str]:
+    letter = rf"[^\W\d_][{_marks()}]*"
+    character = rf"[^\W_][{_marks()}]*"  # a letter or a digit
+    return re.compile(
+        # An address ends before the punctuation that closes its sentence.
+        r"(?P<address>(?:[a-zA-Z][a-zA-Z0-9+.\-]*://|www\.)[^\s<>\"]*[^\s<>\"'.,;:!?)\]}]"
+        r"|[\w.+\-]+@[\w\-]+(?:\.[\w\-]+)*"
+        r"|@\w+)"
+        # Possessive, so that abc12 is one number and never the word ab.
+        rf"|(?P<word>(?:{letter})++(?:['’ʼ](?:{letter})++)*+(?!\d))"
+        rf"|(?P<number>(?:{character})+(?:[.,:/](?=\d)(?:{character})+)*)"
+        # A full stop ends a sentence only where white space, a closing sign or the end follows it.
+        r"|(?P<stop>[.!?…。！？]+(?=[\"'”’)\]]*(?:\s|$)))"
+        r"|(?P<sign>\S)"
+    )
+
+
+@cache
+def _marks() -> str:
+    """Combining marks and joiners as a character class: they belong to the letter before them."""
+    ranges: list[str] = []
+    start = previous = -1
+    for code in (*range(0x300, 0x3100), *range(0xA66F, 0xFE30), *range(0x1D165, 0x1D245), *range(0x11000, 0x11A00)):
+        joins = code in (0x200C, 0x200D) or unicodedata.category(chr(code))[0] == "M"
+        # U+FE0F only says "show the sign before me in colour"; it is not part of a word.
+        if joins and code <= sys.maxunicode and not 0xFE00 <= code <= 0xFE0F:
+            if code == previous + 1 and start >= 0:
+                previous = code
+            else:
+                if start >= 0:
+                    ranges.append(f"{chr(start)}-{chr(previous)}")
+                start = previous = code
+    ranges.append(f"{chr(start)}-{chr(previous)}")
+    return "".join(ranges)
