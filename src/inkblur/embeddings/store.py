@@ -1,9 +1,9 @@
 """Inkblur's own file of word vectors (`.ink`): an Arrow IPC file, memory-mapped.
 
-One record batch with two columns, `word` (utf8) and `vector` (fixed-size list of float32, or of int8
-with a multiplier a dimension); the schema's metadata holds name, provenance and fingerprint as JSON. Any
-Arrow reader opens it. Float32 tables are used straight from the page cache, so opening costs
-the same for 40 MB and 4 GB.
+One record batch with two columns, `word` (utf8) and `vector` (fixed-size list of float32, or of
+int8 with a multiplier a dimension); the schema's metadata holds name, provenance and fingerprint as
+JSON. Any Arrow reader opens it. Float32 tables are used straight from the page cache, so opening
+costs the same for 40 MB and 4 GB.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ _FORMAT = 1
 
 
 def write_store(
-    path: Path, embedding: Embedding, *, quantised: tuple[NDArray[np.int8], NDArray[np.float32]] | None = None
+    path: Path,
+    embedding: Embedding,
+    *,
+    quantised: tuple[NDArray[np.int8], NDArray[np.float32]] | None = None,
 ) -> None:
     """Write `embedding` to `path`, beside it first and renamed at the end.
 
@@ -47,19 +50,23 @@ def write_store(
         if not np.array_equal(_decode(table, scale), embedding.vectors):
             raise EmbeddingError("the quantised codes do not decode to the embedding's vectors")
         header["scale"] = [float(s) for s in scale]
-    column = pa.FixedSizeListArray.from_arrays(
-        pa.array(table.reshape(-1)), embedding.dimension
-    )
-    batch = pa.record_batch([pa.array(embedding.words, pa.utf8()), column], names=["word", "vector"])
+    try:
+        words = pa.array(embedding.words, pa.utf8())
+    except UnicodeEncodeError as error:
+        raise EmbeddingError(f"the word {error.object!r} is no Unicode text") from None
+    vectors = pa.FixedSizeListArray.from_arrays(pa.array(table.reshape(-1)), embedding.dimension)
+    batch = pa.record_batch([words, vectors], names=["word", "vector"])
     batch = batch.replace_schema_metadata({_KEY: json.dumps(header, sort_keys=True).encode()})
     partial = path.with_name(path.name + ".partial")
     try:
         with pa.OSFile(str(partial), "wb") as sink, pa.ipc.new_file(sink, batch.schema) as writer:
             writer.write_batch(batch)
-        os.replace(partial, path)
+        partial.replace(path)
     except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise OutputError(f"cannot write {path}: {error.strerror or error}") from None
+        reason = os.strerror(error.errno) if error.errno else error
+        raise OutputError(f"cannot write {path}: {reason}") from None
+    finally:
+        partial.unlink(missing_ok=True)  # gone already, unless something (Ctrl-C too) went wrong
 
 
 def open_store(path: Path) -> Embedding:
@@ -69,20 +76,35 @@ def open_store(path: Path) -> Embedding:
             reader = pa.ipc.open_file(source)
             header = _header(reader.schema.metadata, path)
             if reader.num_record_batches != 1:
-                raise EmbeddingError(f"{path}: expected one batch, found {reader.num_record_batches}")
+                raise EmbeddingError(
+                    f"{path}: expected one batch, found {reader.num_record_batches}"
+                )
             batch = reader.get_batch(0)
+        batch.validate()  # sizes and offsets: a damaged file must not be read past its end
+        word_column: Any = batch.column("word")
+        vector_column: Any = batch.column("vector")
+        word_column.validate(full=True)
+        values = vector_column.values
     except FileNotFoundError:
         raise EmbeddingError(f"no such embedding file: {path}") from None
-    except (pa.ArrowException, OSError) as error:
-        raise EmbeddingError(
-            f"{path} is not a readable {SUFFIX} file ({str(error).splitlines()[0]}); "
-            "`inkblur embeddings import SOURCE DEST` makes one"
-        ) from None
-    words = tuple(batch.column("word").to_numpy(zero_copy_only=False).tolist())
-    values = batch.column("vector").flatten().to_numpy(zero_copy_only=True)
-    vectors = values.reshape(len(words), -1)
+    except (pa.ArrowException, OSError, KeyError, ValueError, AttributeError) as error:
+        raise _unreadable(path, str(error).splitlines()[0]) from None
+    if word_column.null_count or vector_column.null_count or values.null_count:
+        raise _unreadable(path, "words or vectors are missing")
+    # Not flatten() and to_numpy(): they import pyarrow.compute and pandas (where it is installed),
+    # which costs more than all the rest.
+    words = tuple(word_column.to_pylist())
+    stored = np.dtype(np.int8 if "scale" in header else np.float32)
+    if not words or values.type != pa.from_numpy_dtype(stored) or len(values) % len(words):
+        raise _unreadable(path, f"{len(words)} words with a table of {values.type}")
+    offset = values.offset * stored.itemsize
+    vectors = np.frombuffer(values.buffers()[1], stored, len(values), offset)
+    vectors = vectors.reshape(len(words), -1)
     if "scale" in header:
-        vectors = _decode(vectors, np.asarray(header["scale"], dtype=np.float32))
+        scale = np.asarray(header["scale"], dtype=np.float32)
+        if scale.shape != vectors.shape[1:]:
+            raise _unreadable(path, f"{scale.size} multipliers for {vectors.shape[1]} dimensions")
+        vectors = _decode(vectors, scale)
     return Embedding._trusted(
         words,
         vectors,
@@ -97,12 +119,22 @@ def _decode(codes: NDArray[Any], scale: NDArray[np.float32]) -> NDArray[np.float
     return decoded
 
 
+def _unreadable(path: Path, why: str) -> EmbeddingError:
+    return EmbeddingError(
+        f"{path} is not a readable {SUFFIX} file ({why}); "
+        "`inkblur embeddings import SOURCE DEST` makes one"
+    )
+
+
 def _header(metadata: Mapping[bytes, bytes] | None, path: Path) -> dict[str, Any]:
     if not metadata or _KEY not in metadata:
         raise EmbeddingError(f"{path} is an Arrow file, but not one that Inkblur wrote")
-    header: dict[str, Any] = json.loads(metadata[_KEY])
+    header = json.loads(metadata[_KEY])
+    if not isinstance(header, dict) or not {"name", "provenance", "sha256"} <= header.keys():
+        raise _unreadable(path, "its header is damaged")
     if header.get("format") != _FORMAT:
         raise EmbeddingError(
-            f"{path} has format {header.get('format')}, this version reads {_FORMAT}; import it again"
+            f"{path} has format {header.get('format')}, this version reads {_FORMAT}; "
+            "import it again"
         )
     return header

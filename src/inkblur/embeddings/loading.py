@@ -1,0 +1,208 @@
+"""The doors: `load_embedding` gives a table, `import_embedding` makes an `.ink` file of one."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+from inkblur.embeddings.arrays import KeyedVectors, public_words, read_keyed_vectors
+from inkblur.embeddings.building import TableBuilder
+from inkblur.embeddings.formats import COMPRESSED, Format, read_chunks, sniff
+from inkblur.embeddings.stream import ByteSource, Progress
+from inkblur.embeddings.table import Embedding
+from inkblur.errors import EmbeddingError, OutputError, ParameterError
+from inkblur.types import choose, whole
+
+BUNDLED = "bundled"
+SUFFIX = ".ink"
+_SUFFIXES = (*COMPRESSED, ".txt", ".vec", ".bin", ".npy", SUFFIX)
+
+Source = str | os.PathLike[str] | KeyedVectors
+Vocabulary = str | Path | Iterable[str]
+
+
+def load_embedding(
+    source: Source | None = None,
+    *,
+    limit: int | None = None,
+    vocabulary: Vocabulary | None = None,
+    format: Format | str | None = None,
+    name: str | None = None,
+    on_progress: Progress | None = None,
+) -> Embedding:
+    """Word vectors from wherever they are.
+
+    `source` is nothing or "bundled" (the embedding shipped with Inkblur), a path, the name of an
+    `.ink` file in the current directory, or a gensim `KeyedVectors` object. Paths may be `.ink`
+    files (memory-mapped, at once), word2vec text or binary, GloVe, fastText `.vec` (each also as
+    .gz, .bz2 or .zip) or `.npy` with a word list beside it. The format is told from the content,
+    unless `format` names it.
+
+    `limit` takes the first so many words; `vocabulary` (a file with one word a line, or the words)
+    keeps only those. **The vocabulary must be public**: one taken from the text that is to be
+    protected would leak it.
+    """
+    builder = _builder(limit, vocabulary)
+    return _load(source, builder, format, name, on_progress)
+
+
+def _builder(limit: int | None, vocabulary: Vocabulary | None) -> TableBuilder:
+    if limit is not None:
+        limit = whole(limit, "limit")
+    wanted, wanted_from = (None, "") if vocabulary is None else public_words(vocabulary)
+    return TableBuilder("", limit, wanted, wanted_from)
+
+
+def _load(
+    source: Source | None,
+    builder: TableBuilder,
+    format: Format | str | None,
+    name: str | None,
+    on_progress: Progress | None,
+) -> Embedding:
+    if source is None or source == BUNDLED:
+        if format is not None and choose(Format, format, "format") is not Format.INK:
+            raise ParameterError("the bundled embedding has its own format; name a file to read")
+        return _narrowed(_bundled(), builder, name)
+    if not isinstance(source, str | os.PathLike):
+        if not isinstance(source, KeyedVectors):
+            raise ParameterError(
+                f"cannot load vectors from a {type(source).__name__}; give a path, or a gensim "
+                "KeyedVectors object (of a model, that is `model.wv`)"
+            )
+        builder.origin = "the KeyedVectors object"
+        builder.add_all(read_keyed_vectors(source))
+        return builder.finish(name=name or "gensim", provenance={"format": "gensim KeyedVectors"})
+    path = find(source)
+    with ByteSource(path, on_progress) as stream:
+        kind = sniff(stream) if format is None else choose(Format, format, "format")
+        if kind is Format.INK:
+            if stream.packed:
+                raise EmbeddingError(f"{path} is packed with {stream.packed}; unpack it first")
+            return _narrowed(_opened(path), builder, name)
+        builder.origin = str(path)
+        builder.add_all(read_chunks(stream, kind))
+    provenance = {"source": path.name, "format": kind.value}
+    return builder.finish(name=name or plain_name(path), provenance=provenance)
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What an import did."""
+
+    path: Path
+    embedding: Embedding
+    duplicates: int  # words dropped because they stood earlier in the file
+    not_utf8: int  # words left out because they are no text
+    seconds: float
+
+
+def import_embedding(
+    source: Source,
+    dest: str | Path,
+    *,
+    limit: int | None = None,
+    vocabulary: Vocabulary | None = None,
+    format: Format | str | None = None,
+    name: str | None = None,
+    on_progress: Progress | None = None,
+) -> Imported:
+    """Read `source` as :func:`load_embedding` does and write it to `dest`, an `.ink` file.
+
+    What stands at `dest` is replaced, at the end and at once; a failed import leaves it as it was.
+    """
+    dest = Path(dest)
+    _check_dest(dest, source)
+    began = time.perf_counter()
+    builder = _builder(limit, vocabulary)
+    embedding = _load(source, builder, format, name, on_progress)
+    from inkblur.embeddings.store import write_store
+
+    write_store(dest, embedding)
+    return Imported(
+        dest,
+        embedding,
+        duplicates=builder.duplicates,
+        not_utf8=builder.not_utf8,
+        seconds=time.perf_counter() - began,
+    )
+
+
+def find(source: str | os.PathLike[str]) -> Path:
+    """The file that is meant: a path, or the name of an `.ink` file in the current directory."""
+    path = Path(source)
+    if path.exists():
+        return path
+    named = path.with_name(path.name + SUFFIX) if path.name else path
+    if named.is_file():
+        return named
+    raise EmbeddingError(
+        f"no such file or embedding: {path}; `inkblur embeddings list` shows what there is"
+    )
+
+
+def plain_name(path: Path) -> str:
+    """A file's name without the suffixes that tell only its format.
+
+    >>> plain_name(Path("vectors/glove.6B.300d.txt.gz"))
+    'glove.6B.300d'
+    """
+    name = path.name
+    for suffixes in (COMPRESSED, _SUFFIXES):
+        for suffix in suffixes:
+            if name.endswith(suffix) and name != suffix:
+                name = name.removesuffix(suffix)
+                break
+    return name
+
+
+def _bundled() -> Embedding:
+    resource = resources.files("inkblur.embeddings").joinpath("data", BUNDLED + SUFFIX)
+    if not resource.is_file():
+        raise EmbeddingError(
+            "the bundled embedding is missing from this installation; reinstall inkblur, "
+            "or name a file of word vectors"
+        )
+    with resources.as_file(resource) as path:
+        return _opened(path)
+
+
+def _opened(path: Path) -> Embedding:
+    from inkblur.embeddings.store import open_store  # brings pyarrow, so only when needed
+
+    return open_store(path)
+
+
+def _narrowed(table: Embedding, builder: TableBuilder, name: str | None) -> Embedding:
+    if builder.limit is None and builder.wanted is None:
+        if name is None or name == table.name:
+            return table
+        return Embedding._trusted(
+            table.words,
+            table.vectors,
+            name=name,
+            provenance=table.provenance,
+            sha256=table.sha256,
+        )
+    builder.origin = table.name
+    builder.add(table.words, table.vectors)
+    return builder.finish(name=name or table.name, provenance=table.provenance)
+
+
+def _check_dest(dest: Path, source: Source) -> None:
+    if dest.suffix != SUFFIX:
+        raise OutputError(f"the destination must end in {SUFFIX}, got {dest.name}")
+    if dest.is_dir():
+        raise OutputError(f"{dest} is a directory; name a file in it")
+    if not dest.parent.is_dir():
+        raise OutputError(f"no such directory: {dest.parent}; make it first")
+    if not os.access(dest.parent, os.W_OK):
+        raise OutputError(f"cannot write into {dest.parent}: permission denied")
+    if isinstance(source, str | os.PathLike) and dest.exists() and source != BUNDLED:
+        origin = Path(source)
+        if origin.exists() and dest.samefile(origin):
+            raise OutputError(f"{dest} is the source itself; choose another destination")

@@ -1,0 +1,156 @@
+"""Bytes of a vector file, plain or compressed, in blocks that end where a line ends."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, cast
+
+from inkblur.errors import EmbeddingError
+
+Progress = Callable[[int, int], None]  # bytes of the file read so far, bytes in all
+
+PROBE = 1 << 18  # how far a format is sniffed: 100 lines of 300 numbers
+BLOCK = 1 << 22  # one parse: small enough to stay near the cache, large enough to share out
+LONGEST_LINE = 1 << 26
+
+_BZIP2_BLOCK = b"\x31\x41\x59\x26\x53\x59"
+_BROKEN = (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile)
+
+
+class ByteSource:
+    """A file read once, from front to back; `.gz`, `.bz2` and `.zip` are unpacked on the way.
+
+    What the file is packed with is read from its first bytes, not from its name. Progress counts
+    packed bytes, so that it ends at the size of the file.
+    """
+
+    def __init__(self, path: Path, on_progress: Progress | None = None) -> None:
+        """Open `path`; `on_progress` hears of every block."""
+        self.path = path
+        self.name = path.name
+        self.packed = ""  # "gzip", "bzip2", "zip" or ""
+        self.offset = 0  # unpacked bytes handed out by `read`
+        self._ahead = b""
+        self._on_progress = on_progress
+        if path.is_dir():
+            raise EmbeddingError(
+                f"{path} is a directory; name the file of word vectors inside it "
+                f"(`inkblur embeddings list {path}` shows what is there)"
+            )
+        try:
+            self._raw: BinaryIO = path.open("rb")
+            self._total = path.stat().st_size
+        except FileNotFoundError:
+            raise EmbeddingError(f"no such file: {path}") from None
+        except OSError as error:
+            raise EmbeddingError(f"cannot read {path}: {error.strerror or error}") from None
+        try:
+            self._plain = self._unpacked()
+        except BaseException:
+            self._raw.close()
+            raise
+
+    def __enter__(self) -> ByteSource:
+        """The source itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        """Close the file."""
+        self._plain.close()
+        self._raw.close()
+
+    def _unpacked(self) -> BinaryIO:
+        magic = self._raw.read(10)
+        self._raw.seek(0)
+        if magic[:2] == b"\x1f\x8b":
+            self.packed = "gzip"
+            return cast(BinaryIO, gzip.GzipFile(fileobj=self._raw, mode="rb"))
+        if magic[:3] == b"BZh" and magic[4:10] == _BZIP2_BLOCK:
+            self.packed = "bzip2"
+            return cast(BinaryIO, bz2.BZ2File(self._raw))
+        if magic[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
+            self.packed = "zip"
+            return self._only_member()
+        return self._raw
+
+    def _only_member(self) -> BinaryIO:
+        try:
+            archive = zipfile.ZipFile(self._raw)
+            members = [entry for entry in archive.infolist() if not entry.is_dir()]
+            if len(members) != 1:
+                raise EmbeddingError(
+                    f"{self.path} holds {len(members)} files, expected exactly one; "
+                    "unpack it and name the one with the word vectors"
+                )
+            return cast(BinaryIO, archive.open(members[0]))
+        except RuntimeError:  # how zipfile says "a password is needed" or "unknown compression"
+            raise EmbeddingError(
+                f"{self.path} cannot be unpacked here (a password, or a rare compression); "
+                "unpack it first"
+            ) from None
+        except zipfile.BadZipFile as error:
+            raise self._damaged(error) from None
+
+    def _damaged(self, error: Exception) -> EmbeddingError:
+        return EmbeddingError(
+            f"{self.path} is damaged or cut short: its {self.packed} data stops making sense "
+            f"after {self.offset + len(self._ahead)} unpacked bytes ({error}); fetch it again"
+        )
+
+    def _more(self, size: int) -> bytes:
+        try:
+            block = self._plain.read(size)
+        except _BROKEN as error:
+            raise self._damaged(error) from None
+        except OSError as error:
+            if self.packed and error.errno is None:  # bz2 reports bad data as a bare OSError
+                raise self._damaged(error) from None
+            raise EmbeddingError(f"cannot read {self.path}: {error.strerror or error}") from None
+        if self._on_progress is not None:
+            self._on_progress(min(self._raw.tell(), self._total), self._total)
+        return block
+
+    def peek(self, size: int = PROBE) -> bytes:
+        """The next `size` bytes (fewer only at the end of the file) without moving past them."""
+        while len(self._ahead) < size:
+            block = self._more(size - len(self._ahead))
+            if not block:
+                break
+            self._ahead += block
+        return self._ahead[:size]
+
+    def read(self, size: int) -> bytes:
+        """The next `size` bytes, fewer only at the end of the file."""
+        block = self.peek(size)
+        self._ahead = self._ahead[size:]
+        self.offset += len(block)
+        return block
+
+    def line_blocks(self) -> Iterator[bytes]:
+        r"""The rest of the file in blocks of whole lines, each line ended by `\n`."""
+        tail = b""
+        while block := self.read(BLOCK):
+            cut = block.rfind(b"\n") + 1
+            if cut:
+                yield tail + block[:cut]
+                tail = block[cut:]
+            else:
+                tail += block
+            if len(tail) > LONGEST_LINE:
+                raise EmbeddingError(
+                    f"{self.path} has a line of over {LONGEST_LINE >> 20} MiB near byte "
+                    f"{self.offset}: this is no text file of word vectors"
+                )
+        if tail:
+            yield tail + b"\n"
