@@ -1,0 +1,1 @@
+"""Distances between documents: Earth Mover's, Ruzicka, Euclidean. Import each from its own file."""
