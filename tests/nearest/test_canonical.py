@@ -1,12 +1,15 @@
 """The definition of "nearest" itself: plain loops say the same, and NumPy's sums do not drift."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 from inkblur.nearest import canonical
+from inkblur.nearest.canonical import Float32s, Float64s
 
 
-def by_definition(vectors, query):
+def by_definition(vectors: Float32s, query: Float64s) -> tuple[int, Float64s]:
     """The sentence at the top of `canonical`, one row at a time."""
     values = [((row.astype(np.float64) - query) ** 2).sum() for row in vectors]
     return int(np.argmin(values)), np.array(values)
@@ -14,7 +17,9 @@ def by_definition(vectors, query):
 
 @pytest.mark.parametrize("dimension", [1, 2, 3, 7, 8, 9, 127, 128, 129, 300, 301, 1025])
 @pytest.mark.parametrize("pairs", [1, 2, 3, 40])
-def test_rows_summed_together_have_the_bits_of_rows_summed_alone(dimension, pairs):
+def test_rows_summed_together_have_the_bits_of_rows_summed_alone(
+    dimension: int, pairs: int
+) -> None:
     rng = np.random.default_rng(dimension * 100 + pairs)
     vectors = rng.normal(size=(50, dimension)).astype(np.float32)
     queries = rng.normal(size=(5, dimension)) * 10
@@ -26,7 +31,7 @@ def test_rows_summed_together_have_the_bits_of_rows_summed_alone(dimension, pair
     assert canonical.distances(vectors, queries, ids, rows).tolist() == alone
 
 
-def test_decide_takes_the_smallest_and_then_the_lowest_id():
+def test_decide_takes_the_smallest_and_then_the_lowest_id() -> None:
     rng = np.random.default_rng(1)
     vectors = rng.normal(size=(30, 5)).astype(np.float32)
     vectors[20] = vectors[3]
@@ -40,14 +45,14 @@ def test_decide_takes_the_smallest_and_then_the_lowest_id():
         assert answer == ids[values[ids] == values[ids].min()].min()
 
 
-def test_decide_refuses_an_empty_list():
+def test_decide_refuses_an_empty_list() -> None:
     with pytest.raises(ValueError, match="at least one candidate"):
         canonical.decide(
             np.ones((2, 2), np.float32), np.ones((2, 2)), np.array([0]), np.array([0, 1, 1])
         )
 
 
-def test_exhaustive_is_the_definition(monkeypatch):
+def test_exhaustive_is_the_definition(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(2)
     vectors = rng.normal(size=(100, 6)).astype(np.float32)
     vectors[70] = vectors[10]
@@ -58,9 +63,7 @@ def test_exhaustive_is_the_definition(monkeypatch):
     assert expected[-1] == 10
 
 
-def test_rounding_bound_holds_against_exact_fractions():
-    from fractions import Fraction
-
+def test_rounding_bound_holds_against_exact_fractions() -> None:
     rng = np.random.default_rng(3)
     for dimension in (1, 3, 300):
         vector = rng.normal(size=(1, dimension)).astype(np.float32)
@@ -73,7 +76,7 @@ def test_rounding_bound_holds_against_exact_fractions():
         assert abs(value - true) <= Fraction(canonical.canonical_rounding(dimension)) * true
 
 
-def test_bad_arrays_are_refused():
+def test_bad_arrays_are_refused() -> None:
     with pytest.raises(ValueError, match="NaN"):
         canonical.checked_vectors([[1.0, np.nan]])
     with pytest.raises(ValueError, match="shape"):

@@ -45,11 +45,17 @@ def checked_vectors(vectors: npt.ArrayLike) -> Float32s:
     return table
 
 
-def checked_queries(queries: npt.ArrayLike, dimension: int) -> Float64s:
-    """The queries as contiguous float64 (B, n); a NaN or an infinity has no nearest word."""
+def shaped_queries(queries: npt.ArrayLike, dimension: int) -> Float64s:
+    """The queries as contiguous float64 (B, n), not copied where they already are that."""
     points = np.ascontiguousarray(queries, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != dimension:
         raise ValueError(f"queries have shape {points.shape}, expected (batch, {dimension})")
+    return points
+
+
+def checked_queries(queries: npt.ArrayLike, dimension: int) -> Float64s:
+    """`shaped_queries`, refused where they hold a NaN or an infinity: it has no nearest word."""
+    points = shaped_queries(queries, dimension)
     finite = np.isfinite(points).all(axis=1)
     if not finite.all():
         raise ValueError(f"query {int(np.argmin(finite))} holds a NaN or an infinity")
