@@ -6,7 +6,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from inkblur.documents import Privatizer, TextPrivatizer
+    from inkblur.documents import Privatizer
+    from inkblur.documents.sklearn import TextPrivatizer
     from inkblur.embeddings import Embedding, load_embedding
     from inkblur.errors import InkblurError
     from inkblur.guarantees import Guarantee, compose

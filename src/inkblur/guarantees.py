@@ -82,9 +82,15 @@ class Guarantee:
             return self.epsilon * count * (1.0 if self.metric is Metric.DISCRETE else distance)
         return self.epsilon * distance
 
-    def lifted(self, unit: Unit, *, size: int | None = None, passed: Iterable[str] = ()) -> Guarantee:
+    def lifted(
+        self, unit: Unit, *, size: int | None = None, passed: Iterable[str] = ()
+    ) -> Guarantee:
         """The guarantee of a whole document from that of one word."""
-        return replace(self, unit=unit, size=size, passed=_union([self.passed, tuple(passed)]))
+        return replace(self, unit=unit, size=size).passing(passed)
+
+    def passing(self, shown: Iterable[str]) -> Guarantee:
+        """The same promise, naming more that is released as it is."""
+        return replace(self, passed=_union([self.passed, tuple(shown)]))
 
     def scaled(self, times: int) -> Guarantee:
         """What `times` independent releases of one input spend together."""

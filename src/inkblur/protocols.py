@@ -48,7 +48,11 @@ class Noise(Protocol):
         ...
 
     def distance(self, left: Points, right: Points) -> Array:
-        """The guarantee's metric between rows."""
+        """The guarantee's metric between rows, (tokens,)."""
+        ...
+
+    def pairwise(self, left: Points, right: Points) -> Array:
+        """The guarantee's metric between all pairs, (left, right): the cost of moving words."""
         ...
 
 

@@ -3,7 +3,8 @@
 Why not NumPy's generators: they are not cryptographic, and their normals consume a varying number
 of draws, so the noise of token 812 cannot be found without drawing the 811 before it. Here every
 token owns one row of uniforms at a known offset of its record's keystream. So a record's noise is a
-pure function of (key, record, mechanism): the same for every batch size, worker count and after a crash.
+pure function of (key, record, mechanism): the same for every batch size, worker count and after a
+crash.
 
 Why a stream is bound to its content *and* to the mechanism (DESIGN section 6 names the first
 only): two texts that shared noise could be subtracted from each other, and so could one text
@@ -155,7 +156,9 @@ def write_key(path: Path) -> None:
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        raise OutputError(f"{path} exists; a key is never overwritten, choose another name") from None
+        raise OutputError(
+            f"{path} exists; a key is never overwritten, choose another name"
+        ) from None
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror}") from None
     with os.fdopen(handle, "wb") as file:

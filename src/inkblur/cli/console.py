@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    TaskProgressColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.markup import escape
 
 from inkblur.errors import InkblurError
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 talk = Console(stderr=True, highlight=False, soft_wrap=True)
 data = Console(highlight=False, soft_wrap=True)
@@ -28,7 +25,10 @@ def plain_errors() -> Iterator[None]:
     try:
         yield
     except InkblurError as error:
-        talk.print(f"[bold red]error:[/] {_escaped(error)}")
+        talk.print(f"[bold red]error:[/] {escape(str(error))}")
+        raise typer.Exit(1) from None
+    except MemoryError:
+        talk.print("[bold red]error:[/] not enough memory; try a smaller embedding (--vocabulary)")
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
         talk.print("[bold red]stopped:[/] interrupted, no output was written")
@@ -36,7 +36,16 @@ def plain_errors() -> Iterator[None]:
 
 
 def progress(unit: str) -> Progress:
-    """A bar with rate and time left, shown only on a terminal."""
+    """A bar with rate (task field `rate`, in `unit` a second) and time left, on a terminal only."""
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
     return Progress(
         TextColumn("[progress.description]{task.description}"),
         BarColumn(),
@@ -48,7 +57,3 @@ def progress(unit: str) -> Progress:
         disable=not talk.is_terminal,
         transient=True,
     )
-
-
-def _escaped(error: Exception) -> str:
-    return str(error).replace("[", r"\[")

@@ -116,7 +116,9 @@ def assemble(slots: Sequence[Slot], words: Sequence[str]) -> str:
     parts: list[str] = []
     for slot in slots:
         parts.append(slot.gap)
-        parts.append(slot.copied if slot.copied is not None else _shaped(next(supply), slot.capitals))
+        parts.append(
+            slot.copied if slot.copied is not None else _shaped(next(supply), slot.capitals)
+        )
     for word in supply:  # padding, where a fixed length asks for more
         parts.append(f" {word}" if parts else word)
     return "".join(parts)

@@ -40,7 +40,8 @@ class Privatizer:
     `sequence`: words replaced in place; the log-ratio is bounded by epsilon times the sum of word
     distances over positions (Mahalanobis paper, Theorem 1). `bag`: the same draws with their order
     destroyed (words sorted); bounded by epsilon N times Earth Mover's distance between bags of one
-    size N (Earth Mover's paper, Theorem 1). `length` fixes N: longer documents are cut, shorter ones
+    size N (Earth Mover's paper, Theorem 1). `length` fixes N: longer documents are cut, shorter
+    ones
     are filled with the null word, and then the length is no longer shown.
 
     >>> import inkblur
@@ -82,7 +83,9 @@ class Privatizer:
     @property
     def spec(self) -> str:
         """Everything the output law depends on: binds each record's stream to this release."""
-        return f"{self.mechanism.spec} {self.kind.value} length={self.length} {self.policies.spec()}"
+        return (
+            f"{self.mechanism.spec} {self.kind.value} length={self.length} {self.policies.spec()}"
+        )
 
     def guaranteed(self, rng: Rng) -> Guarantee:
         """The guarantee of a release drawn from `rng`: a seeded one promises nothing."""
@@ -95,7 +98,8 @@ class Privatizer:
 
     def release_batch(self, records: Sequence[Record], rng: Rng) -> BatchRelease:
         """Many records. A record's noise depends on key, id, text and settings alone, so the same
-        record comes out the same in any batch, and drawing it again with the same key spends nothing.
+        record comes out the same in any batch, and drawing it again with the same key spends
+        nothing.
         """
         spec = self.spec
         streams = [rng.child(spec, record.id, record.text) for record in records]
@@ -120,6 +124,10 @@ class Privatizer:
             start, end = end, end + size
             out.append(self._written(analysis, words[start:end]))
         return BatchRelease(tuple(out), counts)
+
+    def ids(self, text: str) -> Ids:
+        """The ids that would enter the mechanism, cut or filled to `length`: for distances."""
+        return self._fitted(self._analyst.read(text))
 
     def _fitted(self, analysis: Analysis) -> Ids:
         ids = np.asarray(analysis.ids, dtype=np.int64)

@@ -80,7 +80,12 @@ def _marks() -> str:
     """Combining marks and joiners as a character class: they belong to the letter before them."""
     ranges: list[str] = []
     start = previous = -1
-    for code in (*range(0x300, 0x3100), *range(0xA66F, 0xFE30), *range(0x1D165, 0x1D245), *range(0x11000, 0x11A00)):
+    for code in (
+        *range(0x300, 0x3100),
+        *range(0xA66F, 0xFE30),
+        *range(0x1D165, 0x1D245),
+        *range(0x11000, 0x11A00),
+    ):
         joins = code in (0x200C, 0x200D) or unicodedata.category(chr(code))[0] == "M"
         # U+FE0F only says "show the sign before me in colour"; it is not part of a word.
         if joins and code <= sys.maxunicode and not 0xFE00 <= code <= 0xFE0F:

@@ -22,13 +22,16 @@ _BLOCK = 256  # distinct words whose cosines with the vocabulary are held at a t
 
 
 class AngularLaplace(WordMechanism):
-    """Draws an angle (Laplace of scale 1/epsilon cut off at a right angle), takes the word whose cosine fits best.
+    """Draws an angle (Laplace of scale 1/epsilon cut off at a right angle), takes the word whose
+    cosine fits best.
 
     Thesis, section 5.3.1, Algorithm 1; the thesis found it too slow to run. One matrix product
-    gives a block of distinct words' cosines with the whole vocabulary; sorted once, each row answers all
+    gives a block of distinct words' cosines with the whole vocabulary; sorted once, each row
+    answers all
     draws of its word by binary search.
 
-    There is no privacy guarantee: for a true word v only words that are some angle's best fit *seen from v*
+    There is no privacy guarantee: for a true word v only words that are some angle's best fit
+    *seen from v*
     can come out, and that set depends on v. So `accept_no_guarantee=True` is required.
     """
 
@@ -72,12 +75,15 @@ class AngularLaplace(WordMechanism):
         rows = self._unit[np.maximum(ids, 0)]
         rows[ids < 0] = self._null
         cosines: Points = rows @ self._unit.T
-        # Rounded far above the product's own error, so that the batch it was computed in cannot show.
+        # Rounded far above the product's own error, so that the batch it was computed in cannot
+        # show.
         return np.round(cosines, 12)
 
 
 def _closest(cosines: Array, targets: Array) -> Ids:
-    """For each target the position of the closest cosine; ties go to the larger cosine, lower id."""
+    """For each target the position of the closest cosine; ties go to the larger cosine, lower
+    id.
+    """
     order = np.argsort(-cosines, kind="stable")
     falling = -cosines[order]
     right = np.clip(np.searchsorted(falling, -targets), 0, len(order) - 1)

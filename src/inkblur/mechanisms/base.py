@@ -17,7 +17,7 @@ from inkblur.guarantees import (
 )
 from inkblur.protocols import Distribution, Release
 from inkblur.rng import Rng, Rows
-from inkblur.types import Ids, Unit
+from inkblur.types import Array, Ids, Metric, Unit
 
 ASSUMPTIONS = (PUBLIC_EMBEDDING, SECRET_KEY, REAL_NUMBERS)
 
@@ -40,6 +40,13 @@ class WordMechanism(ABC):
     @abstractmethod
     def replace(self, ids: Ids, rng: Rows) -> Ids:
         """Draw a replacement for each id; token i uses row i of `rng`."""
+
+    def pairwise(self, left: Ids, right: Ids) -> Array:
+        """The guarantee's metric between words, (left, right). Infinite where nothing is
+        promised.
+        """
+        fill = 1.0 if self.guarantee.metric is Metric.DISCRETE else np.inf
+        return np.where(left[:, None] == right[None, :], 0.0, fill)
 
     @property
     def spec(self) -> str:

@@ -1,7 +1,8 @@
 """Vector mechanisms: word vector plus noise, then the nearest word.
 
 Privacy is spent when the noise is added. What follows reads only the noisy vector, so it is
-post-processing and costs nothing (Earth Mover's paper, Lemma 3; Mahalanobis paper, proof of Theorem 1).
+post-processing and costs nothing (Earth Mover's paper, Lemma 3; Mahalanobis paper, proof of
+Theorem 1).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from inkblur.nearest.engine import Engine, engine_for
 from inkblur.noise import ComponentNoise, LaplaceNoise, MahalanobisNoise
 from inkblur.protocols import Noise
 from inkblur.rng import Rows
-from inkblur.types import Ids
+from inkblur.types import Array, Ids
 
 _BLOCK = 2048  # tokens in flight: bounds memory, and keeps a block's noise in cache
 
@@ -37,6 +38,10 @@ class Perturbation(WordMechanism):
             self._engine = engine_for(self.embedding)
         return self._engine
 
+    def pairwise(self, left: Ids, right: Ids) -> Array:
+        """The guarantee's metric between words, (left, right)."""
+        return self.noise.pairwise(self.embedding.centres(left), self.embedding.centres(right))
+
     def replace(self, ids: Ids, rng: Rows) -> Ids:
         """Noise, then nearest word, block by block; row i of `rng` serves token i."""
         out = np.empty(len(ids), dtype=np.int64)
@@ -48,7 +53,8 @@ class Perturbation(WordMechanism):
 
 
 class Laplace(Perturbation):
-    """n-dimensional Laplace noise: epsilon times the Euclidean distance (Earth Mover's paper, Theorem 2).
+    """n-dimensional Laplace noise: epsilon times the Euclidean distance (Earth Mover's paper,
+    Theorem 2).
 
     >>> import inkblur
     >>> table = inkblur.Embedding(["cat", "dog"], [[0.0, 0.0], [0.0, 9.0]], name="toy")
@@ -59,7 +65,9 @@ class Laplace(Perturbation):
     name = "laplace"
     noise: LaplaceNoise
 
-    def __init__(self, embedding: Embedding, *, epsilon: float, engine: Engine | None = None) -> None:
+    def __init__(
+        self, embedding: Embedding, *, epsilon: float, engine: Engine | None = None
+    ) -> None:
         super().__init__(embedding, LaplaceNoise(embedding.dimension, epsilon=epsilon), engine)
 
     @property
@@ -73,7 +81,8 @@ class Mahalanobis(Perturbation):
 
     >>> import inkblur
     >>> table = inkblur.Embedding(["cat", "dog", "cow"], [[0, 0], [0, 9], [9, 0]], name="toy")
-    >>> inkblur.Mahalanobis(table, epsilon=50.0, lam=0.5).release(["dog"], inkblur.seeded_rng(1)).words
+    >>> mechanism = inkblur.Mahalanobis(table, epsilon=50.0, lam=0.5)
+    >>> mechanism.release(["dog"], inkblur.seeded_rng(1)).words
     ('dog',)
     """
 
@@ -81,7 +90,12 @@ class Mahalanobis(Perturbation):
     noise: MahalanobisNoise
 
     def __init__(
-        self, embedding: Embedding, *, epsilon: float, lam: float = 0.5, engine: Engine | None = None
+        self,
+        embedding: Embedding,
+        *,
+        epsilon: float,
+        lam: float = 0.5,
+        engine: Engine | None = None,
     ) -> None:
         noise = MahalanobisNoise(embedding.covariance, epsilon=epsilon, lam=lam)
         super().__init__(embedding, noise, engine)
@@ -106,7 +120,9 @@ class ComponentLaplace(Perturbation):
     name = "component-laplace"
     noise: ComponentNoise
 
-    def __init__(self, embedding: Embedding, *, epsilon: float, engine: Engine | None = None) -> None:
+    def __init__(
+        self, embedding: Embedding, *, epsilon: float, engine: Engine | None = None
+    ) -> None:
         super().__init__(embedding, ComponentNoise(embedding.dimension, epsilon=epsilon), engine)
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy.spatial.distance import cdist
 from scipy.special import gammaincinv, gammaln, ndtri
 
 from inkblur.guarantees import Guarantee
@@ -49,13 +50,19 @@ class LaplaceNoise:
         lengths: Array = np.linalg.norm(left - right, axis=-1)
         return lengths
 
+    def pairwise(self, left: Points, right: Points) -> Array:
+        """Euclidean distance between all pairs, (left, right)."""
+        lengths: Array = cdist(left, right)
+        return lengths
+
 
 def spherical(count: int, dimension: int, epsilon: float, rng: Rows) -> Points:
     """`count` draws of n-dimensional Laplace noise, (count, n), from n + 1 uniforms each."""
     uniforms = rng.rows(count, dimension + 1)
     radius = gammaincinv(dimension, uniforms[:, -1]) / epsilon
     normals: Points = ndtri(uniforms[:, :-1])
-    # A row of exactly n zeros has probability below 2^-52 n; it would divide by zero in one dimension.
+    # A row of exactly n zeros has probability below 2^-52 n; it would divide by zero in one
+    # dimension.
     lengths = np.maximum(np.linalg.norm(normals, axis=1), np.finfo(np.float64).tiny)
     normals *= (radius / lengths)[:, None]
     return normals

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from inkblur.errors import ParameterError
 from inkblur.guarantees import Guarantee
@@ -14,13 +15,17 @@ from inkblur.types import Array, Metric, Points, fraction, positive
 
 
 class MahalanobisNoise:
-    """Z = Y * R^(1/2) X with R = lambda S + (1 - lambda) I, X uniform on the sphere, Y ~ Gamma(n, 1/epsilon).
+    """Z = Y * R^(1/2) X with R = lambda S + (1 - lambda) I, X uniform on the sphere, Y ~ Gamma(n,
+    1/epsilon).
 
-    Mathematics: |z|_R = sqrt(z' R^-1 z) and f(z) = c |R|^(-1/2) exp(-epsilon |z|_R) with the constant c of
-    the spherical case (Mahalanobis paper, Algorithm 1, Lemma 1 and Theorem 1). R^(1/2) multiplies the
+    Mathematics: |z|_R = sqrt(z' R^-1 z) and f(z) = c |R|^(-1/2) exp(-epsilon |z|_R) with the
+    constant c of
+    the spherical case (Mahalanobis paper, Algorithm 1, Lemma 1 and Theorem 1). R^(1/2) multiplies
+    the
     normalised X and nothing is normalised afterwards: doing so would put the noise back on a sphere
     and void the proof. S is the covariance of the public vectors scaled to trace n. With
-    lambda 0 the factor is the identity and is not applied at all, so the draws equal the spherical ones
+    lambda 0 the factor is the identity and is not applied at all, so the draws equal the spherical
+    ones
     bit for bit.
     """
 
@@ -36,7 +41,7 @@ class MahalanobisNoise:
         if shaped[0] <= floor:
             raise ParameterError(
                 f"lambda {self.lam:g} needs a covariance of full rank, but this embedding's is "
-                f"singular (smallest eigenvalue {eigenvalues[0]:.2g}: some direction never varies); "
+                f"singular (smallest eigenvalue {eigenvalues[0]:.1e}: a direction never varies); "
                 "choose a lambda below 1"
             )
         self._root: Points | None = None
@@ -76,6 +81,11 @@ class MahalanobisNoise:
     def distance(self, left: Points, right: Points) -> Array:
         """Regularised Mahalanobis distance between rows (Definition 3)."""
         lengths: Array = np.linalg.norm(self._whitened(left - right), axis=-1)
+        return lengths
+
+    def pairwise(self, left: Points, right: Points) -> Array:
+        """Regularised Mahalanobis distance between all pairs, (left, right)."""
+        lengths: Array = cdist(self._whitened(left), self._whitened(right))
         return lengths
 
     def _whitened(self, differences: Points) -> Points:

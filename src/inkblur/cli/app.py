@@ -1,0 +1,80 @@
+"""The `inkblur` command: mounts each command's door."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from inkblur.cli.calibrate import calibrate
+from inkblur.cli.console import data, plain_errors, talk
+from inkblur.cli.embeddings import app as embeddings
+from inkblur.cli.privatize import privatize
+
+app = typer.Typer(
+    name="inkblur",
+    help="Differentially private text: hides who wrote it, keeps what it says.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+app.command()(privatize)
+app.command()(calibrate)
+app.add_typer(embeddings, name="embeddings")
+
+
+@app.command()
+def mechanisms() -> None:
+    """List the mechanisms, the metric of each, and its guarantee in one line.
+
+    Example: inkblur mechanisms
+    """
+    from rich.table import Table
+
+    from inkblur.mechanisms import CATALOGUE
+
+    table = Table("mechanism", "metric", "guarantee for one word", "from")
+    for entry in CATALOGUE.values():
+        table.add_row(entry.name, entry.metric.value, entry.promise, entry.source)
+    data.print(table)
+
+
+@app.command()
+def keygen(file: Annotated[Path, typer.Argument(help="Where to write the key.")]) -> None:
+    """Write a fresh secret key, readable by its owner alone.
+
+    Example: inkblur keygen inkblur.key
+    """
+    with plain_errors():
+        from inkblur.rng import write_key
+
+        write_key(file)
+        talk.print(
+            f"wrote {file}; keep it secret: it repeats, and so unlocks, every release made with it"
+        )
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        from inkblur.nearest.engine import describe
+
+        data.print(f"inkblur {version('inkblur')}; nearest words by {describe()}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

@@ -1,0 +1,72 @@
+"""`inkblur calibrate`: the epsilon that keeps a typical word with a wanted probability."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from inkblur.cli import options
+from inkblur.cli.console import data, plain_errors, talk
+
+
+def calibrate(
+    survival: Annotated[
+        float | None, typer.Option(help="Wanted probability that a word comes out unchanged.")
+    ] = None,
+    mechanism: options.MechanismName = "mahalanobis",
+    lam: options.Lambda = None,
+    embedding: options.EmbeddingSource = None,
+    vocabulary: options.VocabularyFile = None,
+    references: Annotated[
+        Path | None,
+        typer.Option(
+            help="Public documents, one a line: also print the radius that holds them all."
+        ),
+    ] = None,
+    length: Annotated[int, typer.Option(help="With --references: words a document.")] = 50,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    accept_no_guarantee: options.AcceptNoGuarantee = False,
+) -> None:
+    """Find the epsilon at which a vocabulary word survives with a wanted probability.
+
+    Without --survival: for light (0.75), medium (0.5) and strong (0.2).
+
+    Example: inkblur calibrate --mechanism laplace --survival 0.4
+    """
+    with plain_errors():
+        from inkblur.mechanisms import calibration, make_mechanism
+        from inkblur.types import Strength
+
+        table = options.embedding_from(embedding, vocabulary)
+        settings = options.noise_options(mechanism, lam, accept_no_guarantee)
+        wanted = (
+            {f"{survival:g}": survival}
+            if survival is not None
+            else {s.value: s.survival for s in Strength}
+        )
+        found: dict[str, float] = {}
+        for name, probability in wanted.items():
+            found[name] = calibration.calibrate(mechanism, table, survival=probability, **settings)
+        result: dict[str, object] = {
+            "mechanism": mechanism,
+            "embedding": table.sha256,
+            "words_sampled": min(calibration.SAMPLE, len(table)),
+            "epsilon": found,
+        }
+        if references is not None:
+            from inkblur.documents.radius import radius_of_file
+
+            word = make_mechanism(mechanism, table, epsilon=1.0, **settings)
+            result["radius"] = radius_of_file(references, word, length=length)
+            result["length"] = length
+        if as_json:
+            data.print_json(json.dumps(result))
+            return
+        for name, value in found.items():
+            data.print(f"{name:>8}  survival {wanted[name]:.2f}  epsilon {value:g}")
+        if "radius" in result:
+            data.print(f"  radius  {result['radius']:.4g} holds every pair of the references")
+        talk.print(f"measured on {result['words_sampled']:,} words of {table.name}")

@@ -1,0 +1,174 @@
+"""Privatizing a stream of records: reading, drawing and writing overlap, the order stays."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any
+
+from inkblur.documents.policies import TokenField
+from inkblur.documents.privatizer import BatchRelease, Privatizer
+from inkblur.guarantees import Guarantee
+from inkblur.io.records import Batch
+from inkblur.io.sink import Sink
+from inkblur.io.source import Source
+from inkblur.mechanisms.typical import TypicalLoss, typical_loss
+from inkblur.rng import Rng
+
+_RECORDS = 4096  # at most, in one batch
+_CHARACTERS = 1 << 18  # about 50,000 words: enough to fill the engine, small enough to overlap
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a run did, for the data owner: the counts come from the true text, so keep them
+    inside.
+    """
+
+    privatizer: Privatizer
+    guarantee: Guarantee
+    typical: TypicalLoss
+    documents: int
+    empty: int
+    counts: Counter[str]
+    seconds: float
+
+    @property
+    def words_per_second(self) -> float:
+        """Words drawn in a second, everything included."""
+        return self.counts["drawn"] / self.seconds if self.seconds > 0 else 0.0
+
+    def passed(self) -> dict[str, int]:
+        """How many tokens of each class were copied as they are."""
+        return {field.value: self._count(field, "keep") for field in _COUNTED}
+
+    def _count(self, field: TokenField, treatment: str) -> int:
+        return self.counts[f"{field.name.lower()} {treatment}"]
+
+    def to_json(self) -> dict[str, Any]:
+        """The report file (DESIGN section 8)."""
+        mechanism = self.privatizer.mechanism
+        table = mechanism.embedding
+        drawn, unchanged = self.counts["drawn"], self.counts["unchanged"]
+        return {
+            "mechanism": {"name": mechanism.name, **mechanism.parameters},
+            "release": {"kind": self.privatizer.kind.value, "length": self.privatizer.length},
+            "guarantee": self.guarantee.to_json(),
+            "bound_at_typical_distances": {
+                "nearest_neighbour": {
+                    "distance": self.typical.nearest_distance,
+                    "loss": _finite(self.typical.nearest_loss),
+                },
+                "median_pair": {
+                    "distance": self.typical.pair_distance,
+                    "loss": _finite(self.typical.pair_loss),
+                },
+                "words_measured": self.typical.sample,
+                "sentences": self.typical.sentences(),
+            },
+            "embedding": {
+                "name": table.name,
+                "words": len(table),
+                "dimension": table.dimension,
+                "sha256": table.sha256,
+            },
+            "tokens": {
+                "total": drawn + sum(self.passed().values()),
+                "replaced": drawn - unchanged,
+                "unchanged": unchanged,
+                "entered_as_null_word": self.counts["null"],
+                "passed_through": self.passed(),
+                "dropped": {field.value: self._count(field, "drop") for field in _COUNTED},
+            },
+            "documents": {"total": self.documents, "empty": self.empty},
+            "seconds": round(self.seconds, 3),
+            "words_per_second": round(self.words_per_second, 1),
+            "note": "Counts are taken from the true texts and are not protected: keep this report.",
+        }
+
+
+_COUNTED = (
+    TokenField.STOP_WORDS,
+    TokenField.UNKNOWN,
+    TokenField.NUMBERS,
+    TokenField.ADDRESSES,
+    TokenField.PUNCTUATION,
+)
+
+
+def run(
+    source: Source,
+    sink: Sink,
+    privatizer: Privatizer,
+    rng: Rng,
+    *,
+    workers: int = 2,
+    batch_records: int = _RECORDS,
+    on_batch: Callable[[int, int], None] = lambda words, documents: None,
+) -> Summary:
+    """Privatize every record of `source` into `sink`.
+
+    The result does not depend on `workers` or on how records fall into batches.
+    """
+    began = time.perf_counter()
+    counts: Counter[str] = Counter()
+    documents = empty = 0
+    batches = source.batches(batch_records, _CHARACTERS)
+
+    def release(batch: Batch) -> BatchRelease:
+        return privatizer.release_batch(batch.records, rng)
+
+    if privatizer.length is not None:
+        # A text that is missing must not show either: it is filled up like an empty one.
+        batches = (replace(batch, nulls=frozenset()) for batch in batches)
+    for batch, released in _in_order(batches, release, workers):
+        sink.write(batch, released.texts)
+        counts.update(released.counts)
+        documents += len(batch)
+        empty += sum(not record.text.strip() for record in batch.records)
+        on_batch(counts["drawn"], documents)
+    seconds = time.perf_counter() - began
+    return Summary(
+        privatizer,
+        privatizer.guaranteed(rng).passing(_shown_by_the_file(source)),
+        typical_loss(privatizer.mechanism),
+        documents,
+        empty,
+        counts,
+        seconds,
+    )
+
+
+def _shown_by_the_file(source: Source) -> list[str]:
+    """What a file of releases shows whatever the mechanism does."""
+    shown = ["the number of texts and their order"]
+    names = source.schema.names
+    if names is None or len(names) > 1:
+        shown.append(f"every column but {source.schema.column!r}, copied as it is")
+    return shown
+
+
+def _in_order(
+    batches: Iterator[Batch], release: Callable[[Batch], BatchRelease], workers: int
+) -> Iterator[tuple[Batch, BatchRelease]]:
+    """Release batches in a few threads, a bounded number in flight, results in input order."""
+    waiting: deque[tuple[Batch, Future[BatchRelease]]] = deque()
+    pool = ThreadPoolExecutor(max_workers=workers, thread_name_prefix="inkblur")
+    try:
+        for batch in batches:
+            waiting.append((batch, pool.submit(release, batch)))
+            if len(waiting) > workers:
+                ready, future = waiting.popleft()
+                yield ready, future.result()
+        while waiting:
+            ready, future = waiting.popleft()
+            yield ready, future.result()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _finite(value: float) -> float | None:
+    return value if value < float("inf") else None

@@ -1,0 +1,116 @@
+"""Choosing epsilon: by level and radius, or by how likely a word is to survive."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from importlib import resources
+from typing import Any
+
+import numpy as np
+
+from inkblur.embeddings.table import Embedding
+from inkblur.errors import ParameterError
+from inkblur.mechanisms.base import WordMechanism
+from inkblur.mechanisms.catalogue import make_mechanism
+from inkblur.rng import seeded_rng
+from inkblur.types import Strength, positive
+
+# words drawn evenly from the vocabulary: the survival rate's standard error is at most 0.008
+SAMPLE = 4_000
+_SEED = 20_260_000  # public: calibration looks at the public vocabulary alone
+_STORED = "strengths.json"  # for the bundled embedding, written by `inkblur calibrate --store`
+
+
+def epsilon_from_level(level: float, radius: float) -> float:
+    """l-privacy within radius r: epsilon = l / r (thesis, section 4.1.3).
+
+    >>> epsilon_from_level(level=2.0, radius=4.0)
+    0.5
+    """
+    return positive(level, "level") / positive(radius, "radius")
+
+
+def calibrate(
+    name: str, embedding: Embedding, *, survival: float, sample: int = SAMPLE, **options: Any
+) -> float:
+    """The epsilon at which a word drawn evenly from the vocabulary survives with probability
+    `survival`.
+
+    For vector noise the same uniforms serve every epsilon tried. A word's cell of nearest points
+    is convex and
+    holds its vector, so a draw that survives at one epsilon survives at every larger one: the
+    measured rate rises with epsilon and bisection is exact for the sample.
+    """
+    if not 0 < survival < 1:
+        raise ParameterError(f"survival must lie between 0 and 1, both excluded, got {survival}")
+    words = _sampled_ids(len(embedding), sample)
+
+    def rate(epsilon: float) -> float:
+        mechanism = make_mechanism(name, embedding, epsilon=epsilon, **options)
+        return survival_rate(mechanism, words)
+
+    return _bisect(rate, survival)
+
+
+def survival_rate(mechanism: WordMechanism, words: Any = None) -> float:
+    """How many of these ids (default: an even public sample) come out unchanged, in [0, 1]."""
+    ids = _sampled_ids(len(mechanism.vocabulary), SAMPLE) if words is None else words
+    out = mechanism.replace(ids, seeded_rng(_SEED).child("calibrate"))
+    return float((out == ids).mean())
+
+
+def epsilon_for(strength: Strength, name: str, embedding: Embedding, **options: Any) -> float:
+    """The epsilon of a strength: stored for the bundled embedding, calibrated for others."""
+    stored = _stored_strengths()
+    if stored.get("sha256") == embedding.sha256:
+        key = _key(name, options)
+        if key in stored["epsilons"]:
+            return float(stored["epsilons"][key][strength.value])
+    return calibrate(name, embedding, survival=strength.survival, **options)
+
+
+def strengths(name: str, embedding: Embedding, **options: Any) -> dict[str, float]:
+    """The epsilons of all three strengths, calibrated now."""
+    return {s.value: calibrate(name, embedding, survival=s.survival, **options) for s in Strength}
+
+
+def _key(name: str, options: dict[str, Any]) -> str:
+    shown = {k: v for k, v in options.items() if k != "accept_no_guarantee"}
+    return " ".join([name, *(f"{k}={v:g}" for k, v in sorted(shown.items()))])
+
+
+def _stored_strengths() -> dict[str, Any]:
+    file = resources.files("inkblur.embeddings") / "data" / _STORED
+    if not file.is_file():
+        return {}
+    stored: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return stored
+
+
+def _sampled_ids(vocabulary: int, sample: int) -> Any:
+    if sample >= vocabulary:
+        return np.arange(vocabulary, dtype=np.int64)
+    uniforms = seeded_rng(_SEED).child("sample").rows(vocabulary, 1)[:, 0]
+    return np.sort(np.argsort(uniforms, kind="stable")[:sample])
+
+
+def _bisect(rate: Callable[[float], float], wanted: float) -> float:
+    """The epsilon, to 3 digits, at which the rising `rate` crosses `wanted`."""
+    low, high = 1.0, 1.0
+    while rate(high) < wanted:
+        low, high = high, high * 2
+        if high > 1e9:
+            raise ParameterError(f"no epsilon up to 1e9 lets {wanted:.0%} of the words survive")
+    while rate(low) > wanted:
+        low, high = low / 2, low
+        if low < 1e-9:
+            raise ParameterError(f"no epsilon down to 1e-9 lets only {wanted:.0%} survive")
+    while high / low > 1.002:
+        middle = math.sqrt(low * high)
+        if rate(middle) < wanted:
+            low = middle
+        else:
+            high = middle
+    return float(f"{high:.4g}")

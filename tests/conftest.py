@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from inkblur.embeddings.table import Embedding
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    folder = os.environ.get("INKBLUR_DATA")
+    if not folder or not Path(folder).is_dir():
+        pytest.skip("set INKBLUR_DATA to the folder of real vectors and corpora to run this test")
+    return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def toy() -> Embedding:
+    """Sixty words in eight dimensions, with an uneven covariance."""
+    rng = np.random.default_rng(5)
+    vectors = rng.normal(size=(60, 8)) * np.linspace(0.5, 2.0, 8)
+    return Embedding(
+        [f"word{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(60)], vectors, name="toy"
+    )
+
+
+@pytest.fixture(scope="session")
+def plane() -> Embedding:
+    """Five words in the plane: few enough to integrate over their cells."""
+    points = [[0.0, 0.0], [1.0, 0.2], [-0.4, 1.1], [2.0, -1.0], [-1.5, -0.7]]
+    return Embedding(["sun", "moon", "star", "cloud", "rain"], points, name="plane")

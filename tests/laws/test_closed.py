@@ -1,0 +1,121 @@
+"""Nothing passes through in silence: default releases show words of the vocabulary and full
+stops.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inkblur.documents import Privatizer, TokenPolicies
+from inkblur.documents.policies import TokenField
+from inkblur.documents.tokens import TokenClass, tokenise
+from inkblur.embeddings.table import Embedding
+from inkblur.mechanisms import Laplace
+from inkblur.rng import seeded_rng
+from tests.laws.catalogue import ALL, label, make
+
+VOCABULARY = ["alpha", "beta", "gamma", "delta"]
+TABLE = Embedding(VOCABULARY, [[0, 0], [0, 2], [2, 0], [2, 2]], name="four")
+SHOWN = re.compile(r"(?:(?:alpha|beta|gamma|delta)\.?(?: |$))*")
+
+ODD = [
+    "alpha",
+    "Beta",
+    "GAMMA",
+    "O'Brien",
+    "x@y.org",
+    "http://a.b/c?d=1",
+    "@handle",
+    "www.x.io",
+    "1,234.5",
+    "4th",
+    "b2b",
+    "😀",
+    "👨\u200d👩\u200d👧",
+    "שלום",
+    "नमस्ते",
+    "é",
+    "a\u200db",
+    "²",
+    "\x00",
+]
+
+texts = st.lists(
+    st.one_of(
+        st.text(max_size=12),
+        st.sampled_from(ODD),
+        st.emails(),
+    ),
+    max_size=20,
+).map(" ".join)
+
+
+@given(texts)
+@settings(deadline=None, max_examples=300)
+def test_default_sequences_show_nothing_but_vocabulary_words_and_full_stops(text: str) -> None:
+    blur = Privatizer(Laplace(TABLE, epsilon=1.0))
+    assert SHOWN.fullmatch(blur.release(text, seeded_rng(1)).text)
+
+
+@given(texts)
+@settings(deadline=None, max_examples=100)
+def test_default_bags_show_nothing_but_vocabulary_words(text: str) -> None:
+    blur = Privatizer(Laplace(TABLE, epsilon=1.0), release="bag", length=6)
+    words = blur.release(text, seeded_rng(1)).text.split(" ")
+    assert len(words) == 6
+    assert set(words) <= set(VOCABULARY)
+    assert words == sorted(words)
+
+
+@pytest.mark.parametrize("setting", ALL, ids=label)
+def test_unknown_words_numbers_and_addresses_never_come_out(
+    setting: tuple[str, dict[str, Any]],
+) -> None:
+    text = "Zebediah paid 4711 to zeb@corp.example via https://corp.example/4711 @zeb alpha."
+    blur = Privatizer(make(setting, TABLE, 1.0))
+    assert SHOWN.fullmatch(blur.release(text, seeded_rng(1)).text)
+
+
+@given(texts)
+@settings(deadline=None, max_examples=200)
+def test_tokens_cover_everything_visible_and_offsets_are_code_points(text: str) -> None:
+    end = 0
+    for token in tokenise(text):
+        assert text[token.start : token.end] == token.text
+        assert token.start >= end
+        assert not text[end : token.start].strip()
+        end = token.end
+    assert not text[end:].strip()
+
+
+@pytest.mark.parametrize("name", [field.value for field in TokenField])
+def test_every_class_can_be_kept_and_then_a_line_says_so(name: str) -> None:
+    policies = TokenPolicies.of(keep=[name])
+    closed, opened = (
+        Privatizer(Laplace(TABLE, epsilon=1.0)),
+        Privatizer(Laplace(TABLE, epsilon=1.0), policies=policies),
+    )
+    new = set(opened.guarantee.passed) - set(closed.guarantee.passed)
+    assert len(new) == 1
+    assert new.pop() in opened.guarantee.sentence()
+
+
+def test_length_is_shown_unless_it_is_fixed() -> None:
+    open_length = Privatizer(Laplace(TABLE, epsilon=1.0))
+    fixed = Privatizer(Laplace(TABLE, epsilon=1.0), length=5)
+    assert "the number of words" in open_length.guarantee.passed
+    assert "the number of words" not in fixed.guarantee.passed
+    for text in ("", "alpha", "alpha. beta! " * 9):
+        released = fixed.release(text, seeded_rng(1)).text
+        assert len([t for t in tokenise(released) if t.kind is TokenClass.WORD]) == 5
+
+
+def test_unknown_words_are_all_the_same_to_the_mechanism() -> None:
+    """Two texts that differ in their unknown words, numbers and addresses enter as equal ids."""
+    blur = Privatizer(Laplace(TABLE, epsilon=1.0))
+    assert blur.ids("Zoe 12 a@b.de alpha").tolist() == blur.ids("Max 7 c@d.de ALPHA").tolist()

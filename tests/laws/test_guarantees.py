@@ -1,0 +1,120 @@
+"""Guarantees add up, travel as JSON, and refuse what does not add up."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+
+from inkblur.documents import Privatizer
+from inkblur.embeddings.table import Embedding
+from inkblur.errors import Incomposable, NoGuarantee, ParameterError
+from inkblur.guarantees import Guarantee, compose
+from inkblur.mechanisms import AngularLaplace, Laplace, Mahalanobis
+from inkblur.types import Metric, Unit
+from tests.laws.catalogue import ALL, PRIVATE, label, make
+
+
+def all_units(setting: tuple[str, dict[str, Any]], table: Embedding) -> list[Guarantee]:
+    word = make(setting, table, 0.3)
+    return [
+        word.guarantee,
+        Privatizer(word).guarantee,
+        Privatizer(word, release="bag", length=9).guarantee,
+        Privatizer(word, release="bag").guarantee,
+    ]
+
+
+@pytest.mark.parametrize("setting", ALL, ids=label)
+def test_scaling_is_composition(setting: tuple[str, dict[str, Any]], toy: Embedding) -> None:
+    for guarantee in all_units(setting, toy):
+        ten = guarantee.scaled(10)
+        assert ten == compose([guarantee] * 10)
+        parts = compose([guarantee.scaled(4), guarantee.scaled(6)])
+        assert parts.releases == ten.releases
+        assert parts.epsilon == pytest.approx(ten.epsilon)
+        assert ten.euclidean == (guarantee.euclidean and tuple(10 * e for e in guarantee.euclidean))
+        assert dict(ten.bounds) == {name: 10 * bound for name, bound in guarantee.bounds}
+        assert ten.epsilon == 10 * guarantee.epsilon
+        assert ten.releases == 10
+
+
+@pytest.mark.parametrize("setting", ALL, ids=label)
+def test_json_both_ways(setting: tuple[str, dict[str, Any]], toy: Embedding) -> None:
+    for guarantee in all_units(setting, toy):
+        text = json.dumps(guarantee.to_json(), allow_nan=False)
+        assert Guarantee.from_json(json.loads(text)) == guarantee
+
+
+@pytest.mark.parametrize("setting", PRIVATE, ids=label)
+def test_bags_bound_n_times_earth_movers_and_sequences_the_sum(
+    setting: tuple[str, dict[str, Any]], toy: Embedding
+) -> None:
+    word, sequence, bag, _ = all_units(setting, toy)
+    discrete = word.metric is Metric.DISCRETE
+    assert word.unit is Unit.WORD
+    assert sequence.loss(4.0) == pytest.approx(word.loss(4.0))
+    assert bag.loss(2.0) == pytest.approx(word.epsilon * 9 * (1 if discrete else 2.0))
+    assert "Earth Mover" in bag.sentence() or discrete
+
+
+def test_different_metrics_units_and_sizes_do_not_add(toy: Embedding) -> None:
+    word = Laplace(toy, epsilon=1.0)
+    base = Privatizer(word, release="bag", length=9).guarantee
+    others = [
+        Privatizer(Mahalanobis(toy, epsilon=1.0), release="bag", length=9).guarantee,
+        Privatizer(word, release="bag", length=8).guarantee,
+        Privatizer(word).guarantee,
+    ]
+    for other in others:
+        with pytest.raises(Incomposable):
+            compose([base, other])
+    with pytest.raises(Incomposable):
+        compose(
+            [
+                m.guarantee
+                for m in (
+                    Mahalanobis(toy, epsilon=1, lam=0.2),
+                    Mahalanobis(toy, epsilon=1, lam=0.3),
+                )
+            ]
+        )
+
+
+def test_the_mechanism_without_a_guarantee_says_so(toy: Embedding) -> None:
+    with pytest.raises(NoGuarantee, match="accept"):
+        AngularLaplace(toy, epsilon=1.0)
+    accepted = AngularLaplace(toy, epsilon=1.0, accept_no_guarantee=True).guarantee
+    assert not accepted.private
+    assert accepted.sentence().startswith("No privacy guarantee")
+    assert accepted.loss(0.1) == math.inf
+
+
+def test_the_euclidean_sandwich_holds(toy: Embedding) -> None:
+    import numpy as np
+
+    generator = np.random.default_rng(3)
+    x, y = generator.normal(size=(2, 2000, toy.dimension))
+    for lam in (0.0, 0.3, 1.0):
+        noise = Mahalanobis(toy, epsilon=2.0, lam=lam).noise
+        assert noise.guarantee.euclidean is not None
+        low, high = noise.guarantee.euclidean
+        euclidean = np.linalg.norm(x - y, axis=1)
+        loss = 2.0 * noise.distance(x, y)
+        assert (loss <= high * euclidean * (1 + 1e-12)).all()
+        assert (loss >= low * euclidean * (1 - 1e-12)).all()
+        # Lemma 3 of the paper, with c the smallest eigenvalue and m the trace, is implied.
+        c, m = np.linalg.eigvalsh(toy.covariance)[0], toy.dimension
+        assert high <= 2.0 / math.sqrt(lam * c + 1 - lam) * (1 + 1e-9)
+        assert low >= 2.0 / math.sqrt(lam * m + 1 - lam) * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf])
+@pytest.mark.parametrize("setting", ALL, ids=label)
+def test_epsilon_must_be_a_finite_number_above_zero(
+    setting: tuple[str, dict[str, Any]], epsilon: float, toy: Embedding
+) -> None:
+    with pytest.raises(ParameterError, match="epsilon"):
+        make(setting, toy, epsilon)
