@@ -23,8 +23,13 @@ W = TypeVar("W", bytes, str)
 class KeyedVectors(Protocol):
     """What gensim's KeyedVectors offers; gensim itself is not needed."""
 
-    index_to_key: Sequence[str]
-    vectors: NDArray[Any]
+    @property
+    def index_to_key(self) -> Sequence[str]:
+        """The words, in order."""
+
+    @property
+    def vectors(self) -> NDArray[Any]:
+        """(words, dimension)."""
 
 
 def read_keyed_vectors(keyed: KeyedVectors) -> Iterator[tuple[Sequence[str], Vectors]]:

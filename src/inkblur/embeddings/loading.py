@@ -135,11 +135,16 @@ def import_embedding(
 def find(source: str | os.PathLike[str]) -> Path:
     """The file that is meant: a path, or the name of an `.ink` file in the current directory."""
     path = Path(source)
-    if path.exists():
+    if path.exists() and not path.is_dir():
         return path
     named = path.with_name(path.name + SUFFIX) if path.name else path
     if named.is_file():
         return named
+    if path.is_dir():
+        raise EmbeddingError(
+            f"{path} is a directory; name the file of word vectors inside it "
+            f"(`inkblur embeddings list {path}` shows what is there)"
+        )
     raise EmbeddingError(
         f"no such file or embedding: {path}; `inkblur embeddings list` shows what there is"
     )
@@ -202,7 +207,7 @@ def _check_dest(dest: Path, source: Source) -> None:
         raise OutputError(f"no such directory: {dest.parent}; make it first")
     if not os.access(dest.parent, os.W_OK):
         raise OutputError(f"cannot write into {dest.parent}: permission denied")
-    if isinstance(source, str | os.PathLike) and dest.exists() and source != BUNDLED:
-        origin = Path(source)
-        if origin.exists() and dest.samefile(origin):
-            raise OutputError(f"{dest} is the source itself; choose another destination")
+    if not isinstance(source, str | os.PathLike) or source == BUNDLED:
+        return
+    if dest.exists() and dest.samefile(find(source)):
+        raise OutputError(f"{dest} is the source itself; choose another destination")

@@ -76,7 +76,7 @@ class Lines:
             return None
         vectors = np.empty((table.num_rows, self.dimension), dtype=np.float32)
         for column in range(self.dimension):
-            vectors[:, column] = table.column(column + 1).to_numpy()
+            vectors[:, column] = _floats(table.column(column + 1).combine_chunks())
         words: list[bytes] = table.column(0).to_pylist()
         if not np.isfinite(vectors).all() or b"" in words:
             return None
@@ -116,7 +116,7 @@ class Lines:
                     f"{at}: {_shown(field)} is not a number; mend or remove the line"
                 )
         unsigned = [field.removeprefix(b"+").decode() for field in digits]
-        row: Vectors = pa.array(unsigned, pa.string()).cast(pa.float32()).to_numpy()
+        row = _floats(pa.array(unsigned, pa.string()).cast(pa.float32()))
         finite = np.isfinite(row)
         if not finite.all():
             wrong = digits[int(np.flatnonzero(~finite)[0])]
@@ -134,6 +134,11 @@ def dimension_of(line: bytes, separator: bytes) -> int:
             break
         count += 1
     return count
+
+
+def _floats(array: Any) -> Vectors:
+    # Not to_numpy(): where pandas is installed, that imports it for nothing.
+    return np.frombuffer(array.buffers()[1], np.float32, len(array), 4 * array.offset)
 
 
 def _shown(field: bytes) -> str:

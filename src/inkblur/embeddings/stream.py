@@ -38,18 +38,14 @@ class ByteSource:
         self.offset = 0  # unpacked bytes handed out by `read`
         self._ahead = b""
         self._on_progress = on_progress
-        if path.is_dir():
-            raise EmbeddingError(
-                f"{path} is a directory; name the file of word vectors inside it "
-                f"(`inkblur embeddings list {path}` shows what is there)"
-            )
         try:
             self._raw: BinaryIO = path.open("rb")
             self._total = path.stat().st_size
-        except FileNotFoundError:
-            raise EmbeddingError(f"no such file: {path}") from None
         except OSError as error:
             raise EmbeddingError(f"cannot read {path}: {error.strerror or error}") from None
+        if not self._raw.seekable():
+            self._raw.close()
+            raise EmbeddingError(f"{path} is a pipe or a device; save it to a file first")
         try:
             self._plain = self._unpacked()
         except BaseException:

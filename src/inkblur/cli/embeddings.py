@@ -1,0 +1,152 @@
+"""`inkblur embeddings`: list what is there, look at one, import one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from inkblur.cli.console import plain_errors, progress, talk
+
+if TYPE_CHECKING:
+    from inkblur.embeddings.stream import Progress
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Word vectors: list those at hand, describe one, import one.",
+    epilog="Example: inkblur embeddings import glove.6B.300d.txt glove.ink --limit 100000",
+)
+
+_FORMATS = "ink, glove, word2vec, fasttext, word2vec-binary or npy"
+FormatOption = Annotated[
+    str | None, typer.Option("--format", help=f"{_FORMATS}; told from the content if not given.")
+]
+
+
+@app.command("list", epilog="Example: inkblur embeddings list vectors/ --json")
+def list_command(
+    directory: Annotated[Path, typer.Argument(help="Where to look for .ink files.")] = Path(),
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show the bundled embedding and the .ink files of a directory.
+
+    The names in the first column are what --embedding and load_embedding() take.
+    """
+    from inkblur.embeddings import available
+
+    with plain_errors():
+        found = available(directory)
+        readable = [item for item in found if not item.problem]
+        if as_json:
+            rows = [
+                {"name": item.name, "words": item.words, "dimension": item.dimension}
+                for item in readable
+            ]
+            typer.echo(json.dumps(rows, ensure_ascii=False))
+        elif readable:
+            width = max(len(item.name) for item in readable)
+            typer.echo(f"{'name':{width}}  {'words':>9}  dimension")
+            for item in readable:
+                typer.echo(f"{item.name:{width}}  {item.words:>9,}  {item.dimension:>9}")
+        for item in found:
+            if item.problem:
+                talk.print(f"left out: {item.problem}", markup=False)
+
+
+@app.command("info", epilog="Example: inkblur embeddings info glove.ink --verify")
+def info_command(
+    source: Annotated[
+        str | None, typer.Argument(help="A name from `list` or a file; the bundled one if absent.")
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--verify", help="Compute the fingerprint afresh and compare.")
+    ] = False,
+    format: FormatOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Describe an embedding: size, fingerprint, lengths of its vectors, where it came from."""
+    from inkblur.embeddings import load_embedding, summarise, verify
+
+    with plain_errors():
+        with _bar("reading") as on_progress:
+            embedding = load_embedding(source, format=format, on_progress=on_progress)
+        if check:
+            verify(embedding)
+        facts = summarise(embedding)
+        if as_json:
+            record = {**vars(facts), "verified": check}
+            typer.echo(json.dumps(record, ensure_ascii=False))
+            return
+        typer.echo(f"name        {facts.name}")
+        typer.echo(f"words       {facts.words:,}")
+        typer.echo(f"dimension   {facts.dimension}")
+        typer.echo(f"norm        mean {facts.norm_mean:.3f}, sd {facts.norm_sd:.3f}")
+        typer.echo(f"sha256      {facts.sha256}{' (verified)' if check else ''}")
+        for key, value in facts.provenance.items():
+            shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            typer.echo(f"provenance  {key}: {shown}")
+
+
+@app.command(
+    "import",
+    epilog="Example: inkblur embeddings import glove.6B.300d.txt glove.ink --vocabulary words.txt",
+)
+def import_command(
+    source: Annotated[str, typer.Argument(metavar="SRC", help="The file to read.")],
+    dest: Annotated[Path, typer.Argument(metavar="DEST", help="The .ink file to write.")],
+    limit: Annotated[
+        int | None, typer.Option(help="Only the first so many words of the file.")
+    ] = None,
+    vocabulary: Annotated[
+        Path | None, typer.Option(help="Only the words of this public list, one a line.")
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="What to call it; the file's name else.")] = None,
+    format: FormatOption = None,
+) -> None:
+    """Turn a file of word vectors into an .ink file, which opens at once.
+
+    Reads word2vec text and binary, GloVe, fastText .vec (plain, .gz, .bz2 or .zip) and .npy with a
+    word list beside it (X.npy with X.vocab.txt, X.words.txt or X.txt).
+
+    The vocabulary must be public: never one taken from the texts to be protected.
+    """
+    from inkblur.embeddings import import_embedding, summarise
+
+    with plain_errors():
+        with _bar("importing") as on_progress:
+            done = import_embedding(
+                source,
+                dest,
+                limit=limit,
+                vocabulary=vocabulary,
+                format=format,
+                name=name,
+                on_progress=on_progress,
+            )
+        facts = summarise(done.embedding)
+        talk.print(
+            f"{dest}: {facts.words:,} words x {facts.dimension}, "
+            f"{done.duplicates:,} duplicates dropped, mean norm {facts.norm_mean:.3f}, "
+            f"{done.seconds:.1f} s",
+            markup=False,
+        )
+        if done.not_utf8:
+            talk.print(f"{done.not_utf8:,} words that are not UTF-8 were left out", markup=False)
+
+
+@contextmanager
+def _bar(what: str) -> Iterator[Progress]:
+    """A bar over the bytes of the file, with megabytes a second."""
+    with progress("MB") as bar:
+        task = bar.add_task(what, total=None, rate="")
+
+        def update(done: int, total: int) -> None:
+            elapsed = bar.tasks[task].elapsed or 0.0
+            rate = f"{done / 1e6 / elapsed:.0f}" if elapsed else ""
+            bar.update(task, completed=done, total=total, rate=rate)
+
+        yield update

@@ -1,0 +1,153 @@
+"""`inkblur embeddings`: data on standard output, talk on standard error, errors in one line."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+import inkblur
+from inkblur import load_embedding
+from inkblur.cli.app import app
+from tests.embeddings.vector_files import as_text, packed, sample
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, ["embeddings", *map(str, arguments)])
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    packed(tmp_path / "glove.txt", as_text(*sample(20, 3)) + b"w3 1 2 3\n")
+    return tmp_path
+
+
+def test_import_then_info_then_list() -> None:
+    done = run("import", "glove.txt", "mine.ink", "--limit", "10", "--name", "Mine")
+    assert done.exit_code == 0, done.output
+    assert done.stdout == ""
+    assert done.stderr.startswith("mine.ink: 10 words x 3, 0 duplicates dropped, mean norm ")
+
+    facts = json.loads(run("info", "mine", "--json", "--verify").stdout)
+    table = load_embedding("mine")
+    assert facts["name"] == "Mine"
+    assert (facts["words"], facts["dimension"], facts["sha256"]) == (10, 3, table.sha256)
+    assert facts["provenance"]["source"] == "glove.txt"
+    assert facts["verified"] is True
+    shown = run("info", "mine.ink").stdout
+    assert "words       10\n" in shown
+    assert "(verified)" not in shown
+    assert "(verified)" in run("info", "mine.ink", "--verify").stdout
+
+    assert {"name": "mine", "words": 10, "dimension": 3} in json.loads(run("list", "--json").stdout)
+    assert run("list").stdout.splitlines()[-1].split() == ["mine", "10", "3"]
+
+
+def test_duplicates_and_odd_words_are_reported() -> None:
+    done = run("import", "glove.txt", "mine.ink")
+    assert "20 words x 3, 1 duplicates dropped" in done.stderr
+    words, vectors = sample(200)
+    words[5] = b"\xff"
+    packed(Path("odd.txt"), as_text(words, vectors))
+    assert "1 words that are not UTF-8 were left out" in run("import", "odd.txt", "o.ink").stderr
+
+
+def test_vocabulary_and_format() -> None:
+    Path("words.txt").write_text("w5\nw2\n")
+    run("import", "glove.txt", "few.ink", "--vocabulary", "words.txt", "--format", "glove")
+    assert load_embedding("few").words == ("w2", "w5")
+
+
+def test_a_broken_store_does_not_hide_the_others() -> None:
+    run("import", "glove.txt", "mine.ink")
+    Path("broken.ink").write_bytes(b"ARROW1\0\0 and no more")
+    done = run("list")
+    assert done.exit_code == 0
+    assert "mine" in done.stdout
+    assert "left out: broken.ink is not a readable .ink file" in done.stderr
+
+
+def test_a_changed_store_fails_verification() -> None:
+    run("import", "glove.txt", "mine.ink")
+    content = Path("mine.ink").read_bytes()
+    changed = content.replace(b"w0w1w2", b"w0w1x2")
+    assert changed != content
+    Path("mine.ink").write_bytes(changed)
+    assert run("info", "mine").exit_code == 0
+    done = run("info", "mine", "--verify")
+    assert done.exit_code == 1
+    assert "glove is damaged: its content has the fingerprint" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["import", "missing.txt", "x.ink"], "no such file or embedding: missing.txt"),
+        (["import", ".", "x.ink"], ". is a directory"),
+        (["import", "glove.txt", "x.txt"], "must end in .ink"),
+        (["import", "glove.txt", "no/x.ink"], "no such directory: no"),
+        (["import", "glove.txt", "x.ink", "--limit", "0"], "limit must be a whole number"),
+        (["import", "glove.txt", "x.ink", "--format", "csv"], "unknown format 'csv'"),
+        (["import", "glove.txt", "x.ink", "--vocabulary", "bad.txt"], "only 0 of the 3 words in"),
+        (["import", "bad.txt", "x.ink"], "line 1 of bad.txt is not a word followed by numbers"),
+        (["import", "empty.txt", "x.ink"], "empty.txt is empty"),
+        (["info", "bad[0].txt"], "line 2 of bad[0].txt has 1 numbers, expected 2"),
+        (["info", "missing"], "no such file or embedding: missing"),
+        (["list", "missing"], "no such directory: missing"),
+    ],
+)
+def test_errors_are_one_line_and_leave_nothing(
+    here: Path, arguments: list[str], message: str
+) -> None:
+    (here / "bad.txt").write_text("some\nplain\nprose\n")
+    (here / "bad[0].txt").write_text("a 1 2\nb 3\nc 4 5\n")
+    (here / "empty.txt").touch()
+    before = sorted(path.name for path in here.iterdir())
+    done = run(*arguments)
+    assert done.exit_code == 1
+    assert done.stdout == ""
+    assert done.stderr.startswith("error: ")
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert sorted(path.name for path in here.iterdir()) == before
+
+
+@pytest.mark.parametrize("command", ["list", "info", "import"])
+def test_help_shows_an_example(command: str) -> None:
+    done = run(command, "--help")
+    assert done.exit_code == 0
+    assert f"Example: inkblur embeddings {command} " in " ".join(done.stdout.split())
+
+
+def test_a_terminal_sees_progress() -> None:
+    packed(Path("big.txt"), as_text(*sample(30_000, 100)))
+    main, child = pty.openpty()
+    command = [sys.executable, "-c", "from inkblur.cli import main; main()"]
+    started = subprocess.Popen(
+        [*command, "embeddings", "import", "big.txt", "big.ink"],
+        stderr=child,
+        stdout=child,
+        env={**os.environ, "PYTHONPATH": str(Path(inkblur.__file__).resolve().parents[1])},
+    )
+    os.close(child)
+    seen = b""
+    while True:
+        try:
+            block = os.read(main, 1 << 16)
+        except OSError:  # how Linux says that the other end is closed
+            break
+        if not block:
+            break
+        seen += block
+    os.close(main)
+    assert started.wait() == 0
+    assert b"importing" in seen
+    assert b"MB/s" in seen
+    assert b"30,000 words x 100" in seen
