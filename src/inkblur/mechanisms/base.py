@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 
@@ -57,6 +58,10 @@ class WordMechanism(ABC):
     def __repr__(self) -> str:
         arguments = ", ".join(f"{k}={v!r}" for k, v in self.parameters.items())
         return f"{type(self).__name__}({self.embedding!r}, {arguments})"
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
+        """Itself: a mechanism never changes, and scikit-learn's `clone` copies parameters."""
+        return self
 
     def ids(self, words: Sequence[str]) -> Ids:
         """Vocabulary ids of words; NULL_ID where unknown."""

@@ -1,0 +1,9 @@
+"""Blur words from Python: the guarantee travels with the output."""
+
+import inkblur
+
+table = inkblur.load_embedding()  # bundled; or a path
+mechanism = inkblur.Mahalanobis(table, epsilon=40.0, lam=0.5)
+out = mechanism.release(["doctor", "angry"], rng=inkblur.secure_rng())
+print(out.words)
+print(out.guarantee.sentence())

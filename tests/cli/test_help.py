@@ -1,0 +1,49 @@
+"""Every command is documented, with an example."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from inkblur.cli.app import app
+
+
+def commands(group: click.Group, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    found = []
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            found += commands(command, (*path, name))
+        else:
+            found.append((*path, name))
+    return found
+
+
+ROOT = typer.main.get_command(app)
+assert isinstance(ROOT, click.Group)
+ALL = commands(ROOT)
+
+
+@pytest.mark.parametrize("path", ALL, ids=" ".join)
+def test_every_command_shows_an_example(path: tuple[str, ...]) -> None:
+    result = CliRunner().invoke(app, [*path, "--help"])
+    assert result.exit_code == 0
+    assert "Example:" in result.output
+    assert f"inkblur {' '.join(path)}" in " ".join(result.output.split())
+
+
+@pytest.mark.parametrize("path", ALL, ids=" ".join)
+def test_every_command_is_in_the_manual(path: tuple[str, ...]) -> None:
+    manual = Path(__file__).parents[2] / "docs" / "commands.md"
+    assert f"inkblur {' '.join(path)}" in manual.read_text(encoding="utf-8")
+
+
+def test_mechanisms_lists_the_whole_catalogue() -> None:
+    from inkblur.mechanisms import CATALOGUE
+
+    output = CliRunner().invoke(app, ["mechanisms"]).stdout
+    for name in CATALOGUE:
+        assert name in output

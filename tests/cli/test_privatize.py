@@ -1,0 +1,252 @@
+"""The command as a stranger uses it: good files, and every kind of bad one."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from inkblur.cli.app import app
+from inkblur.embeddings.store import write_store
+from inkblur.embeddings.table import Embedding
+
+WORDS = [f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(200)]
+KEY = "00112233445566778899aabbccddeeff" * 2
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    vectors = np.random.default_rng(0).normal(size=(len(WORDS), 6))
+    write_store(tmp_path / "small.ink", Embedding(WORDS, vectors, name="small"))
+    rows = [[i, " ".join(WORDS[i : i + 5]) + ", 47!", i % 3] for i in range(30)]
+    with (tmp_path / "in.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["id", "text", "stars"], *rows])
+    (tmp_path / "key").write_text(KEY)
+    return tmp_path
+
+
+def inkblur(folder: Path, *arguments: str) -> Result:
+    """Run `inkblur privatize` in the folder with the small embedding."""
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        return CliRunner().invoke(app, ["privatize", *arguments, "--embedding", "small.ink"])
+    finally:
+        os.chdir(before)
+
+
+def refused(folder: Path, *arguments: str) -> str:
+    """A run that must fail: exit 1, one line, no output, nothing else changed; gives the line."""
+    before = {p.name for p in folder.iterdir()}
+    result = inkblur(folder, *arguments, "-o", "out.csv")
+    assert result.exit_code == 1, result.output
+    assert {p.name for p in folder.iterdir()} == before
+    lines = result.stderr.strip().splitlines()
+    assert len(lines) == 1, lines
+    assert lines[0].startswith("error: ")
+    return lines[0]
+
+
+def test_other_columns_pass_and_the_report_says_what_happened(folder: Path) -> None:
+    result = inkblur(folder, "in.csv", "-o", "out.csv", "-e", "2", "--report", "r.json")
+    assert result.exit_code == 0, result.output
+    assert result.stdout == ""
+    before = list(csv.DictReader((folder / "in.csv").read_text().splitlines()))
+    after = list(csv.DictReader((folder / "out.csv").read_text().splitlines()))
+    assert [(r["id"], r["stars"]) for r in after] == [(r["id"], r["stars"]) for r in before]
+    for row in after:
+        assert set(row["text"].rstrip(".").split()) <= set(WORDS)
+        assert len(row["text"].split()) == 6
+    report = json.loads((folder / "r.json").read_text())
+    assert report["documents"] == {"total": 30, "empty": 0}
+    assert report["tokens"]["total"] == 180
+    assert report["tokens"]["replaced"] + report["tokens"]["unchanged"] == 180
+    assert report["tokens"]["entered_as_null_word"] == 30
+    assert report["mechanism"] == {"name": "mahalanobis", "epsilon": 2.0, "lam": 0.5}
+    assert report["embedding"]["words"] == len(WORDS)
+    assert report["guarantee"]["private"]
+    assert "every column but 'text', copied as it is" in report["guarantee"]["passed"]
+    bound = report["bound_at_typical_distances"]
+    assert 0 < bound["nearest_neighbour"]["distance"] < bound["median_pair"]["distance"]
+    assert bound["median_pair"]["loss"] == pytest.approx(2 * bound["median_pair"]["distance"])
+    assert "guarantee:" in result.stderr
+
+
+def test_a_key_replays_for_any_number_of_workers(folder: Path) -> None:
+    outputs = []
+    for workers in ("1", "3"):
+        result = inkblur(folder, "in.csv", "-e", "1", "--key-file", "key", "--workers", workers)
+        assert result.exit_code == 0, result.output
+        outputs.append(result.stdout)
+    assert outputs[0] == outputs[1]
+    assert inkblur(folder, "in.csv", "-e", "1").stdout != outputs[0]
+
+
+def test_a_seed_is_named_not_private(folder: Path) -> None:
+    result = inkblur(folder, "in.csv", "-e", "1", "--seed", "3")
+    assert "No privacy guarantee: not private: seeded" in result.stderr
+    assert result.stdout == inkblur(folder, "in.csv", "-e", "1", "--seed", "3").stdout
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "mahalanobis", "component-laplace"])
+@pytest.mark.parametrize("release", ["sequence", "bag"])
+def test_mechanisms_and_releases(folder: Path, mechanism: str, release: str) -> None:
+    result = inkblur(
+        folder, "in.csv", "-m", mechanism, "-e", "3", "--release", release, "--length", "4"
+    )
+    assert result.exit_code == 0, result.output
+    for row in csv.DictReader(result.stdout.splitlines()):
+        assert len(row["text"].split()) == 4
+
+
+def test_the_angular_mechanism_needs_a_yes(folder: Path) -> None:
+    assert "--accept-no-guarantee" in refused(folder, "in.csv", "-m", "angular-laplace", "-e", "3")
+    result = inkblur(folder, "in.csv", "-m", "angular-laplace", "-e", "3", "--accept-no-guarantee")
+    assert result.exit_code == 0
+    assert "No privacy guarantee" in result.stderr
+
+
+def test_level_and_radius_give_epsilon(folder: Path) -> None:
+    result = inkblur(
+        folder, "in.csv", "-o", "o.csv", "--level", "3", "--radius", "2", "--report", "r.json"
+    )
+    assert result.exit_code == 0, result.output
+    assert json.loads((folder / "r.json").read_text())["mechanism"]["epsilon"] == 1.5
+
+
+def test_strength_calibrates(folder: Path) -> None:
+    result = inkblur(folder, "in.csv", "--strength", "strong", "--report", "r.json", "-o", "o.csv")
+    assert result.exit_code == 0, result.output
+    assert 0.5 < json.loads((folder / "r.json").read_text())["mechanism"]["epsilon"] < 20
+
+
+def test_kept_classes_are_counted(folder: Path) -> None:
+    result = inkblur(folder, "in.csv", "-e", "2", "--keep", "numbers", "--keep", "punctuation")
+    assert "30 numbers" in result.stderr
+    assert "numbers, copied digit for digit" in result.stderr
+    assert all(", 47!" in row["text"] for row in csv.DictReader(result.stdout.splitlines()))
+
+
+def test_empty_texts_are_kept_and_counted(folder: Path) -> None:
+    (folder / "in.txt").write_text("waa wab\n\n \nwac\n")
+    result = inkblur(folder, "in.txt", "-e", "2")
+    assert result.exit_code == 0, result.output
+    assert "2 empty texts" in result.stderr
+    assert len(result.stdout.splitlines()) == 4
+
+
+def test_texts_with_no_known_word_and_odd_scripts(folder: Path) -> None:
+    (folder / "in.txt").write_text("😀😀 שלום नमस्ते e\u0301e\u0301\n!!!\n", encoding="utf-8")
+    result = inkblur(folder, "in.txt", "-e", "2")
+    assert result.exit_code == 0, result.output
+    assert set(result.stdout.split()) <= set(WORDS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["missing.csv", "-e", "1"], "missing.csv"),
+        (["in.csv", "-e", "1", "--column", "body"], "stars"),
+        (["in.csv", "-e", "0"], "epsilon must be a finite number above 0"),
+        (["in.csv", "-e", "-1"], "epsilon"),
+        (["in.csv", "-e", "nan"], "epsilon"),
+        (["in.csv", "-e", "inf"], "epsilon"),
+        (["in.csv", "-e", "1", "--lambda", "1.5"], "lambda must lie between 0 and 1"),
+        (["in.csv", "-e", "1", "--lambda", "nan"], "lambda"),
+        (["in.csv", "-e", "1", "-m", "laplace", "--lambda", "0.5"], "--lambda"),
+        (["in.csv", "-e", "1", "-m", "gauss"], "unknown mechanism 'gauss'"),
+        (["in.csv", "--strength", "extreme"], "light, medium, strong"),
+        (["in.csv", "-e", "1", "--release", "letter"], "sequence, bag"),
+        (["in.csv", "-e", "1", "--length", "0"], "length"),
+        (["in.csv", "-e", "1", "--keep", "all"], "stop-words"),
+        (["in.csv", "-e", "1", "--key-file", "in.csv"], "not a key"),
+        (["in.csv", "-e", "1", "--report", "nowhere/r.json"], "nowhere"),
+        (["in.csv", "-e", "1", "--vocabulary", "in.csv"], "public word list"),
+        (["in.csv", "-e", "1", "--workers", "0"], "workers"),
+        (["in.csv", "-e", "1", "--encoding", "klingon"], "klingon"),
+        (["bad.jsonl", "-e", "1"], "line 2"),
+        (["ragged.csv", "-e", "1"], "line 3"),
+        (["latin.txt", "-e", "1"], "--encoding"),
+        (["nul.txt", "-e", "1"], "NUL"),
+        (["empty.csv", "-e", "1"], "empty"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_clear_line(folder: Path, arguments: list[str], message: str) -> None:
+    (folder / "bad.jsonl").write_text('{"text": "waa"}\n{"text": \n')
+    (folder / "ragged.csv").write_text("text,a\nwaa,1\nwab\n")
+    (folder / "latin.txt").write_bytes(b"waa caf\xe9\n")
+    (folder / "nul.txt").write_bytes(b"waa \x00 wab\n")
+    (folder / "empty.csv").write_bytes(b"")
+    assert message in refused(folder, *arguments)
+
+
+def test_a_copied_vocabulary_is_a_leak_too(folder: Path) -> None:
+    (folder / "copy.txt").write_bytes((folder / "in.csv").read_bytes())
+    assert "leak" in refused(folder, "in.csv", "-e", "1", "--vocabulary", "copy.txt")
+
+
+def test_output_equal_to_input_is_refused_and_the_input_survives(folder: Path) -> None:
+    before = (folder / "in.csv").read_bytes()
+    result = inkblur(folder, "in.csv", "-e", "1", "-o", "in.csv")
+    assert result.exit_code == 1
+    assert (folder / "in.csv").read_bytes() == before
+
+
+def test_an_existing_output_survives_a_failed_run(folder: Path) -> None:
+    (folder / "out.jsonl").write_text("precious")
+    (folder / "bad.jsonl").write_text('{"text": "waa"}\n' * 5000 + "{")
+    assert inkblur(folder, "bad.jsonl", "-e", "1", "-o", "out.jsonl").exit_code == 1
+    assert (folder / "out.jsonl").read_text() == "precious"
+    assert not list(folder.glob("*.partial"))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["in.csv"],
+        ["in.csv", "-e", "1", "--strength", "light"],
+        ["in.csv", "--level", "2"],
+        ["in.csv", "-e", "1", "--key-file", "key", "--seed", "1"],
+        ["in.csv", "-e", "one"],
+    ],
+)
+def test_wrong_usage_is_exit_code_2(folder: Path, arguments: list[str]) -> None:
+    assert inkblur(folder, *arguments).exit_code == 2
+
+
+def test_a_singular_covariance_is_refused_only_at_lambda_one(folder: Path) -> None:
+    vectors = np.random.default_rng(0).normal(size=(200, 4))
+    vectors[:, 2] = 1.0
+    write_store(folder / "small.ink", Embedding(WORDS, vectors, name="flat"))
+    assert "singular" in refused(folder, "in.csv", "-e", "1", "--lambda", "1")
+    assert inkblur(folder, "in.csv", "-e", "1", "--lambda", "0.9").exit_code == 0
+
+
+def test_standard_input_and_output(folder: Path) -> None:
+    command = [sys.executable, "-c", "from inkblur.cli import main; main()", "privatize", "-"]
+    done = subprocess.run(
+        [*command, "--format", "txt", "-e", "2", "--embedding", str(folder / "small.ink")],
+        input="waa wab\nwac\n",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert [len(line.split()) for line in done.stdout.splitlines()] == [2, 1]
+
+
+def test_keygen_writes_a_private_key_once(tmp_path: Path) -> None:
+    path = tmp_path / "secret.key"
+    assert CliRunner().invoke(app, ["keygen", str(path)]).exit_code == 0
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert len(bytes.fromhex(path.read_text().strip())) == 32
+    again = CliRunner().invoke(app, ["keygen", str(path)])
+    assert again.exit_code == 1
+    assert "never overwritten" in again.stderr

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from inkblur.documents import Privatizer, TokenPolicies
+from inkblur.documents.analysis import known_id
+from inkblur.documents.radius import radius_covering
+from inkblur.embeddings.table import Embedding
+from inkblur.errors import ParameterError
+from inkblur.mechanisms import Laplace
+from inkblur.rng import seeded_rng
+
+WORDS = ["the", "doctor", "was", "angry", "do", "it's", "café", "paris", "Rome"]
+TABLE = Embedding(WORDS, np.eye(len(WORDS)) * 50, name="far")  # so far apart that words survive
+SURE = Laplace(TABLE, epsilon=20.0)
+
+
+def released(text: str, *, keep: list[str] = [], drop: list[str] = []) -> str:  # noqa: B006
+    blur = Privatizer(SURE, policies=TokenPolicies.of(keep=keep, drop=drop))
+    return blur.release(text, seeded_rng(1)).text
+
+
+def test_words_are_replaced_in_place_under_the_closed_layout() -> None:
+    assert (
+        released("  The  Doctor,\nwas ANGRY!!  the doctor ") == "the doctor was angry. the doctor"
+    )
+    assert released("The doctor... was (angry).") == "the doctor. was angry."
+    assert released("the-doctor") == "the doctor"
+
+
+@pytest.mark.parametrize(
+    ("keep", "expected"),
+    [
+        (["punctuation"], "the doctor, was (angry)!"),
+        (["spaces"], "the  doctor was angry."),
+        (["capitals"], "The Doctor was ANGRY."),
+        (["punctuation", "spaces", "capitals"], "The  Doctor, was (ANGRY)!"),
+    ],
+)
+def test_what_is_kept_is_copied(keep: list[str], expected: str) -> None:
+    assert released("The  Doctor, was (ANGRY)!", keep=keep) == expected
+
+
+def test_kept_unknown_words_numbers_and_addresses() -> None:
+    text = "Zoe the 47 a@b.org doctor"
+    assert released(text, keep=["unknown", "numbers", "addresses"]) == "zoe the 47 a@b.org doctor"
+    assert released(text, keep=["unknown", "numbers", "addresses", "capitals"]).startswith(
+        "Zoe the"
+    )
+    assert released(text, drop=["unknown", "numbers", "addresses"]) == "the doctor"
+
+
+def test_stop_words_can_be_dropped_or_kept() -> None:
+    assert released("The doctor was angry.", drop=["stop-words"]) == "doctor angry."
+    noisy = Laplace(TABLE, epsilon=0.001)
+    kept = Privatizer(noisy, policies=TokenPolicies.of(keep=["stop-words"]))
+    words = kept.release("The doctor was angry", seeded_rng(3)).text.split()
+    assert words[0] == "the"
+    assert words[2] == "was"
+
+
+def test_dropped_punctuation_leaves_no_trace() -> None:
+    assert released("The doctor. Was, angry!", drop=["punctuation"]) == "the doctor was angry"
+
+
+@pytest.mark.parametrize(
+    ("written", "known"),
+    [("DOCTOR", "doctor"), ("doctor's", "doctor"), ("don't", "do"), ("It’s", "it's"), ("cafe\u0301", "café"),
+     ("Rome", "Rome"), ("PARIS", "paris"), ("unheard", None)],
+)  # fmt: skip
+def test_how_written_words_are_looked_up(written: str, known: str | None) -> None:
+    assert known_id(TABLE, written) == (TABLE.id(known) if known else -1)
+
+
+def test_bags_are_sorted_and_of_one_size() -> None:
+    blur = Privatizer(SURE, release="bag", length=3)
+    assert blur.release("was the doctor angry", seeded_rng(1)).text == "doctor the was"
+    assert len(blur.release("", seeded_rng(1)).text.split()) == 3
+
+
+def test_a_bag_copies_nothing() -> None:
+    with pytest.raises(ParameterError, match="copies nothing"):
+        Privatizer(SURE, release="bag", policies=TokenPolicies.of(keep=["numbers"]))
+
+
+@pytest.mark.parametrize("length", [0, -3, 1.5, True])
+def test_length_is_a_whole_number(length: int) -> None:
+    with pytest.raises(ParameterError, match="length"):
+        Privatizer(SURE, length=length)
+
+
+def test_policies_refuse_contradictions() -> None:
+    with pytest.raises(ParameterError, match="both"):
+        TokenPolicies.of(keep=["numbers"], drop=["numbers"])
+    with pytest.raises(ParameterError, match="unknown token class"):
+        TokenPolicies.of(keep=["everything"])
+    with pytest.raises(ParameterError, match="cannot be dropped"):
+        TokenPolicies.of(drop=["capitals"])
+
+
+def test_the_radius_holds_the_references() -> None:
+    radius = radius_covering(["the doctor", "doctor the", "was angry"], SURE, length=2)
+    # Both words of the last differ from both of the others; all words lie 50 sqrt 2 apart.
+    assert radius == pytest.approx(2 * 50 * 2**0.5)
+    with pytest.raises(ParameterError, match="two"):
+        radius_covering(["alone"], SURE, length=2)

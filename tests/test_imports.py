@@ -1,0 +1,85 @@
+"""The house's one-way street: a room imports only from rooms before it."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import inkblur
+
+ORDER = [
+    ("errors", "types", "rng"),
+    ("guarantees",),
+    ("protocols",),
+    ("embeddings", "noise", "io", "metrics"),
+    ("nearest",),
+    ("mechanisms",),
+    ("documents",),
+    ("evaluation",),
+    ("experiments",),
+    ("reports",),
+    ("cli",),
+]
+RANK = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
+SOURCE = Path(inkblur.__file__).parent
+HEAVY = {
+    "torch",
+    "pyarrow",
+    "sklearn",
+    "matplotlib",
+    "pandas",
+    "scipy",
+    "nltk",
+    "ot",
+    "rich.progress",
+}
+
+
+def imported_rooms(path: Path) -> set[str]:
+    """Rooms that a file imports anywhere, also inside functions."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module)
+            if node.module == "inkblur":
+                names |= {f"inkblur.{alias.name}" for alias in node.names}
+    return {name.split(".")[1] for name in names if name.startswith("inkblur.")}
+
+
+def test_imports_go_one_way() -> None:
+    seen = 0
+    for path in SOURCE.rglob("*.py"):
+        room = path.relative_to(SOURCE).with_suffix("").parts[0]
+        if room == "__init__":
+            continue
+        for other in imported_rooms(path) - {room}:
+            seen += 1
+            assert RANK[other] <= RANK[room], f"{path.name} of {room} imports {other}"
+            same = RANK[other] == RANK[room]
+            assert not same or room == "rng" or room == "types", f"{room} imports its peer {other}"
+    assert seen > 50
+
+
+def test_importing_inkblur_and_its_command_line_loads_nothing_heavy() -> None:
+    code = "import sys, inkblur.cli; print(' '.join(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not HEAVY & set(done.stdout.split())
+
+
+def test_inner_init_files_only_re_export() -> None:
+    for path in SOURCE.rglob("__init__.py"):
+        if path.parent == SOURCE:
+            continue
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            allowed = ast.Import | ast.ImportFrom | ast.Assign | ast.Expr
+            assert isinstance(node, allowed), f"{path} holds more than re-exports"
+
+
+def test_public_names_are_sorted_and_all_there() -> None:
+    assert list(inkblur.__all__) == sorted(inkblur.__all__)
+    for name in inkblur.__all__:
+        assert getattr(inkblur, name).__doc__
