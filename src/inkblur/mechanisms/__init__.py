@@ -2,6 +2,7 @@
 
 from inkblur.mechanisms.angular import AngularLaplace
 from inkblur.mechanisms.catalogue import CATALOGUE, Entry, make_mechanism
+from inkblur.mechanisms.exponential import Exponential
 from inkblur.mechanisms.perturbation import ComponentLaplace, Laplace, Mahalanobis, Perturbation
 
 __all__ = [
@@ -9,6 +10,7 @@ __all__ = [
     "AngularLaplace",
     "ComponentLaplace",
     "Entry",
+    "Exponential",
     "Laplace",
     "Mahalanobis",
     "Perturbation",

@@ -13,6 +13,7 @@ from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.mechanisms.angular import AngularLaplace
 from inkblur.mechanisms.base import WordMechanism
+from inkblur.mechanisms.exponential import Exponential
 from inkblur.mechanisms.perturbation import ComponentLaplace, Laplace, Mahalanobis
 from inkblur.types import Metric
 
@@ -58,6 +59,14 @@ CATALOGUE: Mapping[str, Entry] = {
             "epsilon x Manhattan distance; noise of scale 1/epsilon on each component",
             "thesis, Algorithm 2",
             ComponentLaplace,
+        ),
+        Entry(
+            "exponential",
+            Metric.DISCRETE,
+            "at most epsilon between any two words; weights the whole vocabulary by similarity",
+            "SynTF, Algorithm 1 and section 3.4",
+            Exponential,
+            ("bigram", "bounding"),
         ),
         Entry(
             "angular-laplace",

@@ -1,0 +1,193 @@
+"""The tight bound: the privacy loss of the real probabilities (SynTF, eq. 1), over all V x V pairs.
+
+    loss = max over w of (max_v ln pi(v, w) - min_v ln pi(v, w)),   v: all words and the null word
+
+Two passes over the table in blocks: the normalisers ln Z_v first, then the largest and smallest
+kappa rho(v, w) - ln Z_v of each column. A symmetric rating needs only the blocks on and above the
+diagonal: block (I, J) is also block (J, I) turned over.
+
+It depends on public data alone, so it is computed once and kept in the user's cache directory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from inkblur.mechanisms.bounds import improved_bound
+from inkblur.mechanisms.ladder import weights
+from inkblur.mechanisms.rating import SENSITIVITY, Rating
+from inkblur.types import NULL_ID, Array, Ids
+
+_BLOCK = 2048  # 32 MB a block of float64; a few are alive at a time
+_SMALL = 2048  # words
+_VERSION = 1  # of the numbers below: raise it when they change
+_THREADS = 2  # one block's exponentials run beside another's matrix product
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class TightLoss:
+    """The loss of one draw, and where it occurs: `output` from `likely` against from `unlikely`."""
+
+    loss: float  # natural logarithm, in (0, epsilon]
+    output: int
+    likely: int  # ids; NULL_ID for the null word
+    unlikely: int
+
+
+def tight_loss(rating: Rating, epsilon: float) -> TightLoss:
+    """Eq. 1 for this rating and epsilon, computed now."""
+    kappa = epsilon / (2 * SENSITIVITY)
+    log_z = _normalisers(rating, kappa)
+    highest, lowest = _extremes(rating, kappa, log_z)
+    output = int(np.argmax(highest - lowest))
+    everything = np.arange(NULL_ID, rating.size)
+    column = _column(rating, everything, output, kappa) - log_z[everything]
+    return TightLoss(
+        loss=float(highest[output] - lowest[output]),
+        output=output,
+        likely=int(everything[np.argmax(column)]),
+        unlikely=int(everything[np.argmin(column)]),
+    )
+
+
+def _normalisers(rating: Rating, kappa: float) -> Array:
+    """ln Z_v of every word; the null word's stands last, where NULL_ID finds it."""
+    totals = np.zeros(rating.size + 1)
+
+    def sums(block: tuple[slice, slice]) -> tuple[slice, slice, Array, Array]:
+        rows, columns = block
+        values = weights(rating.block(_ids(rows), columns), kappa)
+        return rows, columns, values.sum(axis=1), values.sum(axis=0)
+
+    for rows, columns, across, down in _in_order(sums, _pairs(rating)):
+        totals[rows] += across
+        if rating.symmetric and rows != columns:
+            totals[columns] += down
+    null = weights(rating.block(np.array([NULL_ID]), slice(0, rating.size)), kappa)
+    totals[NULL_ID] = null.sum()
+    logs: Array = np.log(totals)
+    return logs
+
+
+def _extremes(rating: Rating, kappa: float, log_z: Array) -> tuple[Array, Array]:
+    """The largest and smallest ln pi(v, w) of every column w."""
+    null = kappa * (rating.block(np.array([NULL_ID]), slice(0, rating.size))[0] - 1)
+    highest = null - log_z[NULL_ID]
+    lowest = highest.copy()
+
+    def ends(block: tuple[slice, slice]) -> list[tuple[slice, Array, Array]]:
+        rows, columns = block
+        values = rating.block(_ids(rows), columns)
+        values -= 1.0
+        values *= kappa
+        found = []
+        if rating.symmetric and rows != columns:
+            turned = values - log_z[columns]
+            found.append((rows, turned.max(axis=1), turned.min(axis=1)))
+        values -= log_z[rows, None]
+        found.append((columns, values.max(axis=0), values.min(axis=0)))
+        return found
+
+    for found in _in_order(ends, _pairs(rating)):
+        for columns, high, low in found:
+            np.maximum(highest[columns], high, out=highest[columns])
+            np.minimum(lowest[columns], low, out=lowest[columns])
+    return highest, lowest
+
+
+def _column(rating: Rating, rows: Ids, output: int, kappa: float) -> Array:
+    only = slice(output, output + 1)
+    parts = [rating.block(rows[s : s + _BLOCK], only)[:, 0] for s in range(0, len(rows), _BLOCK)]
+    column: Array = kappa * (np.concatenate(parts) - 1)
+    return column
+
+
+def _pairs(rating: Rating) -> Iterator[tuple[slice, slice]]:
+    """Blocks that cover the table, one half of it where the other is its mirror image."""
+    starts = range(0, rating.size, _BLOCK)
+    for top in starts:
+        for left in starts:
+            if left >= top or not rating.symmetric:
+                yield (
+                    slice(top, min(top + _BLOCK, rating.size)),
+                    slice(left, min(left + _BLOCK, rating.size)),
+                )
+
+
+def _ids(rows: slice) -> Ids:
+    return np.arange(rows.start, rows.stop)
+
+
+def _in_order(
+    work: Callable[[tuple[slice, slice]], T], blocks: Iterator[tuple[slice, slice]]
+) -> Iterator[T]:
+    """Results in the order of the blocks, so that sums do not depend on timing; few at a time."""
+    with ThreadPoolExecutor(_THREADS) as pool:
+        yield from pool.map(work, blocks)
+
+
+def remembered_loss(
+    rating: Rating, epsilon: float, embedding: str, folder: Path | None = None
+) -> float:
+    """:func:`tight_loss`, kept on disk by embedding (its sha256), rating and epsilon.
+
+    Small vocabularies are computed each time: that is faster than a file. A file that cannot be
+    read, is damaged or belongs to something else is ignored and written anew; a folder that
+    cannot be written costs only time.
+    """
+    if rating.size < _SMALL:
+        return tight_loss(rating, epsilon).loss
+    key = f"tight {_VERSION} {epsilon!r} {rating.spec} {embedding}"
+    name = hashlib.sha256(key.encode()).hexdigest()[:32]
+    path = (folder if folder is not None else cache_folder()) / f"{name}.json"
+    known = _read(path, key, improved_bound(epsilon, rating.size))
+    if known is not None:
+        return known
+    loss = tight_loss(rating, epsilon).loss
+    _write(path, key, loss)
+    return loss
+
+
+def cache_folder() -> Path:
+    """Where computed losses are kept: `$XDG_CACHE_HOME/inkblur`, by default `~/.cache/inkblur`."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "inkblur"
+
+
+def _read(path: Path, key: str, most: float) -> float | None:
+    try:
+        body = json.loads(path.read_text(encoding="utf-8"))
+        loss = float.fromhex(body["loss"])
+        sound = body["key"] == key and body["check"] == _check(key, body["loss"])
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+    return loss if sound and math.isfinite(loss) and 0 <= loss <= most + 1e-6 else None
+
+
+def _write(path: Path, key: str, loss: float) -> None:
+    body = {"key": key, "loss": loss.hex(), "check": _check(key, loss.hex())}
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, partial = tempfile.mkstemp(dir=path.parent, suffix=".partial")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(body, file)
+        Path(partial).replace(path)
+    except OSError:
+        return
+
+
+def _check(key: str, loss: str) -> str:
+    return hashlib.sha256(f"{key}\n{loss}".encode()).hexdigest()

@@ -1,0 +1,230 @@
+"""The three bounds and the utility theorems of SynTF, section 3.4, against brute force."""
+
+from __future__ import annotations
+
+import json
+import math
+from decimal import Decimal, localcontext
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inkblur.embeddings.table import Embedding
+from inkblur.errors import ParameterError
+from inkblur.mechanisms import loss as loss_module
+from inkblur.mechanisms.bounds import (
+    chance,
+    chance_bounds,
+    epsilon_bounds,
+    improved_bound,
+    standard_bound,
+    vector_bound,
+)
+from inkblur.mechanisms.loss import remembered_loss, tight_loss
+from inkblur.mechanisms.rating import CosineRating, Rating
+from inkblur.types import NULL_ID, Array, Ids
+
+
+class TableRating:
+    """Ratings given as a table: row i for input i, the null word's row last."""
+
+    def __init__(self, table: Array) -> None:
+        self._table = table
+        self.size = table.shape[1]
+        self.symmetric = bool(np.array_equal(table[:-1], table[:-1].T))
+        self.spec = f"table {table.tobytes().hex()}"
+
+    def block(self, rows: Ids, columns: slice) -> Array:
+        return self._table[rows][:, columns].copy()
+
+
+def brute_loss(rating: Rating, epsilon: float) -> float:
+    """Eq. 1 straight from the definition, with 60 digits."""
+    rows = rating.block(np.arange(-1, rating.size), slice(0, rating.size))
+    with localcontext() as context:
+        context.prec = 60
+        table = []
+        for row in rows.tolist():
+            weights = [(Decimal(epsilon) / 2 * Decimal(r)).exp() for r in row]
+            total = sum(weights)
+            table.append([w / total for w in weights])
+        ratios = [max(column) / min(column) for column in zip(*table, strict=True)]
+        return float(max(ratios).ln())
+
+
+def random_rating(seed: int, size: int, *, symmetric: bool) -> TableRating:
+    table = np.random.default_rng(seed).uniform(0, 1, (size + 1, size))
+    if symmetric:
+        table[:-1] = np.maximum(table[:-1], table[:-1].T)
+    return TableRating(table)
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+@pytest.mark.parametrize("block", [3, 4096])
+@pytest.mark.parametrize("epsilon", [0.1, 10.0, 100.0, 600.0])
+def test_tight_loss_is_brute_force(
+    monkeypatch: pytest.MonkeyPatch, symmetric: bool, block: int, epsilon: float
+) -> None:
+    monkeypatch.setattr(loss_module, "_BLOCK", block)
+    for seed in range(5):
+        rating = random_rating(seed, 11, symmetric=symmetric)
+        assert tight_loss(rating, epsilon).loss == pytest.approx(
+            brute_loss(rating, epsilon), rel=1e-12
+        )
+
+
+def test_tight_loss_names_the_words_that_attain_it() -> None:
+    rng = np.random.default_rng(4)
+    embedding = Embedding("abcdefgh", rng.standard_normal((8, 3)), name="random")
+    rating = CosineRating(embedding, bigram=0.2)
+    found = tight_loss(rating, 12.0)
+    rows = rating.block(np.array([found.likely, found.unlikely]), slice(0, 8))
+    shares = np.exp(6 * rows)
+    shares /= shares.sum(axis=1, keepdims=True)
+    attained = math.log(shares[0, found.output] / shares[1, found.output])
+    assert attained == pytest.approx(found.loss, rel=1e-12)
+
+
+def test_the_null_word_counts() -> None:
+    """Two words that behave alike, and a null word that does not."""
+    alike = TableRating(np.array([[0.5, 0.5], [0.5, 0.5], [1.0, 0.0]]))
+    found = tight_loss(alike, 4.0)
+    assert found.loss == pytest.approx(brute_loss(alike, 4.0))
+    assert NULL_ID in (found.likely, found.unlikely)
+    assert found.loss > 0.5
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 9), st.floats(0.01, 200), st.booleans())
+def test_tight_never_above_improved_never_above_standard(
+    seed: int, size: int, epsilon: float, extreme: bool
+) -> None:
+    rating = random_rating(seed, size, symmetric=True)
+    if extreme:  # ratings of 0 and 1 alone come closest to the improved bound
+        rating = TableRating(rating.block(np.arange(-1, size), slice(0, size)).round())
+    tight, improved = tight_loss(rating, epsilon).loss, improved_bound(epsilon, size)
+    assert tight <= improved * (1 + 1e-12)
+    assert improved < standard_bound(epsilon)
+
+
+def test_improved_is_attained_by_two_opposite_words() -> None:
+    """Where one word loves what the other hates Theorem 3.4 has nothing to spare."""
+    opposite = TableRating(np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]))
+    assert tight_loss(opposite, 9.0).loss == pytest.approx(improved_bound(9.0, 2), rel=1e-12)
+
+
+@pytest.mark.parametrize("size", [2, 100, 30_000])
+def test_improved_is_the_formula_of_theorem_3_4(size: int) -> None:
+    for epsilon in (0.5, 5.0, 47.5):
+        e = Decimal(epsilon)
+        eta = ((-e / 2).exp() + size - 1) / ((e / 2).exp() + size - 1)
+        assert improved_bound(epsilon, size) == pytest.approx(float(e + eta.ln()), rel=1e-12)
+    assert improved_bound(5000.0, size) == pytest.approx(2500 + math.log(size - 1), rel=1e-9)
+
+
+def test_improved_with_another_spread() -> None:
+    """eps grows with spread / sensitivity, as the theorem has it for asymmetric ratings."""
+    assert improved_bound(3.0, 10, spread=2.0) == improved_bound(6.0, 10)
+
+
+def test_a_vector_costs_its_length() -> None:
+    assert vector_bound(25.4, 150) == pytest.approx(3810)
+
+
+@pytest.mark.parametrize("call", [lambda: improved_bound(1.0, 1), lambda: improved_bound(0.0, 5)])
+def test_refusals(call: object) -> None:
+    with pytest.raises(ParameterError):
+        call()  # type: ignore[operator]
+
+
+rows = st.lists(st.floats(0, 1), min_size=2, max_size=12).map(np.array)
+
+
+@given(rows, st.floats(0.01, 100), st.data())
+def test_theorem_3_6_holds(ratings: Array, epsilon: float, data: st.DataObject) -> None:
+    threshold = data.draw(st.sampled_from(ratings.tolist()))
+    low, high = chance_bounds(ratings, epsilon, threshold)
+    exact = chance(ratings, epsilon, threshold)
+    assert low * (1 - 1e-9) <= exact <= high * (1 + 1e-9)
+
+
+@given(rows, st.floats(0.01, 0.99), st.data())
+def test_corollary_3_7_holds(ratings: Array, wanted: float, data: st.DataObject) -> None:
+    threshold = data.draw(st.sampled_from(ratings.tolist()))
+    necessary, sufficient = epsilon_bounds(ratings, wanted, threshold)
+    assert 0 <= necessary <= sufficient
+    if 1e-3 < sufficient < 1e4:
+        assert chance(ratings, sufficient * (1 + 1e-9), threshold) >= wanted * (1 - 1e-9)
+    if 1e-3 < necessary < 1e4:
+        assert chance(ratings, necessary * (1 - 1e-6), threshold) <= wanted
+
+
+def test_theorem_3_6_is_exact_for_two_values() -> None:
+    """All good words rated 1 and all others 0: both bounds meet the chance."""
+    ratings = np.array([1.0, 1.0, 0.0, 0.0, 0.0])
+    low, high = chance_bounds(ratings, 4.0, 1.0)
+    assert low == pytest.approx(high)
+    assert low == pytest.approx(2 / (2 + 3 * math.exp(-2)))
+    necessary, sufficient = epsilon_bounds(ratings, low, 1.0)
+    assert necessary == pytest.approx(sufficient)
+    assert necessary == pytest.approx(4.0)
+
+
+def test_utility_edges() -> None:
+    ratings = np.array([0.2, 0.4])
+    assert chance_bounds(ratings, 1.0, 0.2) == (1.0, 1.0)  # every word is good enough
+    assert epsilon_bounds(ratings, 0.9, 0.2) == (0.0, 0.0)
+    assert epsilon_bounds(ratings, 0.3, 0.4) == (0.0, 0.0)  # blind choice is good enough
+    with pytest.raises(ParameterError, match="among the ratings"):
+        chance_bounds(ratings, 1.0, 0.5)
+    with pytest.raises(ParameterError, match="wanted chance"):
+        epsilon_bounds(ratings, 1.0, 0.4)
+
+
+class CountingRating(TableRating):
+    calls = 0
+
+    def block(self, rows: Ids, columns: slice) -> Array:
+        self.calls += 1
+        return super().block(rows, columns)
+
+
+def test_the_loss_is_remembered_and_a_damaged_file_ignored(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(loss_module, "_SMALL", 0)
+    rating = CountingRating(np.random.default_rng(1).uniform(0, 1, (6, 5)))
+    wanted = tight_loss(rating, 3.0).loss
+    folder = tmp_path / "cache"
+    assert remembered_loss(rating, 3.0, "sha", folder) == wanted
+    (path,) = folder.iterdir()
+    rating.calls = 0
+    assert remembered_loss(rating, 3.0, "sha", folder) == wanted
+    assert rating.calls == 0
+    good = path.read_text()
+    other = json.dumps({**json.loads(good), "loss": (wanted / 2).hex()})
+    for damaged in ("", "{", "[]", good[:-9], other, good.replace("sha", "sho")):
+        path.write_text(damaged)
+        rating.calls = 0
+        assert remembered_loss(rating, 3.0, "sha", folder) == wanted
+        assert rating.calls > 0
+        assert path.read_text() == good
+    for parts in ((4.0, "sha"), (3.0, "another")):  # nothing is shared between keys
+        rating.calls = 0
+        remembered_loss(rating, *parts, folder)
+        assert rating.calls > 0
+    assert len(list(folder.iterdir())) == 3
+
+
+def test_a_folder_that_cannot_be_written_costs_only_time(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(loss_module, "_SMALL", 0)
+    (tmp_path / "file").write_text("")
+    rating = random_rating(2, 5, symmetric=True)
+    assert remembered_loss(rating, 3.0, "sha", tmp_path / "file" / "x") == pytest.approx(
+        brute_loss(rating, 3.0)
+    )

@@ -1,0 +1,209 @@
+"""The exponential mechanism: its probabilities, its draws, its limits."""
+
+from __future__ import annotations
+
+from decimal import Decimal, localcontext
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from inkblur.embeddings.table import Embedding
+from inkblur.errors import EmbeddingError, ParameterError
+from inkblur.mechanisms.exponential import Exponential
+from inkblur.mechanisms.rating import CosineRating
+from inkblur.rng import JoinedRows, seeded_rng
+from inkblur.types import NULL_ID, Array, Ids, Metric
+
+
+S = Decimal("0.25")
+
+
+def table(words: int = 40, dimension: int = 5, seed: int = 1) -> Embedding:
+    rng = np.random.default_rng(seed)
+    names = [chr(97 + i % 26) + chr(97 + i * 7 % 26) + chr(97 + i // 26) for i in range(words)]
+    return Embedding(names, rng.standard_normal((words, dimension)) + 0.3, name="random")
+
+
+@pytest.mark.parametrize("bounding", ["clip", "rescale"])
+@pytest.mark.parametrize("epsilon", [1.0, 10.0, 47.5, 100.0])
+def test_probabilities_against_sixty_digits(epsilon: float, bounding: str) -> None:
+    """From the word vectors on, independently: cosines, bigrams, weights and shares in Decimal."""
+    embedding = Embedding(["cat", "cats", "dog"], [[1.0, 2.0], [1.5, 2.0], [-1.0, 0.5]], name="toy")
+    pairs = {"cat": {"ca", "at"}, "cats": {"ca", "at", "ts"}, "dog": {"do", "og"}, None: set()}
+    mechanism = Exponential(embedding, epsilon=epsilon, bigram=float(S), bounding=bounding)
+    got = mechanism.probabilities(np.array([0, 1, 2, NULL_ID]))
+    with localcontext() as context:
+        context.prec = 60
+        vectors = {
+            word: [Decimal(float(x)) for x in row]
+            for word, row in zip(embedding.words, embedding.vectors, strict=True)
+        }
+        null = [Decimal(float(x)) for x in embedding.null_vector]
+        for i, word in enumerate([*embedding.words, None]):
+            vector = null if word is None else vectors[word]
+            weights = []
+            for other in embedding.words:
+                cosine = _cosine(vector, vectors[other])
+                a, b = pairs[word], pairs[other]
+                rating = cosine - S * 2 * len(a & b) / max(1, len(a) + len(b))
+                if bounding == "clip":
+                    rating = max(Decimal(0), rating)
+                else:
+                    rating = (rating + 1 + S) / (2 + S)
+                weights.append((Decimal(epsilon) / 2 * rating).exp())
+            wanted = [float(w / sum(weights)) for w in weights]
+            assert got[i] == pytest.approx(wanted, rel=1e-6)  # directions are rounded to 2^-26
+
+
+def _cosine(left: list[Decimal], right: list[Decimal]) -> Decimal:
+    dot = sum(a * b for a, b in zip(left, right, strict=True))
+    squares = Decimal(sum(a * a for a in left) * sum(b * b for b in right))
+    return dot / squares.sqrt()
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 12.0, 40.0])
+@pytest.mark.parametrize("word", [0, 17, NULL_ID])
+def test_frequencies_follow_the_probabilities(epsilon: float, word: int) -> None:
+    mechanism = Exponential(table(), epsilon=epsilon)
+    draws = 50_000
+    ids = np.full(draws, word)
+    out = mechanism.replace(ids, seeded_rng(11))
+    expected = mechanism.probabilities(np.array([word]))[0] * draws
+    counts = np.bincount(out, minlength=40)
+    common = expected >= 5
+    observed = np.append(counts[common], counts[~common].sum())
+    wanted = np.append(expected[common], expected[~common].sum())
+    keep = wanted > 0
+    assert stats.chisquare(observed[keep], wanted[keep]).pvalue > 1e-4
+
+
+def test_the_chance_of_rare_words_is_right_too() -> None:
+    """Positions that land among the last 2^-52 of the probability still find their words."""
+    mechanism = Exponential(table(dimension=2), epsilon=300.0)
+    shares = mechanism.probabilities(np.array([3]))[0]
+    rare = np.flatnonzero(shares < 2.0**-53)
+    assert len(rare) > 3
+    edge = shares[rare].sum()
+    where = edge * (np.arange(4000) + 0.5) / 4000
+    out = mechanism.draw(np.full(4000, 3), where)
+    counts = np.bincount(out, minlength=40)
+    assert counts[rare] == pytest.approx(shares[rare] / edge * 4000, abs=1.5)
+
+
+def test_the_exact_distribution_says_so() -> None:
+    distribution = Exponential(table(), epsilon=5.0).distribution("unheard-of")
+    assert distribution.exact
+    assert distribution.probabilities.sum() == pytest.approx(1)
+
+
+def test_no_probability_is_zero() -> None:
+    for epsilon in (1.0, 100.0, 600.0):
+        mechanism = Exponential(table(dimension=1), epsilon=epsilon)
+        assert mechanism.probabilities(np.arange(-1, 40)).min() > 0
+
+
+@pytest.mark.parametrize("store_bytes", [0, 500, 1 << 20])
+def test_neither_batch_nor_store_shows(store_bytes: int) -> None:
+    """The same draws token by token, record by record, in one batch, stored or not."""
+    embedding = table(200, 20)
+    ids = np.random.default_rng(3).integers(-1, 200, 400)
+    whole = Exponential(embedding, epsilon=20.0).replace(ids, seeded_rng(5))
+    mechanism = Exponential(embedding, epsilon=20.0, store_bytes=store_bytes)
+    stream = seeded_rng(5)
+    pieces = [mechanism.replace(part, stream) for part in np.array_split(ids, 37)]
+    assert np.array_equal(np.concatenate(pieces), whole)
+    again = mechanism.replace(ids, JoinedRows([seeded_rng(5)], [len(ids)]))
+    assert np.array_equal(again, whole)
+    assert mechanism._store._held <= store_bytes
+
+
+def test_draws_below_a_stored_head_find_the_same_words() -> None:
+    embedding = table(300, 20)
+    mechanism = Exponential(embedding, epsilon=60.0)
+    ids = np.zeros(500, dtype=np.int64)
+    where = np.geomspace(1e-12, 1, 500)
+    first = mechanism.draw(ids, where)
+    head = mechanism._store.get(0, 99)
+    assert head is not None
+    assert head.below(where).any()
+    assert np.array_equal(mechanism.draw(ids, where), first)
+    assert len(np.unique(first)) > 50
+
+
+def test_a_wide_batch_does_not_empty_the_store() -> None:
+    embedding = table(100, 20)
+    mechanism = Exponential(embedding, epsilon=5.0, store_bytes=20 * 1200)
+    mechanism.replace(np.zeros(3, dtype=np.int64), seeded_rng(1))
+    ids = np.concatenate([np.arange(1, 100), np.full(50, 42)])
+    mechanism.replace(ids, seeded_rng(2))
+    held = mechanism._store._ladders
+    assert 42 in held  # the commonest of the batch
+    assert 0 not in held  # an older batch's
+    assert 10 <= len(held) <= 20
+
+
+def test_no_tokens() -> None:
+    assert (
+        len(Exponential(table(), epsilon=1.0).replace(np.empty(0, dtype=np.int64), seeded_rng(1)))
+        == 0
+    )
+
+
+def test_guarantee_carries_the_tight_loss_and_names_the_others() -> None:
+    guarantee = Exponential(table(), epsilon=9.0).guarantee
+    bounds = dict(guarantee.bounds)
+    assert guarantee.metric is Metric.DISCRETE
+    assert 0 < guarantee.epsilon < bounds["improved"] < bounds["standard"]
+    assert bounds["standard"] == pytest.approx(9.0)
+    assert "improved" in guarantee.sentence()
+
+
+class Uniform:
+    """A rating of one's own: every word is as good as every other."""
+
+    symmetric = True
+    spec = "uniform"
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def block(self, rows: Ids, columns: slice) -> Array:
+        return np.full((len(rows), len(range(*columns.indices(self.size)))), 0.5)
+
+
+def test_ratings_are_pluggable() -> None:
+    mechanism = Exponential(table(), epsilon=9.0, rating=Uniform(40))
+    assert mechanism.probabilities(np.array([0])) == pytest.approx(np.full((1, 40), 1 / 40))
+    assert mechanism.guarantee.epsilon < 1e-9  # a draw that ignores its input costs nothing
+    assert "uniform" in mechanism.spec
+    with pytest.raises(ParameterError, match="same embedding"):
+        Exponential(table(), epsilon=9.0, rating=Uniform(39))
+    with pytest.raises(ParameterError, match="not both"):
+        Exponential(table(), epsilon=9.0, bigram=0.2, rating=Uniform(40))
+
+
+def test_a_given_cosine_rating_is_the_same_mechanism_with_its_own_spec() -> None:
+    embedding = table()
+    own = Exponential(embedding, epsilon=9.0, rating=CosineRating(embedding, bigram=0.2))
+    made = Exponential(embedding, epsilon=9.0, bigram=0.2)
+    ids = np.arange(-1, 40)
+    assert np.array_equal(own.probabilities(ids), made.probabilities(ids))
+
+
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, float("inf"), float("nan"), 601.0, 1e308])
+def test_epsilon_out_of_range(epsilon: float) -> None:
+    with pytest.raises(ParameterError, match="epsilon must be"):
+        Exponential(table(), epsilon=epsilon)
+
+
+def test_one_word_leaves_nothing_to_choose() -> None:
+    with pytest.raises(EmbeddingError, match="at least 2 words"):
+        Exponential(Embedding(["only"], [[1.0]], name="one"), epsilon=1.0)
+
+
+def test_a_zero_vector_is_replaced_evenly() -> None:
+    embedding = Embedding(["a", "b", "zero"], [[1, 0], [0, 1], [0, 0]], name="toy")
+    mechanism = Exponential(embedding, epsilon=50.0)
+    assert mechanism.probabilities(np.array([2])) == pytest.approx(np.full((1, 3), 1 / 3))
+    assert mechanism.guarantee.private
