@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import io
 import zlib
 from collections.abc import Iterator
@@ -110,8 +111,9 @@ class Lines:
 def text_encoding(encoding: str) -> str:
     """The canonical name of a text encoding, or a clear error."""
     try:
-        b"".decode(encoding)  # codecs.lookup alone would accept "hex" and "zip"
         name = codecs.lookup(encoding).name
+        with contextlib.suppress(UnicodeError):  # half a character of UTF-16, perhaps
+            b"x".decode(encoding)  # codecs.lookup alone would accept "hex" and "zip"
     except (LookupError, ValueError):
         raise ParameterError(
             f"unknown encoding {encoding!r}; try utf-8, utf-16, cp1252 or latin-1"

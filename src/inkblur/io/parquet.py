@@ -184,6 +184,7 @@ class ParquetWriter:
             cast(IO[Any], self._gate), native.schema, compression=native.compression
         )
         self._waiting: list[pa.RecordBatch] = []
+        self._bytes = self._rows = 0  # of what is waiting
 
     def write(self, columns: Columns, texts: Sequence[str | None]) -> None:
         """Add the batch; it reaches the file with its row group."""
@@ -194,10 +195,9 @@ class ParquetWriter:
                 [dict(row) for row in columns.rows(texts)], schema=self._schema
             )
         self._waiting.append(rows)
-        if (
-            sum(batch.nbytes for batch in self._waiting) >= _GROUP_BYTES
-            or sum(batch.num_rows for batch in self._waiting) >= _GROUP_ROWS
-        ):
+        self._bytes += rows.nbytes
+        self._rows += rows.num_rows
+        if self._bytes >= _GROUP_BYTES or self._rows >= _GROUP_ROWS:
             self._flush()
 
     def finish(self) -> None:
@@ -216,6 +216,7 @@ class ParquetWriter:
         if self._waiting:
             self._writer.write_table(pa.Table.from_batches(self._waiting, self._schema))
             self._waiting.clear()
+            self._bytes = self._rows = 0
 
 
 class _Gate(io.RawIOBase):

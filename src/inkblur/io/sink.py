@@ -24,11 +24,15 @@ def open_sink(path: str | Path, source: Source, *, format: Format | None = None)
     """Where the released texts of `source` go: a file, or standard output (`-`).
 
     The format is `format`, or what the suffix says, or for standard output the source's. The same
-    format passes all other columns unchanged. Another one is written where nothing is lost: csv,
-    tsv and txt become anything; jsonl becomes csv or tsv while every record has the same plain columns;
-    parquet becomes csv, tsv or jsonl while its types are strings, numbers and true/false (and lists
-    or objects of them, for jsonl); txt holds a source that has texts and nothing else. Otherwise:
-    `OutputError`. Text is always written as UTF-8.
+    format passes all other columns unchanged. Another one is written where nothing is lost:
+
+    - csv, tsv and txt become anything;
+    - jsonl becomes csv or tsv while every record has the same plain columns;
+    - parquet becomes csv, tsv or jsonl while its types are strings, numbers and true/false (and,
+      for jsonl, lists or objects of them);
+    - txt is written from a source that has texts and nothing else.
+
+    Otherwise: `OutputError`. Text is always written as UTF-8.
 
     The file is written beside its place as `NAME.partial` and renamed when the `with` block ends
     well; on any error, Ctrl-C included, it is removed, and a file that was there before is
