@@ -1,0 +1,1 @@
+"""How private and how useful a release is: statistics, audits, attacks, utility."""

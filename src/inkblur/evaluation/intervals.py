@@ -1,0 +1,55 @@
+"""Exact confidence bounds for a probability that was measured by counting."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import betaincinv
+
+from inkblur.errors import ParameterError
+from inkblur.types import Array
+
+
+def clopper_pearson_lower(hits: Any, trials: int, alpha: float) -> Array:
+    """The largest p0 that P(p >= p0) >= 1 - alpha still covers: one-sided, exact, never too high.
+
+    With X ~ Binomial(trials, p), the alpha-quantile of Beta(X, trials - X + 1) falls above p with
+    probability at most alpha, whatever p is (Clopper and Pearson, 1934). 0 hits give 0.
+
+    >>> round(float(clopper_pearson_lower(10, 10, 0.05)), 4)
+    0.7411
+    """
+    count = np.asarray(hits, dtype=np.float64)
+    inside = betaincinv(np.maximum(count, 1.0), trials - count + 1.0, alpha)
+    return np.where(count > 0, inside, 0.0)
+
+
+def clopper_pearson_upper(hits: Any, trials: int, alpha: float) -> Array:
+    """The mirror image of :func:`clopper_pearson_lower`: below p with probability at most alpha.
+
+    >>> round(float(clopper_pearson_upper(0, 10, 0.05)), 4)
+    0.2589
+    """
+    return 1.0 - clopper_pearson_lower(trials - np.asarray(hits, dtype=np.float64), trials, alpha)
+
+
+def log_ratio_lower(
+    hits: Any, against: Any, trials: int, against_trials: int, alpha: float
+) -> Array:
+    """A lower bound on log(p / q), wrong with probability at most `alpha` (half for each side)."""
+    low = clopper_pearson_lower(hits, trials, alpha / 2)
+    high = clopper_pearson_upper(against, against_trials, alpha / 2)
+    with np.errstate(divide="ignore"):
+        ratio: Array = np.log(low) - np.log(high)
+    return ratio
+
+
+def checked_confidence(confidence: float) -> float:
+    """A confidence level strictly between 0.5 and 1, or a clear error."""
+    level = float(confidence)
+    if not 0.5 < level < 1.0:  # NaN fails here too
+        raise ParameterError(
+            f"confidence must lie between 0.5 and 1, both excluded, got {confidence}"
+        )
+    return level

@@ -1,0 +1,253 @@
+"""How often a word survives, how many stand in for it (Mahalanobis paper, section 5.1)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inkblur.embeddings.table import Embedding
+from inkblur.errors import ParameterError
+from inkblur.mechanisms.base import WordMechanism
+from inkblur.mechanisms.catalogue import make_mechanism
+from inkblur.rng import JoinedRows, Rng
+from inkblur.types import NULL_ID, Ids, whole
+
+RUNS = 100  # the paper's number of runs a word
+_DRAWS_AT_A_TIME = 1 << 16  # ids held at a time: words x runs x dimension would not fit
+
+Words = int | Sequence[str] | None  # how many to sample, which, or (None) the whole vocabulary
+OnDraws = Callable[[int], None]  # called with the number of draws just made
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A statistic over words: its mean, spread and the percentiles that the paper draws."""
+
+    count: int  # words
+    mean: float
+    sd: float  # over these words, dividing by `count`
+    p5: float
+    p50: float
+    p95: float
+
+    @classmethod
+    def of(cls, values: Iterable[int] | Ids) -> Summary:
+        """Summarise one number a word.
+
+        >>> Summary.of([0, 10]).mean
+        5.0
+        """
+        array = np.asarray(list(values), dtype=np.float64)
+        if not len(array):
+            raise ParameterError("nothing to summarise: at least one word is needed")
+        low, middle, high = np.percentile(array, [5, 50, 95])
+        return cls(
+            len(array),
+            float(array.mean()),
+            float(array.std()),
+            float(low),
+            float(middle),
+            float(high),
+        )
+
+    @property
+    def standard_error(self) -> float:
+        """Of the mean, for words drawn evenly from a large vocabulary; runs are included."""
+        return self.sd / math.sqrt(self.count)
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyStatistics:
+    """N_w and S_w of one mechanism, word by word.
+
+    N_w, `survived`: how many of `runs` independent runs gave the word itself. S_w, `distinct`: how
+    many different words came out, the word itself among them (the paper's definition counts every
+    output, and only so does its Table 2 tend to 1, not 0, for large epsilon).
+    """
+
+    mechanism: str
+    parameters: Mapping[str, float | str]
+    embedding: str
+    sha256: str  # of the embedding
+    vocabulary: int  # words that can come out
+    dimension: int
+    runs: int
+    seeded: bool
+    words: tuple[str, ...]  # the words measured
+    survived: tuple[int, ...]  # N_w, in 0..runs
+    distinct: tuple[int, ...]  # S_w, in 1..runs
+
+    @property
+    def epsilon(self) -> float:
+        """The mechanism's epsilon."""
+        return float(self.parameters["epsilon"])
+
+    @property
+    def lam(self) -> float | None:
+        """The mechanism's lambda, where it has one."""
+        return float(self.parameters["lam"]) if "lam" in self.parameters else None
+
+    @property
+    def survival(self) -> Summary:
+        """N_w summarised over the words."""
+        return Summary.of(self.survived)
+
+    @property
+    def variety(self) -> Summary:
+        """S_w summarised over the words."""
+        return Summary.of(self.distinct)
+
+    def to_json(self, *, each_word: bool = False) -> dict[str, Any]:
+        """A JSON object; `each_word` adds the two numbers of every word."""
+        body: dict[str, Any] = {
+            "mechanism": self.mechanism,
+            "parameters": dict(self.parameters),
+            "embedding": {
+                "name": self.embedding,
+                "words": self.vocabulary,
+                "dimension": self.dimension,
+                "sha256": self.sha256,
+            },
+            "words": len(self.words),
+            "runs": self.runs,
+            "seeded": self.seeded,
+            "N_w": {**asdict(self.survival), "standard_error": self.survival.standard_error},
+            "S_w": {**asdict(self.variety), "standard_error": self.variety.standard_error},
+        }
+        if each_word:
+            rows = zip(self.words, self.survived, self.distinct, strict=True)
+            body["each_word"] = [{"word": w, "N_w": n, "S_w": s} for w, n, s in rows]
+        return body
+
+
+def privacy_statistics(
+    mechanism: WordMechanism,
+    *,
+    rng: Rng,
+    words: Words = None,
+    runs: int = RUNS,
+    on_draws: OnDraws | None = None,
+) -> PrivacyStatistics:
+    """N_w and S_w for all words of the vocabulary, a sample of so many, or the words given.
+
+    Each word and setting draws from its own stream of `rng`, so a word's numbers are the same in
+    every sample that holds it, and different words and settings are independent.
+
+    >>> import inkblur
+    >>> table = inkblur.Embedding(["cat", "dog"], [[0.0, 0.0], [0.0, 9.0]], name="toy")
+    >>> mech = inkblur.Laplace(table, epsilon=50.0)
+    >>> privacy_statistics(mech, rng=inkblur.seeded_rng(1), runs=10).survived
+    (10, 10)
+    """
+    runs = whole(runs, "runs")
+    embedding = mechanism.embedding
+    ids = measured_ids(embedding, words, rng)
+    survived = np.empty(len(ids), dtype=np.int64)
+    distinct = np.empty(len(ids), dtype=np.int64)
+    spec = mechanism.spec
+    step = max(1, _DRAWS_AT_A_TIME // runs)
+    for start in range(0, len(ids), step):
+        block = ids[start : start + step]
+        streams = [rng.child("statistics", spec, embedding.words[i]) for i in block.tolist()]
+        supply = JoinedRows(streams, [runs] * len(block))
+        out = mechanism.replace(np.repeat(block, runs), supply).reshape(len(block), runs)
+        survived[start : start + step] = (out == block[:, None]).sum(axis=1)
+        distinct[start : start + step] = _distinct_in_rows(out)
+        if on_draws is not None:
+            on_draws(out.size)
+    return PrivacyStatistics(
+        mechanism=mechanism.name,
+        parameters=dict(mechanism.parameters),
+        embedding=embedding.name,
+        sha256=embedding.sha256,
+        vocabulary=len(embedding),
+        dimension=embedding.dimension,
+        runs=runs,
+        seeded=rng.seeded,
+        words=tuple(embedding.words[i] for i in ids.tolist()),
+        survived=tuple(survived.tolist()),
+        distinct=tuple(distinct.tolist()),
+    )
+
+
+def statistics_grid(
+    name: str,
+    embedding: Embedding,
+    *,
+    epsilons: Sequence[float],
+    rng: Rng,
+    lambdas: Sequence[float] | None = None,
+    words: Words = None,
+    runs: int = RUNS,
+    on_draws: OnDraws | None = None,
+    **options: Any,
+) -> tuple[PrivacyStatistics, ...]:
+    """The same words under every setting: lambda after lambda, epsilons within (Tables 1 to 4)."""
+    return tuple(
+        privacy_statistics(mechanism, rng=rng, words=words, runs=runs, on_draws=on_draws)
+        for mechanism in settings(name, embedding, epsilons=epsilons, lambdas=lambdas, **options)
+    )
+
+
+def settings(
+    name: str,
+    embedding: Embedding,
+    *,
+    epsilons: Sequence[float],
+    lambdas: Sequence[float] | None = None,
+    **options: Any,
+) -> tuple[WordMechanism, ...]:
+    """One mechanism a setting; all are made before any runs, so a wrong value costs no waiting."""
+    if not epsilons:
+        raise ParameterError("no epsilon given; give at least one, such as 10")
+    if lambdas is not None and not lambdas:
+        raise ParameterError("the list of lambdas is empty; leave it out for the default")
+    shapes: list[dict[str, Any]] = [{}] if lambdas is None else [{"lam": lam} for lam in lambdas]
+    return tuple(
+        make_mechanism(name, embedding, epsilon=epsilon, **shape, **options)
+        for shape in shapes
+        for epsilon in epsilons
+    )
+
+
+def measured_ids(embedding: Embedding, words: Words, rng: Rng) -> Ids:
+    """The ids to measure: all, an even sample without repeats, or those of the words given."""
+    if words is None:
+        return np.arange(len(embedding), dtype=np.int64)
+    if not isinstance(words, int):
+        return _given_ids(embedding, words)
+    count = whole(words, "words")
+    if count > len(embedding):
+        raise ParameterError(
+            f"{count:,} words cannot be sampled from the {len(embedding):,} of {embedding.name}; "
+            "ask for fewer, or for all of them"
+        )
+    uniforms = rng.child("statistics sample").rows(len(embedding), 1)[:, 0]
+    return np.sort(np.argsort(uniforms, kind="stable")[:count])
+
+
+def _given_ids(embedding: Embedding, words: Sequence[str]) -> Ids:
+    if isinstance(words, str):
+        raise ParameterError(f"words must be a list of words, got the text {words!r}")
+    ids = embedding.ids(words)
+    unknown = [word for word, id in zip(words, ids.tolist(), strict=True) if id == NULL_ID]
+    if unknown:
+        raise ParameterError(
+            f"{len(unknown)} of the {len(ids)} words are not in {embedding.name}, "
+            f"such as {unknown[0]!r}"
+        )
+    if not len(ids):
+        raise ParameterError("no words given; leave words out to measure the whole vocabulary")
+    return ids
+
+
+def _distinct_in_rows(rows: NDArray[np.int64]) -> Ids:
+    """How many different values each row holds."""
+    ordered = np.sort(rows, axis=1)
+    changes: Ids = (ordered[:, 1:] != ordered[:, :-1]).sum(axis=1)
+    return changes + 1

@@ -1,0 +1,162 @@
+"""N_w and S_w: counted right, streamed, the same in every sample, and near the known figures."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import inkblur
+from inkblur.errors import ParameterError
+from inkblur.evaluation import statistics
+from inkblur.evaluation.statistics import Summary, privacy_statistics, statistics_grid
+from inkblur.mechanisms.base import WordMechanism
+from inkblur.rng import Rows, seeded_rng
+from inkblur.types import Ids
+
+
+def toy(words: int = 40, dimension: int = 3) -> inkblur.Embedding:
+    points = np.random.default_rng(2).normal(size=(words, dimension))
+    return inkblur.Embedding([f"w{i}" for i in range(words)], points, name="toy")
+
+
+class Scripted(WordMechanism):
+    """Word i goes to itself in the runs that i divides, and else to word (run mod 3)."""
+
+    name = "scripted"
+
+    def __init__(self, embedding: inkblur.Embedding) -> None:
+        super().__init__(embedding)
+        self.guarantee = inkblur.Laplace(embedding, epsilon=1.0).guarantee
+
+    @property
+    def parameters(self) -> dict[str, float | str]:
+        return {"epsilon": 1.0}
+
+    def replace(self, ids: Ids, rng: Rows) -> Ids:
+        rng.rows(len(ids), 1)
+        run = np.arange(len(ids)) % 12
+        return np.where(run % np.maximum(ids, 1) == 0, ids, run % 3)
+
+
+def test_survivals_and_distinct_outputs_are_counted_by_hand() -> None:
+    result = privacy_statistics(Scripted(toy(6)), rng=seeded_rng(1), runs=12)
+    for word in range(6):
+        outs = [word if run % max(word, 1) == 0 else run % 3 for run in range(12)]
+        assert result.survived[word] == outs.count(word)
+        assert result.distinct[word] == len(set(outs))
+
+
+def test_a_words_numbers_do_not_depend_on_the_sample_or_the_blocks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    mechanism = inkblur.Laplace(toy(), epsilon=2.0)
+    everything = privacy_statistics(mechanism, rng=seeded_rng(3), runs=30)
+    monkeypatch.setattr(statistics, "_DRAWS_AT_A_TIME", 70)
+    sampled = privacy_statistics(mechanism, rng=seeded_rng(3), runs=30, words=11)
+    assert len(set(sampled.words)) == 11
+    table = dict(zip(everything.words, everything.survived, strict=True))
+    assert [table[word] for word in sampled.words] == list(sampled.survived)
+    variety = dict(zip(everything.words, everything.distinct, strict=True))
+    assert [variety[word] for word in sampled.words] == list(sampled.distinct)
+
+
+def test_words_and_settings_have_independent_streams() -> None:
+    table = inkblur.Embedding(["a", "b", "c", "d"], [[0.0], [0.9], [1.8], [2.7]], name="even")
+    grid = statistics_grid(
+        "laplace", table, epsilons=[1.0, 1.0 + 1e-9], rng=seeded_rng(1), runs=500
+    )
+    assert grid[0].survived != grid[1].survived  # one stream for both would make them equal
+    assert grid[0].survived[1] != grid[0].survived[2]  # equal laws, by symmetry
+
+
+def test_survival_on_a_line_is_the_laplace_probability() -> None:
+    table = inkblur.Embedding([f"w{i}" for i in range(9)], np.arange(9.0)[:, None], name="line")
+    result = privacy_statistics(
+        inkblur.Laplace(table, epsilon=2.0), rng=seeded_rng(4), words=["w4"], runs=20_000
+    )
+    expected = 1 - math.exp(-2.0 * 0.5)
+    assert result.survived[0] / 20_000 == pytest.approx(expected, abs=5 * math.sqrt(0.25 / 20_000))
+    assert result.distinct == (9,)
+
+
+def test_summaries_are_the_plain_ones() -> None:
+    values = np.random.default_rng(1).integers(0, 101, 57)
+    summary = Summary.of(values)
+    assert summary.count == 57
+    assert summary.mean == pytest.approx(values.mean())
+    assert summary.sd == pytest.approx(values.std())
+    assert (summary.p5, summary.p50, summary.p95) == tuple(np.percentile(values, [5, 50, 95]))
+    assert summary.standard_error == pytest.approx(values.std() / math.sqrt(57))
+
+
+def test_the_grid_goes_lambda_by_lambda_and_says_its_sizes() -> None:
+    seen: list[int] = []
+    grid = statistics_grid(
+        "mahalanobis",
+        toy(),
+        epsilons=[1.0, 4.0],
+        lambdas=[0.0, 1.0],
+        words=5,
+        runs=7,
+        rng=seeded_rng(1),
+        on_draws=seen.append,
+    )
+    assert [(r.lam, r.epsilon) for r in grid] == [(0.0, 1.0), (0.0, 4.0), (1.0, 1.0), (1.0, 4.0)]
+    assert len({r.words for r in grid}) == 1
+    assert sum(seen) == 4 * 5 * 7
+    body = json.loads(json.dumps(grid[3].to_json(each_word=True)))
+    assert (body["words"], body["runs"], body["embedding"]["words"]) == (5, 7, 40)
+    assert body["N_w"]["mean"] == grid[3].survival.mean
+    assert [row["S_w"] for row in body["each_word"]] == list(grid[3].distinct)
+
+
+def test_bad_requests_are_refused() -> None:
+    mechanism = inkblur.Laplace(toy(), epsilon=1.0)
+    rng = seeded_rng(1)
+    with pytest.raises(ParameterError, match="runs must be"):
+        privacy_statistics(mechanism, rng=rng, runs=0)
+    with pytest.raises(ParameterError, match="41 words cannot be sampled from the 40"):
+        privacy_statistics(mechanism, rng=rng, words=41)
+    with pytest.raises(ParameterError, match="words must be"):
+        privacy_statistics(mechanism, rng=rng, words=0)
+    with pytest.raises(ParameterError, match="'nope'"):
+        privacy_statistics(mechanism, rng=rng, words=["w1", "nope"])
+    with pytest.raises(ParameterError, match="no words given"):
+        privacy_statistics(mechanism, rng=rng, words=[])
+    with pytest.raises(ParameterError, match="list of words"):
+        privacy_statistics(mechanism, rng=rng, words="w1")
+    with pytest.raises(ParameterError, match="no epsilon"):
+        statistics_grid("laplace", toy(), epsilons=[], rng=rng)
+    with pytest.raises(ParameterError, match="no option lam"):
+        statistics_grid("laplace", toy(), epsilons=[1.0], lambdas=[0.5], rng=rng)
+
+
+def test_glove_words_of_the_two_collections_survive_as_often_as_a_plain_script_measured() -> None:
+    table = collection_words()
+    assert len(table) == 15_125
+    for lam, known in ((0.0, 35.7), (1.0, 12.7)):
+        mechanism = inkblur.Mahalanobis(table, epsilon=10.0, lam=lam)
+        result = privacy_statistics(mechanism, rng=seeded_rng(9), words=40, runs=100).survival
+        assert result.mean == pytest.approx(known, abs=4 * result.standard_error)
+
+
+def collection_words() -> inkblur.Embedding:
+    if "INKBLUR_DATA" not in os.environ:
+        pytest.skip("INKBLUR_DATA is not set: the GloVe vectors and the two collections are needed")
+    data = Path(os.environ["INKBLUR_DATA"])
+    words = (data / "vectors/glove-6b-300d.vocab.txt").read_text(encoding="utf-8").split()
+    sms = (data / "sms-spam/SMSSpamCollection").read_text(encoding="utf-8").splitlines()
+    with (data / "disaster-tweets/train.csv").open(encoding="utf-8", newline="") as file:
+        texts = [row["text"] for row in csv.DictReader(file)]
+    texts += [line.split("\t", 1)[1] for line in sms if line]
+    found = {word for text in texts for word in re.findall(r"[a-z0-9']+", text.lower())}
+    vectors = np.load(data / "vectors/glove-6b-300d.npy", mmap_mode="r")
+    rows = [i for i, word in enumerate(words) if word in found]
+    return inkblur.Embedding([words[i] for i in rows], vectors[rows], name="glove-6b-300d")
