@@ -15,7 +15,6 @@ from inkblur.mechanisms.rating import CosineRating
 from inkblur.rng import JoinedRows, seeded_rng
 from inkblur.types import NULL_ID, Array, Ids, Metric
 
-
 S = Decimal("0.25")
 
 

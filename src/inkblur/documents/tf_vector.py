@@ -1,0 +1,145 @@
+"""Synthetic term-frequency vectors (SynTF, Algorithm 1).
+
+    repeat n times:  v ~ theta_t (a term of the document),  w ~ E(v) (the exponential mechanism)
+    release the counts of the w's
+
+Choosing v is arbitrary randomised preprocessing, and the mechanism treats all inputs as adjacent,
+so one round costs the mechanism's loss between *any* two documents (Lemma 3.2); n independent
+rounds cost n times that (Theorem 3.3, Corollary 3.5, eq. 1), and counting is post-processing.
+Nothing else is released: n is fixed, and a document without a single known term gives n terms
+too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inkblur.documents.vectoriser import Vectoriser
+from inkblur.errors import ParameterError
+from inkblur.guarantees import SEEDED, Guarantee
+from inkblur.io.records import Record
+from inkblur.mechanisms.exponential import Exponential
+from inkblur.mechanisms.ladder import positions
+from inkblur.rng import JoinedRows, Rng
+from inkblur.types import Array, Ids, Unit, whole
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+_DRAWS = 1 << 21  # in flight
+
+
+@dataclass(frozen=True, slots=True)
+class VectorRelease:
+    """Synthetic vectors that may leave the house, and what is promised about each row."""
+
+    vectors: csr_matrix  # int64 (documents, vocabulary); every row sums to the length
+    vocabulary: tuple[str, ...]  # the columns
+    ids: tuple[str, ...]  # the rows
+    guarantee: Guarantee  # for each row
+    empty: int  # documents without a known term: for the data owner, not protected
+
+
+class SyntheticVectors:
+    """Releases documents as synthetic term-frequency vectors of one length.
+
+    The mechanism must stand on the vectoriser's vocabulary:
+
+    >>> from inkblur.rng import seeded_rng
+    >>> from inkblur.embeddings.table import Embedding
+    >>> table = Embedding(["cat", "dog", "sky"], [[1, 0.1], [1, 0.3], [-1, 0.2]], name="toy")
+    >>> vectoriser = Vectoriser(table)
+    >>> mechanism = Exponential(vectoriser.embedding, epsilon=8.0)
+    >>> synthetic = SyntheticVectors(mechanism, vectoriser, length=20)
+    >>> release = synthetic.vectors([Record("0", "A cat."), Record("1", "")], seeded_rng(1))
+    >>> release.vectors.sum(axis=1).tolist()
+    [[20], [20]]
+    """
+
+    def __init__(self, mechanism: Exponential, vectoriser: Vectoriser, length: int) -> None:
+        if not isinstance(mechanism, Exponential):
+            raise ParameterError(
+                f"a tf release needs the exponential mechanism, got {mechanism.name}: its "
+                "guarantee must hold between any two words, however far apart"
+            )
+        if mechanism.embedding.sha256 != vectoriser.embedding.sha256:
+            raise ParameterError(
+                "the mechanism and the vectoriser have different vocabularies; "
+                "make the mechanism from vectoriser.embedding"
+            )
+        self.mechanism = mechanism
+        self.vectoriser = vectoriser
+        self.length = whole(length, "length")
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """For one document: `length` times the mechanism's loss, whatever the documents."""
+        return self.mechanism.guarantee.lifted(Unit.VECTOR, size=self.length)
+
+    @property
+    def spec(self) -> str:
+        """Everything the output law depends on: binds each record's stream to this release."""
+        return f"{self.mechanism.spec} tf length={self.length} {self.vectoriser.spec}"
+
+    def guaranteed(self, rng: Rng) -> Guarantee:
+        """The guarantee of vectors drawn from `rng`: seeded ones promise nothing."""
+        return self.guarantee.voided(SEEDED) if rng.seeded else self.guarantee
+
+    def vectors(self, records: Iterable[Record], rng: Rng) -> VectorRelease:
+        """Synthetic vectors of many records, in order.
+
+        A record's draws depend on key, id, text and settings alone: the same record gives the
+        same row in any batch, and drawing it again with the same key spends nothing.
+        """
+        from scipy.sparse import vstack
+
+        records = list(records)
+        self.vectoriser.refuse_reference([r.text for r in records], [r.id for r in records])
+        spec, step = self.spec, max(1, _DRAWS // self.length)
+        parts, empty = [], 0
+        for start in range(0, len(records), step):
+            batch = records[start : start + step]
+            compositions = [self.vectoriser.composition(record.text) for record in batch]
+            empty += sum(int(ids[0]) < 0 for ids, _ in compositions)
+            streams = [rng.child(spec, record.id, record.text) for record in batch]
+            parts.append(self._counts(self._draw(compositions, streams), len(batch)))
+        return VectorRelease(
+            vstack(parts or [self._counts(np.empty(0, dtype=np.int64), 0)], format="csr"),
+            tuple(self.mechanism.vocabulary),
+            tuple(record.id for record in records),
+            self.guaranteed(rng),
+            empty,
+        )
+
+    def _draw(self, compositions: Sequence[tuple[Ids, Array]], streams: Sequence[Rng]) -> Ids:
+        """n words a document, one document after the other."""
+        sizes = [self.length] * len(streams)
+        supply = JoinedRows(streams, sizes)
+        uniforms = supply.rows(self.length * len(streams), 1 + self.mechanism.width)
+        terms = np.empty(len(uniforms), dtype=np.int64)
+        for row, (ids, shares) in enumerate(compositions):
+            part = slice(row * self.length, (row + 1) * self.length)
+            terms[part] = pick(ids, shares, uniforms[part, 0])
+        return self.mechanism.draw(terms, positions(uniforms[:, 1:]))
+
+    def _counts(self, words: Ids, documents: int) -> csr_matrix:
+        from scipy.sparse import csr_matrix
+
+        width = len(self.mechanism.vocabulary)
+        rows: NDArray[np.int64] = np.repeat(np.arange(documents), self.length)
+        cells, counts = np.unique(rows * width + words, return_counts=True)
+        ends = np.searchsorted(cells, np.arange(documents + 1) * width)
+        return csr_matrix((counts.astype(np.int64), cells % width, ends), shape=(documents, width))
+
+
+def pick(ids: Ids, shares: Array, uniforms: Array) -> Ids:
+    """Draws from Cat(shares) over `ids`: the inverse of the cumulative sum, one uniform each."""
+    climbing = np.cumsum(shares)
+    step = np.searchsorted(climbing, uniforms * climbing[-1], side="right")
+    picked: Ids = ids[np.minimum(step, len(ids) - 1)]
+    return picked

@@ -1,0 +1,240 @@
+"""Texts as term counts over a public vocabulary (SynTF, section 4.1.1)."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inkblur.documents.analysis import folded
+from inkblur.documents.lemmas import lemma
+from inkblur.documents.stop_words import STOP_WORDS
+from inkblur.documents.tokens import TokenClass, tokenise
+from inkblur.documents.wordnet import synonyms as wordnet_synonyms
+from inkblur.embeddings.table import Embedding
+from inkblur.errors import ParameterError, PrivateCalibration
+from inkblur.types import NULL_ID, Array, Ids, choose, whole
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+_REMEMBERED = 1 << 20  # spellings whose term is remembered
+
+
+class Morphology(Enum):
+    """What becomes of a word's spelling before it is looked up."""
+
+    LEMMA = "lemma"  # its dictionary form
+    LOWER = "lower"  # lower case
+    AS_IS = "as-is"  # nothing
+
+
+class Weighting(Enum):
+    """What a term of a document counts."""
+
+    TF = "tf"  # how often it occurs
+    TFIDF = "tf-idf"  # that, times ln((1 + N) / (1 + documents with it)) + 1 over the reference
+
+
+class Vectoriser:
+    """Counts a text's terms over a vocabulary that is public.
+
+    The vocabulary is made from `embedding` alone, or from a public `reference` corpus: its words
+    that have a vector and occur at least `min_count` times. Both are brought to the morphology
+    first; stop words, numbers and signs are left out. `synonyms=True` adds WordNet's synonyms
+    that have a vector. `vectoriser.embedding` is the table of exactly these words: make the
+    mechanism from it.
+
+    What a text contributes besides (unknown words, numbers, stop words) is dropped. That costs no
+    privacy: this step only chooses what enters the mechanism, and the mechanism treats all inputs
+    as adjacent (Lemma 3.2). What *would* leak is a vocabulary or idf made from the protected
+    texts, so texts of the reference corpus are refused later (`PrivateCalibration`).
+
+    >>> table = Embedding(["cat", "dogs", "the", "7"], [[1, 0], [0, 1], [1, 1], [2, 1]], name="toy")
+    >>> vectoriser = Vectoriser(table, morphology="lower")
+    >>> vectoriser.get_feature_names_out().tolist()
+    ['cat', 'dogs']
+    >>> vectoriser.transform(["The cat, the 7 Cats; DOGS!"]).toarray().tolist()
+    [[1.0, 1.0]]
+    """
+
+    def __init__(
+        self,
+        embedding: Embedding,
+        *,
+        morphology: str | Morphology = Morphology.LOWER,
+        weighting: str | Weighting = Weighting.TF,
+        reference: Iterable[str] | None = None,
+        min_count: int = 1,
+        synonyms: bool = False,
+        stop_words: Iterable[str] = STOP_WORDS,
+    ) -> None:
+        self.morphology = choose(Morphology, morphology, "morphology")
+        self.weighting = choose(Weighting, weighting, "weighting")
+        whole(min_count, "min_count")
+        if self.weighting is Weighting.TFIDF and reference is None:
+            raise ParameterError(
+                "tf-idf needs a public reference corpus: the protected texts' own frequencies "
+                "would leak; give reference= or choose tf"
+            )
+        self._stop_words = frozenset(stop_words)
+        self._terms: dict[str, int] = {}
+        self._reference: frozenset[bytes] = frozenset()
+        self._idf: Array | None = None
+        if reference is None:
+            chosen, origin = self._from_embedding(embedding), f"{embedding.name}'s own words"
+            documents = None
+        else:
+            if isinstance(reference, str):
+                raise ParameterError("the reference corpus is a list of texts, not one text")
+            documents = [self._written(text, embedding) for text in self._remembered(reference)]
+            counts = Counter(term for terms in documents for term in terms)
+            chosen = {term for term, count in counts.items() if count >= min_count}
+            origin = f"a reference corpus of {len(documents)} texts"
+        if synonyms:
+            chosen |= {word for word in wordnet_synonyms(chosen) if self._is_term(word)}
+            origin += " and WordNet synonyms"
+        self.embedding = embedding.restricted(chosen, origin=f"{origin}, {self.morphology.value}")
+        self._terms.clear()  # ids so far belong to the wider table
+        if self.weighting is Weighting.TFIDF and documents is not None:
+            self._idf = self._inverse_frequencies(documents)
+
+    @property
+    def spec(self) -> str:
+        """Everything the counts depend on besides the text: part of what binds random streams."""
+        idf = "" if self._idf is None else hashlib.sha256(self._idf.tobytes()).hexdigest()
+        stop = hashlib.sha256("\n".join(sorted(self._stop_words)).encode()).hexdigest()
+        return (
+            f"{self.weighting.value} {self.morphology.value} stop_words={stop} idf={idf} "
+            f"vocabulary={self.embedding.sha256}"
+        )
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """The vocabulary, in the order of the columns."""
+        return np.array(self.embedding.words, dtype=object)
+
+    def transform(self, texts: Iterable[str]) -> csr_matrix:
+        """The *true* counts or tf-idf weights, (texts, vocabulary): not private."""
+        from scipy.sparse import csr_matrix
+
+        if isinstance(texts, str):
+            raise ParameterError("give a list of texts, not one text")
+        ids, weights, ends = [], [], [0]
+        for text in texts:
+            terms, values = self.weigh(text)
+            ids.append(terms)
+            weights.append(values)
+            ends.append(ends[-1] + len(terms))
+        return csr_matrix(
+            (_joined(weights, np.float64), _joined(ids, np.int64), ends),
+            shape=(len(ends) - 1, len(self.embedding)),
+        )
+
+    def weigh(self, text: str) -> tuple[Ids, Array]:
+        """The distinct terms of a text, rising, and their weights; both empty where it has none."""
+        found = Counter(self._ids(text))
+        found.pop(NULL_ID, None)
+        ids = np.array(sorted(found), dtype=np.int64)
+        weights = np.array([found[i] for i in ids.tolist()], dtype=np.float64)
+        return ids, weights if self._idf is None else weights * self._idf[ids]
+
+    def composition(self, text: str) -> tuple[Ids, Array]:
+        """The text as a distribution over words: theta = t / |t|, (ids, probabilities).
+
+        A text without any known term is a point mass on the null word: it enters the mechanism like
+        every other and gives as many terms.
+        """
+        ids, weights = self.weigh(text)
+        if len(ids) == 0:
+            return np.array([NULL_ID]), np.ones(1)
+        return ids, weights / weights.sum()
+
+    def refuse_reference(self, texts: Sequence[str], names: Sequence[str]) -> None:
+        """Raise where a text to protect is one that the vocabulary was made from."""
+        if not self._reference:
+            return
+        for text, name in zip(texts, names, strict=True):
+            if text.strip() and _fingerprint(text) in self._reference:
+                raise PrivateCalibration(
+                    f"record {name} is part of the reference corpus that the vocabulary was made "
+                    "from; make it from other, public texts"
+                )
+
+    def _ids(self, text: str) -> list[int]:
+        known = self._terms
+        out = []
+        for token in tokenise(text):
+            if token.kind is TokenClass.WORD:
+                found = known.get(token.text)
+                if found is None:
+                    if len(known) >= _REMEMBERED:
+                        known.clear()
+                    found = known[token.text] = self._id(token.text, self.embedding)
+                out.append(found)
+        return out
+
+    def _id(self, written: str, embedding: Embedding) -> int:
+        """The id of a written word's term; a clitic ('s) is taken off where that helps."""
+        if folded(written) in self._stop_words:
+            return NULL_ID
+        for form in (written, written.replace("’", "'").split("'")[0]):
+            term = self._term(form)
+            if term not in self._stop_words:
+                found = embedding.id(term)
+                if found != NULL_ID:
+                    return found
+        return NULL_ID
+
+    def _term(self, written: str) -> str:
+        if self.morphology is Morphology.AS_IS:
+            return written
+        low = folded(written)
+        return lemma(low) if self.morphology is Morphology.LEMMA else low
+
+    def _from_embedding(self, embedding: Embedding) -> set[str]:
+        return {self._term(word) for word in embedding.words if self._is_term(word)}
+
+    def _is_term(self, word: str) -> bool:
+        """Whether a vocabulary entry is one word that a text could contribute, and no stop word."""
+        tokens = list(tokenise(word))
+        return (
+            len(tokens) == 1
+            and tokens[0].kind is TokenClass.WORD
+            and tokens[0].text == word
+            and folded(word) not in self._stop_words
+            and self._term(word) not in self._stop_words
+        )
+
+    def _remembered(self, reference: Iterable[str]) -> list[str]:
+        texts = list(reference)
+        self._reference = frozenset(_fingerprint(text) for text in texts if text.strip())
+        return texts
+
+    def _written(self, text: str, embedding: Embedding) -> list[str]:
+        """The terms of a reference text, as words of the wide table."""
+        words = (token.text for token in tokenise(text) if token.kind is TokenClass.WORD)
+        ids = (self._id(word, embedding) for word in words)
+        return [embedding.words[i] for i in ids if i != NULL_ID]
+
+    def _inverse_frequencies(self, documents: Sequence[Sequence[str]]) -> Array:
+        counts = Counter(term for terms in documents for term in set(terms))
+        total = len(documents)
+        return np.array(
+            [math.log((1 + total) / (1 + counts[word])) + 1 for word in self.embedding.words]
+        )
+
+
+def _fingerprint(text: str) -> bytes:
+    """The same for texts that differ in white space alone."""
+    plain = " ".join(text.split()).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(plain, digest_size=16).digest()
+
+
+def _joined(parts: list[Any], kind: Any) -> NDArray[Any]:
+    return np.concatenate(parts) if parts else np.empty(0, dtype=kind)
