@@ -1,0 +1,132 @@
+"""What an attack on the author is, and how its success is counted.
+
+The attacker holds texts whose authors are known and names the author of texts that are not. Authors
+are numbers everywhere in here; :func:`number_authors` turns names into numbers once, at the door.
+
+Rules for awkward corpora, the same for every attack:
+- one author only: an error, for there is nothing to tell apart;
+- an author with one known text: fine, that text is all the attacker has;
+- an unknown text whose author has no known text (a stranger): no attack can name them, so it is
+  counted apart and left out of the accuracy, which would otherwise look safer than it is;
+- an empty text among the known: it adds nothing; an empty unknown text: the answer is DONT_KNOW.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from inkblur.errors import ParameterError
+from inkblur.types import Ids
+
+DONT_KNOW = -1  # an answer; never the number of an author
+
+
+class Attack(Protocol):
+    """Names authors of texts."""
+
+    name: str
+
+    def fit(self, texts: Sequence[str], authors: ArrayLike) -> Self:
+        """Study texts whose authors are known: `authors` (texts,) holds numbers from 0."""
+        ...
+
+    def predict(self, texts: Sequence[str]) -> Ids:
+        """The author of each text, (texts,), or DONT_KNOW."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Attribution:
+    """How well an attack did. Numbers only: no text and no name."""
+
+    attack: str
+    authors: int  # candidates: authors with a known text
+    known: int  # texts the attacker studied
+    unknown: int  # texts to attribute whose author is a candidate
+    correct: int
+    undecided: int  # of `unknown`, answered DONT_KNOW
+    strangers: int  # other unknown texts, by authors without any known text
+
+    @property
+    def accuracy(self) -> float:
+        """Share of the unknown texts whose author was named: the risk to an author."""
+        return self.correct / self.unknown
+
+    @property
+    def precision(self) -> float:
+        """Share of the answers that were right; 0 where the attack never answered."""
+        answered = self.unknown - self.undecided
+        return self.correct / answered if answered else 0.0
+
+    @property
+    def chance(self) -> float:
+        """What guessing evenly among the candidates would reach."""
+        return 1.0 / self.authors
+
+
+def number_authors(names: Iterable[Hashable]) -> Ids:
+    """Numbers from 0 in the order in which names first occur; None stays unknown (DONT_KNOW).
+
+    >>> number_authors(["kim", "lee", "kim", None]).tolist()
+    [0, 1, 0, -1]
+    """
+    numbers: dict[Hashable, int] = {}
+    out = [DONT_KNOW if name is None else numbers.setdefault(name, len(numbers)) for name in names]
+    return np.array(out, dtype=np.int64)
+
+
+def checked_known(texts: Sequence[str], authors: ArrayLike) -> Ids:
+    """The authors as numbers, after checking that an attack can be built on these texts."""
+    numbers = checked_authors(texts, authors)
+    if numbers.size and numbers.min() < 0:
+        row = int(np.flatnonzero(numbers < 0)[0])
+        raise ParameterError(f"known text {row} has no author; leave out texts of unknown origin")
+    count = len(np.unique(numbers))
+    if count < 2:
+        raise ParameterError(
+            f"an attack needs known texts of at least 2 authors, got {count}: "
+            "with one candidate there is nothing to tell apart"
+        )
+    if not any(text.strip() for text in texts):
+        raise ParameterError("all known texts are empty: there is nothing to study")
+    return numbers
+
+
+def checked_authors(texts: Sequence[str], authors: ArrayLike) -> Ids:
+    """One whole number a text, or a clear error."""
+    if isinstance(texts, str):
+        raise ParameterError("give a list of texts, not one text")
+    numbers = np.asarray(authors)
+    if numbers.shape != (len(texts),):
+        raise ParameterError(f"{len(texts)} texts need as many authors, got {numbers.shape}")
+    if len(texts) and not np.issubdtype(numbers.dtype, np.integer):
+        raise ParameterError(f"authors must be numbers, got {numbers.dtype}; use number_authors()")
+    return numbers.astype(np.int64)
+
+
+def attribute(
+    attack: Attack, texts: Sequence[str], authors: ArrayLike, *, known: ArrayLike
+) -> Attribution:
+    """Let a fitted attack name the authors of `texts` and count; `known` are those it studied."""
+    truth = checked_authors(texts, authors)
+    studied = np.asarray(known, dtype=np.int64)
+    familiar = np.isin(truth, studied)
+    if not familiar.any():
+        raise ParameterError(
+            "no unknown text is by an author with known texts, so nothing can be attributed"
+        )
+    answers = attack.predict([text for text, keep in zip(texts, familiar, strict=True) if keep])
+    return Attribution(
+        attack=attack.name,
+        authors=len(np.unique(studied)),
+        known=len(studied),
+        unknown=int(familiar.sum()),
+        correct=int((answers == truth[familiar]).sum()),
+        undecided=int((answers == DONT_KNOW).sum()),
+        strangers=int((~familiar).sum()),
+    )

@@ -1,0 +1,192 @@
+"""Koppel's attack: who is nearest, again and again, in random halves of the features.
+
+Each author is one vector x_a over the F most frequent space-free character 4-grams (see
+`metrics/ngrams.py` for what that means) of all known texts; an unknown text is a vector u. For k
+random sets H of F/2 features, the author of the largest similarity on H gets a vote:
+
+    cosine   sum_H u x / sqrt(sum_H u^2 sum_H x^2)
+    Ruzicka  sum_H min(u, x) / sum_H max(u, x)
+
+The answer is the author of most votes, or DONT_KNOW where their share of the k votes is below a
+threshold (thesis, Algorithm 3; Koppel, Schler and Argamon 2011; Koppel and Winter 2014).
+
+How 100 halves cost little more than one: with the halves as a 0/1 table M (F, k), all k sums for a
+text and all authors are one matrix product t(u, x)[:, S] @ M[S], where t is the product or the
+minimum and S the few features that the text has: elsewhere both are zero. The rest are sums over
+one side alone, and max(u, x) = u + x - min(u, x).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import Enum
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from inkblur.errors import ParameterError
+from inkblur.evaluation.attacks.base import DONT_KNOW, checked_known
+from inkblur.metrics.ngrams import Counts, count_matrix, most_frequent, space_free_ngrams
+from inkblur.metrics.ruzicka import shares
+from inkblur.types import Array, Ids, choose, fraction, whole
+
+_BLOCK_NUMBERS = 1 << 23  # of known vectors made dense at a time: 64 MB, however many authors
+
+
+class Similarity(Enum):
+    """How an unknown text is compared with an author."""
+
+    COSINE = "cosine"
+    RUZICKA = "ruzicka"
+
+
+class Weighting(Enum):
+    """What stands in the vectors, for an n-gram's share p of a text's n-grams."""
+
+    SHARE = "share"  # p
+    SQUARE_ROOT = "square-root"  # sqrt(p): common n-grams no longer drown the others
+    TF_IDF = "tf-idf"  # p (1 + log((1 + A) / (1 + authors who use it))), A authors in all
+
+
+# The stronger choice for each on Reuters C50 and PAN 2018 (benchmarks/koppel.py prints them all).
+_BEST = {Similarity.COSINE: Weighting.SQUARE_ROOT, Similarity.RUZICKA: Weighting.TF_IDF}
+
+
+class Koppel:
+    """The attack as an object: `fit` on known texts, `predict` or `votes` on unknown ones.
+
+    Ties between authors go to the lowest number. A text that shares no n-gram with the known ones
+    gets no vote and the answer DONT_KNOW, in a closed world too.
+
+    >>> attack = Koppel(seed=1, halves=10).fit(["whilst colour", "while color"], [0, 1])
+    >>> attack.predict(["the colour of it", "color it", ""]).tolist()
+    [0, 1, -1]
+    """
+
+    def __init__(
+        self,
+        *,
+        seed: int,
+        similarity: Similarity | str = Similarity.RUZICKA,
+        weighting: Weighting | str | None = None,  # None: the stronger one for this similarity
+        features: int = 20_000,  # n-grams, the most frequent in the known texts
+        halves: int = 100,
+        threshold: float = 0.0,  # least share of votes for an answer, in [0, 1]; 0: closed world
+        n: int = 4,
+    ) -> None:
+        self.similarity = choose(Similarity, similarity, "similarity")
+        chosen = _BEST[self.similarity] if weighting is None else weighting
+        self.weighting = choose(Weighting, chosen, "weighting")
+        self.features = whole(features, "features")
+        self.halves = whole(halves, "halves")
+        self.threshold = fraction(threshold, "threshold")
+        self.n = whole(n, "n")
+        self.seed = seed
+        self.name = f"koppel-{self.similarity.value}"
+
+    def fit(self, texts: Sequence[str], authors: ArrayLike) -> Self:
+        """Join each author's texts into one vector and draw the halves."""
+        numbers = checked_known(texts, authors)
+        self.authors = np.unique(numbers)  # candidates, ascending
+        place = {author: row for row, author in enumerate(self.authors.tolist())}
+        parts: list[list[str]] = [[] for _ in place]
+        for text, author in zip(texts, numbers.tolist(), strict=True):
+            parts[place[author]].append(text)
+        counts = [space_free_ngrams("\n".join(part), self.n) for part in parts]
+        self._columns = most_frequent(counts, self.features)
+        table = count_matrix(counts, self._columns)
+        users = np.bincount(table.indices, minlength=table.shape[1])
+        self._idf = 1.0 + np.log((1.0 + len(counts)) / (1.0 + users))
+        self._known = self._weighted(table)
+        self._masks = _random_halves(table.shape[1], self.halves, np.random.default_rng(self.seed))
+        return self
+
+    def predict(self, texts: Sequence[str]) -> Ids:
+        """The author of each text, or DONT_KNOW."""
+        votes = self.votes(texts)
+        best = np.full(len(texts), DONT_KNOW, dtype=np.int64)
+        for row, ballot in enumerate(votes):
+            cast = ballot[ballot != DONT_KNOW]
+            if cast.size:
+                candidates, times = np.unique(cast, return_counts=True)
+                winner = int(times.argmax())
+                if times[winner] / self.halves >= self.threshold:
+                    best[row] = candidates[winner]
+        return best
+
+    def votes(self, texts: Sequence[str]) -> Ids:
+        """Each half's choice, (texts, halves): an author's number, or DONT_KNOW for no choice."""
+        if not hasattr(self, "_known"):
+            raise ParameterError("this attack has not studied any text yet: call fit first")
+        unknown = self._weighted(
+            count_matrix([space_free_ngrams(text, self.n) for text in texts], self._columns)
+        )
+        best = np.zeros((len(texts), self.halves))  # 0 is no similarity at all, and earns no vote
+        choice = np.full((len(texts), self.halves), DONT_KNOW, dtype=np.int64)
+        own = self._alone(unknown)
+        used, place = np.unique(
+            unknown.indices.astype(np.int64), return_inverse=True
+        )  # n-grams that any text has
+        for authors, by_feature, theirs in self._blocks(used):
+            for row in range(len(texts)):
+                span = slice(unknown.indptr[row], unknown.indptr[row + 1])
+                similarity = self._similarities(
+                    unknown.data[span],
+                    by_feature[place[span]],
+                    self._masks[unknown.indices[span]],
+                    own[row],
+                    theirs,
+                )
+                winner = similarity.argmax(axis=0)  # the first of equals: the lowest number
+                value = similarity[winner, np.arange(self.halves)]
+                better = value > best[row]
+                best[row, better] = value[better]
+                choice[row, better] = authors[winner[better]]
+        return choice
+
+    def _similarities(
+        self, text: Array, known: Array, masks: Array, own: Array, theirs: Array
+    ) -> Array:
+        """(block, halves): one text against a block of authors, in every half.
+
+        `text` (S,), `known` (S, block) and `masks` (S, halves) are cut to the text's S n-grams;
+        `own` (halves,) and `theirs` (block, halves) are the sums over each side alone.
+        """
+        if self.similarity is Similarity.COSINE:
+            shared = (known * text[:, None]).T @ masks
+            scale = np.sqrt(own * theirs)
+        else:
+            shared = np.minimum(known, text[:, None]).T @ masks
+            scale = own + theirs - shared
+        return np.divide(shared, scale, out=np.zeros_like(shared), where=scale > 0)
+
+    def _alone(self, vectors: Counts) -> Array:
+        """(rows, halves): the sums over one side, of squares for cosine, of values for Ruzicka."""
+        if self.similarity is Similarity.COSINE:
+            vectors = vectors.power(2)
+        return np.asarray(vectors @ self._masks, np.float64)
+
+    def _weighted(self, counts: Counts) -> Counts:
+        table = shares(counts)
+        if self.weighting is Weighting.SQUARE_ROOT:
+            table.data = np.sqrt(table.data)
+        elif self.weighting is Weighting.TF_IDF:
+            table.data *= self._idf[table.indices]
+        return table
+
+    def _blocks(self, used: Ids) -> Iterator[tuple[Ids, Array, Array]]:
+        """Some authors at a time: numbers, their `used` n-grams (used, authors), sums alone."""
+        step = max(1, _BLOCK_NUMBERS // max(1, len(used)))
+        for start in range(0, len(self.authors), step):
+            rows = self._known[start : start + step]
+            by_feature = np.ascontiguousarray(rows[:, used].toarray().T)
+            yield self.authors[start : start + step], by_feature, self._alone(rows)
+
+
+def _random_halves(features: int, halves: int, rng: np.random.Generator) -> Array:
+    """(features, halves) of 0 and 1; each column chooses half of the features, at least one."""
+    masks = np.zeros((features, halves))
+    for column in range(halves):
+        masks[rng.permutation(features)[: max(1, features // 2)], column] = 1.0
+    return masks
