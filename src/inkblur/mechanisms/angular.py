@@ -12,7 +12,7 @@ from inkblur.guarantees import Guarantee
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.noise import truncated_angle
 from inkblur.rng import Rows
-from inkblur.types import Array, Ids, Metric, Points, positive
+from inkblur.types import Ids, Metric, Points, positive
 
 WHY_NONE = (
     "the angular mechanism searches for the replacement from the true word itself, so some outputs "
@@ -25,10 +25,9 @@ class AngularLaplace(WordMechanism):
     """Draws an angle (Laplace of scale 1/epsilon cut off at a right angle), takes the word whose
     cosine fits best.
 
-    Thesis, section 5.3.1, Algorithm 1; the thesis found it too slow to run. One matrix product
-    gives a block of distinct words' cosines with the whole vocabulary; sorted once, each row
-    answers all
-    draws of its word by binary search.
+    Thesis, section 5.3.1, Algorithm 1; the thesis found it too slow to run. Here one matrix
+    product gives the cosines of a block of distinct words with the whole vocabulary, and each row
+    serves all draws of its word.
 
     There is no privacy guarantee: for a true word v only words that are some angle's best fit
     *seen from v*
@@ -59,40 +58,24 @@ class AngularLaplace(WordMechanism):
     def replace(self, ids: Ids, rng: Rows) -> Ids:
         """An angle for each token, then the word whose cosine with the true word is closest."""
         targets = np.cos(truncated_angle(len(ids), 1 / self.epsilon, rng))
-        distinct, inverse = np.unique(ids, return_inverse=True)
-        order = np.argsort(inverse, kind="stable")
-        bounds = np.searchsorted(inverse[order], np.arange(len(distinct) + 1))
         out = np.empty(len(ids), dtype=np.int64)
-        for start in range(0, len(distinct), _BLOCK):
-            block = distinct[start : start + _BLOCK]
-            cosines = self._cosines(block)
-            for row, word in enumerate(range(start, start + len(block))):
-                tokens = order[bounds[word] : bounds[word + 1]]
-                out[tokens] = _closest(cosines[row], targets[tokens])
+        order = np.argsort(ids, kind="stable")  # equal words together: their cosines serve all
+        distinct, starts = np.unique(ids[order], return_index=True)
+        stops = np.append(starts[1:], len(ids))
+        for first in range(0, len(distinct), _BLOCK):
+            block = slice(first, first + _BLOCK)
+            cosines = self._cosines(distinct[block])
+            for row, start, stop in zip(cosines, starts[block], stops[block], strict=True):
+                for token in order[start:stop]:
+                    out[token] = np.argmin(np.abs(row - targets[token]))
         return out
 
     def _cosines(self, ids: Ids) -> Points:
         rows = self._unit[np.maximum(ids, 0)]
         rows[ids < 0] = self._null
         cosines: Points = rows @ self._unit.T
-        # Rounded far above the product's own error, so that the batch it was computed in cannot
-        # show.
+        # Rounded far above the product's own error: the batch it was computed in must not show.
         return np.round(cosines, 12)
-
-
-def _closest(cosines: Array, targets: Array) -> Ids:
-    """For each target the position of the closest cosine; ties go to the larger cosine, lower
-    id.
-    """
-    order = np.argsort(-cosines, kind="stable")
-    falling = -cosines[order]
-    right = np.clip(np.searchsorted(falling, -targets), 0, len(order) - 1)
-    left = np.maximum(right - 1, 0)
-    nearer_left = np.abs(falling[left] + targets) <= np.abs(falling[right] + targets)
-    pick = np.where(nearer_left, left, right)
-    # Equal cosines stand together in id order: take the first of them.
-    first: Ids = order[np.searchsorted(falling, falling[pick], side="left")]
-    return first
 
 
 def _directions(vectors: Points) -> Points:

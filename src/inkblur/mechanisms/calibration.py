@@ -15,12 +15,12 @@ from inkblur.errors import ParameterError
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.mechanisms.catalogue import make_mechanism
 from inkblur.rng import seeded_rng
-from inkblur.types import Strength, positive
+from inkblur.types import Ids, Strength, positive
 
 # words drawn evenly from the vocabulary: the survival rate's standard error is at most 0.008
 SAMPLE = 4_000
 _SEED = 20_260_000  # public: calibration looks at the public vocabulary alone
-_STORED = "strengths.json"  # for the bundled embedding, written by `inkblur calibrate --store`
+_STORED = "strengths.json"  # for the bundled embedding, written by tools/bundled/strengths.py
 
 
 def epsilon_from_level(level: float, radius: float) -> float:
@@ -47,14 +47,14 @@ def calibrate(
         raise ParameterError(f"survival must lie between 0 and 1, both excluded, got {survival}")
     words = _sampled_ids(len(embedding), sample)
 
-    def rate(epsilon: float) -> float:
+    def rate(epsilon: float, size: int) -> float:
         mechanism = make_mechanism(name, embedding, epsilon=epsilon, **options)
-        return survival_rate(mechanism, words)
+        return survival_rate(mechanism, words[:size])
 
-    return _bisect(rate, survival)
+    return _bisect(rate, survival, len(words))
 
 
-def survival_rate(mechanism: WordMechanism, words: Any = None) -> float:
+def survival_rate(mechanism: WordMechanism, words: Ids | None = None) -> float:
     """How many of these ids (default: an even public sample) come out unchanged, in [0, 1]."""
     ids = _sampled_ids(len(mechanism.vocabulary), SAMPLE) if words is None else words
     out = mechanism.replace(ids, seeded_rng(_SEED).child("calibrate"))
@@ -65,7 +65,7 @@ def epsilon_for(strength: Strength, name: str, embedding: Embedding, **options: 
     """The epsilon of a strength: stored for the bundled embedding, calibrated for others."""
     stored = _stored_strengths()
     if stored.get("sha256") == embedding.sha256:
-        key = _key(name, options)
+        key = setting_key(name, options)
         if key in stored["epsilons"]:
             return float(stored["epsilons"][key][strength.value])
     return calibrate(name, embedding, survival=strength.survival, **options)
@@ -76,7 +76,8 @@ def strengths(name: str, embedding: Embedding, **options: Any) -> dict[str, floa
     return {s.value: calibrate(name, embedding, survival=s.survival, **options) for s in Strength}
 
 
-def _key(name: str, options: dict[str, Any]) -> str:
+def setting_key(name: str, options: dict[str, Any]) -> str:
+    """How a setting is named in the file of stored strengths."""
     shown = {k: v for k, v in options.items() if k != "accept_no_guarantee"}
     return " ".join([name, *(f"{k}={v:g}" for k, v in sorted(shown.items()))])
 
@@ -89,28 +90,32 @@ def _stored_strengths() -> dict[str, Any]:
     return stored
 
 
-def _sampled_ids(vocabulary: int, sample: int) -> Any:
-    if sample >= vocabulary:
-        return np.arange(vocabulary, dtype=np.int64)
+def _sampled_ids(vocabulary: int, sample: int) -> Ids:
+    """An even sample of the vocabulary, in random order, so that a part of it is even too."""
     uniforms = seeded_rng(_SEED).child("sample").rows(vocabulary, 1)[:, 0]
-    return np.sort(np.argsort(uniforms, kind="stable")[:sample])
+    return np.argsort(uniforms, kind="stable")[:sample].astype(np.int64)
 
 
-def _bisect(rate: Callable[[float], float], wanted: float) -> float:
-    """The epsilon, to 3 digits, at which the rising `rate` crosses `wanted`."""
-    low, high = 1.0, 1.0
-    while rate(high) < wanted:
-        low, high = high, high * 2
-        if high > 1e9:
-            raise ParameterError(f"no epsilon up to 1e9 lets {wanted:.0%} of the words survive")
-    while rate(low) > wanted:
-        low, high = low / 2, low
-        if low < 1e-9:
-            raise ParameterError(f"no epsilon down to 1e-9 lets only {wanted:.0%} survive")
-    while high / low > 1.002:
-        middle = math.sqrt(low * high)
-        if rate(middle) < wanted:
-            low = middle
-        else:
-            high = middle
+def _bisect(rate: Callable[[float, int], float], wanted: float, sample: int) -> float:
+    """The epsilon, to 3 digits, at which `rate(epsilon, sample)` rises to `wanted`.
+
+    A tenth of the sample finds the neighbourhood, the whole sample the value.
+    """
+    low = high = 1.0
+    for size, precision in ((max(1, sample // 10), 1.1), (sample, 1.002)):
+        low, high = low / precision, high * precision
+        while rate(high, size) < wanted:
+            low, high = high, high * 1.5
+            if high > 1e9:
+                raise ParameterError(f"no epsilon up to 1e9 lets {wanted:.0%} of the words survive")
+        while rate(low, size) > wanted:
+            low, high = low / 1.5, low
+            if low < 1e-9:
+                raise ParameterError(f"no epsilon down to 1e-9 lets only {wanted:.0%} survive")
+        while high / low > precision:
+            middle = math.sqrt(low * high)
+            if rate(middle, size) < wanted:
+                low = middle
+            else:
+                high = middle
     return float(f"{high:.4g}")
