@@ -57,7 +57,7 @@ def isa() -> str:
 
 
 def available() -> bool:
-    """Whether the engine should serve: portable C++ alone loses to NumPy, unless it was asked for."""
+    """Whether the engine should serve: portable C++ alone loses to NumPy, unless asked for."""
     return built() and (isa() != "portable" or PATH_VARIABLE in os.environ)
 
 
