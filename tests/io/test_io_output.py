@@ -12,6 +12,7 @@ import sys
 import textwrap
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -72,18 +73,18 @@ def test_success_leaves_the_output_alone_and_keeps_its_mode(folder: Path, name: 
 
 def test_control_c_in_a_real_process(folder: Path) -> None:
     program = """
-        import signal, time
+        import signal, sys, time
+        folder = sys.argv[1]
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored
         from inkblur.io import open_sink, open_source
-        with open_source("in.txt") as source, open_sink("outputs/out.csv", source) as sink:
+        with open_source(folder + "/in.txt") as source, open_sink(folder + "/outputs/out.csv", source) as sink:
             for batch in source.batches(1, 100):
                 sink.write(batch, batch.texts)
                 print("writing", flush=True)
                 time.sleep(60)
     """
     run = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(program)],
-        cwd=folder,
+        [sys.executable, "-c", textwrap.dedent(program), folder],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     )
@@ -100,8 +101,8 @@ class Full(io.BytesIO):
 
     room = 1000
 
-    def write(self, data: object, /) -> int:
-        written = memoryview(data).nbytes  # type: ignore[arg-type]
+    def write(self, data: Any, /) -> int:
+        written = memoryview(data).nbytes
         self.room -= written
         if self.room < 0:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -176,18 +177,37 @@ def test_the_input_is_never_the_output(folder: Path) -> None:
 
 
 def test_standard_input_from_the_output(folder: Path) -> None:
-    program = (
-        "from inkblur.io import *; s = open_source('-', format=Format.TXT); open_sink('in.txt', s)"
-    )
+    program = """
+        import sys
+        from inkblur.io import Format, open_sink, open_source
+        open_sink(sys.argv[1], open_source("-", format=Format.TXT))
+    """
     with (folder / "in.txt").open() as file:
         run = subprocess.run(
-            [sys.executable, "-c", program],
-            cwd=folder,
+            [sys.executable, "-c", textwrap.dedent(program), folder / "in.txt"],
             stdin=file,
             capture_output=True,
             check=False,
         )
     assert b"the output is the input itself" in run.stderr
+
+
+class Sip(io.BytesIO):
+    """Takes at most three bytes a call, as an unbuffered pipe may."""
+
+    def write(self, data: Any, /) -> int:
+        return super().write(memoryview(data)[:3])
+
+
+@pytest.mark.parametrize("format", [Format.TXT, Format.PARQUET])
+def test_every_byte_reaches_an_unbuffered_output(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, format: Format
+) -> None:
+    out = Sip()
+    monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=out))
+    through(folder / "in.txt", "-", sink_format=format)
+    (folder / f"made.{format.value}").write_bytes(out.getvalue())
+    assert [r.text for r in read(folder / f"made.{format.value}")] == ["one", "two", "three"]
 
 
 def test_an_input_named_like_the_partial_file(folder: Path) -> None:
@@ -283,11 +303,13 @@ def test_a_failed_parquet_on_standard_output_looks_failed(
 def test_a_reader_that_goes_away(folder: Path, format: str) -> None:
     (folder / "in.txt").write_text("some words of text\n" * 100_000)
     program = f"""
+        import sys
         from inkblur.io import Format, open_sink, open_source
         from inkblur.errors import OutputError
+        folder = sys.argv[1]
         try:
             with (
-                open_source("in.txt") as source,
+                open_source(folder + "/in.txt") as source,
                 open_sink("-", source, format=Format("{format}")) as sink,
             ):
                 for batch in source.batches(1000, 100_000):
@@ -296,10 +318,10 @@ def test_a_reader_that_goes_away(folder: Path, format: str) -> None:
             raise SystemExit(f"one line: {{error}}")
     """
     run = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(program)],
-        cwd=folder,
+        [sys.executable, "-c", textwrap.dedent(program), folder],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        env={k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"},
     )
     with run:
         assert run.stdout is not None

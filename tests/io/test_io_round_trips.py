@@ -172,6 +172,7 @@ def test_gzip_both_ways(tmp_path: Path, suffix: str) -> None:
     through(tmp_path / f"in.{suffix}.gz", tmp_path / f"second.{suffix}.gz")
     first = (tmp_path / f"first.{suffix}.gz").read_bytes()
     assert gzip.decompress(first) == content
+    assert first[4:8] == bytes(4)  # no time of day inside
     assert first == (tmp_path / f"second.{suffix}.gz").read_bytes()
 
 
@@ -238,6 +239,24 @@ def test_nulls_stay_null_and_are_named(tmp_path: Path) -> None:
         assert batch.texts == ["a", "", ""]
         sink.write(batch, ["x", "y", "z"])
     assert (tmp_path / "out.jsonl").read_text() == '{"text": "x"}\n{"text": null}\n{"text": "z"}\n'
+
+
+def test_an_empty_text_alone_is_no_blank_line(tmp_path: Path) -> None:
+    # We would read a blank line as an empty text, but others skip it.
+    (tmp_path / "a.csv").write_text('text\n""\na\n')
+    through(tmp_path / "a.csv", tmp_path / "b.csv")
+    assert (tmp_path / "b.csv").read_text() == 'text\n""\na\n'
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_what_passes_holds_no_true_text(tmp_path: Path, suffix: str) -> None:
+    (tmp_path / "a.csv").write_text("id,text\n1,secret\n")
+    through(tmp_path / "a.csv", tmp_path / f"b.{suffix}")
+    with open_source(tmp_path / f"b.{suffix}") as source:
+        (batch,) = source.batches(10, 1000)
+    assert batch.texts == ["secret"]
+    assert "secret" not in repr(batch.columns)
+    assert "1" in repr(batch.columns)
 
 
 def test_blank_lines(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
 import textwrap
@@ -14,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import inkblur.io.lines
+import inkblur.io.parquet
 from inkblur.errors import InputError
 from inkblur.io import open_source
 from inkblur.io.unique import UniqueIds
@@ -178,6 +180,33 @@ def test_unique_ids_against_a_set(batches: list[list[str]]) -> None:
         assert unique.add(batch) == expected
         if expected is not None:
             break
+
+
+def test_long_parquet_texts_are_decoded_few_at_a_time(tmp_path: Path) -> None:
+    pq.write_table(
+        pa.table({"text": [f"{i}" * (1 << 20) for i in range(40)]}),
+        tmp_path / "a.parquet",
+        use_dictionary=False,
+    )
+    with (tmp_path / "a.parquet").open("rb") as file:
+        reader = inkblur.io.parquet.ParquetReader(file, "a", "text", None)
+        assert 1 <= reader._stretch(1000) <= 10
+        assert reader._stretch(2) == 2
+
+
+class Drip(io.BytesIO):
+    """A slow pipe: a byte at a time."""
+
+    def read1(self, size: int | None = -1, /) -> bytes:
+        return super().read(1)
+
+
+def test_bytes_that_come_one_by_one() -> None:
+    content = "\ufeffé\r\n😀\n\nend"
+    lines = inkblur.io.lines.Lines(Drip(content.encode()), "drip", "utf-8")
+    assert list(lines) == ["é\r\n", "😀\n", "\n", "end"]
+    assert lines.bom
+    assert lines.consumed == len(content.encode())
 
 
 def test_parquet_is_loaded_only_when_used() -> None:

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from inkblur.errors import InputError
 from inkblur.io.formats import Format, listed
 from inkblur.io.records import Batch, Columns, Record, Schema
+from inkblur.io.target import write_all
 
 Codec = Literal["gzip", "brotli", "lz4", "zstd", "snappy", "none"]
 
@@ -110,7 +111,7 @@ class ParquetReader:
         with _damage_named(self._name):
             for stretch in self._file.iter_batches(batch_size=self._stretch(max_records)):
                 texts = self._values(stretch, self._place)
-                for start, stop in _cuts(texts, max_records, max_chars):
+                for start, stop in _cuts(texts, max_chars):
                     yield self._batch(stretch.slice(start, stop - start), texts[start:stop])
                     self._done += stop - start
 
@@ -143,7 +144,7 @@ class ParquetReader:
             ) from None
 
     def _stretch(self, max_records: int) -> int:
-        """How many rows to decode at once, so that long texts do not fill memory."""
+        """How many rows to decode at once: no more than a batch, and not what fills memory."""
         groups = [
             self._file.metadata.row_group(i) for i in range(self._file.metadata.num_row_groups)
         ]
@@ -210,7 +211,6 @@ class ParquetWriter:
         self._gate.shut = True  # Arrow writes a footer however it ends, as if the file were whole
         with contextlib.suppress(Exception):
             self._writer.close()
-        self._writer.is_open = False  # or it would try again when collected, and complain
 
     def _flush(self) -> None:
         if self._waiting:
@@ -230,15 +230,16 @@ class _Gate(io.RawIOBase):
         return True
 
     def write(self, data: Buffer, /) -> int:
-        return memoryview(data).nbytes if self.shut else self._file.write(data)
+        view = memoryview(data).cast("B")
+        return view.nbytes if self.shut else write_all(self._file, view)
 
 
-def _cuts(texts: list[str | None], max_records: int, max_chars: int) -> Iterator[tuple[int, int]]:
+def _cuts(texts: list[str | None], max_chars: int) -> Iterator[tuple[int, int]]:
     """Where to cut: `start, stop` of each batch; a text above `max_chars` stands alone."""
     start = size = 0
     for i, text in enumerate(texts):
         length = len(text or "")
-        if i > start and (i - start >= max_records or size + length > max_chars):
+        if i > start and size + length > max_chars:
             yield start, i
             start, size = i, 0
         size += length

@@ -17,7 +17,7 @@ from inkblur.io.jsonlines import JsonlEncoder
 from inkblur.io.plain import TxtEncoder
 from inkblur.io.records import Batch, Columns, Schema
 from inkblur.io.source import Source, regular_file
-from inkblur.io.target import Target, standard_output
+from inkblur.io.target import Target, standard_output, write_all
 
 
 def open_sink(path: str | Path, source: Source, *, format: Format | None = None) -> Sink:
@@ -181,7 +181,7 @@ class TextWriter:
         """Nothing to let go of."""
 
     def _put(self, characters: str) -> None:
-        self._file.write(characters.encode("utf-8"))
+        write_all(self._file, characters.encode("utf-8"))
 
 
 def _writer(file: io.BufferedIOBase, schema: Schema, format: Format) -> Writer:

@@ -115,6 +115,14 @@ class Target:
                 os.close(nowhere)
 
 
+def write_all(file: io.BufferedIOBase, data: bytes | memoryview) -> int:
+    """Write every byte; an unbuffered standard output (python -u) may take fewer at a time."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[file.write(rest) :]
+    return len(data)
+
+
 def standard_output() -> io.BufferedIOBase:
     """Its bytes, below the text layer."""
     return cast(io.BufferedIOBase, sys.stdout.buffer)
