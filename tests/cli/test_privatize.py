@@ -139,7 +139,7 @@ def test_empty_texts_are_kept_and_counted(folder: Path) -> None:
     (folder / "in.txt").write_text("waa wab\n\n \nwac\n")
     result = inkblur(folder, "in.txt", "-e", "2")
     assert result.exit_code == 0, result.output
-    assert "2 empty texts" in result.stderr
+    assert "(2 empty)" in result.stderr
     assert len(result.stdout.splitlines()) == 4
 
 

@@ -18,6 +18,7 @@ def calibrate(
     ] = None,
     mechanism: options.MechanismName = "mahalanobis",
     lam: options.Lambda = None,
+    bigram: options.Bigram = None,
     embedding: options.EmbeddingSource = None,
     vocabulary: options.VocabularyFile = None,
     references: Annotated[
@@ -41,7 +42,9 @@ def calibrate(
         from inkblur.types import Strength
 
         table = options.embedding_from(embedding, vocabulary)
-        settings = options.noise_options(mechanism, lam, accept_no_guarantee)
+        settings = options.own_options(
+            mechanism, lam=lam, bigram=bigram, accept=accept_no_guarantee
+        )
         wanted = (
             {f"{survival:g}": survival}
             if survival is not None

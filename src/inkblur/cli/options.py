@@ -39,6 +39,12 @@ Lambda = Annotated[
         "--lambda", help="Shape of the mahalanobis noise, 0 (round) to 1; 0.5 if not given."
     ),
 ]
+Bigram = Annotated[
+    float | None,
+    typer.Option(
+        "--bigram", help="exponential: how much a replacement spelt alike is disliked, 0 to 1."
+    ),
+]
 AcceptNoGuarantee = Annotated[
     bool, typer.Option("--accept-no-guarantee", help="Run a mechanism that proves nothing.")
 ]
@@ -67,17 +73,21 @@ def embedding_from(source: str | None, vocabulary: Path | None) -> Embedding:
     return load_embedding(source, vocabulary=vocabulary)
 
 
-def noise_options(name: str, lam: float | None, accept: bool) -> dict[str, Any]:
+def own_options(
+    name: str, *, lam: float | None, bigram: float | None = None, accept: bool
+) -> dict[str, Any]:
     """The mechanism's own options, with its defaults; options it does not have are refused."""
     from inkblur.errors import ParameterError
     from inkblur.mechanisms.catalogue import find
 
     entry = find(name)
-    if lam is not None and "lam" not in entry.options:
-        raise ParameterError(f"--lambda shapes the mahalanobis noise; {name} has no such option")
+    given = {"lam": ("--lambda", lam, 0.5), "bigram": ("--bigram", bigram, 0.0)}
     options: dict[str, Any] = {}
-    if "lam" in entry.options:
-        options["lam"] = 0.5 if lam is None else lam
+    for option, (flag, value, default) in given.items():
+        if option in entry.options:
+            options[option] = default if value is None else value
+        elif value is not None:
+            raise ParameterError(f"{flag} is not an option of {name}; leave it out")
     if "accept_no_guarantee" in entry.options:
         options["accept_no_guarantee"] = accept
     return options

@@ -12,11 +12,18 @@ from rich.markup import escape
 
 from inkblur.cli import options
 from inkblur.cli.console import plain_errors, progress, talk
+from inkblur.errors import ParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from inkblur.documents.privatizer import Privatizer
     from inkblur.documents.run import Summary
-    from inkblur.io import Format, Sink, Source
+    from inkblur.documents.run_vectors import VectorSummary
+    from inkblur.documents.tf_vector import SyntheticVectors
+    from inkblur.embeddings import Embedding
+    from inkblur.io import Sink, Source
+    from inkblur.mechanisms.base import WordMechanism
     from inkblur.rng import Rng
 
 
@@ -31,7 +38,14 @@ def privatize(
     id_column: Annotated[
         str | None, typer.Option(help="A column that names each record; default: its position.")
     ] = None,
-    mechanism: options.MechanismName = "mahalanobis",
+    mechanism: Annotated[
+        str | None,
+        typer.Option(
+            "--mechanism",
+            "-m",
+            help="A name from `inkblur mechanisms`; mahalanobis, or exponential for tf.",
+        ),
+    ] = None,
     epsilon: options.Epsilon = None,
     strength: options.StrengthName = None,
     level: Annotated[
@@ -41,7 +55,8 @@ def privatize(
         float | None, typer.Option(help="See --level; epsilon = level / radius.")
     ] = None,
     lam: options.Lambda = None,
-    release: Annotated[str, typer.Option(help="sequence or bag.")] = "sequence",
+    bigram: options.Bigram = None,
+    release: Annotated[str, typer.Option(help="sequence, bag or tf.")] = "sequence",
     length: Annotated[
         int | None, typer.Option(help="Cut or fill every text to this many words.")
     ] = None,
@@ -53,6 +68,12 @@ def privatize(
         ),
     ] = None,
     drop: Annotated[list[str] | None, typer.Option(help="Leave this class out.")] = None,
+    morphology: Annotated[
+        str | None, typer.Option(help="tf: lemma, lower or as-is; lower if not given.")
+    ] = None,
+    reference: Annotated[
+        Path | None, typer.Option(help="tf: a public corpus, one text a line, for the vocabulary.")
+    ] = None,
     embedding: options.EmbeddingSource = None,
     vocabulary: options.VocabularyFile = None,
     key_file: Annotated[
@@ -74,38 +95,47 @@ def privatize(
     with plain_errors():
         from inkblur.documents import Privatizer, TokenPolicies
         from inkblur.io import Format, open_sink, open_source
-        from inkblur.types import choose, whole
+        from inkblur.types import ReleaseKind, choose, whole
 
         whole(workers, "workers")
+        kind = choose(ReleaseKind, release, "release")
+        name = mechanism or ("exponential" if kind is ReleaseKind.TF else "mahalanobis")
+        own = options.own_options(name, lam=lam, bigram=bigram, accept=accept_no_guarantee)
         rng = options.rng_from(key_file, seed)
-        _refuse_private_ingredients(input, embedding, vocabulary)
+        _refuse_private_ingredients(
+            input, {"--embedding": embedding, "--vocabulary": vocabulary, "--reference": reference}
+        )
         given = choose(Format, format, "format") if format is not None else None
         policies = TokenPolicies.of(keep=keep or (), drop=drop or ())
         if report is not None:
             _check_writable(report)
+
+        def made(table: Embedding) -> WordMechanism:
+            return options.mechanism_from(
+                name, table, own, epsilon=epsilon, strength=strength, level=level, radius=radius
+            )
+
+        summary: Summary | VectorSummary
         with open_source(
             input, column=column, id_column=id_column, encoding=encoding, format=given
         ) as source:
             table = options.embedding_from(embedding, vocabulary)
-            word = options.mechanism_from(
-                mechanism,
-                table,
-                options.noise_options(mechanism, lam, accept_no_guarantee),
-                epsilon=epsilon,
-                strength=strength,
-                level=level,
-                radius=radius,
-            )
-            blur = Privatizer(word, release=release, policies=policies, length=length)
-            sink = open_sink(output, source, format=_output_format(output, given))
-            summary = _run(source, sink, blur, rng, workers)
+            if kind is ReleaseKind.TF:
+                if keep or drop:
+                    raise ParameterError(
+                        "a tf release drops all but words; leave --keep and --drop out"
+                    )
+                vectors = _synthetic(table, made, morphology, reference, length)
+                summary = _run_vectors(source, output, vectors, rng)
+            else:
+                if morphology is not None or reference is not None:
+                    raise ParameterError("--morphology and --reference belong to --release tf")
+                blur = Privatizer(made(table), release=kind, policies=policies, length=length)
+                sink = open_sink(output, source, format=given if output == "-" else None)
+                summary = _run(source, sink, blur, rng, workers)
         if report is not None:
             _write_report(report, summary)
         _tell(summary)
-
-
-def _output_format(output: str, given: Format | None) -> Format | None:
-    return given if output == "-" else None
 
 
 def _run(source: Source, sink: Sink, blur: Privatizer, rng: Rng, workers: int) -> Summary:
@@ -124,11 +154,44 @@ def _run(source: Source, sink: Sink, blur: Privatizer, rng: Rng, workers: int) -
         return run(source, sink, blur, rng, workers=workers, on_batch=show)
 
 
-def _refuse_private_ingredients(input: str, embedding: str | None, vocabulary: Path | None) -> None:
+def _synthetic(
+    table: Embedding,
+    made: Callable[[Embedding], WordMechanism],
+    morphology: str | None,
+    reference: Path | None,
+    length: int | None,
+) -> SyntheticVectors:
+    """The tf release: its vocabulary is the embedding's or a public corpus's, never the input's."""
+    from inkblur.documents.tf_vector import SyntheticVectors
+    from inkblur.documents.vectoriser import Vectoriser
+    from inkblur.io import open_source
+    from inkblur.mechanisms.exponential import Exponential
+
+    if length is None:
+        raise ParameterError("a tf release needs --length: how many terms every vector holds")
+    texts = None
+    if reference is not None:
+        with open_source(reference) as corpus:
+            texts = [text for batch in corpus.batches(4096, 1 << 20) for text in batch.texts]
+    vectoriser = Vectoriser(table, morphology=morphology or "lower", reference=texts)
+    mechanism = made(vectoriser.embedding)
+    if not isinstance(mechanism, Exponential):
+        raise ParameterError(f"a tf release needs --mechanism exponential, not {mechanism.name}")
+    return SyntheticVectors(mechanism, vectoriser, length)
+
+
+def _run_vectors(source: Source, output: str, vectors: SyntheticVectors, rng: Rng) -> VectorSummary:
+    from inkblur.documents.run_vectors import run_vectors
+
+    with talk.status("drawing synthetic vectors"):
+        return run_vectors(source, output, vectors, rng)
+
+
+def _refuse_private_ingredients(input: str, ingredients: dict[str, str | Path | None]) -> None:
     """The vocabulary and the vectors must be public: the protected file itself is neither."""
     from inkblur.errors import PrivateCalibration
 
-    for name, path in (("--vocabulary", vocabulary), ("--embedding", embedding)):
+    for name, path in ingredients.items():
         if path is None or input == "-" or not (Path(path).exists() and Path(input).exists()):
             continue
         if _same_content(Path(path), Path(input)):
@@ -153,7 +216,7 @@ def _check_writable(report: Path) -> None:
         raise OutputError(f"cannot write the report {report}: check that its folder exists")
 
 
-def _write_report(report: Path, summary: Summary) -> None:
+def _write_report(report: Path, summary: Summary | VectorSummary) -> None:
     from inkblur.errors import OutputError
 
     partial = report.with_name(report.name + ".partial")
@@ -165,22 +228,11 @@ def _write_report(report: Path, summary: Summary) -> None:
         raise OutputError(f"cannot write the report {report}: {error.strerror}") from None
 
 
-def _tell(summary: Summary) -> None:
-    drawn, unchanged = summary.counts["drawn"], summary.counts["unchanged"]
-    share = f" ({unchanged / drawn:.0%})" if drawn else ""
-    talk.print(
-        f"{summary.documents:,} texts, {drawn:,} words drawn, {unchanged:,} unchanged{share}, "
-        f"{summary.empty:,} empty texts; {summary.seconds:.1f} s, "
-        f"{summary.words_per_second:,.0f} words/s"
-    )
-    entered = summary.counts["null"]
-    if entered:
-        talk.print(f"{entered:,} unknown words, numbers and addresses entered as the null word")
-    for name, count in summary.passed().items():
-        if count:
-            talk.print(f"[yellow]passed through unprotected:[/] {count:,} {name}")
+def _tell(summary: Summary | VectorSummary) -> None:
+    for line in summary.lines():
+        talk.print(escape(line))
     colour = "green" if summary.guarantee.private else "bold red"
     talk.print(f"[{colour}]guarantee:[/] {escape(summary.guarantee.sentence())}")
     if summary.guarantee.private:
-        for sentence in summary.typical.sentences():
+        for sentence in summary.worth():
             talk.print(escape(sentence))

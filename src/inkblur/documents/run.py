@@ -11,6 +11,7 @@ from typing import Any
 
 from inkblur.documents.policies import TokenField
 from inkblur.documents.privatizer import BatchRelease, Privatizer
+from inkblur.embeddings.table import Embedding
 from inkblur.guarantees import Guarantee
 from inkblur.io.records import Batch
 from inkblur.io.sink import Sink
@@ -45,13 +46,36 @@ class Summary:
         """How many tokens of each class were copied as they are."""
         return {field.value: self._count(field, "keep") for field in _COUNTED}
 
+    def lines(self) -> list[str]:
+        """What happened, for the person who ran it."""
+        drawn, unchanged = self.counts["drawn"], self.counts["unchanged"]
+        share = f" ({unchanged / drawn:.0%})" if drawn else ""
+        lines = [
+            f"{self.documents:,} texts ({self.empty:,} empty), {drawn:,} words drawn, "
+            f"{unchanged:,} unchanged{share}; {self.seconds:.1f} s, "
+            f"{self.words_per_second:,.0f} words/s"
+        ]
+        if self.counts["null"]:
+            lines.append(
+                f"{self.counts['null']:,} unknown words, numbers and addresses "
+                "entered as the null word"
+            )
+        passed = self.passed().items()
+        lines += [
+            f"passed through unprotected: {count:,} {name}" for name, count in passed if count
+        ]
+        return lines
+
+    def worth(self) -> list[str]:
+        """What the bound is worth, in plain words."""
+        return self.typical.sentences()
+
     def _count(self, field: TokenField, treatment: str) -> int:
         return self.counts[f"{field.name.lower()} {treatment}"]
 
     def to_json(self) -> dict[str, Any]:
         """The report file (DESIGN section 8)."""
         mechanism = self.privatizer.mechanism
-        table = mechanism.embedding
         drawn, unchanged = self.counts["drawn"], self.counts["unchanged"]
         return {
             "mechanism": {"name": mechanism.name, **mechanism.parameters},
@@ -69,12 +93,7 @@ class Summary:
                 "words_measured": self.typical.sample,
                 "sentences": self.typical.sentences(),
             },
-            "embedding": {
-                "name": table.name,
-                "words": len(table),
-                "dimension": table.dimension,
-                "sha256": table.sha256,
-            },
+            "embedding": described(mechanism.embedding),
             "tokens": {
                 "total": drawn + sum(self.passed().values()),
                 "replaced": drawn - unchanged,
@@ -133,7 +152,7 @@ def run(
     seconds = time.perf_counter() - began
     return Summary(
         privatizer,
-        privatizer.guaranteed(rng).passing(_shown_by_the_file(source)),
+        privatizer.guaranteed(rng).passing(shown_by_the_file(source)),
         typical_loss(privatizer.mechanism),
         documents,
         empty,
@@ -142,13 +161,23 @@ def run(
     )
 
 
-def _shown_by_the_file(source: Source) -> list[str]:
+def shown_by_the_file(source: Source) -> list[str]:
     """What a file of releases shows whatever the mechanism does."""
     shown = ["the number of texts and their order"]
     names = source.schema.names
     if names is None or len(names) > 1:
         shown.append(f"every column but {source.schema.column!r}, copied as it is")
     return shown
+
+
+def described(table: Embedding) -> dict[str, Any]:
+    """An embedding as the report names it."""
+    return {
+        "name": table.name,
+        "words": len(table),
+        "dimension": table.dimension,
+        "sha256": table.sha256,
+    }
 
 
 def _in_order(

@@ -1,0 +1,138 @@
+"""`inkblur audit`: the table, the JSON, the plots, and refusals before any measuring."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+import inkblur
+from inkblur.cli.audit import audit
+from inkblur.evaluation import statistics
+from inkblur.noise import LaplaceNoise
+from inkblur.rng import Rows
+from inkblur.types import Points
+
+app = typer.Typer()
+app.command()(audit)
+
+
+@pytest.fixture
+def vectors(tmp_path: Path) -> Path:
+    path = tmp_path / "toy.txt"
+    rows = np.random.default_rng(1).normal(size=(20, 3))
+    lines = [f"w{chr(97 + i)} {' '.join(f'{x:.6f}' for x in row)}" for i, row in enumerate(rows)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def run(vectors: Path, *arguments: str) -> Result:
+    fixed = ["--embedding", str(vectors), "--runs", "20", "--draws", "400", "--seed", "3"]
+    return CliRunner().invoke(app, [*fixed, *arguments], env={"COLUMNS": "160"})
+
+
+def test_the_table_shows_every_setting_and_its_sizes(vectors: Path) -> None:
+    result = run(vectors, "--epsilon", "2,8", "--lambda", "0,1", "--words", "10")
+    assert result.exit_code == 0, result.output
+    assert "10 of 20 words, 20 runs each" in result.stdout
+    body = json.loads(
+        run(vectors, "--epsilon", "2,8", "--lambda", "0,1", "--words", "10", "--json").stdout
+    )
+    assert len(body["statistics"]) == len(body["audits"]) == 4
+    for row in body["statistics"]:
+        mean = row["N_w"]["mean"]
+        assert f"{mean:.2f} ±" in result.stdout
+    assert body["seed"] == 3
+    assert not any(found["flagged"] for found in body["audits"])
+
+
+def test_json_holds_the_numbers_of_the_python_call(vectors: Path) -> None:
+    body = json.loads(run(vectors, "-m", "laplace", "-e", "3", "--words", "all", "--json").stdout)
+    mechanism = inkblur.Laplace(inkblur.load_embedding(vectors), epsilon=3.0)
+    plain = statistics.privacy_statistics(mechanism, rng=inkblur.seeded_rng(3), runs=20)
+    assert body["statistics"] == [json.loads(json.dumps(plain.to_json()))]
+
+
+def test_plots_and_report_are_written(vectors: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="plots need matplotlib")
+    folder = tmp_path / "deep" / "out"
+    first = run(vectors, "-e", "2,8", "-o", str(folder))
+    assert first.exit_code == 0, first.output
+    names = {path.name for path in folder.iterdir()}
+    assert names == {"audit.json", "survival.svg", "survival.png", "variety.svg", "variety.png"}
+    for name in ("survival.svg", "variety.svg"):
+        text = (folder / name).read_text(encoding="utf-8")
+        assert ElementTree.fromstring(text).tag.endswith("svg")
+        assert text.count("<!-- λ = ") == 3  # a legend entry each
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    run(vectors, "-e", "2,8", "-o", str(folder))
+    assert before == {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_a_pair_is_audited_and_named(vectors: Path) -> None:
+    result = run(vectors, "-m", "laplace", "-e", "2", "--pair", "wa", "wb")
+    assert result.exit_code == 0
+    assert "the words 'wa' and 'wb'" in result.stdout
+
+
+def test_no_guarantee_is_shown_as_no_bound_once_accepted(vectors: Path) -> None:
+    refused = run(vectors, "-m", "angular-laplace", "-e", "2")
+    assert refused.exit_code == 1
+    assert "--accept-no-guarantee" in refused.stderr
+    result = run(vectors, "-m", "angular-laplace", "-e", "2", "--accept-no-guarantee")
+    assert result.exit_code == 0, result.output
+    assert "no bound" in result.stdout
+
+
+def test_a_false_claim_ends_with_code_1(vectors: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    around = LaplaceNoise.around
+
+    def halved(self: LaplaceNoise, centres: Points, rng: Rows) -> Points:
+        return centres + (around(self, centres, rng) - centres) / 2
+
+    monkeypatch.setattr(LaplaceNoise, "around", halved)
+    result = run(vectors, "-m", "laplace", "-e", "2")
+    assert result.exit_code == 1
+    assert "THE CLAIM IS FALSE" in result.stdout
+    assert "the claim is false" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--runs", "0"], "runs must be"),
+        (["--words", "21"], "21 words cannot be sampled from the 20"),
+        (["--words", "many"], "--words takes"),
+        (["--epsilon", "5;10"], "--epsilon takes numbers"),
+        (["--epsilon", "0"], "epsilon must be"),
+        (["--lambda", "2"], "lambda must lie"),
+        (["--pair", "wa", "zebra"], "'zebra' is not among"),
+        (["--draws", "5"], "at least 40 draws"),
+        (["--confidence", "1"], "confidence must lie"),
+        (["-m", "laplace", "--lambda", "1"], "no option lam"),
+        (["-m", "magic"], "unknown mechanism 'magic'"),
+    ],
+)
+def test_bad_requests_are_refused_before_measuring(
+    vectors: Path, arguments: list[str], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("measured before refusing")
+
+    monkeypatch.setattr(statistics, "privacy_statistics", never)
+    result = run(vectors, *arguments)
+    assert result.exit_code == 1, result.output
+    assert message in result.stderr
+    assert "Traceback" not in result.output
+
+
+def test_an_output_that_is_a_file_is_refused(vectors: Path) -> None:
+    pytest.importorskip("matplotlib", reason="plots need matplotlib")
+    result = run(vectors, "-o", str(vectors))
+    assert result.exit_code == 1
+    assert "cannot make the directory" in result.stderr

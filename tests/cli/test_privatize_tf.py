@@ -1,0 +1,86 @@
+"""`inkblur privatize --release tf`: files of synthetic vectors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.sparse import load_npz
+from typer.testing import CliRunner, Result
+
+from inkblur.cli.app import app
+from inkblur.embeddings.store import write_store
+from inkblur.embeddings.table import Embedding
+
+WORDS = [f"q{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(80)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    vectors = np.random.default_rng(0).normal(size=(len(WORDS), 6))
+    write_store(tmp_path / "small.ink", Embedding(WORDS, vectors, name="small"))
+    (tmp_path / "in.txt").write_text("qaa qab qac\n\nunheard of\nwba qaa qaa\n")
+    (tmp_path / "public.txt").write_text("qaa qab\nwac qad qaa\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path
+
+
+def tf(*arguments: str) -> Result:
+    return CliRunner().invoke(
+        app, ["privatize", "in.txt", "--release", "tf", "--embedding", "small.ink", *arguments]
+    )
+
+
+def test_npz_holds_vectors_of_the_asked_length(folder: Path) -> None:
+    result = tf("--length", "15", "-e", "8", "-o", "v.npz", "--report", "r.json")
+    assert result.exit_code == 0, result.output
+    vectors = load_npz(folder / "v.npz")
+    assert vectors.shape == (4, len(WORDS))
+    assert vectors.sum(axis=1).tolist() == [[15]] * 4
+    report = json.loads((folder / "r.json").read_text())
+    assert report["documents"] == {"total": 4, "without_known_terms": 2}
+    guarantee = report["guarantee"]
+    assert guarantee["unit"] == "vector"
+    assert guarantee["epsilon"] < guarantee["bounds"]["improved"] <= guarantee["bounds"]["standard"]
+    assert report["loss_between_any_two_documents"] == pytest.approx(15 * guarantee["epsilon"])
+
+
+def test_standard_output_carries_json_lines_and_a_key_replays(folder: Path) -> None:
+    (folder / "key").write_text("ab" * 32)
+    first, second = (tf("--length", "5", "-e", "8", "--key-file", "key") for _ in range(2))
+    assert first.stdout == second.stdout
+    rows = [json.loads(line) for line in first.stdout.splitlines()]
+    assert [sum(row["counts"].values()) for row in rows] == [5, 5, 5, 5]
+
+
+def test_a_public_reference_makes_the_vocabulary(folder: Path) -> None:
+    result = tf("--length", "5", "-e", "8", "--reference", "public.txt", "-o", "v.npz")
+    assert result.exit_code == 0, result.output
+    assert load_npz(folder / "v.npz").shape == (4, 4)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-e", "8"], "--length"),
+        (["-e", "8", "--length", "0"], "length"),
+        (["-e", "8", "--length", "5", "-m", "laplace"], "exponential"),
+        (["-e", "8", "--length", "5", "--keep", "numbers"], "--keep"),
+        (["-e", "8", "--length", "5", "--reference", "in.txt"], "leak"),
+        (["-e", "8", "--length", "5", "--morphology", "stem"], "lemma, lower, as-is"),
+        (["-e", "8", "--length", "5", "--bigram", "2"], "bigram"),
+        (["-e", "8", "--length", "5", "--lambda", "1"], "--lambda"),
+        (["-e", "1e9", "--length", "5"], "epsilon must be at most"),
+        (["-e", "8", "--length", "5", "-o", "v.docx"], ".npz"),
+    ],
+)
+def test_bad_input_is_one_clear_line(folder: Path, arguments: list[str], message: str) -> None:
+    before = {path.name for path in folder.iterdir()} | {"cache"}
+    result = tf(*arguments)
+    assert result.exit_code == 1, result.output
+    assert message in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert {path.name for path in folder.iterdir()} <= before

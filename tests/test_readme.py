@@ -1,0 +1,34 @@
+"""The README's promises: its Python runs, its commands are the ones CI runs."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_python_shown_is_the_example_file() -> None:
+    blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    example = (ROOT / "examples" / "six_lines.py").read_text(encoding="utf-8")
+    assert blocks[0].strip() in example
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.name)
+def test_every_example_runs(path: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(path)], capture_output=True, text=True, cwd=tmp_path, env=os.environ
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+def test_files_that_the_readme_names_exist() -> None:
+    for name in re.findall(r"\]\(((?!http)[^)#]+)\)", README):
+        assert (ROOT / name).exists(), name
