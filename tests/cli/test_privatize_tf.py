@@ -21,8 +21,8 @@ WORDS = [f"q{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(80)]
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     vectors = np.random.default_rng(0).normal(size=(len(WORDS), 6))
     write_store(tmp_path / "small.ink", Embedding(WORDS, vectors, name="small"))
-    (tmp_path / "in.txt").write_text("qaa qab qac\n\nunheard of\nwba qaa qaa\n")
-    (tmp_path / "public.txt").write_text("qaa qab\nwac qad qaa\n")
+    (tmp_path / "in.txt").write_text("qaa qab qac\n\nunheard of\nqba qaa qaa\n")
+    (tmp_path / "public.txt").write_text("qaa qab\nqac qad qaa\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path
