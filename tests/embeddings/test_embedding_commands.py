@@ -127,7 +127,7 @@ def test_help_shows_an_example(command: str) -> None:
 
 
 def test_a_terminal_sees_progress() -> None:
-    packed(Path("big.txt"), as_text(*sample(30_000, 100)))
+    packed(Path("big.txt"), as_text(*sample(3_000, 20)))
     main, child = pty.openpty()
     command = [sys.executable, "-c", "from inkblur.cli import main; main()"]
     started = subprocess.Popen(
@@ -150,4 +150,4 @@ def test_a_terminal_sees_progress() -> None:
     assert started.wait() == 0
     assert b"importing" in seen
     assert b"MB/s" in seen
-    assert b"30,000 words x 100" in seen
+    assert b"3,000 words x 20" in seen

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from inkblur import load_embedding
-from inkblur.embeddings import Format, available, import_embedding, loading, summarise
+from inkblur.embeddings import Format, available, import_embedding, loading, stream, summarise
 from inkblur.errors import EmbeddingError, InkblurError, OutputError, ParameterError
 from inkblur.types import Vectors
 from tests.embeddings.vector_files import as_binary, as_text, packed, sample
@@ -68,8 +70,9 @@ def test_limit_takes_the_first_distinct_words(tmp_path: Path) -> None:
     assert table.provenance["limit"] == 3
 
 
-def test_limit_stops_reading(tmp_path: Path) -> None:
-    content = as_text(*sample(2000, 300), header=True)
+def test_limit_stops_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream, "BLOCK", 1000)
+    content = as_text(*sample(2000, 3), header=True)
     path = packed(tmp_path / "x.txt", content + b"damage far behind\n")
     assert len(load_embedding(path, limit=10)) == 10
     with pytest.raises(EmbeddingError, match="line 2002"):
@@ -222,3 +225,11 @@ def test_summaries(tmp_path: Path) -> None:
     path = packed(tmp_path / "x.txt", b"a 3 4\nb 0 1\n")
     facts = summarise(load_embedding(path))
     assert (facts.words, facts.dimension, facts.norm_mean, facts.norm_sd) == (2, 2, 3.0, 2.0)
+
+
+def test_pyarrow_is_left_alone_until_it_is_needed() -> None:
+    script = "import sys, inkblur.embeddings; print('pyarrow' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "False\n"

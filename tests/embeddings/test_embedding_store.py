@@ -68,11 +68,11 @@ def test_damaged_files_are_refused_or_fail_verification(tmp_path: Path) -> None:
     path = tmp_path / "x.ink"
     write_store(path, small())
     whole = path.read_bytes()
-    for length in range(len(whole)):
+    for length in range(0, len(whole), 7):
         path.write_bytes(whole[:length])
         with pytest.raises(EmbeddingError):
             load_embedding(path)
-    for at in range(0, len(whole), 3):
+    for at in range(0, len(whole), 5):
         path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x81]) + whole[at + 1 :])
         try:
             table = open_store(path)

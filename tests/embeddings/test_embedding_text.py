@@ -118,7 +118,8 @@ def test_errors_name_the_right_line_beyond_the_first_block(
     np.testing.assert_array_equal(table.vectors, vectors)
     lines = whole.split(b"\n")
     lines[250] = b"w250 1 2"
-    with pytest.raises(EmbeddingError, match=r"line 251 of .* has 2 numbers, expected 3"):
+    lines.insert(5, b"")  # skipped, but counted
+    with pytest.raises(EmbeddingError, match=r"line 252 of .* has 2 numbers, expected 3"):
         load(tmp_path, b"\n".join(lines))
 
 
@@ -176,7 +177,9 @@ def test_packed_files_with_a_changed_byte(tmp_path: Path) -> None:
         content = bytearray(path.read_bytes())
         content[len(content) // 2] ^= 0xFF
         path.write_bytes(content)
-        with pytest.raises(EmbeddingError):
+        # bzip2 notices before it hands anything out; the others may hand out damaged text first
+        message = "is damaged or cut short" if suffix == ".bz2" else None
+        with pytest.raises(EmbeddingError, match=message):
             load_embedding(path)
 
 
@@ -190,14 +193,14 @@ def test_a_zip_holds_exactly_one_file(tmp_path: Path, count: int) -> None:
         load_embedding(path)
 
 
-def test_a_pipe_is_refused(tmp_path: Path) -> None:
+def test_a_pipe_is_refused() -> None:
     reading, writing = os.pipe()
+    os.close(writing)  # so that reading it would end, not wait
     try:
         with pytest.raises(EmbeddingError, match="is a pipe or a device"):
             load_embedding(f"/dev/fd/{reading}")
     finally:
         os.close(reading)
-        os.close(writing)
 
 
 # Words with everything that a CSV reader might trip over, and numbers in every spelling.

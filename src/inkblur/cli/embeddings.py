@@ -109,8 +109,9 @@ def import_command(
 ) -> None:
     """Turn a file of word vectors into an .ink file, which opens at once.
 
-    Reads word2vec text and binary, GloVe, fastText .vec (plain, .gz, .bz2 or .zip) and .npy with a
-    word list beside it (X.npy with X.vocab.txt, X.words.txt or X.txt).
+    Reads word2vec text and binary, GloVe and fastText .vec, plain or as .gz, .bz2 or .zip.
+
+    Reads .npy with a word list beside it: X.npy with X.vocab.txt, X.words.txt or X.txt.
 
     The vocabulary must be public: never one taken from the texts to be protected.
     """
