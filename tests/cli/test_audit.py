@@ -136,3 +136,10 @@ def test_an_output_that_is_a_file_is_refused(vectors: Path) -> None:
     result = run(vectors, "-o", str(vectors))
     assert result.exit_code == 1
     assert "cannot make the directory" in result.stderr
+
+
+def test_without_epsilon_the_three_strengths_are_compared(vectors: Path) -> None:
+    result = run(vectors, "-m", "laplace", "--words", "all", "--runs", "200", "--json")
+    rows = json.loads(result.stdout)["statistics"]
+    shares = [row["N_w"]["mean"] / 200 for row in rows]
+    assert shares == pytest.approx([0.2, 0.5, 0.75], abs=0.1)

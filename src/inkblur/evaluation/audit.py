@@ -19,7 +19,7 @@ import numpy as np
 
 from inkblur.documents.privatizer import Privatizer
 from inkblur.errors import ParameterError
-from inkblur.evaluation.candidates import likely_pair
+from inkblur.evaluation.candidates import LOOKS, likely_pair
 from inkblur.evaluation.distinguishing import Game, play
 from inkblur.evaluation.events import best_threshold
 from inkblur.evaluation.intervals import checked_confidence, log_ratio_lower
@@ -31,6 +31,7 @@ from inkblur.rng import Rng
 from inkblur.types import Array, whole
 
 DRAWS = 20_000  # of each input
+FEW_DIMENSIONS = 8  # with more, an audit from outside has little power and says so
 _FEWEST = 40
 
 
@@ -109,6 +110,11 @@ class Audit:
     def verdicts(self) -> tuple[str, ...]:
         """What was found, a sentence each."""
         lines = [self.loss.verdict(), self.game.verdict()]
+        if self.noise is not None and self.noise.dimension > FEW_DIMENSIONS:
+            lines.append(
+                f"In {self.noise.dimension} dimensions the outputs that would show a false claim "
+                "hardly ever come up, so these two figures acquit nobody; the look inside counts."
+            )
         if self.noise is None:
             lines.append(
                 "No vector noise with a guarantee to look into: only outputs were audited."
@@ -141,9 +147,7 @@ def measure_loss(
     pair: Pair, *, rng: Rng, draws: int = DRAWS, confidence: float = 0.99
 ) -> LossAudit:
     """A lower confidence bound on the privacy loss between two inputs."""
-    draws = whole(draws, "draws")
-    if draws < _FEWEST:
-        raise ParameterError(f"an audit needs at least {_FEWEST} draws of each input, got {draws}")
+    draws = checked_draws(draws)
     alpha = 1 - checked_confidence(confidence)
     quarter = draws // 4
     fresh = draws - 2 * quarter
@@ -190,10 +194,11 @@ def audit_mechanism(
     """
     part = 1 - (1 - checked_confidence(confidence)) / 3
     if pair is None:
-        pair = likely_pair(mechanism, rng.child("audit", "candidates", mechanism.spec))
+        looks = min(LOOKS, max(_FEWEST, draws // 4))
+        stream = rng.child("audit", "candidates", mechanism.spec)
+        pair = likely_pair(mechanism, stream, looks=looks)
     words = WordPair(mechanism, *pair)
     stream = rng.child("audit", mechanism.spec, *pair)
-    inside = isinstance(mechanism, Perturbation) and mechanism.guarantee.private
     return Audit(
         mechanism=mechanism.name,
         parameters=dict(mechanism.parameters),
@@ -204,7 +209,7 @@ def audit_mechanism(
         ),
         noise=(
             audit_noise(mechanism, rng=stream, draws=noise_draws, confidence=part)
-            if inside and isinstance(mechanism, Perturbation)
+            if isinstance(mechanism, Perturbation) and mechanism.guarantee.private
             else None
         ),
     )
@@ -233,6 +238,13 @@ def audit_documents(
         ),
         noise=None,
     )
+
+
+def checked_draws(draws: int) -> int:
+    """Enough draws for all three parts, or a clear error."""
+    if whole(draws, "draws") < _FEWEST:
+        raise ParameterError(f"an audit needs at least {_FEWEST} draws of each input, got {draws}")
+    return draws
 
 
 def _both_scores(pair: Pair, score: Any, draws: int, rng: Rng) -> tuple[Array, Array]:

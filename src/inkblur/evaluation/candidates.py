@@ -14,12 +14,12 @@ from inkblur.types import Ids, Metric
 
 _SMALL = 32  # vocabularies up to this size are searched pair by pair
 _WORDS = 12  # sampled from larger ones
-_LOOKS = 2_000  # draws of each candidate word
+LOOKS = 2_000  # draws of each candidate word
 _BLOCK = 4096  # vocabulary words compared at a time
 _ALPHA = 0.05  # only ranks pairs; no confidence is claimed from it
 
 
-def likely_pair(mechanism: WordMechanism, rng: Rng, *, looks: int = _LOOKS) -> tuple[str, str]:
+def likely_pair(mechanism: WordMechanism, rng: Rng, *, looks: int = LOOKS) -> tuple[str, str]:
     """The pair whose promised loss exceeds its bound by most, or falls short of it by least.
 
     Small vocabularies: all pairs. Larger ones: a dozen words, each with its nearest neighbour in

@@ -1,0 +1,280 @@
+"""`inkblur audit`: how often words survive, and whether the privacy claim stands up."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from inkblur.cli import options
+from inkblur.cli.console import data, plain_errors, progress, talk
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from inkblur.evaluation.audit import Audit
+    from inkblur.evaluation.statistics import PrivacyStatistics
+    from inkblur.mechanisms.base import WordMechanism
+    from inkblur.rng import Rng
+
+WORDS = 300  # measured unless --words says otherwise
+_SHAPES = "0,0.5,1"  # lambdas compared, where the mechanism has one and none is given
+
+
+def audit(
+    mechanism: options.MechanismName = "mahalanobis",
+    epsilon: Annotated[
+        str | None,
+        typer.Option(
+            "--epsilon",
+            "-e",
+            help="One or more, with commas between; strong, medium and light if not given.",
+        ),
+    ] = None,
+    lam: Annotated[
+        str | None,
+        typer.Option("--lambda", help="One or more, with commas between; 0,0.5,1 if not given."),
+    ] = None,
+    embedding: options.EmbeddingSource = None,
+    vocabulary: options.VocabularyFile = None,
+    words: Annotated[
+        str | None, typer.Option(help=f"How many words to measure, or all; {WORDS} if not given.")
+    ] = None,
+    runs: Annotated[int, typer.Option(help="Runs a word.")] = 100,
+    pair: Annotated[
+        tuple[str, str] | None,
+        typer.Option(help="Two words to tell apart; chosen by a first look if not given."),
+    ] = None,
+    draws: Annotated[int, typer.Option(help="Draws of each word of the pair.")] = 4_000,
+    confidence: Annotated[
+        float, typer.Option(help="That a right mechanism passes the whole audit.")
+    ] = 0.99,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Directory for plots (SVG, PNG) and audit.json."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same audit.")] = 1,
+    accept_no_guarantee: options.AcceptNoGuarantee = False,
+) -> None:
+    """Measure how private a mechanism is, and try to prove its claim false.
+
+    N_w is how often a word survives and S_w how many different words come out. The audit sets a
+    measured privacy loss beside the claimed one; it exits with code 1 where the claim is false.
+
+    Example: inkblur audit --epsilon 5,10,20 --lambda 0,1 --words 200 -o audit
+    """
+    with plain_errors():
+        from inkblur.evaluation.intervals import checked_confidence
+        from inkblur.evaluation.statistics import settings
+        from inkblur.mechanisms.calibration import epsilon_for
+        from inkblur.mechanisms.catalogue import find
+        from inkblur.rng import seeded_rng
+        from inkblur.types import Strength
+
+        entry = find(mechanism)
+        shapes = lam if lam is not None or "lam" not in entry.options else _SHAPES
+        own = options.own_options(mechanism, lam=None, accept=accept_no_guarantee)
+        checked_confidence(confidence)
+        lambdas = _numbers(shapes, "--lambda") if shapes is not None else None
+        _prepare(output)
+        table = options.embedding_from(embedding, vocabulary)
+        epsilons = (
+            _numbers(epsilon, "--epsilon")
+            if epsilon is not None
+            else [epsilon_for(s, mechanism, table, **own) for s in reversed(Strength)]
+        )
+        own.pop("lam", None)
+        made = settings(mechanism, table, epsilons=epsilons, lambdas=lambdas, **own)
+        count = _count(words, len(table))
+        rng = seeded_rng(seed)
+        _check(made[0], rng, count, runs, pair, draws)
+        results = _measured(made, rng, count, runs)
+        audits = _audited(made, rng, pair, draws, confidence)
+        body = {
+            "seed": seed,
+            "confidence": confidence,
+            "statistics": [result.to_json() for result in results],
+            "audits": [found.to_json() for found in audits],
+        }
+        if as_json:
+            data.print_json(json.dumps(body, allow_nan=False))
+        else:
+            _print(results, audits)
+        if output is not None:
+            _write(output, body, results)
+        if any(found.flagged for found in audits):
+            talk.print("[bold red]the claim is false[/] in at least one setting")
+            raise typer.Exit(1)
+
+
+def _check(
+    mechanism: WordMechanism,
+    rng: Rng,
+    count: int | None,
+    runs: int,
+    pair: tuple[str, str] | None,
+    draws: int,
+) -> None:
+    """Refuse what cannot work now, and not after minutes of measuring."""
+    from inkblur.evaluation.audit import checked_draws
+    from inkblur.evaluation.pairs import WordPair
+    from inkblur.evaluation.statistics import measured_ids
+    from inkblur.types import whole
+
+    whole(runs, "runs")
+    measured_ids(mechanism.embedding, count, rng)
+    checked_draws(draws)
+    if pair is not None:
+        WordPair(mechanism, *pair)
+
+
+def _measured(
+    made: Sequence[WordMechanism], rng: Rng, count: int | None, runs: int
+) -> list[PrivacyStatistics]:
+    from inkblur.evaluation.statistics import privacy_statistics
+
+    results = []
+    with progress("draws") as bar:
+        total = len(made) * (count if count is not None else len(made[0].vocabulary)) * runs
+        task = bar.add_task("measuring words", total=total, rate="")
+        began, done = time.monotonic(), 0
+
+        def show(drawn: int) -> None:
+            nonlocal done
+            done += drawn
+            rate = done / max(time.monotonic() - began, 1e-9)
+            bar.update(task, completed=done, rate=f"{rate:,.0f}")
+
+        for mechanism in made:
+            results.append(
+                privacy_statistics(mechanism, rng=rng, words=count, runs=runs, on_draws=show)
+            )
+    return results
+
+
+def _audited(
+    made: Sequence[WordMechanism],
+    rng: Rng,
+    pair: tuple[str, str] | None,
+    draws: int,
+    confidence: float,
+) -> list[Audit]:
+    from inkblur.evaluation.audit import audit_mechanism
+
+    # The allowed error is shared between the settings, so that it holds for the whole table.
+    share = 1 - (1 - confidence) / len(made)
+    found = []
+    with progress("settings") as bar:
+        task = bar.add_task("auditing the claim", total=len(made), rate="")
+        began = time.monotonic()
+        for mechanism in made:
+            found.append(
+                audit_mechanism(mechanism, rng=rng, pair=pair, draws=draws, confidence=share)
+            )
+            rate = len(found) / max(time.monotonic() - began, 1e-9)
+            bar.update(task, advance=1, rate=f"{rate:,.2g}")
+    return found
+
+
+def _print(results: Sequence[PrivacyStatistics], audits: Sequence[Audit]) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    first = results[0]
+    table = Table(
+        *("epsilon", "lambda", "N_w mean ± sd", "5/50/95 %", "S_w mean ± sd", "5/50/95 %"),
+        title=f"{first.mechanism} on {first.embedding}: {len(first.words):,} of "
+        f"{first.vocabulary:,} words, {first.runs} runs each",
+    )
+    for result in results:
+        cells = [
+            text
+            for s in (result.survival, result.variety)
+            for text in (f"{s.mean:.2f} ± {s.sd:.2f}", f"{s.p5:.0f}/{s.p50:.0f}/{s.p95:.0f}")
+        ]
+        table.add_row(f"{result.epsilon:g}", _shape(result.lam), *cells)
+    data.print(table)
+    claims = Table(
+        *("epsilon", "lambda", "loss at least", "claimed at most", "accuracy", "allowed", "inside"),
+        title="the claim, audited",
+    )
+    for result, audit in zip(results, audits, strict=True):
+        claims.add_row(
+            f"{result.epsilon:g}",
+            _shape(result.lam),
+            f"{audit.loss.loss:.3g}" + (" FALSE" if audit.loss.flagged else ""),
+            f"{audit.loss.bound:.3g}" if audit.loss.to_json()["bound"] is not None else "no bound",
+            f"{audit.game.accuracy:.3f}" + (" FALSE" if audit.game.flagged else ""),
+            f"{audit.game.highest_allowed:.3f}",
+            "-" if audit.noise is None else "FALSE" if audit.noise.flagged else "as claimed",
+        )
+    data.print(claims)
+    # With many settings only what needs attention is spelled out; the JSON holds it all.
+    spelled = [audit for audit in audits if audit.flagged or len(audits) == 1]
+    for audit in spelled or audits[:1]:
+        data.print(f"[bold]{escape(_parameters(audit))}[/]")
+        for line in audit.verdicts():
+            data.print(f"  {escape(line)}")
+
+
+def _parameters(audit: Audit) -> str:
+    numbers = {k: f"{v:g}" if isinstance(v, float) else v for k, v in audit.parameters.items()}
+    return ", ".join(f"{name} {value}" for name, value in numbers.items())
+
+
+def _shape(lam: float | None) -> str:
+    return "-" if lam is None else f"{lam:g}"
+
+
+def _prepare(output: Path | None) -> None:
+    """Find out before the measuring whether the results can be written."""
+    if output is None:
+        return
+    from inkblur.errors import OutputError
+    from inkblur.reports import plots
+
+    plots.require()
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"cannot make the directory {output}: {error.strerror}") from None
+
+
+def _write(output: Path, body: dict[str, Any], results: Sequence[PrivacyStatistics]) -> None:
+    from inkblur.errors import OutputError
+    from inkblur.reports import plots
+
+    file = output / "audit.json"
+    try:
+        file.write_text(json.dumps(body, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise OutputError(f"cannot write {file}: {error.strerror}") from None
+    written = (file, *plots.write_statistics_figures(results, output))
+    talk.print(f"wrote {', '.join(path.name for path in written)} into {output}")
+
+
+def _numbers(text: str, option: str) -> list[float]:
+    from inkblur.errors import ParameterError
+
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise ParameterError(
+            f"{option} takes numbers with commas between, such as 5,10,20; got {text!r}"
+        ) from None
+
+
+def _count(words: str | None, vocabulary: int) -> int | None:
+    from inkblur.errors import ParameterError
+
+    if words is None:
+        return min(WORDS, vocabulary)
+    if words == "all":
+        return None
+    if not words.isdecimal():
+        raise ParameterError(f"--words takes a number above 0 or all, got {words!r}")
+    return int(words)
