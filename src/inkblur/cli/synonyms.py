@@ -1,0 +1,97 @@
+"""`inkblur synonyms`: what a mechanism makes of one word."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from inkblur.cli import options
+from inkblur.cli.console import data, plain_errors, talk
+
+if TYPE_CHECKING:
+    from inkblur.evaluation.synonyms import Chance, Portrait
+
+_BAR = 40  # columns of the longest bar
+
+
+def synonyms(
+    word: Annotated[str, typer.Argument(help="The word to look at.")],
+    mechanism: options.MechanismName = "exponential",
+    epsilon: options.Epsilon = None,
+    strength: options.StrengthName = None,
+    lam: options.Lambda = None,
+    bigram: options.Bigram = None,
+    embedding: options.EmbeddingSource = None,
+    vocabulary: options.VocabularyFile = None,
+    top: Annotated[int, typer.Option(help="How many replacements to show.")] = 10,
+    draws: Annotated[
+        int, typer.Option(help="Draws to estimate from, where the law is not exact.")
+    ] = 10_000,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    seed: Annotated[int | None, typer.Option(help="The same seed gives the same estimate.")] = None,
+    accept_no_guarantee: options.AcceptNoGuarantee = False,
+) -> None:
+    """Show what a word turns into: replacements with probability, chance to survive, entropy.
+
+    Example: inkblur synonyms doctor --mechanism exponential --epsilon 20
+    """
+    with plain_errors():
+        from inkblur.documents.analysis import known_id
+        from inkblur.evaluation.synonyms import portrait
+        from inkblur.types import NULL_ID
+
+        rng = options.rng_from(None, seed)
+        table = options.embedding_from(embedding, vocabulary)
+        subject = options.mechanism_from(
+            mechanism,
+            table,
+            options.own_options(mechanism, lam=lam, bigram=bigram, accept=accept_no_guarantee),
+            epsilon=epsilon,
+            strength=strength,
+        )
+        found = known_id(table, word)  # as a text's words are looked up
+        spelt = table.words[found] if found != NULL_ID else word
+        result = portrait(subject, spelt, rng, top=top, draws=draws)
+        if as_json:
+            print(json.dumps(result.to_json(), ensure_ascii=False, indent=2))
+        else:
+            _show(result)
+
+
+def _show(result: Portrait) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+    from rich.text import Text
+
+    if not result.known:
+        talk.print(
+            f"[yellow]{escape(result.word)} is not in the vocabulary:[/] it enters as the null word"
+        )
+    table = Table("becomes", "probability", box=None, pad_edge=False)
+    table.add_column(no_wrap=True)
+    longest = max(item.chance.probability for item in result.replacements)
+    for item in result.replacements:
+        filled = round(_BAR * item.chance.probability / longest)
+        bar = Text("█" * filled or "▏", style="green" if item.word == result.word else "cyan")
+        table.add_row(Text(item.word), _percent(item.chance, result), bar)
+    data.print(table)
+    if result.survival is not None:
+        data.print(f"stays the same: {_percent(result.survival, result)}")
+    least = "" if result.exact else "at least about "
+    data.print(
+        f"entropy: {least}{result.entropy:.2f} bits, "
+        f"like {2**result.entropy:,.1f} equally likely words"
+    )
+    if not result.exact:
+        talk.print(
+            f"estimated from {result.draws:,} draws; in brackets the {result.confidence:.0%} "
+            "confidence interval of each probability"
+        )
+
+
+def _percent(chance: Chance, result: Portrait) -> str:
+    if result.exact:
+        return f"{chance.probability:.4%}"
+    return f"{chance.probability:.2%} ({chance.low:.2%} to {chance.high:.2%})"
