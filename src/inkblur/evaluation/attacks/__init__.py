@@ -1,5 +1,6 @@
 """Attacks on the author: what an attacker learns from texts about who wrote them."""
 
+from inkblur.evaluation.attacks.adaptive import Adaptive, blurring
 from inkblur.evaluation.attacks.base import (
     DONT_KNOW,
     Attack,
@@ -8,5 +9,20 @@ from inkblur.evaluation.attacks.base import (
     number_authors,
 )
 from inkblur.evaluation.attacks.koppel import Koppel
+from inkblur.evaluation.attacks.reverse import reverse_vectorised
+from inkblur.evaluation.attacks.same_representation import SameRepresentation
+from inkblur.evaluation.attacks.writeprints import WritePrints
 
-__all__ = ["DONT_KNOW", "Attack", "Attribution", "Koppel", "attribute", "number_authors"]
+__all__ = [
+    "DONT_KNOW",
+    "Adaptive",
+    "Attack",
+    "Attribution",
+    "Koppel",
+    "SameRepresentation",
+    "WritePrints",
+    "attribute",
+    "blurring",
+    "number_authors",
+    "reverse_vectorised",
+]

@@ -1,0 +1,143 @@
+"""The attack in the mechanism's own space: whose known text is nearest, as a bag of word vectors?
+
+1-nearest neighbour by Earth Mover's distance, or by Euclidean distance between mean vectors (Earth
+Mover's paper, section 6). The search for the former is exact and skips what cannot win:
+
+    ||mean x - mean y||  <=  E(x, y)        and        relaxed(x, y)  <=  E(x, y),
+
+so known texts are tried in the order of the first bound, until it exceeds the best distance found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.spatial.distance import cdist
+
+from inkblur.documents.analysis import folded, known_id
+from inkblur.documents.stop_words import STOP_WORDS
+from inkblur.documents.tokens import TokenClass, tokenise
+from inkblur.embeddings.table import Embedding
+from inkblur.errors import ParameterError
+from inkblur.evaluation.attacks.base import DONT_KNOW, checked_known
+from inkblur.metrics.earth_movers import earth_movers, euclidean_costs, relaxed
+from inkblur.types import NULL_ID, Array, Ids, choose, whole
+
+_SLACK = 1e-9  # bounds are computed by another road than distances: leave room for rounding
+
+
+class Distance(Enum):
+    """What "nearest" means between two texts."""
+
+    EARTH_MOVERS = "earth-movers"
+    EUCLIDEAN = "euclidean"
+
+
+@dataclass(frozen=True, slots=True)
+class _Bag:
+    """The words of a text that the vocabulary knows."""
+
+    ids: Ids  # distinct, ascending
+    counts: Array  # of each
+    mean: Array  # (dimension,)
+
+    @property
+    def size(self) -> int:
+        return int(self.counts.sum())
+
+
+class SameRepresentation:
+    """The attack as an object: `fit` on known texts, `predict` on unknown ones.
+
+    Known texts without a word of the vocabulary are left out; for an unknown one the answer is
+    DONT_KNOW. Between equally near texts the one given first wins.
+    """
+
+    def __init__(
+        self,
+        embedding: Embedding,
+        *,
+        distance: Distance | str = Distance.EARTH_MOVERS,
+        stop_words: bool = False,  # whether function words take part; the paper removes them
+        words: int | None = None,  # cut bags to their first words, as the paper does; None: all
+    ) -> None:
+        self.embedding = embedding
+        self.distance = choose(Distance, distance, "distance")
+        self.stop_words = stop_words
+        self.words = whole(words, "words") if words is not None else None
+        self.name = f"same-representation-{self.distance.value}"
+        self._bags: list[_Bag] = []
+
+    def fit(self, texts: Sequence[str], authors: ArrayLike) -> Self:
+        """Turn the known texts into bags of word vectors."""
+        numbers = checked_known(texts, authors)
+        bags = [self._bag(text) for text in texts]
+        kept = [row for row, bag in enumerate(bags) if bag is not None]
+        if not kept:
+            raise ParameterError(f"no known text has a word of {self.embedding.name}")
+        self._bags = [bag for bag in bags if bag is not None]
+        self._authors = numbers[kept]
+        self._means = np.stack([bag.mean for bag in self._bags])
+        return self
+
+    def predict(self, texts: Sequence[str]) -> Ids:
+        """The author of the nearest known text, or DONT_KNOW."""
+        if not self._bags:
+            raise ParameterError("this attack has not studied any text yet: call fit first")
+        answers = np.full(len(texts), DONT_KNOW, dtype=np.int64)
+        for row, text in enumerate(texts):
+            bag = self._bag(text)
+            if bag is not None:
+                answers[row] = self._authors[self._nearest(bag)]
+        return answers
+
+    def _nearest(self, bag: _Bag) -> int:
+        apart = cdist(bag.mean[None], self._means)[0]
+        if self.distance is Distance.EUCLIDEAN:
+            return int(apart.argmin())
+        best, winner = np.inf, -1
+        for row in np.argsort(apart, kind="stable").tolist():
+            if apart[row] > best + _SLACK:
+                break
+            other = self._bags[row]
+            costs = euclidean_costs(self._vectors(bag), self._vectors(other))
+            bound = relaxed(costs, left=bag.counts, right=other.counts)
+            if bound > best + _SLACK:
+                continue
+            value = _transport(costs, bag, other)
+            if value < best or (value == best and row < winner):
+                best, winner = value, row
+        return winner
+
+    def _vectors(self, bag: _Bag) -> Array:
+        return self.embedding.vectors[bag.ids].astype(np.float64)
+
+    def _bag(self, text: str) -> _Bag | None:
+        ids = []
+        for token in tokenise(text):
+            if token.kind is TokenClass.WORD and (
+                self.stop_words or folded(token.text) not in STOP_WORDS
+            ):
+                found = known_id(self.embedding, token.text)
+                if found != NULL_ID:
+                    ids.append(found)
+        if not ids:
+            return None
+        distinct, counts = np.unique(np.array(ids[: self.words], np.int64), return_counts=True)
+        weights = counts.astype(np.float64)
+        mean = weights @ self.embedding.vectors[distinct].astype(np.float64) / weights.sum()
+        return _Bag(distinct, weights, mean)
+
+
+def _transport(costs: Array, left: _Bag, right: _Bag) -> float:
+    """Earth Mover's distance; bags of one size by assignment, so that they need no POT."""
+    if left.size != right.size:
+        return earth_movers(costs, left=left.counts, right=right.counts)
+    rows = np.repeat(np.arange(len(left.ids)), left.counts.astype(np.int64))
+    columns = np.repeat(np.arange(len(right.ids)), right.counts.astype(np.int64))
+    return earth_movers(costs[np.ix_(rows, columns)])

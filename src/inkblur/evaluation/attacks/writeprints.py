@@ -1,0 +1,68 @@
+"""The WritePrints attack (limited): 22 groups of style features and a classifier.
+
+As SynTF attacks (section 4.2): features of every known text, a multinomial naive Bayes classifier
+or a linear SVM with one class an author, both with the usual parameters. Released term-frequency
+vectors are first written out as text by :func:`reverse_vectorised`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from inkblur.errors import ParameterError
+from inkblur.evaluation.attacks.base import DONT_KNOW, checked_known
+from inkblur.evaluation.attacks.classifiers import MOST_AUTHORS, Classifier, make_classifier
+from inkblur.evaluation.attacks.writeprints_features import WritePrintsFeatures
+from inkblur.types import Ids, choose
+
+
+class WritePrints:
+    """The attack as an object: `fit` on known texts, `predict` on unknown ones.
+
+    It answers for every text that is not empty. Too many authors for the classifier are an error
+    that names the limit; Koppel's attack has none.
+    """
+
+    def __init__(
+        self,
+        *,
+        seed: int,
+        classifier: Classifier | str = Classifier.SVM,
+        limit: int = 50,  # features of each open group, the commonest in the known texts
+    ) -> None:
+        self.classifier = choose(Classifier, classifier, "classifier")
+        self.seed = seed
+        self.name = f"writeprints-{self.classifier.value}"
+        self._features = WritePrintsFeatures(limit=limit)
+        self._model: Any = None
+
+    def fit(self, texts: Sequence[str], authors: ArrayLike) -> Self:
+        """Measure the known texts and train the classifier; empty texts are left out."""
+        numbers = checked_known(texts, authors)
+        count, most = len(np.unique(numbers)), MOST_AUTHORS[self.classifier]
+        if count > most:
+            raise ParameterError(
+                f"{self.name} takes at most {most:,} authors, got {count:,}: choose the authors "
+                "with most texts, or use Koppel's attack"
+            )
+        kept = [row for row, text in enumerate(texts) if text.strip()]
+        if len(np.unique(numbers[kept])) < 2:
+            raise ParameterError("fewer than 2 authors have a known text that is not empty")
+        rows = self._features.fit_transform([texts[row] for row in kept])
+        self._model = make_classifier(self.classifier, self.seed).fit(rows, numbers[kept])
+        return self
+
+    def predict(self, texts: Sequence[str]) -> Ids:
+        """The author of each text; DONT_KNOW for an empty one."""
+        if self._model is None:
+            raise ParameterError("this attack has not studied any text yet: call fit first")
+        answers = np.full(len(texts), DONT_KNOW, dtype=np.int64)
+        kept = [row for row, text in enumerate(texts) if text.strip()]
+        if kept:
+            rows = self._features.transform([texts[row] for row in kept])
+            answers[kept] = self._model.predict(rows)
+        return answers

@@ -1,0 +1,173 @@
+"""WritePrints: each feature group on a text small enough to count by hand, and the attack itself."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from inkblur.errors import MissingExtra, ParameterError
+from inkblur.evaluation import corpora
+from inkblur.evaluation.attacks import (
+    DONT_KNOW,
+    WritePrints,
+    attribute,
+    reverse_vectorised,
+    spelling,
+    tagging,
+)
+from inkblur.evaluation.attacks.classifiers import MOST_AUTHORS, Classifier, make_classifier
+from inkblur.evaluation.attacks.writeprints_features import GROUPS, Reading, WritePrintsFeatures
+
+pytest.importorskip("textblob")
+pytest.importorskip("spellchecker")
+pytest.importorskip("sklearn")
+
+TEXT = "The cat, the CAT! It’s 12 or 345 definately @home."
+
+
+def measured(name: str, text: str = TEXT) -> dict[str, float]:
+    (group,) = [group for group in GROUPS if group.name == name]
+    return dict(group.measure(Reading(text)))
+
+
+def test_there_are_22_groups_with_their_own_names() -> None:
+    assert len({group.name for group in GROUPS}) == len(GROUPS) == 22
+
+
+@pytest.mark.parametrize(
+    ("name", "feature", "value"),
+    [
+        ("characters", "characters", 50),
+        ("characters per word", "characters per word", 32 / 8),
+        ("share of digits", "share of digits", 5 / 50),
+        ("share of letters", "share of letters", 31 / 50),
+        ("share of upper case", "share of upper case", 5 / 50),
+        ("letters", "t", 6 / 50),
+        ("digits", "3", 1 / 50),
+        ("two-digit numbers", "12", 1 / 8),
+        ("three-digit numbers", "345", 1 / 8),
+        ("word lengths", "3", 4 / 8),
+        ("special characters", "@", 1 / 50),
+        ("punctuation", ",", 1 / 50),
+        ("letter bigrams", "th", 2 / 22),
+        ("letter trigrams", "cat", 2 / 14),
+        ("function words", "the", 2 / 8),
+        ("words", "cat", 2 / 8),
+        ("word bigrams", "the cat", 2 / 7),
+        ("word trigrams", "the cat the", 1 / 6),
+        ("misspellings", "definately", 1 / 8),
+    ],
+)
+def test_groups_count_what_they_say(name: str, feature: str, value: float) -> None:
+    assert measured(name)[feature] == pytest.approx(value)
+
+
+def test_tags_and_their_ngrams_stay_within_a_sentence() -> None:
+    text = "The cat sat. A dog sat."
+    assert tagging.sentence_tags(text) == [["DT", "NN", "VBD", "."]] * 2
+    assert measured("tags", text)["NN"] == pytest.approx(2 / 8)
+    assert measured("tag bigrams", text)["DT NN"] == pytest.approx(2 / 6)
+    assert ". DT" not in measured("tag bigrams", text)
+    assert measured("tag trigrams", text) == {"DT NN VBD": 0.5, "NN VBD .": 0.5}
+
+
+def test_clitics_are_tokens_of_their_own() -> None:
+    assert tagging._TOKEN.findall("It's 3,000, can't!") == [
+        "It",
+        "'s",
+        "3,000",
+        ",",
+        "ca",
+        "n't",
+        "!",
+    ]
+
+
+def test_misspellings_are_one_slip_from_a_word() -> None:
+    words = ["recieve", "Recieve", "teh", "letters", "gorbachev", "wich", "wich", "xqzvkw"]
+    assert spelling.misspellings(words) == {"wich": 2, "recieve": 1}
+
+
+def test_an_empty_text_has_no_style() -> None:
+    features = WritePrintsFeatures().fit([TEXT, "Another one."])
+    assert (features.transform([""]).toarray() == 0).all()
+
+
+def test_columns_come_from_the_known_texts_and_are_limited() -> None:
+    features = WritePrintsFeatures(limit=3)
+    rows = features.fit_transform(["a b c d e f f", "f f a b"]).toarray()
+    words = [name for group, name in features.columns if group == "words"]
+    assert words == ["f", "a", "b"]
+    assert rows.max() == 1.0
+    assert rows.min() >= 0.0
+    assert features.transform(["zebra"]).shape[1] == len(features.columns)
+    with pytest.raises(ParameterError, match="fit first"):
+        WritePrintsFeatures().transform(["a"])
+
+
+KNOWN = [
+    "I shall, however, go; whilst others stay.",
+    "Whilst I wait, I shall read; however long it takes.",
+    "gonna go now!!! u coming??? 2 late",
+    "lol no!!! gonna sleep... u 2???",
+]
+
+
+@pytest.mark.parametrize("classifier", Classifier)
+def test_tells_two_styles_apart(classifier: Classifier) -> None:
+    attack = WritePrints(seed=0, classifier=classifier).fit(KNOWN, [4, 4, 9, 9])
+    unknown = ["However, I shall stay; whilst it rains.", "u sleep??? gonna go!!!", "", " \n"]
+    assert attack.predict(unknown).tolist() == [4, 9, DONT_KNOW, DONT_KNOW]
+    assert attack.predict([]).tolist() == []
+
+
+def test_awkward_corpora() -> None:
+    with pytest.raises(ParameterError, match="at least 2 authors"):
+        WritePrints(seed=0).fit(KNOWN, [1, 1, 1, 1])
+    with pytest.raises(ParameterError, match="not empty"):
+        WritePrints(seed=0).fit(["words", ""], [0, 1])
+    with pytest.raises(ParameterError, match="fit first"):
+        WritePrints(seed=0).predict(["words"])
+    many = 100_000
+    for kind in Classifier:
+        with pytest.raises(ParameterError, match=f"at most {MOST_AUTHORS[kind]:,} authors"):
+            WritePrints(seed=0, classifier=kind).fit(["text"] * many, np.arange(many))
+    one_text_each = WritePrints(seed=0).fit([KNOWN[0], KNOWN[2]], [0, 1])
+    assert one_text_each.predict([KNOWN[3]]).tolist() == [1]
+
+
+def test_missing_libraries_name_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("textblob.en", "spellchecker", "sklearn.svm"):
+        monkeypatch.setitem(sys.modules, module, None)
+    for call in (
+        tagging._tagger.__wrapped__,
+        spelling._known_words.__wrapped__,
+        lambda: make_classifier(Classifier.SVM, 0),
+    ):
+        with pytest.raises(MissingExtra, match="evaluation"):
+            call()
+
+
+def test_vectors_become_texts_that_can_be_attacked() -> None:
+    vocabulary = ["colour", "color", "sky", "sea"]
+    known = [[3, 0, 1, 1], [2, 0, 2, 0], [0, 3, 1, 1], [0, 2, 0, 2]]
+    attack = WritePrints(seed=0).fit(reverse_vectorised(known, vocabulary), [0, 0, 1, 1])
+    unknown = reverse_vectorised([[4, 0, 0, 1], [0, 4, 1, 0]], vocabulary)
+    assert unknown == ["colour colour colour colour sea", "color color color color sky"]
+    assert attack.predict(unknown).tolist() == [0, 1]
+
+
+def test_vectors_that_are_no_counts_are_refused() -> None:
+    for vectors in ([[0.5, 1]], [[-1, 1]], [[1, 1, 1]]):
+        with pytest.raises(ParameterError):
+            reverse_vectorised(vectors, ["a", "b"])
+
+
+def test_beats_chance_on_fan_fiction(data_folder: object) -> None:
+    """Problem 2 of PAN 2018: chance is 4 of 21; the SVM was measured at 13."""
+    split = corpora.pan18(2)
+    assert split.train.authors is not None
+    assert split.test.authors is not None
+    attack = WritePrints(seed=0).fit(split.train.texts, split.train.authors)
+    result = attribute(attack, split.test.texts, split.test.authors, known=split.train.authors)
+    assert result.correct >= 11
