@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import json
 import os
+import signal
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -228,6 +230,28 @@ def test_a_singular_covariance_is_refused_only_at_lambda_one(folder: Path) -> No
     write_store(folder / "small.ink", Embedding(WORDS, vectors, name="flat"))
     assert "singular" in refused(folder, "in.csv", "-e", "1", "--lambda", "1")
     assert inkblur(folder, "in.csv", "-e", "1", "--lambda", "0.9").exit_code == 0
+
+
+def test_a_text_of_100_mb_is_one_clear_line(folder: Path) -> None:
+    (folder / "long.txt").write_text("waa " * 25_000_000)
+    assert "split it" in refused(folder, "long.txt", "-e", "1")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_run_leaves_nothing(folder: Path, number: signal.Signals) -> None:
+    (folder / "big.txt").write_text("waa wab wac wad\n" * 2_000_000)
+    code = "from inkblur.cli import main; main()"
+    command = [sys.executable, "-c", code, "privatize", "big.txt", "-o", "out.txt", "-e", "1"]
+    run = subprocess.Popen(
+        [*command, "--embedding", "small.ink"], cwd=folder, stderr=subprocess.PIPE, text=True
+    )
+    while not (folder / "out.txt.partial").exists() and run.poll() is None:
+        time.sleep(0.05)
+    run.send_signal(number)
+    _, talk = run.communicate(timeout=60)
+    assert run.returncode == 130
+    assert "interrupted" in talk
+    assert not list(folder.glob("out*"))
 
 
 def test_standard_input_and_output(folder: Path) -> None:

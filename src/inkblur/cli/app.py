@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import Annotated
 
@@ -76,5 +77,10 @@ def _root(
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line. Being told to stop (SIGTERM) cleans up as an interruption does."""
+    signal.signal(signal.SIGTERM, _stop)
     app()
+
+
+def _stop(number: int, frame: object) -> None:
+    raise KeyboardInterrupt

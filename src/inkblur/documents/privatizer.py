@@ -10,12 +10,14 @@ import numpy as np
 
 from inkblur.documents.analysis import Analysis, Analyst, Slot, assemble
 from inkblur.documents.policies import TokenPolicies
-from inkblur.errors import ParameterError
+from inkblur.errors import InputError, ParameterError
 from inkblur.guarantees import SEEDED, Guarantee
 from inkblur.io.records import Record
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.rng import JoinedRows, Rng
 from inkblur.types import NULL_ID, Ids, ReleaseKind, Unit, choose, whole
+
+LONGEST_TEXT = 10_000_000  # characters, about twenty long novels
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,12 @@ class Privatizer:
         record comes out the same in any batch, and drawing it again with the same key spends
         nothing.
         """
+        for record in records:
+            if len(record.text) > LONGEST_TEXT:
+                raise InputError(
+                    f"record {record.id} has {len(record.text):,} characters; the most is "
+                    f"{LONGEST_TEXT:,}, because a text is held in memory whole: split it"
+                )
         spec = self.spec
         streams = [rng.child(spec, record.id, record.text) for record in records]
         return self._batch([record.text for record in records], streams)
