@@ -32,11 +32,11 @@ _DISTANCE_NAMES = {
 class Guarantee:
     """A bound on how much likelier any output can be from one input than from another.
 
-    For a metric d on words the promise is `P(out | x) <= exp(epsilon * D(x, y)) * P(out | y)`
-    for every output and every two inputs, where D is d itself for single words, its sum over
-    positions for sequences of one length, and N times Earth Mover's distance over d for bags of one
-    size N (Earth Mover's paper, Theorem 1). For the discrete metric D is the number of words
-    drawn, whatever the documents (SynTF, Theorem 3.3).
+    For a metric d on words the promise is `P(out | x) <= exp(epsilon * D(x, y)) * P(out | y)` for
+    every output and every two inputs, where D is d itself for single words, its sum over positions
+    for sequences of one length, and N times Earth Mover's distance over d for bags of one size N
+    (Earth Mover's paper, Theorem 1). For the discrete metric D is the number of words drawn,
+    whatever the documents (SynTF, Theorem 3.3).
 
     >>> word = Guarantee(epsilon=2.0, metric=Metric.EUCLIDEAN)
     >>> word.loss(distance=0.5)

@@ -74,8 +74,7 @@ def test_the_quadratic_form_of_the_noise(
     setting: tuple[str, dict[str, Any]], toy: Embedding
 ) -> None:
     """Sampled second moments against those of the density: E[zz'] = (n + 1)/epsilon^2 R for
-    elliptical
-    noise (R = I for spherical), 2/epsilon^2 I for component-wise."""
+    elliptical noise (R = I for spherical), 2/epsilon^2 I for component-wise."""
     noise = noise_of(setting, toy)
     z = noise.around(np.zeros((DRAWS * 10, toy.dimension)), seeded_rng(4))
     lam = getattr(noise, "lam", 0.0)
@@ -100,9 +99,7 @@ def test_directions_of_laplace_noise_are_uniform(toy: Embedding) -> None:
 
 
 def test_elliptical_noise_is_not_renormalised(toy: Embedding) -> None:
-    """Renormalising after the factor would make the Euclidean radius Gamma again: it must not
-    be.
-    """
+    """Renormalising after the factor would make the Euclidean radius Gamma again: it must not be."""
     z = noise_of(("mahalanobis", {"lam": 1.0}), toy).around(np.zeros((DRAWS, 8)), seeded_rng(6))
     radius = np.linalg.norm(z, axis=1)
     assert stats.kstest(radius, stats.gamma(8, scale=1 / EPSILON).cdf).pvalue < 1e-6

@@ -43,8 +43,7 @@ class Privatizer:
     distances over positions (Mahalanobis paper, Theorem 1). `bag`: the same draws with their order
     destroyed (words sorted); bounded by epsilon N times Earth Mover's distance between bags of one
     size N (Earth Mover's paper, Theorem 1). `length` fixes N: longer documents are cut, shorter
-    ones
-    are filled with the null word, and then the length is no longer shown.
+    ones are filled with the null word, and then the length is no longer shown.
 
     >>> import inkblur
     >>> table = inkblur.Embedding(["cat", "dog"], [[0.0, 0.0], [0.0, 9.0]], name="toy")

@@ -20,10 +20,9 @@ def radius_covering(references: Sequence[str], mechanism: WordMechanism, *, leng
     """The largest distance between two of these *public* documents, as bags of `length` words.
 
     The distance is N times Earth Mover's over the mechanism's own metric, which is what the bag's
-    guarantee
-    multiplies epsilon by. With r this radius and epsilon = l / r, any two documents as close as
-    these
-    are l-private (thesis, sections 4.1.3 and 4.4). Never choose r from the text being protected.
+    guarantee multiplies epsilon by. With r this radius and epsilon = l / r, any two documents as
+    close as these are l-private (thesis, sections 4.1.3 and 4.4). Never choose r from the text
+    being protected.
     """
     whole(length, "length")
     if len(references) < 2:

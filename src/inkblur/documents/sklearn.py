@@ -25,8 +25,7 @@ class TextPrivatizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Texts in, blurred texts out; `fit` learns nothing from the data.
 
     `key` (32 bytes) makes the run repeatable, `seed` makes it repeatable by anyone and so not
-    private;
-    without either, each `transform` draws a fresh key. A text's id is its position in `X`.
+    private; without either, each `transform` draws a fresh key. A text's id is its position in `X`.
 
     >>> import inkblur
     >>> table = inkblur.Embedding(["cat", "dog"], [[0.0, 0.0], [0.0, 9.0]], name="toy")

@@ -34,9 +34,9 @@ def write_store(
 ) -> None:
     """Write `embedding` to `path`, beside it first and renamed at the end.
 
-    `quantised` = (codes, scale) stores int8 codes instead of the float32 table; the
-    embedding's vectors must then equal `codes * scale` exactly, so that reading gives back the same
-    table and the same fingerprint.
+    `quantised` = (codes, scale) stores int8 codes instead of the float32 table; the embedding's
+    vectors must then equal `codes * scale` exactly, so that reading gives back the same table and
+    the same fingerprint.
     """
     header: dict[str, Any] = {
         "format": _FORMAT,

@@ -130,8 +130,8 @@ class Embedding:
     def covariance(self) -> Array:
         """Covariance of the public vectors, scaled to trace n, (n, n) in float64.
 
-        The scaling makes elliptical noise as large as spherical noise (Mahalanobis paper,
-        section 3).
+        The scaling makes elliptical noise as large as spherical noise (Mahalanobis paper, section
+        3).
         """
         total = np.zeros((self.dimension, self.dimension))
         for start in range(0, len(self), _BLOCK):

@@ -29,9 +29,8 @@ class AngularLaplace(WordMechanism):
     product gives the cosines of a block of distinct words with the whole vocabulary, and each row
     serves all draws of its word.
 
-    There is no privacy guarantee: for a true word v only words that are some angle's best fit
-    *seen from v*
-    can come out, and that set depends on v. So `accept_no_guarantee=True` is required.
+    There is no privacy guarantee: for a true word v only words that are some angle's best fit *seen
+    from v* can come out, and that set depends on v. So `accept_no_guarantee=True` is required.
     """
 
     name = "angular-laplace"

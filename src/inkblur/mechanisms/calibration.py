@@ -38,10 +38,9 @@ def calibrate(
     """The epsilon at which a word drawn evenly from the vocabulary survives with probability
     `survival`.
 
-    For vector noise the same uniforms serve every epsilon tried. A word's cell of nearest points
-    is convex and
-    holds its vector, so a draw that survives at one epsilon survives at every larger one: the
-    measured rate rises with epsilon and bisection is exact for the sample.
+    For vector noise the same uniforms serve every epsilon tried. A word's cell of nearest points is
+    convex and holds its vector, so a draw that survives at one epsilon survives at every larger
+    one: the measured rate rises with epsilon and bisection is exact for the sample.
     """
     if not 0 < survival < 1:
         raise ParameterError(f"survival must lie between 0 and 1, both excluded, got {survival}")

@@ -39,11 +39,9 @@ class TypicalLoss:
         if self.pair_loss <= 1:
             return "That is strong protection for any word."
         if self.nearest_loss <= 1:
-            return (
-                "That is strong protection between similar words, less between unrelated ones."
-            )
+            return "That is strong protection between similar words, less between unrelated ones."
         if self.nearest_loss <= 5:
-            return "That is moderate protection between similar words, and little between others."
+            return "That is moderate protection between similar words, little between others."
         return (
             "Factors this large prove little, even between similar words: what protects is then the "
             "measured risk, so measure it."

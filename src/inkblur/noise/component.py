@@ -16,11 +16,9 @@ class ComponentNoise:
     """Independent Laplace(0, b) on every component, b = 1/epsilon.
 
     Mathematics: f(z) = (epsilon/2)^n exp(-epsilon |z|_1), so the log-ratio of the densities around
-    x and y
-    never exceeds epsilon times their *Manhattan* distance. The thesis (section 5.3.1, Algorithm 2)
-    claims no guarantee because it measures by angle; by the Manhattan distance there is one. Its
-    scale r/epsilon
-    for "l-privacy within radius r" is b = r/l.
+    x and y never exceeds epsilon times their *Manhattan* distance. The thesis (section 5.3.1,
+    Algorithm 2) claims no guarantee because it measures by angle; by the Manhattan distance there
+    is one. Its scale r/epsilon for "l-privacy within radius r" is b = r/l.
     """
 
     def __init__(self, dimension: int, *, epsilon: float) -> None:

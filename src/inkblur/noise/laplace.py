@@ -17,8 +17,8 @@ class LaplaceNoise:
     """Radius ~ Gamma(n, 1/epsilon), direction uniform on the sphere.
 
     Mathematics: f(z) = c exp(-epsilon |z|) with c = Gamma(n/2) epsilon^n / (2 pi^(n/2) Gamma(n)).
-    By the triangle inequality the log-ratio of the densities around x and y never exceeds
-    epsilon |x - y| (Earth Mover's paper, Definition 5 and Theorem 2).
+    By the triangle inequality the log-ratio of the densities around x and y never exceeds epsilon
+    |x - y| (Earth Mover's paper, Definition 5 and Theorem 2).
     """
 
     def __init__(self, dimension: int, *, epsilon: float) -> None:

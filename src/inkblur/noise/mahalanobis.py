@@ -19,14 +19,11 @@ class MahalanobisNoise:
     1/epsilon).
 
     Mathematics: |z|_R = sqrt(z' R^-1 z) and f(z) = c |R|^(-1/2) exp(-epsilon |z|_R) with the
-    constant c of
-    the spherical case (Mahalanobis paper, Algorithm 1, Lemma 1 and Theorem 1). R^(1/2) multiplies
-    the
-    normalised X and nothing is normalised afterwards: doing so would put the noise back on a sphere
-    and void the proof. S is the covariance of the public vectors scaled to trace n. With
-    lambda 0 the factor is the identity and is not applied at all, so the draws equal the spherical
-    ones
-    bit for bit.
+    constant c of the spherical case (Mahalanobis paper, Algorithm 1, Lemma 1 and Theorem 1).
+    R^(1/2) multiplies the normalised X and nothing is normalised afterwards: doing so would put the
+    noise back on a sphere and void the proof. S is the covariance of the public vectors scaled to
+    trace n. With lambda 0 the factor is the identity and is not applied at all, so the draws equal
+    the spherical ones bit for bit.
     """
 
     def __init__(self, covariance: Array, *, epsilon: float, lam: float) -> None:
