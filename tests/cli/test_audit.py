@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -129,6 +130,16 @@ def test_bad_requests_are_refused_before_measuring(
     assert result.exit_code == 1, result.output
     assert message in result.stderr
     assert "Traceback" not in result.output
+
+
+def test_without_matplotlib_the_extra_is_named_before_measuring(
+    vectors: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    result = run(vectors, "-o", str(tmp_path / "out"))
+    assert result.exit_code == 1
+    assert "inkblur[plots]" in result.stderr
+    assert not (tmp_path / "out").exists()
 
 
 def test_an_output_that_is_a_file_is_refused(vectors: Path) -> None:

@@ -14,9 +14,12 @@ import numpy as np
 import pytest
 
 import inkblur
+from inkblur.documents.tf_vector import SyntheticVectors
+from inkblur.documents.vectoriser import Vectoriser
 from inkblur.evaluation.audit import Audit, audit_documents, audit_mechanism
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.mechanisms.catalogue import CATALOGUE, make_mechanism
+from inkblur.mechanisms.exponential import Exponential
 from inkblur.mechanisms.perturbation import Laplace, Mahalanobis
 from inkblur.noise import LaplaceNoise, MahalanobisNoise
 from inkblur.rng import Rows, seeded_rng
@@ -157,9 +160,29 @@ def test_half_the_noise_is_convicted_between_documents(release: str) -> None:
     assert not audit.flagged  # unknown words all enter as the null word: nothing to tell apart
     named = inkblur.Embedding(list("abcdefghijklmnopqrstu"), line().vectors, name="letters")
     blur = inkblur.Privatizer(broken("half the noise", named, 1.0), release=release)
-    audit = audit_documents(blur, "h n", "j p", rng=seeded_rng(5), draws=8_000)
+    audit = audit_documents(blur, "h n", "j p", rng=seeded_rng(5), draws=5_000)
     assert audit.loss.bound == pytest.approx(2.0)
     assert from_outside(audit), audit.verdicts()
+
+
+class Eager(Exponential):
+    """Claims one epsilon and draws with eight times as much."""
+
+    def __init__(self, embedding: inkblur.Embedding, *, epsilon: float) -> None:
+        super().__init__(embedding, epsilon=8 * epsilon)
+        self.guarantee = Exponential(embedding, epsilon=epsilon).guarantee
+
+
+@pytest.mark.parametrize(("kind", "false"), [(Exponential, False), (Eager, True)])
+def test_synthetic_vectors_are_audited_too(kind: type[Exponential], false: bool) -> None:
+    points = np.random.default_rng(2).normal(size=(6, 3))
+    vectoriser = Vectoriser(
+        inkblur.Embedding(["cat", "dog", "sky", "bus", "tea", "oak"], points, name="six")
+    )
+    synthetic = SyntheticVectors(kind(vectoriser.embedding, epsilon=1.0), vectoriser, length=3)
+    audit = audit_documents(synthetic, "cat cat dog", "sky bus", rng=seeded_rng(2), draws=4_000)
+    assert audit.loss.bound == pytest.approx(synthetic.guarantee.epsilon * 3)
+    assert from_outside(audit) is false, audit.verdicts()
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -185,5 +208,5 @@ def test_right_mechanisms_are_acquitted_in_many_dimensions(name: str) -> None:
 def test_right_documents_are_acquitted(name: str, release: str) -> None:
     named = inkblur.Embedding(list("abcdefghijklmnopqrstu"), line().vectors, name="letters")
     blur = inkblur.Privatizer(make_mechanism(name, named, epsilon=1.0), release=release)
-    audit = audit_documents(blur, "h n k", "j p k", rng=seeded_rng(5), draws=4_000)
+    audit = audit_documents(blur, "h n k", "j p k", rng=seeded_rng(5), draws=2_000)
     assert not audit.flagged, audit.verdicts()

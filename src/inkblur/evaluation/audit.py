@@ -18,13 +18,15 @@ from typing import Any
 import numpy as np
 
 from inkblur.documents.privatizer import Privatizer
+from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.errors import ParameterError
 from inkblur.evaluation.candidates import LOOKS, likely_pair
 from inkblur.evaluation.distinguishing import Game, play
 from inkblur.evaluation.events import best_threshold
 from inkblur.evaluation.intervals import checked_confidence, log_ratio_lower
 from inkblur.evaluation.noise_audit import NOISE_DRAWS, NoiseAudit, audit_noise
-from inkblur.evaluation.pairs import DocumentPair, Pair, WordPair
+from inkblur.evaluation.pairs import DocumentPair, Pair, Scorer, WordPair
+from inkblur.evaluation.vector_pairs import VectorPair
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.mechanisms.perturbation import Perturbation
 from inkblur.rng import Rng
@@ -152,8 +154,8 @@ def measure_loss(
     quarter = draws // 4
     fresh = draws - 2 * quarter
     attacker = pair.learn(quarter, rng.child("loss", "lessons"))
-    chosen = _both_scores(pair, attacker.scores, quarter, rng.child("loss", "choice"))
-    confirmed = _both_scores(pair, attacker.scores, fresh, rng.child("loss", "confirmation"))
+    chosen = _both_scores(pair, attacker, quarter, rng.child("loss", "choice"))
+    confirmed = _both_scores(pair, attacker, fresh, rng.child("loss", "confirmation"))
     best: LossAudit | None = None
     for sign, (one, other) in ((1.0, (0, 1)), (-1.0, (1, 0))):
         # Direction 1: events likelier from the left input; direction 2: from the right one.
@@ -216,7 +218,7 @@ def audit_mechanism(
 
 
 def audit_documents(
-    privatizer: Privatizer,
+    privatizer: Privatizer | SyntheticVectors,
     left: str,
     right: str,
     *,
@@ -226,7 +228,11 @@ def audit_documents(
 ) -> Audit:
     """Audit what a privatizer really releases, between two texts; half the error for each part."""
     part = 1 - (1 - checked_confidence(confidence)) / 2
-    texts = DocumentPair(privatizer, left, right)
+    texts: Pair = (
+        VectorPair(privatizer, left, right)
+        if isinstance(privatizer, SyntheticVectors)
+        else DocumentPair(privatizer, left, right)
+    )
     stream = rng.child("audit", privatizer.spec, left, right)
     return Audit(
         mechanism=privatizer.mechanism.name,
@@ -247,7 +253,7 @@ def checked_draws(draws: int) -> int:
     return draws
 
 
-def _both_scores(pair: Pair, score: Any, draws: int, rng: Rng) -> tuple[Array, Array]:
-    left: Array = score(pair.draw(np.zeros(draws, dtype=bool), rng.child("left")))
-    right: Array = score(pair.draw(np.ones(draws, dtype=bool), rng.child("right")))
-    return left, right
+def _both_scores(pair: Pair, attacker: Scorer, draws: int, rng: Rng) -> tuple[Array, Array]:
+    left = pair.draw(np.zeros(draws, dtype=bool), rng.child("left"))
+    right = pair.draw(np.ones(draws, dtype=bool), rng.child("right"))
+    return attacker.scores(left), attacker.scores(right)

@@ -19,11 +19,19 @@ from inkblur.rng import Rng
 from inkblur.types import NULL_ID, Array, Ids, ReleaseKind, Unit
 
 MOST_EXACT = 10  # words of a bag whose likelihood is still summed over all orders
-_SMOOTHING = 0.5  # added to every count: an output never seen is not impossible
+SMOOTHING = 0.5  # added to every count: an output never seen is not impossible
 _BLOCK = 4096  # outputs scored at a time
 _DOCUMENTS = 1024  # documents released at a time
 
 Bits = NDArray[np.bool_]
+
+
+class Scorer(Protocol):
+    """An attacker: says for each output how much likelier it is from the left input."""
+
+    def scores(self, outputs: Ids) -> Array:
+        """Log-likelihood ratios, one a row of outputs; above 0: left."""
+        ...
 
 
 class Pair(Protocol):
@@ -36,7 +44,7 @@ class Pair(Protocol):
         """Independent outputs as ids, (trials, words); `right` says which input each comes from."""
         ...
 
-    def learn(self, draws: int, rng: Rng) -> Attacker:
+    def learn(self, draws: int, rng: Rng) -> Scorer:
         """The attacker, taught by `draws` draws of every word involved."""
         ...
 
@@ -136,7 +144,7 @@ class Attacker:
             stream = rng.child("attacker", str(id))
             out = mechanism.replace(np.full(draws, id, dtype=np.int64), stream)
             counts = np.bincount(out, minlength=len(mechanism.vocabulary))
-            self._tables[id] = np.log((counts + _SMOOTHING) / draws)
+            self._tables[id] = np.log((counts + SMOOTHING) / draws)
 
     def scores(self, outputs: Ids) -> Array:
         """log P(output | left) - log P(output | right), estimated, one a row; above 0: left."""
