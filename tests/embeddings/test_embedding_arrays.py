@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,6 +94,15 @@ def test_npz_and_packed_npy_are_refused(tmp_path: Path) -> None:
     shutil.copy(tmp_path / "x.npz", tmp_path / "y.txt")
     with pytest.raises(EmbeddingError, match="unpack it first"):
         load_embedding(tmp_path / "y.txt", format="npy")
+
+
+def test_nothing_is_ever_unpickled(tmp_path: Path) -> None:
+    path = tmp_path / "x.npy"
+    path.write_bytes(pickle.dumps(np.ones((2, 2))))
+    (tmp_path / "x.txt").write_bytes(b"a\nb\n")
+    for kind in (None, "npy"):
+        with pytest.raises(EmbeddingError, match="pickle"):
+            load_embedding(path, format=kind)
 
 
 @dataclass

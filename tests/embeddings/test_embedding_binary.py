@@ -70,6 +70,24 @@ def test_damage_is_refused(tmp_path: Path, content: bytes, message: str) -> None
         load_embedding(path, format="word2vec-binary")
 
 
+def test_the_place_is_right_beyond_the_first_block(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(word2vec_binary, "BLOCK", 97)
+    monkeypatch.setattr(word2vec_binary, "_LONGEST_WORD", 20)
+    good = as_binary(*sample(40, 3), newline=b"").replace(b"40 3", b"50 3")
+    path = packed(tmp_path / "x.bin", good + b"x" * 1000)
+    with pytest.raises(EmbeddingError, match=f"no word of sane length at byte {len(good)};"):
+        load_embedding(path)
+
+
+def test_sniffing_where_it_is_close(tmp_path: Path) -> None:
+    text = b"2 2\na 1 2\n\x01b 3 4\n"  # text, though a later word has a control character
+    assert load_embedding(packed(tmp_path / "x", text)).words == ("a", "\x01b")
+    binary = b"2 2\na 2\n\0\0\0\0\0\0b \0\0\0\0\0\0\0\0"  # a number that begins like a text line
+    assert load_embedding(packed(tmp_path / "y", binary)).words == ("a", "b")
+
+
 def test_words_that_are_no_utf8_are_left_out(tmp_path: Path) -> None:
     words, vectors = sample(200, 3)
     words[50] = b"\xe2\x82"  # cut inside a character, as in Google News
