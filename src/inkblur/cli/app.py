@@ -8,10 +8,12 @@ from typing import Annotated
 
 import typer
 
+from inkblur.cli.audit import audit
 from inkblur.cli.calibrate import calibrate
 from inkblur.cli.console import data, plain_errors, talk
 from inkblur.cli.embeddings import app as embeddings
 from inkblur.cli.privatize import privatize
+from inkblur.cli.synonyms import synonyms
 
 app = typer.Typer(
     name="inkblur",
@@ -23,6 +25,8 @@ app = typer.Typer(
 )
 app.command()(privatize)
 app.command()(calibrate)
+app.command()(synonyms)
+app.command()(audit)
 app.add_typer(embeddings, name="embeddings")
 
 

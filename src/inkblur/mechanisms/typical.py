@@ -43,7 +43,7 @@ class TypicalLoss:
         if self.nearest_loss <= 5:
             return "That is moderate protection between similar words, little between others."
         return (
-            "Factors this large prove little, even between similar words: what protects is then the "
+            "Factors this large prove little, even between similar words: what protects is the "
             "measured risk, so measure it."
         )
 
