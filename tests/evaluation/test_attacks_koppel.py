@@ -51,10 +51,12 @@ def plainly(attack: Koppel, known: list[str], authors: Ids, unknown: list[str]) 
     def vector(counter: Any) -> Any:
         x = np.array([counter[g] for g in grams], float)
         p = x / x.sum() if x.sum() else x
-        if attack.weighting is Weighting.SQUARE_ROOT:
-            return np.sqrt(p)
         idf = 1 + np.log((1 + len(counts)) / (1 + users))
-        return p * idf if attack.weighting is Weighting.TF_IDF else p
+        return {
+            Weighting.SHARE: p,
+            Weighting.TF_IDF: p * idf,
+            Weighting.LOG_TF_IDF: np.log(1 + x) * idf,
+        }[attack.weighting]
 
     vectors = {a: vector(c) for a, c in counts.items()}
     rng = np.random.default_rng(attack.seed)
