@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from inkblur.documents.run import Summary
     from inkblur.documents.run_vectors import VectorSummary
     from inkblur.documents.tf_vector import SyntheticVectors
+    from inkblur.documents.vectoriser import Vectoriser
     from inkblur.embeddings import Embedding
     from inkblur.io import Sink, Source
     from inkblur.mechanisms.base import WordMechanism
@@ -74,6 +75,12 @@ def privatize(
     reference: Annotated[
         Path | None, typer.Option(help="tf: a public corpus, one text a line, for the vocabulary.")
     ] = None,
+    weighting: Annotated[
+        str | None, typer.Option(help="tf: tf or tf-idf (which needs --reference).")
+    ] = None,
+    wordnet: Annotated[
+        bool, typer.Option("--wordnet", help="tf: add WordNet's synonyms to the vocabulary.")
+    ] = False,
     embedding: options.EmbeddingSource = None,
     vocabulary: options.VocabularyFile = None,
     key_file: Annotated[
@@ -125,11 +132,14 @@ def privatize(
                     raise ParameterError(
                         "a tf release drops all but words; leave --keep and --drop out"
                     )
-                vectors = _synthetic(table, made, morphology, reference, length)
+                vectoriser = _vectoriser(table, morphology, weighting, reference, wordnet)
+                vectors = _synthetic(vectoriser, made, length)
                 summary = _run_vectors(source, output, vectors, rng)
             else:
-                if morphology is not None or reference is not None:
-                    raise ParameterError("--morphology and --reference belong to --release tf")
+                if morphology or weighting or reference or wordnet:
+                    raise ParameterError(
+                        "--morphology, --weighting, --reference, --wordnet belong to --release tf"
+                    )
                 blur = Privatizer(made(table), release=kind, policies=policies, length=length)
                 sink = open_sink(output, source, format=given if output == "-" else None)
                 summary = _run(source, sink, blur, rng, workers)
@@ -154,26 +164,38 @@ def _run(source: Source, sink: Sink, blur: Privatizer, rng: Rng, workers: int) -
         return run(source, sink, blur, rng, workers=workers, on_batch=show)
 
 
-def _synthetic(
+def _vectoriser(
     table: Embedding,
-    made: Callable[[Embedding], WordMechanism],
     morphology: str | None,
+    weighting: str | None,
     reference: Path | None,
-    length: int | None,
-) -> SyntheticVectors:
-    """The tf release: its vocabulary is the embedding's or a public corpus's, never the input's."""
-    from inkblur.documents.tf_vector import SyntheticVectors
+    wordnet: bool,
+) -> Vectoriser:
+    """The tf release's vocabulary: the embedding's or a public corpus's, never the input's."""
     from inkblur.documents.vectoriser import Vectoriser
     from inkblur.io import open_source
-    from inkblur.mechanisms.exponential import Exponential
 
-    if length is None:
-        raise ParameterError("a tf release needs --length: how many terms every vector holds")
     texts = None
     if reference is not None:
         with open_source(reference) as corpus:
             texts = [text for batch in corpus.batches(4096, 1 << 20) for text in batch.texts]
-    vectoriser = Vectoriser(table, morphology=morphology or "lower", reference=texts)
+    return Vectoriser(
+        table,
+        morphology=morphology or "lower",
+        weighting=weighting or "tf",
+        reference=texts,
+        synonyms=wordnet,
+    )
+
+
+def _synthetic(
+    vectoriser: Vectoriser, made: Callable[[Embedding], WordMechanism], length: int | None
+) -> SyntheticVectors:
+    from inkblur.documents.tf_vector import SyntheticVectors
+    from inkblur.mechanisms.exponential import Exponential
+
+    if length is None:
+        raise ParameterError("a tf release needs --length: how many terms every vector holds")
     mechanism = made(vectoriser.embedding)
     if not isinstance(mechanism, Exponential):
         raise ParameterError(f"a tf release needs --mechanism exponential, not {mechanism.name}")
