@@ -89,7 +89,7 @@ def test_bad_numbers() -> None:
     mechanism = Exponential(TABLE, epsilon=5.0)
     for wrong in ({"top": 0}, {"draws": 0}, {"confidence": 1.0}):
         with pytest.raises(ParameterError):
-            portrait(mechanism, "cat", seeded_rng(1), **wrong)  # type: ignore[arg-type]
+            portrait(mechanism, "cat", seeded_rng(1), **wrong)
 
 
 def test_the_command_draws_bars(vectors: str) -> None:

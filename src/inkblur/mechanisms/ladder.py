@@ -34,7 +34,7 @@ _BANDS = 255
 _SPARE_BITS = 40
 _DIGIT_BITS = 52
 _DIGIT = 2.0**_DIGIT_BITS
-_TAIL = 2.0**-16  # share of the probability that a stored head may leave out
+_TAIL = 2.0**-14  # share of the probability that a stored head may leave out
 
 
 def digits(kappa: float, words: int) -> int:
@@ -85,7 +85,7 @@ def positions(uniforms: Array) -> Array:
 class Ladder:
     """The rising cumulative sum of one input's weights, or its upper end.
 
-    A stored ladder keeps only its head: the last rungs, which hold all but 2^-16 of the
+    A stored ladder keeps only its head: the last rungs, which hold all but 2^-14 of the
     probability. Draws that fall below it (:meth:`below`) need the whole ladder again, and get
     from it what they would have got without the store.
     """

@@ -64,7 +64,7 @@ def tight_loss(rating: Rating, epsilon: float) -> TightLoss:
 
 
 def _normalisers(rating: Rating, kappa: float) -> Array:
-    """ln Z_v of every word; the null word's stands last, where NULL_ID finds it."""
+    """ln Z_v - kappa of every word; the null word's stands last, where NULL_ID finds it."""
     totals = np.zeros(rating.size + 1)
 
     def sums(block: tuple[slice, slice]) -> tuple[slice, slice, Array, Array]:
@@ -83,15 +83,14 @@ def _normalisers(rating: Rating, kappa: float) -> Array:
 
 
 def _extremes(rating: Rating, kappa: float, log_z: Array) -> tuple[Array, Array]:
-    """The largest and smallest ln pi(v, w) of every column w."""
-    null = kappa * (rating.block(np.array([NULL_ID]), slice(0, rating.size))[0] - 1)
+    """The largest and smallest ln pi(v, w) of every column w, up to one constant."""
+    null = kappa * rating.block(np.array([NULL_ID]), slice(0, rating.size))[0]
     highest = null - log_z[NULL_ID]
     lowest = highest.copy()
 
     def ends(block: tuple[slice, slice]) -> list[tuple[slice, Array, Array]]:
         rows, columns = block
         values = rating.block(_ids(rows), columns)
-        values -= 1.0
         values *= kappa
         found = []
         if rating.symmetric and rows != columns:
@@ -111,7 +110,7 @@ def _extremes(rating: Rating, kappa: float, log_z: Array) -> tuple[Array, Array]
 def _column(rating: Rating, rows: Ids, output: int, kappa: float) -> Array:
     only = slice(output, output + 1)
     parts = [rating.block(rows[s : s + _BLOCK], only)[:, 0] for s in range(0, len(rows), _BLOCK)]
-    column: Array = kappa * (np.concatenate(parts) - 1)
+    column: Array = kappa * np.concatenate(parts)
     return column
 
 
