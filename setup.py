@@ -20,7 +20,8 @@ def extensions() -> list[Extension]:
             include_dirs=[pybind11.get_include()],
             language="c++",
             # No -march: the file picks its instruction sets at run time, so a wheel runs anywhere.
-            extra_compile_args=["-std=c++17", "-O3", "-fvisibility=hidden", "-g0"],
+            extra_compile_args=["-std=c++17", "-O3", "-fvisibility=hidden", "-g0", "-pthread"],
+            extra_link_args=["-pthread"],
             optional=True,
         )
     ]

@@ -34,6 +34,7 @@
 #include <numeric>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -628,8 +629,12 @@ void search(const Vocabulary& v, const Path& path, const double* queries, std::i
   };
   std::vector<std::thread> others;
   const std::int64_t tiles = (batch + tile - 1) / tile;
-  for (std::int64_t k = 1; k < std::min<std::int64_t>(threads, tiles); ++k)
-    others.emplace_back(work);
+  try {
+    for (std::int64_t k = 1; k < std::min<std::int64_t>(threads, tiles); ++k)
+      others.emplace_back(work);
+  } catch (const std::system_error&) {
+    // No more threads to be had: those there are do the work.
+  }
   work();
   for (std::thread& t : others) t.join();
   if (failed) throw std::bad_alloc();
