@@ -20,8 +20,9 @@ from inkblur.evaluation.noise_audit import audit_noise
 from inkblur.evaluation.pairs import DocumentPair, WordPair, accuracy_bound, permanents, read_back
 from inkblur.mechanisms.angular import AngularLaplace
 from inkblur.mechanisms.perturbation import Perturbation
-from inkblur.rng import seeded_rng
-from inkblur.types import Unit
+from inkblur.noise import LaplaceNoise
+from inkblur.rng import Rows, seeded_rng
+from inkblur.types import Array, Points, Unit
 
 LETTERS = list("abcdefghijklmnopqrstu")
 
@@ -191,6 +192,68 @@ def test_the_law_tests_run_in_every_dimension(kind: type[Perturbation], dimensio
     assert not audit.flagged, audit.findings
     assert audit.mean_radius == pytest.approx(dimension / 2, rel=0.1)
     assert len(audit.laws) == (2 if dimension == 1 else 4 + (kind is not inkblur.ComponentLaplace))
+
+
+class Halved(LaplaceNoise):
+    def around(self, centres: Points, rng: Rows) -> Points:
+        return centres + (super().around(centres, rng) - centres) / 2
+
+
+class Lopsided(LaplaceNoise):
+    """The right radius, but never a negative last coordinate."""
+
+    def around(self, centres: Points, rng: Rows) -> Points:
+        noise = super().around(centres, rng) - centres
+        noise[:, -1] = np.abs(noise[:, -1])
+        return centres + noise
+
+
+class Sorted(LaplaceNoise):
+    """Radii and directions with their own laws, but the largest radii lie along the last axis."""
+
+    def around(self, centres: Points, rng: Rows) -> Points:
+        noise = super().around(centres, rng) - centres
+        radii = np.linalg.norm(noise, axis=1)
+        directions = noise / radii[:, None]
+        order = np.argsort(np.abs(directions[:, -1]))
+        out = np.empty_like(noise)
+        out[order] = directions[order] * np.sort(radii)[:, None]
+        return centres + out
+
+
+@pytest.mark.parametrize(
+    ("noise", "convicting", "passing"),
+    [
+        (Halved, "radius", "direction along the last axis"),
+        (Lopsided, "direction along the last axis", "radius"),
+        (Sorted, "radius along the last axis", "radius"),
+    ],
+)
+def test_each_test_of_the_law_sees_its_own_fault(
+    noise: type[LaplaceNoise], convicting: str, passing: str
+) -> None:
+    mechanism = inkblur.Laplace(cloud(10), epsilon=2.0)
+    mechanism.noise = noise(10, epsilon=2.0)
+    audit = audit_noise(mechanism, rng=seeded_rng(6), draws=3_000, decoding_draws=10)
+    values = {law.name: law.p_value for law in audit.laws}
+    assert values[convicting] < audit.threshold < values[passing]
+    assert any(convicting in finding for finding in audit.findings)
+
+
+class Slanted(LaplaceNoise):
+    """A density that says less distance than there is, so that ratios exceed their bound."""
+
+    def log_density(self, points: Points, centres: Points) -> Array:
+        return 1.5 * super().log_density(points, centres)
+
+
+def test_a_density_above_its_bound_is_a_finding() -> None:
+    mechanism = inkblur.Laplace(cloud(10), epsilon=2.0)
+    mechanism.noise = Slanted(10, epsilon=2.0)
+    audit = audit_noise(mechanism, rng=seeded_rng(6), draws=3_000, decoding_draws=10)
+    assert audit.excess > audit.tolerance
+    assert audit.density_error > audit.tolerance
+    assert len(audit.findings) == 2
 
 
 def test_the_same_seed_gives_the_same_audit() -> None:
