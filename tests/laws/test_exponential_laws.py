@@ -44,8 +44,11 @@ def test_no_output_of_any_two_words_beats_the_guarantee(subject: Exponential) ->
     ratings = subject.rating.block(np.arange(-1, size), slice(0, size))
     drawn = np.empty((size + 1, size))
     for i, row in enumerate(ratings):
-        ladder = Ladder.of(row, subject.kappa)
-        drawn[i, ladder.words] = np.diff(ladder.rungs, prepend=0.0) / ladder.rungs[-1]
+        ladder, tail = Ladder.of(row, subject.kappa), Ladder.tail(row, subject.kappa)
+        drawn[i, ladder.words[1:]] = np.diff(ladder.rungs) / ladder.rungs[-1]
+        if len(tail.words) > 1:
+            share = ladder.rungs[0] / ladder.rungs[-1] / tail.rungs[-1]
+            drawn[i, tail.words[1:]] = np.diff(tail.rungs) * share
     losses = np.log(drawn.max(axis=0) / drawn.min(axis=0))
     assert losses.max() <= subject.guarantee.epsilon
     assert losses.max() >= subject.guarantee.epsilon - 1e-7  # and the bound is tight

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
@@ -23,7 +23,15 @@ from inkblur.errors import ParameterError
 from inkblur.guarantees import PUBLIC_EMBEDDING, SECRET_KEY, Guarantee
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.mechanisms.bounds import improved_bound, standard_bound
-from inkblur.mechanisms.ladder import MOST_KAPPA, Ladder, digits, positions, rounding, weights
+from inkblur.mechanisms.ladder import (
+    MOST_KAPPA,
+    Ladder,
+    choose_words,
+    digits,
+    positions,
+    rounding,
+    weights,
+)
 from inkblur.mechanisms.loss import remembered_loss
 from inkblur.mechanisms.rating import SENSITIVITY, Bounding, CosineRating, Rating, checked
 from inkblur.protocols import Distribution
@@ -143,26 +151,26 @@ class Exponential(WordMechanism):
             if below.any():
                 missing.append((word, tokens[below]))
         missing.sort(key=lambda item: -len(item[1]))  # the commonest are stored first
-        ladders = self._ladders([word for word, _ in missing], turn)
-        for (_, tokens), ladder in zip(missing, ladders, strict=True):
-            out[tokens] = ladder.climb(where[tokens])
+        self._draw_missing(missing, where, out, turn)
         return out
 
-    def _ladders(self, words: list[int], turn: int) -> Iterator[Ladder]:
-        """Whole ladders of distinct words, in order, and their heads into the store."""
+    def _draw_missing(
+        self, missing: list[tuple[int, Ids]], where: Array, out: Ids, turn: int
+    ) -> None:
+        """Draws that need their word's whole row of ratings; the ladders go into the store."""
         step = max(1, _BLOCK_BYTES // (8 * self.rating.size))
 
-        def build(ratings: Array) -> tuple[Ladder, Ladder]:
-            ladder = Ladder.of(ratings, self.kappa)
-            return ladder, ladder.head()
+        def answer(item: tuple[int, Ids], ratings: Array) -> None:
+            word, tokens = item
+            out[tokens], ladder = choose_words(ratings, self.kappa, where[tokens])
+            self._store.put(word, ladder.head(), turn)
 
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            for start in range(0, len(words), step):
-                block = words[start : start + step]
-                ratings = self.rating.block(np.array(block), slice(0, self.rating.size))
-                for word, (ladder, head) in zip(block, pool.map(build, ratings), strict=True):
-                    self._store.put(word, head, turn)
-                    yield ladder
+            for start in range(0, len(missing), step):
+                block = missing[start : start + step]
+                words = np.array([word for word, _ in block])
+                ratings = self.rating.block(words, slice(0, self.rating.size))
+                deque(pool.map(answer, block, ratings), maxlen=0)  # run them all, raise any error
 
 
 class _Store:

@@ -2,21 +2,22 @@
 
 A word is drawn with probability x_w / (x_1 + ... + x_V) by the inverse of the cumulative sum. Done
 carelessly that breaks pure differential privacy: in float64 the sum 1 + 1e-17 is 1, so a word of
-small weight behind one of large weight gets an interval of length zero and can never come out,
-from this input, while it can from others. And 52 random bits cannot hit an interval shorter than
-2^-52. So here
+small weight behind one of large weight gets an interval of length zero and can never come out, from
+this input, while it can from others. And 52 random bits cannot hit an interval shorter than 2^-52.
+So here
 
-* weights are added in rising order. Then the sum before word i is at most i x_i, its interval is
+* weights are added in rising order. Then the sum before word i is at most V x_i, its interval is
   never lost, and the interval's length is x_i within a factor 1 +- V 2^-53;
-* the order need not be perfect: words are sorted by rating into 256 bands (one pass of radix
-  sort). Inside a band weights differ by a factor of at most r = exp(kappa / 255), which enters
-  the error bound and nothing else. (kappa is epsilon / (2 sensitivity): weights are exp(kappa
-  (rating - 1)).)
+* the order need not be perfect: words are sorted by rating into 256 bands (one pass of radix sort).
+  Inside a band weights differ by a factor of at most r = exp(kappa / 255), which enters the error
+  bound and nothing else. (kappa is epsilon / (2 sensitivity): weights are exp(kappa (rating - 1)).)
+* the words that together have at most 2^-14 of the probability, the tail, are one step at the foot
+  of the ladder. The few draws that fall there climb the tail's own ladder, built when it is needed;
 * the uniform number has as many 52-bit digits as the smallest possible probability needs, and 40
-  bits more (:func:`digits`): two up to epsilon 67 at 40,000 words, three at 100.
+  bits more (:func:`digits`): two up to epsilon 66 at 40,000 words, three at 100.
 
 :func:`rounding` adds all of this up to a bound on how much any log-ratio of *drawn* probabilities
-can exceed the ideal one: about 1e-10 for 40,000 words at epsilon 100. The guarantee includes it.
+can exceed the ideal one: about 2e-10 for 40,000 words at epsilon 100. The guarantee includes it.
 """
 
 from __future__ import annotations
@@ -34,15 +35,15 @@ _BANDS = 255
 _SPARE_BITS = 40
 _DIGIT_BITS = 52
 _DIGIT = 2.0**_DIGIT_BITS
-_TAIL = 2.0**-14  # share of the probability that a stored head may leave out
+_TAIL = 2.0**-14  # the most of the probability that may be left to the tail
 
 
 def digits(kappa: float, words: int) -> int:
     """How many uniforms one draw takes; each gives a digit of 52 bits.
 
     The smallest probability is at least exp(-kappa) / V; an interval that long on a grid of 2^-b
-    holds the right number of points within 1, so its probability is right within a factor 1 +- V
-    exp(kappa) / 2^b.
+    holds the right number of points within 1, so its probability is right within a factor
+    1 +- V exp(kappa) / 2^b.
     """
     bits = kappa / math.log(2) + math.log2(words) + _SPARE_BITS
     return max(2, math.ceil(bits / _DIGIT_BITS))
@@ -54,8 +55,8 @@ def rounding(kappa: float, words: int) -> float:
     With u = 2^-53, V words and r = exp(kappa / 255), a drawn log-probability is within
 
         u V r              an interval's length: its addition was rounded
-        10 u V r           both its ends: the uniform number and its product with the total
-        u V                the total
+        15 u V r           both its ends: the uniform number, its products with the totals
+        3 u V              the totals: of all, of the tail as a step, of the tail as a ladder
         (4.2 kappa + 18) u exponents and exp (within 4 units in the last place), word and total
         2^-40              the grid of the uniform number
 
@@ -63,7 +64,7 @@ def rounding(kappa: float, words: int) -> float:
     each, and a tenth more pays for products of errors.
     """
     ratio = math.exp(kappa / _BANDS)
-    steps = words * (11 * ratio + 2) + 9 * kappa + 60
+    steps = words * (16 * ratio + 4) + 9 * kappa + 60
     return 2.2 * (2.0**-53 * steps + 2.0**-_SPARE_BITS)
 
 
@@ -81,29 +82,46 @@ def positions(uniforms: Array) -> Array:
     return joined
 
 
+def weights(ratings: Array, kappa: float) -> Array:
+    """exp(kappa (rating - 1)), in [exp(-kappa), 1]."""
+    exponents = ratings - 1.0
+    exponents *= kappa
+    return np.exp(exponents, out=exponents)
+
+
 @dataclass(frozen=True, slots=True)
 class Ladder:
-    """The rising cumulative sum of one input's weights, or its upper end.
+    """Part of a rising cumulative sum: `words[i]` owns [rungs[i - 1], rungs[i]), from i = 1 on.
 
-    A stored ladder keeps only its head: the last rungs, which hold all but 2^-14 of the
-    probability. Draws that fall below it (:meth:`below`) need the whole ladder again, and get
-    from it what they would have got without the store.
+    What lies below the first rung is left out: the tail, and where a ladder is stored, a little more.
     """
 
-    rungs: Array  # cumulative weights, rising
-    words: NDArray[np.int32]  # the word whose interval ends at each rung
-    whole: bool
+    rungs: Array
+    words: NDArray[np.int32]  # words[0] stands for all that is left out: -1
 
     @classmethod
     def of(cls, ratings: Array, kappa: float) -> Ladder:
-        """The whole ladder of a row of ratings in [0, 1]."""
-        order = np.argsort((ratings * _BANDS).astype(np.uint8), kind="stable")
-        return cls(np.cumsum(weights(ratings, kappa)[order]), order.astype(np.int32), True)
+        """The ladder of a row of ratings in [0, 1], over its tail as one step."""
+        values = weights(ratings, kappa)
+        high = ratings >= tail_end(ratings, kappa)
+        return cls._climbing(ratings, values, np.flatnonzero(high), float(values[~high].sum()))
+
+    @classmethod
+    def tail(cls, ratings: Array, kappa: float) -> Ladder:
+        """The ladder of the row's tail alone."""
+        low = np.flatnonzero(ratings < tail_end(ratings, kappa))
+        return cls._climbing(ratings, weights(ratings, kappa), low, 0.0)
+
+    @classmethod
+    def _climbing(cls, ratings: Array, values: Array, ids: Ids, foot: float) -> Ladder:
+        order = ids[np.argsort((ratings[ids] * _BANDS).astype(np.uint8), kind="stable")]
+        rungs = np.cumsum(np.concatenate([[foot], values[order]]))
+        return cls(rungs, np.concatenate([[-1], order]).astype(np.int32))
 
     def head(self) -> Ladder:
-        """The upper end, copied so that the rest can be freed."""
-        cut = int(np.searchsorted(self.rungs, self.rungs[-1] * _TAIL))
-        return Ladder(self.rungs[cut:].copy(), self.words[cut:].copy(), self.whole and cut == 0)
+        """The upper end, to be stored: it leaves out no more than a tail may hold."""
+        cut = int(np.searchsorted(self.rungs, self.rungs[-1] * _TAIL, side="right")) - 1
+        return Ladder(self.rungs[max(0, cut) :].copy(), self.words[max(0, cut) :].copy())
 
     @property
     def bytes(self) -> int:
@@ -111,9 +129,7 @@ class Ladder:
         return self.rungs.nbytes + self.words.nbytes
 
     def below(self, where: Array) -> NDArray[np.bool_]:
-        """Which positions this ladder cannot answer."""
-        if self.whole:
-            return np.zeros(len(where), dtype=bool)
+        """Which positions fall under the first rung, where :meth:`climb` has no answer."""
         below: NDArray[np.bool_] = where * self.rungs[-1] < self.rungs[0]
         return below
 
@@ -125,8 +141,17 @@ class Ladder:
         return words
 
 
-def weights(ratings: Array, kappa: float) -> Array:
-    """exp(kappa (rating - 1)), in [exp(-kappa), 1]."""
-    exponents = ratings - 1.0
-    exponents *= kappa
-    return np.exp(exponents, out=exponents)
+def tail_end(ratings: Array, kappa: float) -> float:
+    """Words rated below this are the tail: V of them would still weigh 2^-14 of the best word."""
+    return float(ratings.max()) - (math.log(len(ratings)) - math.log(_TAIL)) / kappa
+
+
+def choose_words(ratings: Array, kappa: float, where: Array) -> tuple[Ids, Ladder]:
+    """The words at these positions for a whole row of ratings, and the row's ladder."""
+    ladder = Ladder.of(ratings, kappa)
+    words = ladder.climb(where)
+    below = ladder.below(where)
+    if below.any():
+        inside = where[below] * ladder.rungs[-1] / ladder.rungs[0]  # the position in the tail
+        words[below] = Ladder.tail(ratings, kappa).climb(np.minimum(inside, 1.0))
+    return words, ladder
