@@ -61,6 +61,7 @@ def provenance() -> dict[str, Any]:
         "reduction": f"mean and principal axes of the {FITTED_ON} commonest words",
         "order": "commonest word first",
         "word_lists": [f"{s.name} {s.version} ({s.licence})" for s in wordlist.SOURCES],
+        "left_out": "obscenities, slurs and pornographic slang: tools/bundled/left_out.txt",
         "script": "tools/bundled/build.py",
     }
 

@@ -3,7 +3,8 @@
 A word is one to 24 letters a-z, with straight apostrophes between letters and nowhere else. Two
 frequency tables (web pages, and discussion as people type it) say how common a word is.
 Dictionaries and name lists say that it is a word at all, and give what the tables cannot count:
-both split contractions and possessives at the apostrophe.
+both split contractions and possessives at the apostrophe. `left_out.txt` says which words do not
+enter: obscenities, slurs and pornographic slang.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ PROPER_POSSESSIVE = 0.012  # the same for names of people and places
 CONTRACTION = {10: 1e-4, 35: 1e-5}  # probability by SCOWL size; a rarer one has RARE_CONTRACTION
 RARE_CONTRACTION = 1e-6
 LARGEST_SCOWL = 70  # beyond it SCOWL holds a list with terms of its own (UKACD)
+LEFT_OUT = Path(__file__).with_name("left_out.txt")  # every form is listed but the possessive
 
 
 class SourceError(Exception):
@@ -162,7 +164,16 @@ def scored(root: Path) -> dict[str, float]:
             scores[word] = max(scores.get(word, 0.0), share * scores.get(word[:-2], 0.0))
     for word, size in scowl.contractions.items():
         scores[word] = CONTRACTION.get(size, RARE_CONTRACTION)
-    return scores
+    left_out = read_left_out()
+    return {
+        word: score for word, score in scores.items() if word.removesuffix("'s") not in left_out
+    }
+
+
+def read_left_out() -> frozenset[str]:
+    """Words that must not enter, one a line; a line that begins with # is a comment."""
+    lines = LEFT_OUT.read_text(encoding="ascii").splitlines()
+    return frozenset(line for line in lines if not line.startswith("#"))
 
 
 def read_scowl(root: Path) -> Scowl:
