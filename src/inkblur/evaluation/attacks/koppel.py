@@ -19,7 +19,6 @@ one side alone, and max(u, x) = u + x - min(u, x).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from enum import Enum
 from typing import Self
 
@@ -28,6 +27,7 @@ from numpy.typing import ArrayLike
 
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.base import DONT_KNOW, checked_known
+from inkblur.evaluation.attacks.threads import one_thread
 from inkblur.metrics.ngrams import Counts, count_matrix, most_frequent, space_free_ngrams
 from inkblur.metrics.ruzicka import shares
 from inkblur.types import Array, Ids, choose, fraction, whole
@@ -124,7 +124,7 @@ class Koppel:
         """Each half's choice, (texts, halves): an author's number, or DONT_KNOW for no choice."""
         if not hasattr(self, "_known"):
             raise ParameterError("this attack has not studied any text yet: call fit first")
-        with _one_thread():
+        with one_thread():
             return self._votes(texts)
 
     def _votes(self, texts: Sequence[str]) -> Ids:
@@ -192,20 +192,6 @@ class Koppel:
             rows = self._known[start : start + step]
             by_feature = np.ascontiguousarray(rows[:, used].toarray().T)
             yield self.authors[start : start + step], by_feature, self._alone(rows)
-
-
-def _one_thread() -> AbstractContextManager[object]:
-    """Keep matrix products to one thread: each takes a millisecond, and on a busy machine several
-    threads wait for each other ten times as long. Comes with scikit-learn; without it, no matter.
-    """
-    try:
-        from threadpoolctl import (  # type: ignore[import-untyped, import-not-found, unused-ignore]
-            threadpool_limits,
-        )
-    except ImportError:
-        return nullcontext()
-    limited: AbstractContextManager[object] = threadpool_limits(limits=1, user_api="blas")
-    return limited
 
 
 def _random_halves(features: int, halves: int, rng: np.random.Generator) -> Array:

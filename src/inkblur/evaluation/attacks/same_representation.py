@@ -5,7 +5,8 @@ Mover's paper, section 6). The search for the former is exact and skips what can
 
     ||mean x - mean y||  <=  E(x, y)        and        relaxed(x, y)  <=  E(x, y),
 
-so known texts are tried in the order of the first bound, until it exceeds the best distance found.
+so the text that is nearest by the first bound is tried first, and then the others in the order of
+the second, until a bound exceeds the best distance found.
 """
 
 from __future__ import annotations
@@ -25,10 +26,11 @@ from inkblur.documents.tokens import TokenClass, tokenise
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.base import DONT_KNOW, checked_known
-from inkblur.metrics.earth_movers import earth_movers, euclidean_costs, relaxed
+from inkblur.evaluation.attacks.threads import one_thread
+from inkblur.metrics.earth_movers import earth_movers, relaxed
 from inkblur.types import NULL_ID, Array, Ids, choose, whole
 
-_SLACK = 1e-9  # bounds are computed by another road than distances: leave room for rounding
+_SLACK = 1e-5  # the two sides of a bound are computed by different roads: room for rounding
 
 
 class Distance(Enum):
@@ -90,29 +92,47 @@ class SameRepresentation:
         if not self._bags:
             raise ParameterError("this attack has not studied any text yet: call fit first")
         answers = np.full(len(texts), DONT_KNOW, dtype=np.int64)
-        for row, text in enumerate(texts):
-            bag = self._bag(text)
-            if bag is not None:
-                answers[row] = self._authors[self._nearest(bag)]
+        with one_thread():
+            for row, text in enumerate(texts):
+                bag = self._bag(text)
+                if bag is not None:
+                    answers[row] = self._authors[self._nearest(bag)]
         return answers
 
     def _nearest(self, bag: _Bag) -> int:
         apart = cdist(bag.mean[None], self._means)[0]
         if self.distance is Distance.EUCLIDEAN:
             return int(apart.argmin())
-        best, winner = np.inf, -1
-        for row in np.argsort(apart, kind="stable").tolist():
-            if apart[row] > best + _SLACK:
-                break
-            other = self._bags[row]
-            costs = euclidean_costs(self._vectors(bag), self._vectors(other))
-            bound = relaxed(costs, left=bag.counts, right=other.counts)
+        winner = int(apart.argmin())
+        vectors = self._vectors(bag)
+        best = self._transport(bag, vectors, winner)
+        bounds = [
+            (self._bound(bag, vectors, row), row)
+            for row in np.flatnonzero(apart <= best + _SLACK).tolist()
+            if row != winner
+        ]
+        for bound, row in sorted(bounds):
             if bound > best + _SLACK:
-                continue
-            value = _transport(costs, bag, other)
+                break
+            value = self._transport(bag, vectors, row)
             if value < best or (value == best and row < winner):
                 best, winner = value, row
         return winner
+
+    def _bound(self, bag: _Bag, vectors: Array, row: int) -> float:
+        other = self._bags[row]
+        costs = _costs(vectors, self._vectors(other))
+        return relaxed(costs, left=bag.counts, right=other.counts)
+
+    def _transport(self, bag: _Bag, vectors: Array, row: int) -> float:
+        """Earth Mover's distance; bags of one size by assignment, so that they need no POT."""
+        other = self._bags[row]
+        costs = _costs(vectors, self._vectors(other))
+        if bag.size != other.size:
+            return earth_movers(costs, left=bag.counts, right=other.counts)
+        rows = np.repeat(np.arange(len(bag.ids)), bag.counts.astype(np.int64))
+        columns = np.repeat(np.arange(len(other.ids)), other.counts.astype(np.int64))
+        return earth_movers(costs[np.ix_(rows, columns)])
 
     def _vectors(self, bag: _Bag) -> Array:
         return self.embedding.vectors[bag.ids].astype(np.float64)
@@ -134,10 +154,8 @@ class SameRepresentation:
         return _Bag(distinct, weights, mean)
 
 
-def _transport(costs: Array, left: _Bag, right: _Bag) -> float:
-    """Earth Mover's distance; bags of one size by assignment, so that they need no POT."""
-    if left.size != right.size:
-        return earth_movers(costs, left=left.counts, right=right.counts)
-    rows = np.repeat(np.arange(len(left.ids)), left.counts.astype(np.int64))
-    columns = np.repeat(np.arange(len(right.ids)), right.counts.astype(np.int64))
-    return earth_movers(costs[np.ix_(rows, columns)])
+def _costs(left: Array, right: Array) -> Array:
+    """Euclidean distances by a matrix product: faster than by differences, exact to about 1e-6."""
+    squares = (left**2).sum(axis=1)[:, None] + (right**2).sum(axis=1)[None, :]
+    costs: Array = np.sqrt(np.maximum(squares - 2.0 * (left @ right.T), 0.0))
+    return costs
