@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
@@ -160,17 +160,18 @@ class Exponential(WordMechanism):
         """Draws that need their word's whole row of ratings; the ladders go into the store."""
         step = max(1, _BLOCK_BYTES // (8 * self.rating.size))
 
-        def answer(item: tuple[int, Ids], ratings: Array) -> None:
-            word, tokens = item
+        def answer(item: tuple[int, Ids], ratings: Array) -> Ladder:
+            tokens = item[1]
             out[tokens], ladder = choose_words(ratings, self.kappa, where[tokens])
-            self._store.put(word, ladder.head(), turn)
+            return ladder.head()
 
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             for start in range(0, len(missing), step):
                 block = missing[start : start + step]
                 words = np.array([word for word, _ in block])
                 ratings = self.rating.block(words, slice(0, self.rating.size))
-                deque(pool.map(answer, block, ratings), maxlen=0)  # run them all, raise any error
+                for (word, _), head in zip(block, pool.map(answer, block, ratings), strict=True):
+                    self._store.put(word, head, turn)
 
 
 class _Store:

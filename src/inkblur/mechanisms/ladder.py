@@ -93,7 +93,7 @@ def weights(ratings: Array, kappa: float) -> Array:
 class Ladder:
     """Part of a rising cumulative sum: `words[i]` owns [rungs[i - 1], rungs[i]), from i = 1 on.
 
-    What lies below the first rung is left out: the tail, and where a ladder is stored, a little more.
+    What lies below the first rung is left out: the tail, and in a stored ladder a little more.
     """
 
     rungs: Array
@@ -103,20 +103,22 @@ class Ladder:
     def of(cls, ratings: Array, kappa: float) -> Ladder:
         """The ladder of a row of ratings in [0, 1], over its tail as one step."""
         values = weights(ratings, kappa)
-        high = ratings >= tail_end(ratings, kappa)
-        return cls._climbing(ratings, values, np.flatnonzero(high), float(values[~high].sum()))
+        ids = np.flatnonzero(ratings >= tail_end(ratings, kappa))
+        chosen = values[ids]
+        values[ids] = 0.0
+        return cls._climbing(ids, ratings[ids], chosen, float(values.sum()))
 
     @classmethod
     def tail(cls, ratings: Array, kappa: float) -> Ladder:
         """The ladder of the row's tail alone."""
-        low = np.flatnonzero(ratings < tail_end(ratings, kappa))
-        return cls._climbing(ratings, weights(ratings, kappa), low, 0.0)
+        ids = np.flatnonzero(ratings < tail_end(ratings, kappa))
+        return cls._climbing(ids, ratings[ids], weights(ratings[ids], kappa), 0.0)
 
     @classmethod
-    def _climbing(cls, ratings: Array, values: Array, ids: Ids, foot: float) -> Ladder:
-        order = ids[np.argsort((ratings[ids] * _BANDS).astype(np.uint8), kind="stable")]
+    def _climbing(cls, ids: Ids, ratings: Array, values: Array, foot: float) -> Ladder:
+        order = np.argsort((ratings * _BANDS).astype(np.uint8), kind="stable")
         rungs = np.cumsum(np.concatenate([[foot], values[order]]))
-        return cls(rungs, np.concatenate([[-1], order]).astype(np.int32))
+        return cls(rungs, np.concatenate([[-1], ids[order]]).astype(np.int32))
 
     def head(self) -> Ladder:
         """The upper end, to be stored: it leaves out no more than a tail may hold."""
