@@ -1,0 +1,205 @@
+"""The forms a document is given before it is blurred (thesis, section 5.2).
+
+    raw         the text as it is
+    content     its words that are no function words (Inkblur's own public list), in order
+    bow-N       of those, the N that tell the labels apart best by chi-squared; the thesis's
+                datasets have N = 1000, 500, 200, 50
+
+The words of bow-N are chosen on the training part alone. They come from labelled texts, so a
+release in this form is private towards texts that took no part in the choice: in practice, choose
+them on public labelled texts.
+
+Proper nouns are redacted by this rule, which needs no tagger. Inside a sentence, a word with a
+capital first letter counts as a name, unless it is a function word (I, for one) or the sentence
+has no small letter (a headline, shouting). A word is known as a name when it stands inside
+sentences of the training part with a capital more often than without. Removed are words that count
+as a name where they stand, and known names with a capital at the start of a sentence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Protocol, Self
+
+import numpy as np
+
+from inkblur.documents.analysis import folded
+from inkblur.documents.stop_words import STOP_WORDS
+from inkblur.documents.tokens import Token, TokenClass, tokenise
+from inkblur.errors import ParameterError
+from inkblur.types import Array, whole
+
+THESIS_SIZES = (1000, 500, 200, 50)
+_BOW = re.compile(r"bow-([0-9]+)")
+
+
+class Form(Protocol):
+    """Brings texts into a form; what it has to learn, it learns from the training part."""
+
+    name: str
+
+    def fit(self, texts: Sequence[str], labels: Sequence[str | None]) -> Self:
+        """Learn from training texts; a text without a label teaches nothing."""
+        ...
+
+    def transform(self, texts: Sequence[str]) -> list[str]:
+        """The texts in this form."""
+        ...
+
+
+class Raw:
+    """Texts as they are."""
+
+    name = "raw"
+
+    def fit(self, texts: Sequence[str], labels: Sequence[str | None]) -> Self:
+        """Nothing to learn."""
+        return self
+
+    def transform(self, texts: Sequence[str]) -> list[str]:
+        """The same texts."""
+        return list(texts)
+
+
+class ContentWords:
+    """Words that are no function words, folded, in order.
+
+    >>> ContentWords().transform(["The cat sat on 3 mats."])
+    ['cat sat mats']
+    """
+
+    name = "content"
+
+    def fit(self, texts: Sequence[str], labels: Sequence[str | None]) -> Self:
+        """Nothing to learn: the list of function words is public."""
+        return self
+
+    def transform(self, texts: Sequence[str]) -> list[str]:
+        """Content words with a space between."""
+        return [" ".join(content_words(text)) for text in texts]
+
+
+class TopicWords:
+    """Content words that are among the `size` best for telling labels apart."""
+
+    def __init__(self, size: int) -> None:
+        self.size = whole(size, "size")
+        self.name = f"bow-{size}"
+        self.words: tuple[str, ...] = ()  # best first
+
+    def fit(self, texts: Sequence[str], labels: Sequence[str | None]) -> Self:
+        """Choose the words; equally good ones in alphabetical order."""
+        pairs = [
+            (content_words(text), label)
+            for text, label in zip(texts, labels, strict=True)
+            if label is not None
+        ]
+        if len({label for _, label in pairs}) < 2:
+            raise ParameterError(f"{self.name} needs training texts of at least 2 labels")
+        words, scores = chi_squared([p[0] for p in pairs], [str(p[1]) for p in pairs])
+        ranked = sorted(range(len(words)), key=lambda i: (-round(float(scores[i]), 9), words[i]))
+        self.words = tuple(words[i] for i in ranked[: self.size])
+        return self
+
+    def transform(self, texts: Sequence[str]) -> list[str]:
+        """Topic words with a space between; a text may be left without any."""
+        if not self.words:
+            raise ParameterError("no words were chosen yet: call fit first")
+        kept = frozenset(self.words)
+        return [" ".join(w for w in content_words(text) if w in kept) for text in texts]
+
+
+def make_form(name: str) -> Form:
+    """A form by its name.
+
+    >>> make_form("bow-200").name
+    'bow-200'
+    """
+    if name == Raw.name:
+        return Raw()
+    if name == ContentWords.name:
+        return ContentWords()
+    found = _BOW.fullmatch(name)
+    if found is None:
+        raise ParameterError(f"unknown form {name!r}; choose raw, content or bow-N, as in bow-200")
+    return TopicWords(int(found[1]))
+
+
+def content_words(text: str) -> list[str]:
+    """The words of a text that are no function words, folded."""
+    words = (folded(token.text) for token in tokenise(text) if token.kind is TokenClass.WORD)
+    return [word for word in words if word not in STOP_WORDS]
+
+
+def chi_squared(
+    documents: Sequence[Sequence[str]], labels: Sequence[str]
+) -> tuple[list[str], Array]:
+    """How much each word depends on the label: sum over labels of (O - E)^2 / E.
+
+    O counts the word in the texts of a label; E is its count in all texts times the share of texts
+    that have the label. Words come in alphabetical order.
+    """
+    names = sorted(set(labels))
+    row = {name: i for i, name in enumerate(names)}
+    counts: list[Counter[str]] = [Counter() for _ in names]
+    for words, label in zip(documents, labels, strict=True):
+        counts[row[label]].update(words)
+    vocabulary = sorted({word for counter in counts for word in counter})
+    observed = np.array([[c[word] for word in vocabulary] for c in counts], dtype=np.float64)
+    share = np.array([labels.count(name) for name in names], dtype=np.float64) / len(labels)
+    expected = share[:, None] * observed.sum(axis=0)[None, :]
+    scores: Array = ((observed - expected) ** 2 / expected).sum(axis=0)
+    return vocabulary, scores
+
+
+class ProperNouns:
+    """Removes names by the rule at the top of this file.
+
+    >>> nouns = ProperNouns().fit(["Then Harry ran. We saw Harry run."])
+    >>> nouns.transform(["Harry ran to Hogwarts. Then we ran, I think."])
+    ['ran to. Then we ran, I think.']
+    """
+
+    def fit(self, texts: Sequence[str]) -> Self:
+        """Learn which words are names from training texts."""
+        capital: Counter[str] = Counter()
+        small: Counter[str] = Counter()
+        for text in texts:
+            for token, inside, _ in _placed(text):
+                if inside:
+                    (capital if token.text[0].isupper() else small)[folded(token.text)] += 1
+        self.names = frozenset(
+            word for word, n in capital.items() if n > small[word] and word not in STOP_WORDS
+        )
+        return self
+
+    def transform(self, texts: Sequence[str]) -> list[str]:
+        """The texts without their names, and without the spaces before these."""
+        return [self._redacted(text) for text in texts]
+
+    def _redacted(self, text: str) -> str:
+        parts, end = [], 0
+        for token, inside, first in _placed(text):
+            word = folded(token.text)
+            named = inside or (first and word in self.names)
+            if named and token.text[0].isupper() and word not in STOP_WORDS:
+                parts.append(text[end : token.start].rstrip())
+                end = token.end
+        parts.append(text[end:])
+        return "".join(parts).lstrip() if len(parts) > 1 else text
+
+
+def _placed(text: str) -> Iterator[tuple[Token, bool, bool]]:
+    """Each word, whether it stands inside a sentence in mixed case, and whether it begins one."""
+    sentence: list[Token] = []
+    for token in [*tokenise(text), None]:
+        if token is not None and token.kind is not TokenClass.SENTENCE_END:
+            sentence.append(token)
+            continue
+        words = [t for t in sentence if t.kind is TokenClass.WORD]
+        mixed = any(character.islower() for word in words for character in word.text)
+        for place, word in enumerate(words):
+            yield word, mixed and place > 0, place == 0
+        sentence = []

@@ -1,0 +1,159 @@
+"""Label classification: right scores, right features, clear refusals."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+
+from inkblur.embeddings.table import Embedding
+from inkblur.errors import MissingExtra, ParameterError
+from inkblur.evaluation.corpora import sms_spam
+from inkblur.evaluation.utility import Model, label_scores, rates
+
+SKY = ["rain", "wind", "cloud", "storm", "sun", "snow"]
+SEA = ["wave", "fish", "boat", "sail", "tide", "crab"]
+SHARED = ["the", "day", "was", "long", "and", "we", "saw", "it"]
+
+
+def corpus(seed: int, size: int) -> tuple[list[str], list[str]]:
+    rng = np.random.default_rng(seed)
+    texts, labels = [], []
+    for row in range(size):
+        own = SKY if row % 2 else SEA
+        words = [*rng.choice(own, 4), *rng.choice(SHARED, 6)]
+        texts.append(" ".join(str(word) for word in rng.permutation(words)))
+        labels.append("the sky" if row % 2 else "sea")
+    return texts, labels
+
+
+@pytest.mark.parametrize("model", [m for m in Model if m is not Model.FASTTEXT])
+def test_every_model_tells_clear_topics_and_not_noise(model: Model) -> None:
+    pytest.importorskip("sklearn")
+    train, train_labels = corpus(1, 60)
+    test, test_labels = corpus(2, 40)
+    scores = label_scores(train, train_labels, test, test_labels, model=model, seed=1)
+    assert scores.accuracy >= 0.95
+    assert (scores.trained, scores.tested, scores.labels, scores.unseen) == (60, 40, 2, 0)
+    blank = ["the day was long"] * 40
+    assert (
+        label_scores(train, train_labels, blank, test_labels, model=model, seed=1).accuracy == 0.5
+    )
+
+
+@pytest.mark.parametrize("pretrained", [False, True])
+def test_fasttext_tells_clear_topics_the_same_each_time(pretrained: bool) -> None:
+    pytest.importorskip("fasttext", reason="needs fasttext-numpy2")
+    train, train_labels = corpus(1, 60)
+    test, test_labels = corpus(2, 40)
+    rng = np.random.default_rng(3)
+    table = Embedding([*SKY, *SEA], rng.normal(size=(12, 5)), name="toy") if pretrained else None
+    runs = [
+        label_scores(
+            train,
+            train_labels,
+            [*test, ""],
+            [*test_labels, "sea"],
+            model="fasttext",
+            seed=1,
+            embedding=table,
+        )
+        for _ in range(2)
+    ]
+    assert runs[0].accuracy >= 0.9
+    assert runs[0] == runs[1]
+
+
+def test_fasttext_starts_from_the_pretrained_vectors(tmp_path: Path) -> None:
+    from inkblur.evaluation import fasttext_model
+
+    table = Embedding(["rain", "wave", "moon"], [[1, 0], [0, 1], [1, 1]], name="toy")
+    fasttext_model._write(tmp_path / "v", [["wave", "rain"], ["fog"]], 2, table, 1)
+    rows = [line.split() for line in (tmp_path / "v").read_text(encoding="utf-8").splitlines()]
+    assert [row[0] for row in rows] == ["4", "</s>", "fog", "rain", "wave"]
+    assert rows[3] == ["rain", "1", "0"]
+    assert rows[4] == ["wave", "0", "1"]
+    assert all(0 < abs(float(number)) <= 0.5 for number in rows[2][1:])
+
+
+def test_scores_are_scikit_learns() -> None:
+    metrics = pytest.importorskip("sklearn.metrics")
+    rng = np.random.default_rng(7)
+    for _ in range(20):
+        truth = rng.integers(0, 4, 30).tolist()
+        answers = rng.integers(0, 6, 30).tolist()  # some answers never occur
+        found = rates(truth, answers)
+        macro = metrics.precision_recall_fscore_support(
+            truth, answers, average="macro", zero_division=0
+        )
+        assert [found.precision, found.recall, found.f1] == pytest.approx(list(macro[:3]))
+        assert found.accuracy == pytest.approx(metrics.accuracy_score(truth, answers))
+
+
+def test_counts_and_the_texts_they_count_give_the_same_scores() -> None:
+    pytest.importorskip("sklearn")
+    train, train_labels = corpus(1, 30)
+    test, test_labels = corpus(2, 20)
+    words = sorted({word for text in train for word in text.split()})
+
+    def counted(texts: list[str]) -> csr_matrix:
+        return csr_matrix(np.array([[t.split().count(w) for w in words] for t in texts]))
+
+    for model in ("naive-bayes", "svm", "neighbours"):
+        plain = label_scores(train, train_labels, test, test_labels, model=model, seed=1)
+        vectors = label_scores(
+            counted(train), train_labels, counted(test), test_labels, model=model, seed=1
+        )
+        assert plain == vectors
+
+
+def test_a_label_that_no_training_text_has_is_left_out_and_counted() -> None:
+    pytest.importorskip("sklearn")
+    scores = label_scores(
+        ["rain", "wave"], ["a", "b"], ["rain", "moon", "wave"], ["a", "c", "a"], model="svm", seed=1
+    )
+    assert (scores.tested, scores.unseen) == (2, 1)
+    assert scores.accuracy == 0.5
+
+
+@pytest.mark.parametrize(
+    ("train", "labels", "test", "test_labels", "message"),
+    [
+        (["x", "y"], ["a", "a"], ["x"], ["a"], "has 1 label"),
+        (["x", "y"], ["a"], ["x"], ["a"], "2 training texts need as many labels, got 1"),
+        ([], [], ["x"], ["a"], "training part has no texts"),
+        (["x", "y"], ["a", "b"], [], [], "test part has no texts"),
+        (["x", "y"], ["a", "b"], ["x"], ["c"], "no test text has a label"),
+        (["", "!"], ["a", "b"], ["x"], ["a"], "no training text has a single word"),
+    ],
+)
+def test_what_cannot_be_scored_is_refused(
+    train: list[str], labels: list[str], test: list[str], test_labels: list[str], message: str
+) -> None:
+    pytest.importorskip("sklearn")
+    with pytest.raises(ParameterError, match=message):
+        label_scores(train, labels, test, test_labels, model="naive-bayes", seed=1)
+
+
+def test_missing_libraries_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "fasttext", None)
+    with pytest.raises(MissingExtra, match="fasttext-numpy2"):
+        label_scores(["x", "y"], ["a", "b"], ["x"], ["a"], model="fasttext", seed=1)
+    monkeypatch.setitem(sys.modules, "sklearn.feature_extraction.text", None)
+    with pytest.raises(MissingExtra, match="scikit-learn"):
+        label_scores(["x", "y"], ["a", "b"], ["x"], ["a"], model="svm", seed=1)
+
+
+def test_spam_is_told_from_ham(data_folder: Path) -> None:
+    pytest.importorskip("sklearn")
+    messages = sms_spam(data_folder)
+    assert messages.labels is not None
+    cut = 4000
+    scores = label_scores(
+        messages.texts[:cut], messages.labels[:cut], messages.texts[cut:], messages.labels[cut:],
+        model="svm", seed=1,
+    )  # fmt: skip
+    assert scores.accuracy > 0.97
