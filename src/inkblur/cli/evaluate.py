@@ -1,0 +1,230 @@
+"""`inkblur evaluate`: attack the author, score what is left, and write one page about it."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from inkblur.cli import options, texts
+from inkblur.cli.console import data as out
+from inkblur.cli.console import plain_errors, progress, talk
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from inkblur.embeddings import Embedding
+    from inkblur.evaluation.dataset import Dataset
+    from inkblur.evaluation.evaluate import Plan
+    from inkblur.evaluation.results import Evaluation
+    from inkblur.evaluation.settings import Releaser, Setting
+
+
+def evaluate(
+    data: texts.Data,
+    text_column: texts.TextColumn = "text",
+    author_column: texts.AuthorColumn = None,
+    label_column: texts.LabelColumn = None,
+    split_column: texts.SplitColumn = None,
+    test_share: texts.TestShare = 0.3,
+    mechanism: Annotated[
+        str, typer.Option("--mechanism", "-m", help="One or more names, with commas between.")
+    ] = "mahalanobis",
+    epsilon: Annotated[
+        str | None,
+        typer.Option(
+            "--epsilon",
+            "-e",
+            help="One or more, with commas between; strong, medium and light if not given.",
+        ),
+    ] = None,
+    lam: options.Lambda = None,
+    bigram: options.Bigram = None,
+    release: Annotated[str, typer.Option(help="sequence, bag or tf.")] = "sequence",
+    length: Annotated[
+        int | None, typer.Option(help="Cut or fill every text to this many words.")
+    ] = None,
+    morphology: Annotated[
+        str | None, typer.Option(help="tf: lemma, lower or as-is; lower if not given.")
+    ] = None,
+    attacks: Annotated[
+        str,
+        typer.Option(
+            help="koppel, koppel-cosine, writeprints, writeprints-naive-bayes, earth-movers, "
+            "euclidean; with commas between."
+        ),
+    ] = "koppel,writeprints",
+    scenarios: Annotated[
+        str, typer.Option(help="Suspects: all, top-N, top-N-multi; with commas between.")
+    ] = "all",
+    models: Annotated[
+        str,
+        typer.Option(help="Classifiers of labels: naive-bayes, svm, neighbours, fasttext."),
+    ] = "naive-bayes,svm",
+    form: Annotated[str, typer.Option(help="raw, content, or bow-N as in bow-200.")] = "raw",
+    redact: Annotated[bool, typer.Option("--redact", help="Remove proper nouns first.")] = False,
+    repeats: Annotated[int, typer.Option(help="Repetitions; intervals need two.")] = 3,
+    confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
+    embedding: options.EmbeddingSource = None,
+    vocabulary: options.VocabularyFile = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Directory for evaluation.html and evaluation.json."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same report.")] = 1,
+    accept_no_guarantee: options.AcceptNoGuarantee = False,
+) -> None:
+    """Measure how private and how useful releases of these texts would be.
+
+    Attacks name the authors of released texts, classifiers name their labels, before and after.
+    The draws are seeded, so nothing drawn here may be published.
+
+    Example: inkblur evaluate posts.csv --author-column user --label-column topic -e 5,10,20 -o out
+    """
+    with plain_errors():
+        from inkblur.evaluation.evaluate import Plan
+
+        plan = Plan(
+            seed=seed,
+            attacks=texts.listed(attacks) if author_column is not None else (),
+            scenarios=texts.listed(scenarios),
+            models=texts.listed(models) if label_column is not None else (),
+            repeats=repeats,
+            confidence=confidence,
+            form=form,
+            redact=redact,
+        )
+        if output is not None:
+            from inkblur.reports import html
+
+            html.require()
+            texts.make_folder(output)
+        columns = texts.Columns(text_column, author_column, label_column, split_column)
+        dataset = texts.read_dataset(data, columns, test_share=test_share, seed=seed)
+        table = options.embedding_from(embedding, vocabulary)
+        settings = _settings(
+            texts.listed(mechanism),
+            table,
+            epsilon=epsilon,
+            lam=lam,
+            bigram=bigram,
+            release=release,
+            length=length,
+            morphology=morphology,
+            accept=accept_no_guarantee,
+        )
+        report = _run(dataset, table, settings, plan)
+        body = json.dumps(report.to_json(), indent=2, allow_nan=False) + "\n"
+        if as_json:
+            typer.echo(body, nl=False)
+        else:
+            _print(report)
+        if output is not None:
+            texts.write(output / "evaluation.json", body)
+            texts.write(output / "evaluation.html", html.evaluation_page(report))
+            talk.print(f"wrote evaluation.html and evaluation.json into {output}; keep them inside")
+
+
+def _settings(
+    names: Sequence[str],
+    table: Embedding,
+    *,
+    epsilon: str | None,
+    lam: float | None,
+    bigram: float | None,
+    release: str,
+    length: int | None,
+    morphology: str | None,
+    accept: bool,
+) -> list[Setting]:
+    """Every mechanism at every epsilon; an option goes to the mechanisms that have it."""
+    from inkblur.errors import ParameterError
+    from inkblur.evaluation.settings import Setting
+    from inkblur.mechanisms.calibration import epsilon_for
+    from inkblur.mechanisms.catalogue import find
+    from inkblur.types import Strength
+
+    given = {"lam": lam, "bigram": bigram}
+    entries = [find(name) for name in names]
+    for option, value in given.items():
+        if value is not None and not any(option in entry.options for entry in entries):
+            flag = "--lambda" if option == "lam" else f"--{option}"
+            raise ParameterError(f"{flag} is not an option of {', '.join(names)}; leave it out")
+    made = []
+    for entry in entries:
+        own = {key: value for key, value in given.items() if key in entry.options}
+        if "lam" in own and own["lam"] is None:
+            own["lam"] = 0.5
+        chosen = {key: value for key, value in own.items() if value is not None}
+        if "accept_no_guarantee" in entry.options:
+            chosen["accept_no_guarantee"] = accept
+        epsilons = (
+            texts.numbers(epsilon, "--epsilon")
+            if epsilon is not None
+            else [
+                epsilon_for(strength, entry.name, table, **chosen)
+                for strength in reversed(Strength)
+            ]
+        )
+        for value in epsilons:
+            setting = Setting(
+                entry.name,
+                value,
+                **own,
+                release=release,
+                length=length,
+                morphology=morphology,
+                accept_no_guarantee=accept,
+            )
+            setting.mechanism_on(table)  # a wrong value is refused before the work, not after it
+            made.append(setting)
+    return made
+
+
+def _run(
+    dataset: Dataset, table: Embedding, settings: Sequence[Setting | Releaser], plan: Plan
+) -> Evaluation:
+    from inkblur.evaluation.evaluate import evaluate as measured
+
+    with progress("steps") as bar:
+        task = bar.add_task("evaluating", total=None, rate="")
+        began = time.monotonic()
+
+        def show(what: str, done: int, total: int) -> None:
+            rate = done / max(time.monotonic() - began, 1e-9)
+            bar.update(task, description=what, completed=done, total=total, rate=f"{rate:.2g}")
+
+        return measured(dataset, table, settings, plan, on_step=show)
+
+
+def _print(report: Evaluation) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from inkblur.evaluation.results import headline
+    from inkblur.reports import tables
+
+    for shown in (
+        *tables.attack_tables(report),
+        *tables.utility_tables(report),
+        *tables.meaning_tables(report),
+    ):
+        grid = Table(title=escape(shown.title) if shown.title else None)
+        for head in shown.heads:
+            grid.add_column(escape(head.text), justify="right" if head.number else "left")
+        for row in shown.rows:
+            style = "bold" if row.lead else None
+            grid.add_row(*(escape(cell.text) for cell in row.cells), style=style)
+        out.print(grid)
+        if shown.caption:
+            out.print(escape(shown.caption))
+    for result in report.settings:
+        out.print(f"[bold]{escape(result.name)}[/]: {escape(headline(result, report.before))}")
+    if report.repeats > 1:
+        talk.print("Means are shown; their confidence intervals are in the report (-o or --json).")
+    for note in report.notes:
+        talk.print(escape(note))

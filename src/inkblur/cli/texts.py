@@ -1,0 +1,127 @@
+"""Texts with their authors and labels, read for evaluation: what evaluate and tune share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from inkblur.evaluation.dataset import Dataset
+
+_RECORDS, _CHARACTERS = 1 << 14, 1 << 26
+
+Data = Annotated[str, typer.Argument(help="A .csv, .tsv, .jsonl or .parquet with a text a row.")]
+TextColumn = Annotated[str, typer.Option(help="The column that holds the text.")]
+AuthorColumn = Annotated[
+    str | None, typer.Option(help="Who wrote each text; names are numbered and never shown.")
+]
+LabelColumn = Annotated[str | None, typer.Option(help="The topic or class of each text.")]
+SplitColumn = Annotated[
+    str | None, typer.Option(help="A column that says train or test; split by the seed otherwise.")
+]
+TestShare = Annotated[float, typer.Option(help="Share of the texts that are attacked and scored.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Which column holds what."""
+
+    text: str
+    author: str | None
+    label: str | None
+    split: str | None
+
+    @property
+    def others(self) -> list[str]:
+        """All that were named but the text's, each once."""
+        named = (self.author, self.label, self.split)
+        return list(dict.fromkeys(name for name in named if name is not None))
+
+
+def read_dataset(path: str, columns: Columns, *, test_share: float, seed: int) -> Dataset:
+    """All records of a file, numbered and split. A null or blank author or label is missing."""
+    from inkblur.errors import InputError, ParameterError
+    from inkblur.evaluation.dataset import make_dataset
+    from inkblur.io import Format, open_source
+
+    if columns.author is None and columns.label is None:
+        raise ParameterError(
+            "give --author-column, --label-column or both: without either nothing can be measured"
+        )
+    texts: list[str] = []
+    found: dict[str, list[str | None]] = {name: [] for name in columns.others}
+    with open_source(path, column=columns.text) as source:
+        if source.schema.format is Format.TXT:
+            raise InputError(f"{path} has no columns for authors and labels; use csv or jsonl")
+        names = source.schema.names
+        for name in columns.others:
+            if names is not None and name not in names:
+                raise InputError(f"{path} has no column {name!r}; it has {', '.join(names)}")
+        for batch in source.batches(_RECORDS, _CHARACTERS):
+            texts += batch.texts
+            for row in batch.columns.rows(batch.texts):
+                for name in columns.others:
+                    found[name].append(_value(row, name))
+    if not texts:
+        raise InputError(f"{path} has no records")
+    for name in columns.others:
+        if all(value is None for value in found[name]):
+            raise InputError(f"the column {name!r} of {path} is empty in every record")
+    return make_dataset(
+        texts,
+        authors=found[columns.author] if columns.author is not None else None,
+        labels=found[columns.label] if columns.label is not None else None,
+        parts=[value or "" for value in found[columns.split]] if columns.split else None,
+        test_share=test_share,
+        seed=seed,
+    )
+
+
+def _value(row: Mapping[str, object], name: str) -> str | None:
+    value = row.get(name)
+    text = "" if value is None else str(value).strip()
+    return text or None
+
+
+def listed(text: str) -> tuple[str, ...]:
+    """Names with commas between; none for an empty text."""
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def numbers(text: str, option: str) -> list[float]:
+    """Numbers with commas between."""
+    from inkblur.errors import ParameterError
+
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise ParameterError(
+            f"{option} takes numbers with commas between, such as 5,10,20; got {text!r}"
+        ) from None
+
+
+def make_folder(folder: Path) -> None:
+    """Find out before the measuring whether the results can be written."""
+    from inkblur.errors import OutputError
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"cannot make the directory {folder}: {error.strerror}") from None
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file whole, or leave what was there."""
+    from inkblur.errors import OutputError
+
+    partial = path.with_name(path.name + ".partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise OutputError(f"cannot write {path}: {error.strerror}") from None

@@ -1,0 +1,290 @@
+"""The texts an evaluation stands on: in two parts, authors numbered, awkward cases settled.
+
+Rules, each counted in the report:
+
+- texts are split by a seed unless the data says which part each belongs to: of every author's texts
+  (of every label's, where no author is known) `test_share` go to the test part, at least one and
+  never all;
+- an author with one text: it goes to the training part, so they are a candidate of the attacks but
+  none of their texts is attacked;
+- an author of the test part without a training text (a stranger): no attack can name them, so
+  their texts are left out of the attacks and counted;
+- a text without an author takes part in utility alone, one without a label in attacks alone;
+- empty texts stay: an attack answers "don't know", a classifier has to guess;
+- attacks among all authors take the 1,000 with most texts; a scenario takes fewer.
+
+Refused: one author only, one label only, nothing but empty texts, no author with texts in both
+parts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from inkblur.errors import ParameterError
+from inkblur.evaluation.attacks.base import DONT_KNOW, number_authors
+from inkblur.rng import seeded_rng
+from inkblur.types import Ids
+
+MOST_AUTHORS = 1_000  # candidates of one attack
+_SCENARIO = re.compile(r"top-([0-9]+)(-multi)?")
+_PARTS = ("train", "test")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Texts with what is known about each."""
+
+    texts: tuple[str, ...]
+    authors: Ids  # (texts,); DONT_KNOW where there is none
+    labels: tuple[str | None, ...]
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Counts for the report: no text, no name."""
+
+    texts: int
+    train: int
+    test: int
+    empty: int
+    authors: int
+    single: int  # authors with one text
+    strangers: int  # authors of the test part without a training text
+    without_author: int  # texts
+    labels: int
+    without_label: int  # texts
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """Two parts, and the authors' names only to keep them out of examples."""
+
+    train: Part
+    test: Part
+    facts: Facts
+    names: Names = field(repr=False)
+
+    @property
+    def has_authors(self) -> bool:
+        """Whether attacks can run."""
+        return self.facts.authors > 0
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether labels can be scored."""
+        return self.facts.labels > 0
+
+
+class Names:
+    """Replaces authors' names in texts that are shown: whole names, and their words.
+
+    >>> Names(["Kim Lee", "pat@x.org"]).masked("Will wrote to Kim, pat@x.org and lee.")
+    'Will wrote to [name], [name] and lee.'
+    """
+
+    def __init__(self, names: Sequence[Hashable]) -> None:
+        written = {str(name).strip() for name in names if name is not None}
+        # By their first word, so that 100,000 names cost one look-up for each word of a text.
+        self._whole: defaultdict[str, list[str]] = defaultdict(list)
+        for name in sorted((n for n in written if len(n) > 2), key=lambda n: (-len(n), n)):
+            self._whole[_first_word(name)].append(name)
+        # As written, capitals and all: "Will" is a name, "will" is not.
+        self._words = {w for n in written for w in re.findall(r"[^\W\d_]{3,}", n)} - {"com", "org"}
+
+    def masked(self, text: str) -> str:
+        """The text without names."""
+        for word in sorted({"", *re.findall(r"\w+", text.lower())}):
+            for name in self._whole.get(word, ()):
+                text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "[name]", text, flags=re.I)
+        return re.sub(
+            r"[^\W\d_]{3,}",
+            lambda match: "[name]" if match[0] in self._words and match[0] != "name" else match[0],
+            text,
+        )
+
+
+def _first_word(name: str) -> str:
+    found = re.search(r"\w+", name.lower())
+    return found[0] if found else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """Which authors are suspects: all, or those with most texts (SynTF, Table 1)."""
+
+    name: str
+    top: int | None  # None: all
+    multi: bool  # only authors who write under at least two labels
+
+    @classmethod
+    def of(cls, name: str) -> Scenario:
+        """all, top-5, top-10-multi and the like.
+
+        >>> Scenario.of("top-10-multi").top
+        10
+        """
+        if name == "all":
+            return cls(name, None, False)
+        found = _SCENARIO.fullmatch(name)
+        if found is None or int(found[1]) < 2:
+            raise ParameterError(
+                f"unknown scenario {name!r}; choose all, top-N or top-N-multi with N at least 2"
+            )
+        return cls(name, int(found[1]), bool(found[2]))
+
+    def suspects(self, data: Dataset) -> Ids:
+        """The authors with a training text that this scenario takes, ascending."""
+        texts: Counter[int] = Counter()
+        labels: defaultdict[int, set[str]] = defaultdict(set)
+        for part in (data.train, data.test):
+            for author, label in zip(part.authors.tolist(), part.labels, strict=True):
+                texts[author] += 1
+                if label is not None:
+                    labels[author].add(label)
+        known = {a for a in data.train.authors.tolist() if a != DONT_KNOW}
+        if self.top is not None:  # a suspect without a test text would never be attacked
+            known &= set(data.test.authors.tolist())
+        if self.multi:
+            known = {author for author in known if len(labels[author]) >= 2}
+        most = self.top if self.top is not None else MOST_AUTHORS
+        ranked = sorted(known, key=lambda author: (-texts[author], author))[:most]
+        if len(ranked) < (self.top if self.top is not None else 2):
+            raise ParameterError(
+                f"scenario {self.name} needs {self.top or 2} authors with enough texts, found "
+                f"{len(ranked)}; choose a smaller one"
+            )
+        return np.array(sorted(ranked), dtype=np.int64)
+
+
+def make_dataset(
+    texts: Sequence[str],
+    *,
+    authors: Sequence[Hashable | None] | None = None,
+    labels: Sequence[str | None] | None = None,
+    parts: Sequence[str] | None = None,
+    test_share: float = 0.3,
+    seed: int,
+) -> Dataset:
+    """Number the authors and split the texts, by `parts` ("train", "test") or by the seed.
+
+    >>> data = make_dataset(["a", "b", "c", "d"], authors=["kim", "lee"] * 2, seed=1)
+    >>> data.facts.train, data.facts.test, data.facts.authors
+    (2, 2, 2)
+    """
+    if authors is None and labels is None:
+        raise ParameterError("give authors, labels or both: without either nothing can be measured")
+    given = {"authors": authors, "labels": labels, "parts": parts}
+    for name, column in given.items():
+        if column is not None and len(column) != len(texts):
+            raise ParameterError(f"{len(texts)} texts need as many {name}, got {len(column)}")
+    if not any(text.strip() for text in texts):
+        raise ParameterError("there is no text that is not empty: nothing can be measured")
+    numbers = number_authors(authors if authors is not None else [None] * len(texts))
+    topics = tuple(labels) if labels is not None else (None,) * len(texts)
+    _check(numbers if authors is not None else None, topics if labels is not None else None)
+    tested = (
+        _given(parts) if parts is not None else _drawn(numbers, topics, _share(test_share), seed)
+    )
+
+    def part(wanted: bool) -> Part:
+        rows = np.flatnonzero(tested == wanted)
+        chosen = rows.tolist()
+        return Part(
+            tuple(texts[r] for r in chosen), numbers[rows], tuple(topics[r] for r in chosen)
+        )
+
+    train, test = part(False), part(True)
+    if not len(train) or not len(test):
+        raise ParameterError(
+            f"the training part has {len(train)} texts and the test part {len(test)}; both are "
+            "needed"
+        )
+    if authors is not None and not np.isin(test.authors, _known(train.authors)).any():
+        raise ParameterError(
+            "no author has texts in both parts, so no attack can be tried: every author of the "
+            "training part needs a second text"
+        )
+    facts = _facts(texts, train, test)
+    return Dataset(train, test, facts, Names(authors if authors is not None else []))
+
+
+def _facts(texts: Sequence[str], train: Part, test: Part) -> Facts:
+    everyone = np.concatenate([train.authors, test.authors])
+    counts = Counter(_known(everyone).tolist())
+    labels = [*train.labels, *test.labels]
+    return Facts(
+        texts=len(texts),
+        train=len(train),
+        test=len(test),
+        empty=sum(not text.strip() for text in texts),
+        authors=len(counts),
+        single=sum(count == 1 for count in counts.values()),
+        strangers=len(set(_known(test.authors).tolist()) - set(train.authors.tolist())),
+        without_author=int((everyone == DONT_KNOW).sum()),
+        labels=len({label for label in labels if label is not None}),
+        without_label=labels.count(None),
+    )
+
+
+def _check(numbers: Ids | None, topics: tuple[str | None, ...] | None) -> None:
+    if numbers is not None and len(np.unique(_known(numbers))) < 2:
+        count = len(np.unique(_known(numbers)))
+        raise ParameterError(
+            f"there are {count} authors, at least 2 are needed: with one there is nothing to tell "
+            "apart; leave the authors out to measure utility alone"
+        )
+    if topics is not None:
+        count = len({topic for topic in topics if topic is not None})
+        if count < 2:
+            raise ParameterError(
+                f"there are {count} different labels, at least 2 are needed; leave the labels out "
+                "to measure attacks alone"
+            )
+
+
+def _known(authors: Ids) -> Ids:
+    known: Ids = authors[authors != DONT_KNOW]
+    return known
+
+
+def _share(value: float) -> float:
+    if not 0 < value < 1:
+        raise ParameterError(f"test_share must lie between 0 and 1, both excluded, got {value}")
+    return value
+
+
+def _given(parts: Sequence[str]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    for row, part in enumerate(parts):
+        if part not in _PARTS:
+            raise ParameterError(f"text {row} is in part {part!r}; a part is train or test")
+    return np.array([part == "test" for part in parts])
+
+
+def _drawn(
+    numbers: Ids, topics: tuple[str | None, ...], share: float, seed: int
+) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Which texts are tested: a share of each author's, or else of each label's."""
+    groups: defaultdict[Hashable, list[int]] = defaultdict(list)
+    for row, (author, topic) in enumerate(zip(numbers.tolist(), topics, strict=True)):
+        groups[author if author != DONT_KNOW else f"label {topic}"].append(row)
+    uniforms = seeded_rng(seed).child("split").rows(len(numbers), 1)[:, 0]
+    tested = np.zeros(len(numbers), dtype=bool)
+    for rows in groups.values():
+        if len(rows) > 1:
+            count = min(max(1, round(share * len(rows))), len(rows) - 1)
+            tested[sorted(rows, key=lambda row: uniforms[row])[:count]] = True
+    return tested

@@ -1,0 +1,383 @@
+"""The whole evaluation: attacks, labels and meaning before and after, setting by setting.
+
+For every setting and repetition both parts are released. Then
+
+- the adaptive attacker and the analyst study the released training part, and
+- the static ones study the true training part,
+
+and all are tried on the released test part. The attacker's copy of the training part is the one
+the analyst has: an attacker's own copy follows the same law, and is as independent of the test
+part, for every record draws from a stream of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from inkblur.documents.run import described
+from inkblur.embeddings.table import Embedding
+from inkblur.errors import ParameterError
+from inkblur.evaluation.attacks import (
+    Attack,
+    Koppel,
+    SameRepresentation,
+    WritePrints,
+    attribute,
+)
+from inkblur.evaluation.dataset import Dataset, Scenario
+from inkblur.evaluation.forms import ProperNouns, TopicWords, make_form
+from inkblur.evaluation.intervals import checked_confidence
+from inkblur.evaluation.meaning import Meaning, meaning_kept
+from inkblur.evaluation.repetitions import (
+    Attacked,
+    joined_attacks,
+    joined_meanings,
+    joined_scores,
+)
+from inkblur.evaluation.results import (
+    ADAPTIVE,
+    SEEDED_NOTE,
+    STATIC,
+    Evaluation,
+    Example,
+    Interval,
+    SettingResult,
+)
+from inkblur.evaluation.settings import Released, Releaser, Setting
+from inkblur.evaluation.utility import Model, Scores, label_scores, rates
+from inkblur.rng import seeded_rng
+from inkblur.types import Ids, choose, whole
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+ATTACKS: dict[str, Callable[[Embedding, int], Attack]] = {
+    "koppel": lambda table, seed: Koppel(seed=seed),
+    "koppel-cosine": lambda table, seed: Koppel(seed=seed, similarity="cosine"),
+    "writeprints": lambda table, seed: WritePrints(seed=seed),
+    "writeprints-naive-bayes": lambda table, seed: WritePrints(seed=seed, classifier="naive-bayes"),
+    "earth-movers": lambda table, seed: SameRepresentation(table),
+    "euclidean": lambda table, seed: SameRepresentation(table, distance="euclidean"),
+}
+OnStep = Callable[[str, int, int], None]  # what comes next, steps done, steps in all
+_LONGEST_EXAMPLE = 600  # characters shown
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is measured, however the release is made."""
+
+    seed: int
+    attacks: tuple[str, ...] = ("koppel", "writeprints")
+    scenarios: tuple[str, ...] = ("all",)
+    models: tuple[str, ...] = ("naive-bayes", "svm")
+    repeats: int = 3
+    confidence: float = 0.95
+    form: str = "raw"
+    redact: bool = False  # remove proper nouns first
+    meaning_texts: int = 100  # texts whose movement is measured; Earth Mover's takes its time
+    examples: int = 10
+
+    def __post_init__(self) -> None:
+        whole(self.repeats, "repeats")
+        checked_confidence(self.confidence)
+        for name in self.attacks:
+            if name not in ATTACKS:
+                raise ParameterError(
+                    f"unknown attack {name!r}; choose one of: {', '.join(ATTACKS)}"
+                )
+        for model in self.models:
+            choose(Model, model, "model")
+        for scenario in self.scenarios:
+            Scenario.of(scenario)
+        make_form(self.form)
+        for column in (self.attacks, self.scenarios, self.models):
+            if len(set(column)) != len(column):
+                raise ParameterError(f"{', '.join(column)} names something twice")
+
+
+def evaluate(
+    data: Dataset,
+    embedding: Embedding,
+    settings: Sequence[Setting | Releaser],
+    plan: Plan,
+    *,
+    on_step: OnStep = lambda what, done, total: None,
+) -> Evaluation:
+    """Measure every setting; the same data, settings and plan give the same result."""
+    if not settings:
+        raise ParameterError("no setting to evaluate")
+    made = [s.on(embedding) if isinstance(s, Setting) else s for s in settings]
+    if len({releaser.name for releaser in made}) != len(made):
+        raise ParameterError("a setting was given twice")
+    bench = Bench(data, embedding, plan)
+    total = (len(made) * plan.repeats + 1) * bench.steps
+    done = 0
+
+    def step(what: str) -> None:
+        nonlocal done
+        on_step(what, done, total)
+        done += 1
+
+    before = bench.baseline(step)
+    found = tuple(bench.measure(releaser, step) for releaser in made)
+    on_step("done", total, total)
+    return Evaluation(
+        plan.seed,
+        plan.repeats,
+        plan.confidence,
+        plan.form,
+        plan.redact,
+        described(embedding),
+        data.facts,
+        before,
+        found,
+        bench.examples(made),
+        (SEEDED_NOTE, *bench.notes),
+    )
+
+
+class Bench:
+    """Texts in their form, attacks that studied the true texts, and the scores before any release.
+
+    One bench serves many settings, so what does not depend on the setting is done once.
+    """
+
+    def __init__(self, data: Dataset, embedding: Embedding, plan: Plan) -> None:
+        self.data, self.embedding, self.plan = data, embedding, plan
+        self.notes: tuple[str, ...] = ()
+        self.train, self.test = self._formed()
+        self._suspects = (
+            {name: Scenario.of(name).suspects(data) for name in plan.scenarios}
+            if data.has_authors and plan.attacks
+            else {}
+        )
+        self._static: dict[tuple[str, str], Attack] = {}
+        self._shown: dict[str, list[str]] = {}  # examples after the release, by setting
+        sample = seeded_rng(plan.seed).child("examples").rows(len(self.test), 1)[:, 0]
+        # The order in which test texts serve as examples and for the meaning: the seed's.
+        self._order = [r for r in np.argsort(sample).tolist() if self.test[r].strip()]
+
+    @property
+    def steps(self) -> int:
+        """Steps of one repetition, for showing progress."""
+        pairs = len(self._suspects) * len(self.plan.attacks)
+        return 1 + 2 * pairs + (2 * len(self.plan.models) if self.data.has_labels else 0)
+
+    def _formed(self) -> tuple[list[str], list[str]]:
+        train, test = list(self.data.train.texts), list(self.data.test.texts)
+        if self.plan.redact:
+            nouns = ProperNouns().fit(train)
+            train, test = nouns.transform(train), nouns.transform(test)
+        form = make_form(self.plan.form).fit(train, self.data.train.labels)
+        if isinstance(form, TopicWords):
+            self.notes = (
+                f"The words of {form.name} were chosen on the training part: choose them on public "
+                "labelled texts for a release.",
+            )
+        return form.transform(train), form.transform(test)
+
+    def baseline(self, step: Callable[[str], None] = lambda what: None) -> SettingResult:
+        """Attacks and classifiers on the true texts, studied and tried without any release."""
+        step("the texts as they are")
+        true = Released(tuple(self.test))
+        attacks = [self._attacked(a, s, STATIC, true, None, 0, step) for a, s in self._pairs()]
+        utility = [
+            self._scored(model, STATIC, self.train, self.test, 0, step)
+            for model in self._models(vectors=False)
+        ]
+        return SettingResult(
+            "before",
+            {},
+            None,
+            (),
+            None,
+            tuple(joined_attacks([attacks], self.plan.confidence)),
+            tuple(joined_scores([utility], [STATIC] * len(utility), self.plan.confidence)),
+            None,
+        )
+
+    def measure(
+        self, releaser: Releaser, step: Callable[[str], None] = lambda what: None
+    ) -> SettingResult:
+        """Release, attack and score, as often as the plan says."""
+        attacks: list[list[Attacked]] = []
+        scores: list[list[Scores]] = []
+        meanings: list[Meaning] = []
+        unchanged: list[float] = []
+        true_train = releaser.true_counts(self.train) if self.data.has_labels else None
+        for repeat in range(self.plan.repeats):
+            step(f"{releaser.name}: releasing")
+            train, test = self._released(releaser, repeat)
+            if repeat == 0:
+                rows = self._order[: self.plan.examples]
+                self._shown[releaser.name] = [test.texts[row] for row in rows]
+            if test.unchanged is not None:
+                unchanged.append(test.unchanged)
+            attacks.append(
+                [
+                    self._attacked(attack, scenario, kind, test, train, repeat, step)
+                    for kind in (ADAPTIVE, STATIC)
+                    for attack, scenario in self._pairs()
+                ]
+            )
+            scores.append(self._both_analysts(train, test, true_train, repeat, step))
+            meaning = self._meaning(test)
+            if meaning is not None:
+                meanings.append(meaning)
+        confidence = self.plan.confidence
+        half = len(scores[0]) // 2
+        analysts = [ADAPTIVE] * half + [STATIC] * half
+        return SettingResult(
+            releaser.name,
+            releaser.to_json(),
+            releaser.guarantee,
+            releaser.worth(),
+            Interval.of(unchanged, confidence).share() if unchanged else None,
+            tuple(joined_attacks(attacks, confidence)),
+            tuple(joined_scores(scores, analysts, confidence)),
+            joined_meanings(meanings, confidence),
+        )
+
+    def examples(self, releasers: Sequence[Releaser]) -> tuple[Example, ...]:
+        """Test texts before and after (measured releases, first repetition), names masked."""
+        rows = self._order[: self.plan.examples]
+        released = [self._shown[releaser.name] for releaser in releasers]
+        part, mask = self.data.test, self.data.names.masked
+
+        def shown(text: str) -> str:
+            return mask(text if len(text) <= _LONGEST_EXAMPLE else text[:_LONGEST_EXAMPLE] + " ...")
+
+        return tuple(
+            Example(
+                int(part.authors[row]) if part.authors[row] >= 0 else None,
+                part.labels[row],
+                shown(self.test[row]),
+                tuple(shown(texts[place]) for texts in released),
+            )
+            for place, row in enumerate(rows)
+        )
+
+    def _released(self, releaser: Releaser, repeat: int) -> tuple[Released, Released]:
+        rng = seeded_rng(self.plan.seed).child("evaluate", str(repeat))
+        train = releaser.release(self.train, rng.child("train"))
+        return train, releaser.release(self.test, rng.child("test"))
+
+    def _pairs(self) -> list[tuple[str, str]]:
+        return [(a, s) for s in self._suspects for a in self.plan.attacks]
+
+    def _attacked(
+        self,
+        name: str,
+        scenario: str,
+        kind: str,
+        test: Released,
+        train: Released | None,
+        repeat: int,
+        step: Callable[[str], None],
+    ) -> Attacked:
+        step(f"{kind} attack: {name}")
+        suspects = self._suspects[scenario]
+        rows = np.flatnonzero(np.isin(self.data.train.authors, suspects))
+        known = self.data.train.authors[rows]
+        if kind == ADAPTIVE and train is not None:
+            texts = [train.texts[row] for row in rows.tolist()]
+            attack = ATTACKS[name](self.embedding, self.plan.seed + repeat).fit(texts, known)
+        elif (name, scenario) in self._static:
+            attack = self._static[name, scenario]
+        else:
+            texts = [self.train[row] for row in rows.tolist()]
+            attack = ATTACKS[name](self.embedding, self.plan.seed).fit(texts, known)
+            self._static[name, scenario] = attack
+        listening = _Listening(attack)
+        authors = self.data.test.authors
+        counts = attribute(listening, test.texts, authors, known=known)
+        truth = authors[np.isin(authors, known)].tolist()
+        f1 = rates(truth, listening.answers.tolist()).f1
+        return Attacked(name, scenario, kind, counts, f1)
+
+    def _both_analysts(
+        self,
+        train: Released,
+        test: Released,
+        true_train: csr_matrix | None,
+        repeat: int,
+        step: Callable[[str], None],
+    ) -> list[Scores]:
+        vectors = test.counts is not None
+        studied = train.counts if vectors else train.texts
+        asked = test.counts if vectors else test.texts
+        true = true_train if vectors else self.train
+        return [
+            self._scored(model, kind, part, asked, repeat, step)
+            for kind, part in ((ADAPTIVE, studied), (STATIC, true))
+            for model in self._models(vectors)
+        ]
+
+    def _models(self, vectors: bool) -> list[str]:
+        """The plan's classifiers; fastText reads texts, and vectors are none."""
+        models = self.plan.models if self.data.has_labels else ()
+        return [model for model in models if not (vectors and model == Model.FASTTEXT.value)]
+
+    def _scored(
+        self,
+        model: str,
+        kind: str,
+        train: Any,
+        test: Any,
+        repeat: int,
+        step: Callable[[str], None],
+    ) -> Scores:
+        step(f"labels by {model}, {kind}")
+        studied, train_labels = _labelled(train, self.data.train.labels)
+        asked, test_labels = _labelled(test, self.data.test.labels)
+        return label_scores(
+            studied,
+            train_labels,
+            asked,
+            test_labels,
+            model=model,
+            seed=self.plan.seed + repeat,
+            embedding=self.embedding,
+        )
+
+    def _meaning(self, test: Released) -> Meaning | None:
+        rows = self._order[: self.plan.meaning_texts]
+        if not rows:
+            return None
+        before = [self.test[row] for row in rows]
+        try:
+            return meaning_kept(before, [test.texts[row] for row in rows], self.embedding)
+        except ParameterError:  # no text has a known word on both sides: there is no number
+            return None
+
+
+class _Listening:
+    """An attack that also remembers its answers: `attribute` only counts the right ones."""
+
+    def __init__(self, attack: Attack) -> None:
+        self.name = attack.name
+        self._attack = attack
+        self.answers: Ids = np.empty(0, dtype=np.int64)
+
+    def fit(self, texts: Sequence[str], authors: Any) -> _Listening:
+        """The attack has studied already."""
+        return self
+
+    def predict(self, texts: Sequence[str]) -> Ids:
+        """The attack's answers."""
+        self.answers = self._attack.predict(texts)
+        return self.answers
+
+
+def _labelled(documents: Any, labels: Sequence[str | None]) -> tuple[Any, list[str]]:
+    """The documents that have a label, and the labels."""
+    rows = [row for row, label in enumerate(labels) if label is not None]
+    kept = [str(labels[row]) for row in rows]
+    if isinstance(documents, Sequence):
+        return [documents[row] for row in rows], kept
+    return documents[rows], kept

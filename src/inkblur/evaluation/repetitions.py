@@ -1,0 +1,80 @@
+"""From one repetition after the other to means with their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from inkblur.evaluation.attacks.base import Attribution
+from inkblur.evaluation.meaning import Meaning
+from inkblur.evaluation.results import AttackResult, Interval, MeaningResult, UtilityResult
+from inkblur.evaluation.utility import Scores
+
+
+@dataclass(frozen=True, slots=True)
+class Attacked:
+    """One attack in one repetition."""
+
+    name: str
+    scenario: str
+    kind: str
+    counts: Attribution
+    f1: float
+
+
+def joined_attacks(repeats: Sequence[Sequence[Attacked]], confidence: float) -> list[AttackResult]:
+    """The same attack in every repetition, as one result."""
+    joined = []
+    for same in zip(*repeats, strict=True):
+        first = same[0]
+        joined.append(
+            AttackResult(
+                first.name,
+                first.scenario,
+                first.kind,
+                Interval.of([one.counts.accuracy for one in same], confidence).share(),
+                Interval.of([one.f1 for one in same], confidence).share(),
+                first.counts.chance,
+                first.counts.authors,
+                first.counts.known,
+                first.counts.unknown,
+                first.counts.strangers,
+            )
+        )
+    return joined
+
+
+def joined_scores(
+    repeats: Sequence[Sequence[Scores]], analysts: Sequence[str], confidence: float
+) -> list[UtilityResult]:
+    """The same classifier in every repetition, as one result."""
+    joined = []
+    for analyst, *same in zip(analysts, *repeats, strict=True):
+        first = same[0]
+        joined.append(
+            UtilityResult(
+                first.model,
+                analyst,
+                Interval.of([one.accuracy for one in same], confidence).share(),
+                Interval.of([one.precision for one in same], confidence).share(),
+                Interval.of([one.recall for one in same], confidence).share(),
+                Interval.of([one.f1 for one in same], confidence).share(),
+                first.trained,
+                first.tested,
+                first.labels,
+                first.unseen,
+            )
+        )
+    return joined
+
+
+def joined_meanings(meanings: Sequence[Meaning], confidence: float) -> MeaningResult | None:
+    """The movement in every repetition, as one result; None where nothing could be compared."""
+    if not meanings:
+        return None
+    return MeaningResult(
+        Interval.of([m.earth_movers for m in meanings], confidence),
+        Interval.of([m.cosine for m in meanings], confidence),
+        meanings[0].compared,
+        meanings[0].left_out,
+    )

@@ -1,0 +1,222 @@
+"""What an evaluation found, as records: tables, plots, pages and JSON are all made from these."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from inkblur.errors import ParameterError
+from inkblur.evaluation.dataset import Facts
+from inkblur.guarantees import Guarantee
+
+ADAPTIVE, STATIC = "adaptive", "static"
+SEEDED_NOTE = (
+    "The draws of this evaluation are seeded, so that it can be repeated; nothing drawn here may "
+    "be published. A release for publication uses a fresh secret key, and its guarantee is the one "
+    "stated."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A mean over repetitions with Student's confidence interval; none from one repetition.
+
+    It covers the draws of the mechanism and of the attack, on the same texts: other texts would
+    differ by more.
+    """
+
+    mean: float
+    low: float | None
+    high: float | None
+    values: tuple[float, ...]  # one a repetition
+
+    @classmethod
+    def of(cls, values: Sequence[float], confidence: float) -> Interval:
+        """Summarise one number a repetition.
+
+        >>> found = Interval.of([1.0, 2.0, 3.0], 0.95)
+        >>> round(found.low, 3), found.mean, round(found.high, 3)
+        (-0.484, 2.0, 4.484)
+        """
+        from scipy.special import stdtrit
+
+        if not values:
+            raise ParameterError("no repetition to summarise")
+        count = len(values)
+        mean = math.fsum(values) / count
+        if count == 1:
+            return cls(mean, None, None, tuple(values))
+        spread = math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (count - 1) / count)
+        half = float(stdtrit(count - 1, 0.5 + confidence / 2)) * spread
+        return cls(mean, mean - half, mean + half, tuple(values))
+
+    def share(self) -> Interval:
+        """The same for a number that lies between 0 and 1: so does its interval."""
+        if self.low is None or self.high is None:
+            return self
+        return Interval(self.mean, max(0.0, self.low), min(1.0, self.high), self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class AttackResult:
+    """One attack in one scenario."""
+
+    attack: str
+    scenario: str
+    attacker: str  # adaptive: studied released texts; static: studied true texts
+    accuracy: Interval  # share of the attacked texts whose author was named
+    f1: Interval  # mean over authors
+    chance: float
+    authors: int  # suspects
+    known: int  # texts studied
+    attacked: int  # texts
+    strangers: int  # test texts left out, by authors who are no suspects
+
+
+@dataclass(frozen=True, slots=True)
+class UtilityResult:
+    """One classifier of labels."""
+
+    model: str
+    analyst: str  # adaptive: trained on released texts; static: on true ones
+    accuracy: Interval
+    precision: Interval
+    recall: Interval
+    f1: Interval
+    trained: int
+    tested: int
+    labels: int
+    unseen: int
+
+
+@dataclass(frozen=True, slots=True)
+class MeaningResult:
+    """How far texts moved."""
+
+    earth_movers: Interval
+    cosine: Interval
+    compared: int  # texts, in the first repetition
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True)
+class SettingResult:
+    """Everything about one release, or (`guarantee` None) about the texts before any."""
+
+    name: str
+    settings: dict[str, Any]
+    guarantee: Guarantee | None
+    worth: tuple[str, ...]
+    unchanged: Interval | None  # share of words that came out as they went in
+    attacks: tuple[AttackResult, ...]  # the adaptive attacker first
+    utility: tuple[UtilityResult, ...]  # the analyst of released texts first
+    meaning: MeaningResult | None
+
+    @property
+    def epsilon(self) -> float | None:
+        """Its epsilon, where it has one."""
+        value = self.settings.get("epsilon")
+        return None if value is None else float(value)
+
+    def attack(self, name: str, scenario: str, attacker: str) -> AttackResult | None:
+        """One of the attacks."""
+        for found in self.attacks:
+            if (found.attack, found.scenario, found.attacker) == (name, scenario, attacker):
+                return found
+        return None
+
+    def score(self, model: str, analyst: str) -> UtilityResult | None:
+        """One of the classifiers."""
+        for found in self.utility:
+            if (found.model, found.analyst) == (model, analyst):
+                return found
+        return None
+
+    def strongest(self) -> AttackResult | None:
+        """The attack that named most authors relative to chance, whoever the attacker."""
+        if not self.attacks:
+            return None
+        return max(self.attacks, key=lambda a: a.accuracy.mean / a.chance)
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object."""
+        body = asdict(self)
+        body["guarantee"] = self.guarantee.to_json() if self.guarantee is not None else None
+        return body
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A text before and after, authors' names masked, cut where it is long."""
+
+    author: int | None
+    label: str | None
+    before: str
+    after: tuple[str, ...]  # one a setting
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """The whole report. It holds true texts (the examples): keep it inside."""
+
+    seed: int
+    repeats: int
+    confidence: float
+    form: str
+    redacted: bool
+    embedding: dict[str, Any]
+    facts: Facts
+    before: SettingResult
+    settings: tuple[SettingResult, ...]
+    examples: tuple[Example, ...]
+    notes: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object; the same seed and data give the same."""
+        return {
+            "seed": self.seed,
+            "repeats": self.repeats,
+            "confidence": self.confidence,
+            "form": self.form,
+            "proper_nouns_redacted": self.redacted,
+            "embedding": dict(self.embedding),
+            "data": self.facts.to_json(),
+            "before": self.before.to_json(),
+            "settings": [result.to_json() for result in self.settings],
+            "examples": [asdict(example) for example in self.examples],
+            "notes": list(self.notes),
+        }
+
+
+def relative(after: float, before: float) -> float | None:
+    """What is left of a score: after / before; None where there was nothing."""
+    return after / before if before > 0 else None
+
+
+def headline(result: SettingResult, before: SettingResult) -> str:
+    """What a data owner should read first: the strongest attack, and what the analyst keeps."""
+    parts = []
+    worst = max(
+        (a for a in result.attacks if a.attacker == ADAPTIVE),
+        key=lambda a: a.accuracy.mean / a.chance,
+        default=None,
+    )
+    if worst is not None:
+        base = before.attack(worst.attack, worst.scenario, STATIC)
+        was = "" if base is None else f"; from the true texts {base.accuracy.mean:.0%}"
+        parts.append(
+            f"an attacker who knows the mechanism names the author of {worst.accuracy.mean:.0%} of "
+            f"the texts ({worst.attack}, {worst.authors} suspects; guessing {worst.chance:.0%}"
+            f"{was})"
+        )
+    best = max(
+        (u for u in result.utility if u.analyst == ADAPTIVE), key=lambda u: u.f1.mean, default=None
+    )
+    if best is not None:
+        old = before.score(best.model, STATIC)
+        was = "" if old is None else f", from the true texts {old.f1.mean:.2f}"
+        parts.append(f"labels are told with F1 {best.f1.mean:.2f} ({best.model}{was})")
+    text = "; ".join(parts) or "nothing was attacked or scored"
+    return f"{text[0].upper()}{text[1:]}."

@@ -1,0 +1,164 @@
+"""Charts as plain SVG text, to stand inside a page: no library, no script, nothing loaded.
+
+Colours and fonts are the page's (`currentColor`), so a chart fits a light and a dark page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import pairwise
+
+from inkblur.errors import ParameterError
+
+# Okabe and Ito's colours, which people tell apart whatever their colour vision.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+_LEFT, _TOP, _BOTTOM, _HEIGHT, _LEGEND = 52, 14, 64, 220, 22
+_STEP, _LEAST_WIDTH = 92, 430
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A mean and, where there is one, its interval."""
+
+    mean: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One line: a point a column, None where it has none."""
+
+    name: str
+    points: tuple[Point | None, ...]
+    colour: int = 0
+    dashed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A place on the horizontal axis; lines connect columns of one group only."""
+
+    label: str
+    group: str = ""
+
+
+def chart(
+    columns: Sequence[Column],
+    series: Sequence[Series],
+    *,
+    title: str,
+    mark: tuple[str, float] | None = None,
+    percent: bool = True,
+) -> str:
+    """Shares between 0 and 1 over columns, with error bars; `mark` draws one level across."""
+    if not columns or not series:
+        raise ParameterError("nothing to draw")
+    rows = -(-len(series) // 2)
+    width = max(_LEAST_WIDTH, _LEFT + _STEP * len(columns) + 16)
+    plot = width - _LEFT - 16
+    height = _TOP + _HEIGHT + _BOTTOM + _LEGEND * rows
+    places = [_LEFT + plot * (i + 0.5) / len(columns) for i in range(len(columns))]
+    parts = [
+        f'<svg class="chart" viewBox="0 0 {width:g} {height:g}" role="img" '
+        f'aria-label="{escape(title)}" style="max-width:{width:g}px">',
+        *_grid(width, percent),
+    ]
+    if mark is not None:
+        parts.append(_mark(mark, width))
+    parts += _axis(columns, places)
+    spread = min(10.0, 44.0 / len(series))
+    for number, line in enumerate(series):
+        shift = spread * (number - (len(series) - 1) / 2)  # so that error bars do not overlap
+        parts += _line(line, columns, [place + shift for place in places])
+        parts += _legend(line, number, width)
+    parts.append("</svg>")
+    return "\n".join(parts)
+
+
+def _y(value: float) -> float:
+    return _TOP + _HEIGHT * (1.0 - min(1.0, max(0.0, value)))
+
+
+def _grid(width: float, percent: bool) -> list[str]:
+    parts = []
+    for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
+        y = _y(tick)
+        parts.append(f'<line class="grid" x1="{_LEFT}" x2="{width - 16:g}" y1="{y:g}" y2="{y:g}"/>')
+        label = f"{100 * tick:.0f} %" if percent else f"{tick:.2f}"
+        parts.append(f'<text x="{_LEFT - 8}" y="{y + 4:g}" text-anchor="end">{label}</text>')
+    return parts
+
+
+def _mark(mark: tuple[str, float], width: float) -> str:
+    y = _y(mark[1])
+    return (  # named at the left, where only the texts before the release stand, usually high
+        f'<line class="mark" x1="{_LEFT}" x2="{width - 16:g}" y1="{y:g}" y2="{y:g}"/>'
+        f'<text class="mark" x="{_LEFT + 4}" y="{y - 5:g}">'
+        f"{escape(mark[0])}</text>"
+    )
+
+
+def _axis(columns: Sequence[Column], places: Sequence[float]) -> list[str]:
+    base = _TOP + _HEIGHT
+    parts = [
+        f'<text x="{place:g}" y="{base + 18}" text-anchor="middle">{escape(column.label)}</text>'
+        for column, place in zip(columns, places, strict=True)
+    ]
+    start = 0
+    for end in range(1, len(columns) + 1):
+        if end == len(columns) or columns[end].group != columns[start].group:
+            if columns[start].group:
+                middle = (places[start] + places[end - 1]) / 2
+                left, right = places[start] - 34, places[end - 1] + 34
+                parts.append(
+                    f'<line class="axis" x1="{left:g}" x2="{right:g}" y1="{base + 26}" '
+                    f'y2="{base + 26}"/>'
+                    f'<text x="{middle:g}" y="{base + 42}" text-anchor="middle">'
+                    f"{escape(columns[start].group)}</text>"
+                )
+            start = end
+    return parts
+
+
+def _line(line: Series, columns: Sequence[Column], places: Sequence[float]) -> list[str]:
+    colour = COLOURS[line.colour % len(COLOURS)]
+    dash = ' stroke-dasharray="5 4"' if line.dashed else ""
+    parts = []
+    held = [(c, x, p) for c, x, p in zip(columns, places, line.points, strict=True) if p]
+    for (before, x1, p1), (after, x2, p2) in pairwise(held):
+        if before.group == after.group:
+            parts.append(
+                f'<line x1="{x1:.1f}" y1="{_y(p1.mean):.1f}" x2="{x2:.1f}" y2="{_y(p2.mean):.1f}" '
+                f'stroke="{colour}" stroke-width="1.8"{dash}/>'
+            )
+    for column, x, point in held:
+        if point.low is not None and point.high is not None:
+            parts.append(
+                f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{_y(point.low):.1f}" '
+                f'y2="{_y(point.high):.1f}" stroke="{colour}" stroke-width="1.2"/>'
+            )
+        fill = "var(--page)" if line.dashed else colour
+        parts.append(
+            f'<circle cx="{x:.1f}" cy="{_y(point.mean):.1f}" r="4" fill="{fill}" '
+            f'stroke="{colour}" stroke-width="1.6"><title>{escape(line.name)}, '
+            f"{escape(column.group)} {escape(column.label)}: {point.mean:.3f}</title></circle>"
+        )
+    return parts
+
+
+def _legend(line: Series, number: int, width: float) -> list[str]:
+    colour = COLOURS[line.colour % len(COLOURS)]
+    x = _LEFT + (number % 2) * (width - _LEFT) / 2
+    y = _TOP + _HEIGHT + _BOTTOM + _LEGEND * (number // 2)
+    dash = ' stroke-dasharray="5 4"' if line.dashed else ""
+    fill = "var(--page)" if line.dashed else colour
+    return [
+        f'<line x1="{x:g}" x2="{x + 26:g}" y1="{y:g}" y2="{y:g}" stroke="{colour}" '
+        f'stroke-width="1.8"{dash}/>',
+        f'<circle cx="{x + 13:g}" cy="{y:g}" r="4" fill="{fill}" stroke="{colour}" '
+        f'stroke-width="1.6"/>',
+        f'<text x="{x + 34:g}" y="{y + 4:g}">{escape(line.name)}</text>',
+    ]

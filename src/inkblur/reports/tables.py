@@ -1,0 +1,195 @@
+"""Tables of an evaluation as plain rows: the page and the terminal show the same ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from inkblur.evaluation.results import (
+    ADAPTIVE,
+    STATIC,
+    AttackResult,
+    Evaluation,
+    Interval,
+    SettingResult,
+    UtilityResult,
+    relative,
+)
+
+BEFORE = "the texts as they are"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What stands in a place; numbers go to the right, details are set small."""
+
+    text: str
+    number: bool = False
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Cells; `lead` marks what should be read first."""
+
+    cells: tuple[Cell, ...]
+    lead: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A title, a caption, heads and rows."""
+
+    title: str
+    caption: str
+    heads: tuple[Cell, ...]
+    rows: tuple[Row, ...]
+
+
+def attack_tables(report: Evaluation) -> list[Table]:
+    """One a scenario: every attack and attacker, the adaptive ones first and marked."""
+    tables = []
+    for scenario in dict.fromkeys(a.scenario for a in report.before.attacks):
+        rows = []
+        for base in (a for a in report.before.attacks if a.scenario == scenario):
+            rows.append(_attack_row(BEFORE, base, base))
+            for kind in (ADAPTIVE, STATIC):
+                for result in report.settings:
+                    found = result.attack(base.attack, scenario, kind)
+                    if found is not None:
+                        rows.append(_attack_row(result.name, found, base))
+        first = next(a for a in report.before.attacks if a.scenario == scenario)
+        strangers = f"; {first.strangers:,} test texts by others left out" * bool(first.strangers)
+        tables.append(
+            Table(
+                f"Suspects: {_scenario(scenario)}",
+                f"{first.authors:,} suspects with {first.known:,} known texts, {first.attacked:,} "
+                f"texts attacked; guessing names {first.chance:.1%}{strangers}.",
+                _heads("attack", "texts", "attacker", "#accuracy", "#of before", "#F1"),
+                tuple(rows),
+            )
+        )
+    return tables
+
+
+def utility_tables(report: Evaluation) -> list[Table]:
+    """Every classifier and analyst."""
+    if not report.before.utility:
+        return []
+    rows = []
+    for base in report.before.utility:
+        rows.append(_utility_row(BEFORE, base, base))
+        for kind in (ADAPTIVE, STATIC):
+            for result in report.settings:
+                found = result.score(base.model, kind)
+                if found is not None:
+                    rows.append(_utility_row(result.name, found, base))
+    first = report.before.utility[0]
+    unseen = f"; {first.unseen:,} left out, for no training text has their label"
+    return [
+        Table(
+            "",
+            f"{first.trained:,} texts to train on, {first.tested:,} to score, {first.labels:,} "
+            f"labels{unseen * bool(first.unseen)}.",
+            _heads("classifier", "texts", "trained on", "#accuracy", "#precision", "#recall",
+                   "#F1", "#of before"),
+            tuple(rows),
+        )
+    ]  # fmt: skip
+
+
+def meaning_tables(report: Evaluation) -> list[Table]:
+    """How far texts moved, and how many words stayed."""
+    rows = [
+        Row(
+            (
+                Cell(result.name),
+                _interval(result.meaning.earth_movers, ".2f"),
+                _interval(result.meaning.cosine, ".2f"),
+                Cell("-", True) if result.unchanged is None else _interval(result.unchanged, ".1%"),
+                Cell(f"{result.meaning.compared:,}", True),
+            )
+        )
+        for result in report.settings
+        if result.meaning is not None
+    ]
+    heads = _heads("texts", "#Earth Mover's", "#cosine", "#words unchanged", "#texts compared")
+    return [Table("", "", heads, tuple(rows))] if rows else []
+
+
+def facts_table(report: Evaluation) -> Table:
+    """What the data is, and what was done about awkward cases."""
+    facts = report.facts
+    lines = [
+        ("texts", facts.texts, ""),
+        ("empty texts", facts.empty, "kept: an attack answers “don't know”, a classifier guesses"),
+        ("authors", facts.authors, "numbered; their names are masked in the examples"),
+        ("authors with one text", facts.single, "suspects, but none of their texts is attacked"),
+        (
+            "authors of the test part alone",
+            facts.strangers,
+            "no attack can name them: their texts are not attacked",
+        ),
+        ("texts without an author", facts.without_author, "take part in utility alone"),
+        ("labels", facts.labels, ""),
+        ("texts without a label", facts.without_label, "take part in attacks alone"),
+    ]
+    rows = tuple(Row((Cell(n), Cell(f"{c:,}", True), Cell(rule))) for n, c, rule in lines)
+    return Table("", "", _heads("what", "#count", "rule"), rows)
+
+
+def family(result: SettingResult) -> str:
+    """The setting without its epsilon: points of one family are one line of a chart."""
+    parts = [p for p in result.name.split(", ") if not p.startswith("epsilon ")]
+    return ", ".join(parts)
+
+
+def _attack_row(name: str, found: AttackResult, base: AttackResult) -> Row:
+    left = relative(found.accuracy.mean, base.accuracy.mean)
+    return Row(
+        (
+            Cell(found.attack),
+            Cell(name),
+            Cell("-" if found is base else found.attacker),
+            _interval(found.accuracy, ".1%"),
+            Cell("-" if found is base or left is None else f"{left:.0%}", True),
+            _interval(found.f1, ".3f"),
+        ),
+        lead=found is not base and found.attacker == ADAPTIVE,
+    )
+
+
+def _utility_row(name: str, found: UtilityResult, base: UtilityResult) -> Row:
+    left = relative(found.f1.mean, base.f1.mean)
+    kind = "released texts" if found.analyst == ADAPTIVE else "true texts"
+    return Row(
+        (
+            Cell(found.model),
+            Cell(name),
+            Cell(kind),
+            _interval(found.accuracy, ".1%"),
+            _interval(found.precision, ".3f"),
+            _interval(found.recall, ".3f"),
+            _interval(found.f1, ".3f"),
+            Cell("-" if found is base or left is None else f"{left:.0%}", True),
+        ),
+        lead=found is not base and found.analyst == ADAPTIVE,
+    )
+
+
+def _interval(value: Interval, form: str) -> Cell:
+    if value.low is None or value.high is None:
+        return Cell(format(value.mean, form), True)
+    return Cell(
+        format(value.mean, form), True, f"{format(value.low, form)} to {format(value.high, form)}"
+    )
+
+
+def _heads(*names: str) -> tuple[Cell, ...]:
+    return tuple(Cell(name.removeprefix("#"), name.startswith("#")) for name in names)
+
+
+def _scenario(name: str) -> str:
+    if name == "all":
+        return "all authors"
+    top = name.split("-")[1]
+    return f"the {top} with most texts{', under several labels' * name.endswith('multi')}"

@@ -1,0 +1,45 @@
+"""Small made-up corpora: authors who like some words, labels that like others."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from inkblur.embeddings.table import Embedding
+
+TOPICS = {"sea": ["wave", "fish", "boat", "tide"], "sky": ["rain", "wind", "cloud", "storm"]}
+HABITS = [["indeed", "surely"], ["perhaps", "maybe"], ["quickly", "boldly"], ["alas", "hence"]]
+FILLER = ["house", "road", "tree", "stone"]
+NAMES = ["Zebedee Quux", "Ursula Ptolemy", "Ignatz Vorm", "Wilhelmina Yarrow"]
+
+
+def table() -> Embedding:
+    """Every word that occurs, the words of one kind near each other."""
+    rng = np.random.default_rng(2)
+    words: list[str] = []
+    rows = []
+    for group in [*TOPICS.values(), *HABITS, FILLER]:
+        centre = rng.normal(size=6) * 4
+        for word in group:
+            words.append(word)
+            rows.append(centre + rng.normal(size=6) * 0.4)
+    return Embedding(words, np.array(rows), name="made")
+
+
+def corpus(
+    each: int = 8, authors: int = 4, seed: int = 3
+) -> tuple[list[str], list[str], list[str]]:
+    """Texts, authors' names and labels; `each` texts an author."""
+    rng = np.random.default_rng(seed)
+    texts, names, labels = [], [], []
+    for author in range(authors):
+        for number in range(each):
+            label = list(TOPICS)[number % 2]
+            words = [
+                *rng.choice(TOPICS[label], 4),
+                *rng.choice(HABITS[author], 4),
+                *rng.choice(FILLER, 4),
+            ]
+            texts.append(" ".join(str(word) for word in rng.permutation(words)))
+            names.append(NAMES[author])
+            labels.append(label)
+    return texts, names, labels
