@@ -1,0 +1,56 @@
+"""Releases under a fixed key are what they have always been: faster code may not change a byte."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import pytest
+
+from inkblur.documents import Privatizer, TokenPolicies
+from inkblur.embeddings.table import Embedding
+from inkblur.io.records import Record
+from inkblur.mechanisms import make_mechanism
+from inkblur.rng import keyed_rng
+
+KEY = bytes(range(32))
+TEXTS = (
+    "Wordab met WORDAC, wordad and wordae's cousin. He didn't pay 3.50! Why?",
+    "",
+    "  \t\n",
+    "...?! “Wordaf.” (wordag) wordah_wordai-wordaj/wordak abc12 12:30 a.b U.S.",
+    "Mail a.b+c@d-e.org or @bob, see www.a.io/b). http://x.y/z?q=1, ftp://x; wordal://",
+    "Wordam’s cafe\u0301 नमस्ते שלום 😀 👨\u200d👩\u200d👧 ² ½ x² 日本語。 Wordan…",
+    "the wordao of wordap\r\nis\u2028not\u00a0wordaq" + " wordar, Wordas!" * 40,
+    "wordat wordau wordav wordaw wordax",
+    "no known thing here, none.",
+)
+SETTINGS: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
+    ("laplace", {"epsilon": 1.5}, {}, "7d5227bf8d8d29fd"),
+    ("mahalanobis", {"epsilon": 2.0, "lam": 0.5}, {}, "27892e9181e01f7e"),
+    ("mahalanobis", {"epsilon": 0.7, "lam": 1.0}, {"release": "bag"}, "d45af01c0318d7af"),
+    ("mahalanobis", {"epsilon": 2.0, "lam": 0.0}, {"length": 4}, "010a9a4758562885"),
+    ("mahalanobis", {"epsilon": 2.0, "lam": 0.3}, {"release": "bag", "length": 9}, "8e433aba1398ab84"),
+    ("component-laplace", {"epsilon": 1.0}, {}, "51dab5ff9e1fc802"),
+    ("exponential", {"epsilon": 6.0}, {}, "eed0e7fd17685bea"),
+    ("laplace", {"epsilon": 3.0}, {"keep": ["stop-words", "capitals"]}, "2dfe983722d0bd57"),
+    ("laplace", {"epsilon": 3.0}, {"keep": ["unknown", "numbers"], "length": 6}, "80a154a25320bc9b"),
+    ("laplace", {"epsilon": 3.0}, {"keep": ["addresses", "punctuation"]}, "9a01509ef84f6fa3"),
+    ("laplace", {"epsilon": 3.0}, {"keep": ["punctuation", "spaces", "capitals"], "length": 3}, "1b6f5a5eb2075495"),
+    ("laplace", {"epsilon": 3.0}, {"keep": ["spaces", "unknown"], "drop": ["stop-words"]}, "a94939ff8d768bdd"),
+    ("laplace", {"epsilon": 3.0}, {"drop": ["punctuation", "unknown", "numbers"]}, "84851ac6e00dea7b"),
+    ("laplace", {"epsilon": 3.0}, {"drop": ["addresses", "stop-words"], "keep": ["punctuation"]}, "a965e895a50474d9"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "parameters", "release", "expected"), SETTINGS)
+def test_release_under_a_fixed_key(
+    toy: Embedding, name: str, parameters: dict[str, Any], release: dict[str, Any], expected: str
+) -> None:
+    options = dict(release)
+    policies = TokenPolicies.of(keep=options.pop("keep", ()), drop=options.pop("drop", ()))
+    blur = Privatizer(make_mechanism(name, toy, **parameters), policies=policies, **options)
+    records = [Record(str(place), text) for place, text in enumerate(TEXTS)]
+    released = blur.release_batch(records, keyed_rng(KEY))
+    facts = repr((released.texts, sorted(released.counts.items())))
+    assert hashlib.sha256(facts.encode()).hexdigest()[:16] == expected
