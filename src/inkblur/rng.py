@@ -25,6 +25,7 @@ from typing import Protocol
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
+from numpy.typing import NDArray
 
 from inkblur.errors import InputError, OutputError, ParameterError
 from inkblur.types import Array
@@ -75,18 +76,26 @@ class Rng:
         return self.child(self._released.to_bytes(8, "little"), *parts)
 
     def rows(self, count: int, width: int) -> Array:
-        """The next rows of uniforms: 53 random bits each, centred, so never 0 and never 1."""
+        """The next rows of uniforms, strictly between 0 and 1."""
         size = 8 * count * width
         stream = bytearray(size + 15)  # ChaCha20 may ask for one block of slack
         view = memoryview(stream)
         for start in range(0, size, _CHUNK):
             step = min(_CHUNK, size - start)
             self._keystream.update_into(_ZEROS[:step], view[start : start + step])
-        bits = np.frombuffer(stream, dtype="<u8", count=count * width) >> np.uint64(11)
-        uniforms: Array = bits.astype(np.float64)
-        uniforms += 0.5
-        uniforms *= 2.0**-53
-        return uniforms.reshape(count, width)
+        words = np.frombuffer(stream, dtype="<u8", count=count * width)
+        return uniforms_from(words).reshape(count, width)
+
+
+def uniforms_from(words: NDArray[np.uint64]) -> Array:
+    """(k + 1/2) / 2^52, k the upper 52 bits of each random word: never 0 and never 1.
+
+    Not 53 bits: from k = 2^52 on, k + 1/2 is no float64 number, and the last one would round to 1.
+    """
+    uniforms: Array = (words >> np.uint64(12)).astype(np.float64)
+    uniforms += 0.5
+    uniforms *= 2.0**-52
+    return uniforms
 
 
 class JoinedRows:

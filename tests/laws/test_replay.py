@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import ndtri
 
 from inkblur.documents import Privatizer, TokenPolicies
 from inkblur.embeddings.table import Embedding
 from inkblur.io.records import Record
 from inkblur.mechanisms import Laplace
-from inkblur.rng import JoinedRows, keyed_rng, secure_rng, seeded_rng
+from inkblur.rng import JoinedRows, keyed_rng, secure_rng, seeded_rng, uniforms_from
 from tests.laws.catalogue import ALL, label, make
 
 KEY = bytes(range(32))
@@ -114,5 +115,14 @@ def test_the_keystream_is_chacha20_as_published() -> None:
     from inkblur.rng import Rng
 
     value = Rng(bytes(32)).rows(1, 1)[0, 0]
-    first = int.from_bytes(bytes.fromhex("76b8e0ada0f13d90"), "little") >> 11
-    assert value == (first + 0.5) * 2.0**-53
+    first = int.from_bytes(bytes.fromhex("76b8e0ada0f13d90"), "little") >> 12
+    assert value == (first + 0.5) * 2.0**-52
+
+
+def test_the_extreme_random_words_stay_inside_the_interval() -> None:
+    """With 53 bits the last of these would round to 1, and its normal to infinity."""
+    words = np.array([0, 1, 2**63, 2**64 - 2**12, 2**64 - 1], dtype=np.uint64)
+    values = uniforms_from(words)
+    assert values.min() > 0
+    assert values.max() < 1
+    assert np.isfinite(ndtri(values)).all()

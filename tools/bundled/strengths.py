@@ -18,6 +18,8 @@ DESTINATION = Path(inkblur.__file__).parent / "embeddings" / "data" / "strengths
 
 def settings(options: tuple[str, ...]) -> list[dict[str, Any]]:
     """The settings worth storing: the default lambda and its two ends."""
+    if "bigram" in options:
+        return [{"bigram": 0.0}]
     if "lam" in options:
         return [{"lam": lam} for lam in (0.0, 0.5, 1.0)]
     return [{"accept_no_guarantee": True}] if "accept_no_guarantee" in options else [{}]

@@ -85,7 +85,7 @@ def run_vectors(
             raise OutputError(f"{output} is the input itself; choose another output")
     began = time.perf_counter()
     ids: list[str] = []
-    parts, empty = [], 0
+    parts, empty = [synthetic.vectors([], rng).vectors], 0  # a file without records is no error
     for batch in source.batches(_RECORDS, _CHARACTERS):
         release = synthetic.vectors(batch.records, rng)
         parts.append(release.vectors)

@@ -81,6 +81,10 @@ class WordMechanism(ABC):
             guarantee.voided(SEEDED) if rng.seeded else guarantee,
         )
 
+    def survival(self, ids: Ids, rng: Rng) -> float:
+        """Mean probability that these words come out unchanged, from one draw each."""
+        return float((self.replace(ids, rng) == ids).mean())
+
     def distribution(self, word: str, rng: Rng, *, draws: int = 10_000) -> Distribution:
         """Where `word` goes, estimated from `draws` independent replacements."""
         ids = np.full(draws, self.embedding.id(word), dtype=np.int64)

@@ -54,10 +54,9 @@ def calibrate(
 
 
 def survival_rate(mechanism: WordMechanism, words: Ids | None = None) -> float:
-    """How many of these ids (default: an even public sample) come out unchanged, in [0, 1]."""
+    """The chance that one of these words (default: an even public sample) comes out unchanged."""
     ids = _sampled_ids(len(mechanism.vocabulary), SAMPLE) if words is None else words
-    out = mechanism.replace(ids, seeded_rng(_SEED).child("calibrate"))
-    return float((out == ids).mean())
+    return mechanism.survival(ids, seeded_rng(_SEED).child("calibrate"))
 
 
 def epsilon_for(strength: Strength, name: str, embedding: Embedding, **options: Any) -> float:
@@ -101,7 +100,7 @@ def _bisect(rate: Callable[[float, int], float], wanted: float, sample: int) -> 
     A tenth of the sample finds the neighbourhood, the whole sample the value.
     """
     low = high = 1.0
-    for size, precision in ((max(1, sample // 10), 1.1), (sample, 1.002)):
+    for size, precision in ((min(sample, max(400, sample // 10)), 1.1), (sample, 1.002)):
         low, high = low / precision, high * precision
         while rate(high, size) < wanted:
             low, high = high, high * 1.5

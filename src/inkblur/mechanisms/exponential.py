@@ -122,6 +122,15 @@ class Exponential(WordMechanism):
         values /= values.sum(axis=1, keepdims=True)
         return values
 
+    def survival(self, ids: Ids, rng: Rng) -> float:
+        """Mean probability that these words come out unchanged: exact, so `rng` is not used."""
+        step = max(1, _BLOCK_BYTES // (8 * self.rating.size))
+        total = 0.0
+        for start in range(0, len(ids), step):
+            block = ids[start : start + step]
+            total += float(self.probabilities(block)[np.arange(len(block)), block].sum())
+        return total / len(ids)
+
     def distribution(
         self, word: str, rng: Rng | None = None, *, draws: int = 10_000
     ) -> Distribution:

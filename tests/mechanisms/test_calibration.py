@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.laws.catalogue import ALL, label
+
+import inkblur
+from inkblur.embeddings.table import Embedding
+from inkblur.errors import ParameterError
+from inkblur.mechanisms import make_mechanism
+from inkblur.mechanisms.calibration import (
+    calibrate,
+    epsilon_for,
+    epsilon_from_level,
+    setting_key,
+    survival_rate,
+)
+from inkblur.rng import seeded_rng
+from inkblur.types import Strength
+
+
+@pytest.mark.parametrize("setting", ALL, ids=label)
+@pytest.mark.parametrize("wanted", [0.75, 0.2])
+def test_words_survive_as_often_as_asked(
+    setting: tuple[str, dict[str, Any]], wanted: float, toy: Embedding
+) -> None:
+    name, options = setting
+    if name == "angular-laplace" and wanted < 0.5:
+        pytest.skip("an angle cut off at 90 degrees keeps more of so few words at any epsilon")
+    epsilon = calibrate(name, toy, survival=wanted, **options)
+    mechanism = make_mechanism(name, toy, epsilon=epsilon, **options)
+    fresh = np.arange(len(toy), dtype=np.int64).repeat(400)
+    measured = (mechanism.replace(fresh, seeded_rng(77)) == fresh).mean()
+    assert measured == pytest.approx(wanted, abs=0.15)  # sixty words were sampled once each
+
+
+@pytest.mark.parametrize("setting", ALL, ids=label)
+def test_stored_strengths_are_those_of_the_bundled_embedding(
+    setting: tuple[str, dict[str, Any]],
+) -> None:
+    """Checked at one strength on a tenth of the sample: a stale file would be far off."""
+    table = inkblur.load_embedding()
+    name, options = setting
+    epsilon = epsilon_for(Strength.MEDIUM, name, table, **options)
+    mechanism = make_mechanism(name, table, epsilon=epsilon, **options)
+    words = np.arange(50, len(table), 150, dtype=np.int64)
+    assert survival_rate(mechanism, words) == pytest.approx(0.5, abs=0.1)
+
+
+def test_level_and_radius() -> None:
+    assert epsilon_from_level(3.0, 2.0) == 1.5
+    for level, radius in ((0, 1), (1, 0), (-1, 1), (1, float("inf"))):
+        with pytest.raises(ParameterError):
+            epsilon_from_level(level, radius)
+
+
+@pytest.mark.parametrize("survival", [0.0, 1.0, -0.1, float("nan")])
+def test_survival_lies_strictly_between_0_and_1(survival: float, toy: Embedding) -> None:
+    with pytest.raises(ParameterError, match="survival"):
+        calibrate("laplace", toy, survival=survival)
+
+
+def test_what_no_epsilon_can_reach_is_a_clear_error() -> None:
+    twins = Embedding(["a", "b"], [[1.0, 0.0], [1.0, 0.0]], name="twins")
+    with pytest.raises(ParameterError, match="no epsilon"):
+        calibrate("laplace", twins, survival=0.9)
+
+
+def test_names_of_settings() -> None:
+    assert setting_key("mahalanobis", {"lam": 0.5}) == "mahalanobis lam=0.5"
+    assert setting_key("angular-laplace", {"accept_no_guarantee": True}) == "angular-laplace"
