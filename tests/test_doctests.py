@@ -28,5 +28,10 @@ def test_examples_run(name: str) -> None:
 
 def test_there_are_examples() -> None:
     finder = doctest.DocTestFinder()
-    tests = [t for name in ("inkblur.rng", "inkblur.guarantees") for t in finder.find(importlib.import_module(name)) if t.examples]
+    tests = [
+        t
+        for name in ("inkblur.rng", "inkblur.guarantees")
+        for t in finder.find(importlib.import_module(name))
+        if t.examples
+    ]
     assert len(tests) >= 2

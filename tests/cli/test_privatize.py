@@ -92,6 +92,13 @@ def test_a_key_replays_for_any_number_of_workers(folder: Path) -> None:
     assert inkblur(folder, "in.csv", "-e", "1").stdout != outputs[0]
 
 
+def test_device_and_threads_never_change_the_output(folder: Path) -> None:
+    common = ["in.csv", "-e", "1", "--key-file", "key"]
+    expected = inkblur(folder, *common).stdout
+    for extra in (["--device", "cpu"], ["--threads", "1"], ["--device", "cpu", "--threads", "2"]):
+        assert inkblur(folder, *common, *extra).stdout == expected
+
+
 def test_a_seed_is_named_not_private(folder: Path) -> None:
     result = inkblur(folder, "in.csv", "-e", "1", "--seed", "3")
     assert "No privacy guarantee: not private: seeded" in result.stderr
@@ -173,6 +180,8 @@ def test_texts_with_no_known_word_and_odd_scripts(folder: Path) -> None:
         (["in.csv", "-e", "1", "--report", "nowhere/r.json"], "nowhere"),
         (["in.csv", "-e", "1", "--vocabulary", "in.csv"], "public word list"),
         (["in.csv", "-e", "1", "--workers", "0"], "workers"),
+        (["in.csv", "-e", "1", "--threads", "0"], "threads"),
+        (["in.csv", "-e", "1", "--device", "abacus"], "auto, cpu, cuda"),
         (["in.csv", "-e", "1", "--encoding", "klingon"], "klingon"),
         (["bad.jsonl", "-e", "1"], "line 2"),
         (["ragged.csv", "-e", "1"], "line 3"),

@@ -39,7 +39,7 @@ def test_npz_holds_vectors_of_the_asked_length(folder: Path) -> None:
     assert result.exit_code == 0, result.output
     vectors = load_npz(folder / "v.npz")
     assert vectors.shape == (4, len(WORDS))
-    assert vectors.sum(axis=1).tolist() == [[15]] * 4
+    assert vectors.toarray().sum(axis=1).tolist() == [15] * 4
     report = json.loads((folder / "r.json").read_text())
     assert report["documents"] == {"total": 4, "without_known_terms": 2}
     guarantee = report["guarantee"]

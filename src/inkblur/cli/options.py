@@ -48,6 +48,12 @@ Bigram = Annotated[
 AcceptNoGuarantee = Annotated[
     bool, typer.Option("--accept-no-guarantee", help="Run a mechanism that proves nothing.")
 ]
+DeviceName = Annotated[
+    str, typer.Option(help="Where to search: auto, cpu or cuda. Never changes the output.")
+]
+Threads = Annotated[
+    int | None, typer.Option(help="Threads of the search on the processor; all if not given.")
+]
 Seed = Annotated[
     int | None,
     typer.Option(help="A whole number, for tests and papers: the output is then NOT private."),
@@ -71,6 +77,16 @@ def embedding_from(source: str | None, vocabulary: Path | None) -> Embedding:
     from inkblur.embeddings import load_embedding
 
     return load_embedding(source, vocabulary=vocabulary)
+
+
+def serve(table: Embedding, device: str, threads: int | None) -> None:
+    """Search this table where the options say; leaves the default alone where they say nothing."""
+    from inkblur.nearest import engine
+    from inkblur.types import choose
+
+    chosen = choose(engine.Device, device, "device")
+    if chosen is not engine.Device.AUTO or threads is not None:
+        engine.serve(table, chosen, threads=threads)
 
 
 def own_options(

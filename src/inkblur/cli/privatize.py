@@ -93,6 +93,8 @@ def privatize(
     encoding: Annotated[str, typer.Option(help="How the input's letters are stored.")] = "utf-8",
     format: Annotated[str | None, typer.Option(help="txt, csv, tsv, jsonl or parquet.")] = None,
     workers: Annotated[int, typer.Option(help="Batches in flight; never changes the output.")] = 2,
+    device: options.DeviceName = "auto",
+    threads: options.Threads = None,
     accept_no_guarantee: options.AcceptNoGuarantee = False,
 ) -> None:
     """Replace the words of a file of texts by noisy neighbours, under a privacy guarantee.
@@ -140,6 +142,7 @@ def privatize(
                     raise ParameterError(
                         "--morphology, --weighting, --reference, --wordnet belong to --release tf"
                     )
+                options.serve(table, device, threads)
                 blur = Privatizer(made(table), release=kind, policies=policies, length=length)
                 sink = open_sink(output, source, format=given if output == "-" else None)
                 summary = _run(source, sink, blur, rng, workers)

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import threading
 import weakref
+from enum import Enum
 
 from inkblur.embeddings.table import Embedding
-from inkblur.nearest import native
+from inkblur.nearest import gpu, native
 from inkblur.nearest.reference import Reference
 from inkblur.protocols import Backend
-from inkblur.types import Ids, Points
+from inkblur.types import Ids, Points, whole
+
+
+class Device(Enum):
+    """Where nearest words are searched."""
+
+    AUTO = "auto"  # a GPU where there is one, else the processor
+    CPU = "cpu"
+    CUDA = "cuda"
 
 
 class Engine:
@@ -19,7 +28,7 @@ class Engine:
     """
 
     def __init__(self, embedding: Embedding, backend: Backend | None = None) -> None:
-        self.backend: Backend = backend if backend is not None else _fastest()
+        self.backend: Backend = backend if backend is not None else backend_on(Device.AUTO)
         self.backend.put(embedding.vectors)
         self._turn = threading.Lock()
 
@@ -41,10 +50,23 @@ def engine_for(embedding: Embedding) -> Engine:
         return _engines[embedding]
 
 
+def serve(embedding: Embedding, device: Device, *, threads: int | None = None) -> Engine:
+    """Choose where the table's shared engine runs; the words found are the same everywhere."""
+    engine = Engine(embedding, backend_on(device, threads=threads))
+    with _building:
+        _engines[embedding] = engine
+    return engine
+
+
+def backend_on(device: Device, *, threads: int | None = None) -> Backend:
+    """The fastest backend of a device; `threads` is for the processor (None: all of them)."""
+    if threads is not None:
+        whole(threads, "threads")
+    if device is Device.CUDA or (device is Device.AUTO and threads is None and gpu.available()):
+        return gpu.Gpu()
+    return native.Native(threads=threads) if native.available() else Reference()
+
+
 def describe() -> str:
     """Which search runs here, for `inkblur --version`."""
     return native.describe() if native.available() else "NumPy (tiled, exact)"
-
-
-def _fastest() -> Backend:
-    return native.Native() if native.available() else Reference()
