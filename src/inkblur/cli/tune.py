@@ -1,0 +1,186 @@
+"""`inkblur tune`: measure a grid of settings and choose one; a killed run continues."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from inkblur.cli import options, texts
+from inkblur.cli.console import data as out
+from inkblur.cli.console import plain_errors, progress, talk
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from inkblur.evaluation.settings import Setting
+    from inkblur.evaluation.tune import Goal, Trial
+
+
+def tune(
+    data: texts.Data,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Directory for results; run again to go on.")
+    ],
+    epsilon: Annotated[
+        str, typer.Option("--epsilon", "-e", help="One or more, with commas between.")
+    ],
+    text_column: texts.TextColumn = "text",
+    author_column: texts.AuthorColumn = None,
+    label_column: texts.LabelColumn = None,
+    split_column: texts.SplitColumn = None,
+    test_share: texts.TestShare = 0.3,
+    criterion: Annotated[
+        str, typer.Option(help="least-survival, most-utility or largest-gap.")
+    ] = "largest-gap",
+    utility_floor: Annotated[
+        float | None, typer.Option(help="least-survival: share of the F1 to keep, such as 0.8.")
+    ] = None,
+    most_survival: Annotated[
+        float | None, typer.Option(help="most-utility: words survive at most N of 100 runs.")
+    ] = None,
+    most_attack: Annotated[
+        float | None, typer.Option(help="most-utility: attacks name at most this share of authors.")
+    ] = None,
+    mechanism: options.MechanismName = "mahalanobis",
+    lam: Annotated[
+        str | None, typer.Option("--lambda", help="mahalanobis: one or more, as 0,0.5,1.")
+    ] = None,
+    bigram: Annotated[str | None, typer.Option(help="exponential: one or more, as 0,0.3.")] = None,
+    length: Annotated[str | None, typer.Option(help="One or more, as 100,150,200.")] = None,
+    morphology: Annotated[
+        str | None, typer.Option(help="tf: one or more of lemma, lower, as-is.")
+    ] = None,
+    release: Annotated[str, typer.Option(help="sequence, bag or tf.")] = "sequence",
+    attacks: Annotated[
+        str, typer.Option(help="As for evaluate, with commas between.")
+    ] = "koppel,writeprints",
+    scenarios: Annotated[
+        str, typer.Option(help="Suspects: all, top-N, top-N-multi; with commas between.")
+    ] = "all",
+    models: Annotated[str, typer.Option(help="As for evaluate.")] = "naive-bayes,svm",
+    form: Annotated[str, typer.Option(help="raw, content, or bow-N as in bow-200.")] = "raw",
+    redact: Annotated[bool, typer.Option("--redact", help="Remove proper nouns first.")] = False,
+    repeats: Annotated[int, typer.Option(help="Repetitions of every setting.")] = 3,
+    words: Annotated[int, typer.Option(help="Words whose survival is measured.")] = 200,
+    embedding: options.EmbeddingSource = None,
+    vocabulary: options.VocabularyFile = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same results.")] = 1,
+) -> None:
+    """Find the setting that protects authors most for what it costs.
+
+    Every combination of the values given is measured. Results are kept as they come, so the same
+    command continues a run that was stopped.
+
+    Example: inkblur tune posts.csv --author-column user --label-column topic -e 20,40 --lambda 0,1
+    --criterion most-utility --most-attack 0.2 -o tuned
+    """
+    with plain_errors():
+        from inkblur.errors import InkblurError, ParameterError
+        from inkblur.evaluation.evaluate import Plan
+        from inkblur.evaluation.tune import Criterion, grid, make_goal
+
+        goal = make_goal(
+            criterion,
+            utility_floor=utility_floor,
+            most_survival=most_survival,
+            most_attack=most_attack,
+        )
+        if label_column is None:
+            raise ParameterError("tuning weighs utility: give --label-column")
+        attacked = goal.criterion is Criterion.LARGEST_GAP or most_attack is not None
+        if attacked and author_column is None:
+            raise ParameterError("this criterion weighs attacks: give --author-column")
+        plan = Plan(
+            seed=seed,
+            attacks=texts.listed(attacks) if author_column is not None else (),
+            scenarios=texts.listed(scenarios),
+            models=texts.listed(models),
+            repeats=repeats,
+            form=form,
+            redact=redact,
+        )
+        settings = grid(
+            mechanism,
+            epsilons=texts.numbers(epsilon, "--epsilon"),
+            lambdas=texts.numbers(lam, "--lambda") if lam else (),
+            bigrams=texts.numbers(bigram, "--bigram") if bigram else (),
+            lengths=_whole_numbers(length) if length else (),
+            morphologies=texts.listed(morphology or ""),
+            release=release,
+        )
+        columns = texts.Columns(text_column, author_column, label_column, split_column)
+        dataset = texts.read_dataset(data, columns, test_share=test_share, seed=seed)
+        table = options.embedding_from(embedding, vocabulary)
+        texts.make_folder(output)
+        with progress("settings") as bar:
+            from inkblur.evaluation.tune import FILE
+            from inkblur.evaluation.tune import tune as tuned
+
+            task = bar.add_task("tuning", total=len(settings), rate="")
+            began = time.monotonic()
+
+            def show(setting: Setting, done: int, total: int) -> None:
+                rate = done / max(time.monotonic() - began, 1e-9)
+                bar.update(task, description=setting.name, completed=done, rate=f"{rate:.2g}")
+
+            try:
+                trials = tuned(dataset, table, settings, plan, output, words=words, on_trial=show)
+            except KeyboardInterrupt:
+                bar.stop()
+                talk.print(
+                    f"[bold red]stopped:[/] what was measured is kept in {output / FILE}; the same "
+                    "command goes on from there"
+                )
+                raise typer.Exit(130) from None
+        best = goal.best(trials)
+        body = json.dumps(_body(goal, seed, trials, best), indent=2, allow_nan=False) + "\n"
+        texts.write(output / "tune.json", body)
+        if as_json:
+            typer.echo(body, nl=False)
+        else:
+            _print(trials, best)
+        if best is None:
+            raise InkblurError(
+                f"none of the {len(trials)} settings meets the floor; widen the grid or lower it"
+            )
+        talk.print(f"[green]best:[/] {best.setting.name}; wrote {FILE} and tune.json into {output}")
+
+
+def _body(goal: Goal, seed: int, trials: Sequence[Trial], best: Trial | None) -> dict[str, object]:
+    return {
+        "seed": seed,
+        "criterion": goal.criterion.value,
+        "utility_floor": goal.utility_floor,
+        "most_survival": goal.most_survival,
+        "most_attack": goal.most_attack,
+        "best": None if best is None else best.to_json(),
+        "trials": [trial.to_json() for trial in trials],
+    }
+
+
+def _print(trials: Sequence[Trial], best: Trial | None) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    grid = Table("setting", "N_w", "F1", "utility left", "worst attack", "gap")
+    for trial in trials:
+        shares = (trial.f1, trial.utility, trial.worst, trial.gap)
+        cells = ["-" if share is None else f"{share:.3f}" for share in shares]
+        name = f"{trial.setting.name}{' (best)' if trial is best else ''}"
+        survival = f"{trial.survival:.1f}"
+        grid.add_row(escape(name), survival, *cells, style="bold" if trial is best else None)
+    out.print(grid)
+
+
+def _whole_numbers(text: str) -> list[int]:
+    from inkblur.errors import ParameterError
+
+    parts = texts.listed(text)
+    if not parts or not all(part.isdecimal() for part in parts):
+        raise ParameterError(f"--length takes whole numbers with commas between, got {text!r}")
+    return [int(part) for part in parts]

@@ -1,0 +1,126 @@
+"""`inkblur tune`: a choice, its files, and a run that goes on."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+import typer
+from tests.evaluation.made import NAMES, corpus, table
+from typer.testing import CliRunner, Result
+
+from inkblur.cli.tune import tune
+from inkblur.evaluation import tune as tuning
+
+pytest.importorskip("sklearn")
+app = typer.Typer()
+app.command()(tune)
+
+
+@pytest.fixture
+def vectors(tmp_path: Path) -> Path:
+    made = table()
+    path = tmp_path / "made.txt"
+    rows = zip(made.words, made.vectors.tolist(), strict=True)
+    lines = [f"{word} {' '.join(f'{x:.6f}' for x in row)}" for word, row in rows]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def posts(tmp_path: Path) -> Path:
+    path = tmp_path / "posts.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["text", "user", "topic"])
+        writer.writerows(zip(*corpus(), strict=True))
+    return path
+
+
+def run(posts: Path, vectors: Path, folder: Path, *arguments: str) -> Result:
+    fixed = [str(posts), "--embedding", str(vectors), "-o", str(folder), "--words", "10"]
+    both = ["--author-column", "user", "--label-column", "topic"]
+    quick = ["--models", "naive-bayes", "--attacks", "koppel", "--repeats", "1", "-m", "laplace"]
+    return CliRunner().invoke(app, [*fixed, *both, *quick, *arguments], env={"COLUMNS": "160"})
+
+
+def test_a_choice_is_made_printed_and_written(posts: Path, vectors: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "tuned"
+    floor = ["--criterion", "least-survival", "--utility-floor", "0.8"]
+    result = run(posts, vectors, folder, "-e", "0.1,1,100", *floor)
+    assert result.exit_code == 0, result.output
+    body = json.loads((folder / "tune.json").read_text(encoding="utf-8"))
+    allowed = [t for t in body["trials"] if t["utility"] >= 0.8]
+    assert body["best"] == min(allowed, key=lambda t: t["survival"])
+    assert f"epsilon {body['best']['setting']['epsilon']:g} (best)" in result.stdout
+    assert (folder / "tune.jsonl").is_file()
+    for name in NAMES:
+        assert name not in result.output + (folder / "tune.json").read_text(encoding="utf-8")
+
+
+def test_a_stopped_run_says_so_and_goes_on(
+    posts: Path, vectors: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = tuning._tried
+    measured: list[object] = []
+
+    def stopped(setting: object, *rest: object) -> object:
+        if measured:
+            raise KeyboardInterrupt
+        measured.append(setting)
+        return real(setting, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(tuning, "_tried", stopped)
+    first = run(posts, vectors, tmp_path / "a", "-e", "1,100")
+    assert first.exit_code == 130
+    assert "goes on from there" in first.stderr
+    monkeypatch.setattr(tuning, "_tried", real)
+    second = run(posts, vectors, tmp_path / "a", "-e", "1,100", "--json")
+    assert second.exit_code == 0, second.output
+    whole = run(posts, vectors, tmp_path / "b", "-e", "1,100", "--json")
+    assert second.stdout == whole.stdout
+
+
+def test_an_unreachable_floor_ends_with_code_1(posts: Path, vectors: Path, tmp_path: Path) -> None:
+    floor = ["--criterion", "most-utility", "--most-survival", "0"]
+    result = run(posts, vectors, tmp_path / "a", "-e", "100", *floor)
+    assert result.exit_code == 1
+    assert "none of the 1 settings meets the floor" in result.stderr
+    assert json.loads((tmp_path / "a" / "tune.json").read_text(encoding="utf-8"))["best"] is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--criterion", "magic"], "unknown criterion"),
+        (["--criterion", "most-utility"], "privacy floor"),
+        (["--length", "ten"], "--length takes whole numbers"),
+        (["--lambda", "x"], "--lambda takes numbers"),
+        (["--lambda", "1"], "no option lam"),
+        (["--morphology", "lemma"], "tf release"),
+        (["-e", "0"], "epsilon must be"),
+    ],
+)
+def test_bad_requests_are_refused_before_measuring(
+    posts: Path,
+    vectors: Path,
+    tmp_path: Path,
+    arguments: list[str],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tuning, "_tried", lambda *_: pytest.fail("measured before refusing"))
+    result = run(posts, vectors, tmp_path / "a", "-e", "5", *arguments)
+    assert result.exit_code == 1, result.output
+    assert message in result.stderr
+
+
+def test_what_the_criterion_weighs_must_be_there(posts: Path, tmp_path: Path) -> None:
+    for column, message in (("--author-column", "--label-column"), ("--label-column", "--author-")):
+        name = "user" if column == "--author-column" else "topic"
+        arguments = [str(posts), "-e", "5", "-o", str(tmp_path / "a"), column, name]
+        result = CliRunner().invoke(app, arguments)
+        assert result.exit_code == 1
+        assert message in result.stderr

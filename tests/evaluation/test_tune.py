@@ -1,0 +1,181 @@
+"""Tuning: the three criteria, and a run that was killed goes on as if nothing had happened."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inkblur.errors import InputError, ParameterError
+from inkblur.evaluation import tune as module
+from inkblur.evaluation.dataset import Dataset, make_dataset
+from inkblur.evaluation.evaluate import Plan
+from inkblur.evaluation.settings import Setting
+from inkblur.evaluation.tune import AttackLeft, Trial, grid, make_goal, tune
+
+from .made import corpus, table
+
+pytest.importorskip("sklearn")
+PLAN = Plan(seed=5, attacks=("koppel",), models=("naive-bayes",), repeats=1)
+GRID = grid("laplace", epsilons=[0.5, 3.0, 100.0])
+
+
+def made() -> Dataset:
+    texts, names, labels = corpus()
+    return make_dataset(texts, authors=names, labels=labels, seed=5)
+
+
+def trial(epsilon: float, survival: float, utility: float, *attacks: tuple[float, float]) -> Trial:
+    left = tuple(AttackLeft("koppel", f"top-{n}", a, b) for n, (a, b) in enumerate(attacks))
+    return Trial(Setting("laplace", epsilon), survival, utility / 2, utility, left)
+
+
+def chosen(trials: list[Trial], criterion: str, **floors: float) -> float | None:
+    best = make_goal(criterion, **floors).best(trials)
+    return None if best is None else best.setting.epsilon
+
+
+def test_least_survival_keeps_the_utility_floor() -> None:
+    trials = [trial(1, 5, 0.3), trial(2, 30, 0.8), trial(3, 20, 0.85), trial(4, 90, 1.0)]
+    assert chosen(trials, "least-survival", utility_floor=0.8) == 3
+    assert chosen(trials, "least-survival", utility_floor=0.1) == 1
+    assert chosen(trials, "least-survival", utility_floor=1.1) is None
+
+
+def test_most_utility_keeps_the_privacy_floors() -> None:
+    trials = [
+        trial(1, 5, 0.3, (0.1, 0.1)),
+        trial(2, 30, 0.8, (0.2, 0.2), (0.5, 0.5)),
+        trial(3, 40, 0.9, (0.3, 0.3)),
+    ]
+    assert chosen(trials, "most-utility", most_survival=35) == 2
+    assert chosen(trials, "most-utility", most_attack=0.4) == 3  # the worst scenario counts
+    assert chosen(trials, "most-utility", most_attack=0.4, most_survival=35) == 1
+    assert chosen(trials, "most-utility", most_survival=1) is None
+
+
+def test_largest_gap_is_the_largest_of_the_smallest() -> None:
+    trials = [
+        trial(1, 5, 0.9, (0.1, 0.1), (0.1, 0.8)),  # gaps 0.8 and 0.1
+        trial(2, 5, 0.7, (0.1, 0.4), (0.1, 0.4)),  # 0.3 and 0.3
+        trial(3, 5, 0.2, (0.1, 0.1), (0.1, 0.1)),
+    ]
+    assert [round(t.gap or 0, 6) for t in trials] == [0.1, 0.3, 0.1]
+    assert chosen(trials, "largest-gap") == 2
+    assert trial(1, 5, 0.9).gap is None
+
+
+@pytest.mark.parametrize(
+    ("criterion", "floors", "message"),
+    [
+        ("least-survival", {}, "utility floor"),
+        ("largest-gap", {"utility_floor": 0.5}, "utility floor"),
+        ("most-utility", {}, "privacy floor"),
+        ("largest-gap", {"most_attack": 0.5}, "privacy floor"),
+        ("magic", {}, "unknown criterion"),
+    ],
+)
+def test_goals_that_make_no_sense_are_refused(
+    criterion: str, floors: dict[str, float], message: str
+) -> None:
+    with pytest.raises(ParameterError, match=message):
+        make_goal(criterion, **floors)
+
+
+def test_the_grid_is_every_combination() -> None:
+    settings = grid(
+        "exponential",
+        epsilons=[1, 2],
+        bigrams=[0, 0.3],
+        lengths=[10, 20],
+        morphologies=["lower", "as-is"],
+        release="tf",
+    )
+    assert len(set(settings)) == 16
+    assert {s.bigram for s in settings} == {0, 0.3}
+    with pytest.raises(ParameterError, match="twice"):
+        grid("laplace", epsilons=[1, 1])
+    with pytest.raises(ParameterError, match="no epsilon"):
+        grid("laplace", epsilons=[])
+
+
+def test_trials_are_measured_and_repeat(tmp_path: Path) -> None:
+    trials = tune(made(), table(), GRID, PLAN, tmp_path, words=10)
+    assert [t.setting for t in trials] == list(GRID)
+    assert trials[0].survival < trials[1].survival <= trials[2].survival == 100.0
+    assert trials[2].utility == pytest.approx(1.0)
+    assert trials[2].attacks[0].left == pytest.approx(1.0)
+    assert (trials[0].worst or 0) < (trials[2].worst or 0)
+    again = tune(made(), table(), GRID, PLAN, tmp_path, words=10)
+    assert trials == again
+
+
+def test_a_killed_run_goes_on_and_ends_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, part = tmp_path / "whole", tmp_path / "part"
+    whole.mkdir()
+    part.mkdir()
+    tune(made(), table(), GRID, PLAN, whole, words=10)
+    expected = (whole / module.FILE).read_bytes()
+
+    def killed(setting: Setting, done: int, total: int) -> None:
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        tune(made(), table(), GRID, PLAN, part, words=10, on_trial=killed)
+    file = part / module.FILE
+    with file.open("a", encoding="utf-8") as stream:
+        stream.write('{"setting": {"mechanism": "lapl')  # the line that was being written
+    measured: list[Setting] = []
+    real = module._tried
+
+    def watched(setting: Setting, *rest: Any) -> Trial:
+        measured.append(setting)
+        return real(setting, *rest)
+
+    monkeypatch.setattr(module, "_tried", watched)
+    tune(made(), table(), GRID, PLAN, part, words=10)
+    assert measured == [GRID[2]]
+    assert file.read_bytes() == expected
+
+
+def test_a_wider_grid_measures_only_what_is_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tune(made(), table(), GRID[:2], PLAN, tmp_path, words=10)
+    count = len((tmp_path / module.FILE).read_text(encoding="utf-8").splitlines())
+    tune(made(), table(), GRID, PLAN, tmp_path, words=10)
+    assert len((tmp_path / module.FILE).read_text(encoding="utf-8").splitlines()) == count + 1
+
+
+def test_other_data_other_measures_and_other_files_are_refused(tmp_path: Path) -> None:
+    tune(made(), table(), GRID[:1], PLAN, tmp_path, words=10)
+    texts, names, labels = corpus(seed=4)
+    other = make_dataset(texts, authors=names, labels=labels, seed=5)
+    with pytest.raises(InputError, match="other data or with other measures"):
+        tune(other, table(), GRID[:1], PLAN, tmp_path, words=10)
+    with pytest.raises(InputError, match="other data or with other measures"):
+        tune(made(), table(), GRID[:1], PLAN, tmp_path, words=11)
+    (tmp_path / module.FILE).write_text('{"a": 1}\n', encoding="utf-8")
+    with pytest.raises(InputError, match="not a file of this command"):
+        tune(made(), table(), GRID[:1], PLAN, tmp_path, words=10)
+
+
+def test_wrong_settings_are_refused_before_any_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_tried", lambda *_: pytest.fail("measured before refusing"))
+    with pytest.raises(ParameterError, match="epsilon"):
+        tune(made(), table(), [*GRID, Setting("laplace", -1.0)], PLAN, tmp_path)
+
+
+def test_vectors_are_tuned_too(tmp_path: Path) -> None:
+    settings = grid("exponential", epsilons=[60], bigrams=[0.3], lengths=[30], release="tf")
+    (found,) = tune(made(), table(), settings, PLAN, tmp_path, words=5)
+    assert found.utility is not None
+    line = (tmp_path / module.FILE).read_text(encoding="utf-8").splitlines()[1]
+    assert Trial.from_json(json.loads(line)) == found
