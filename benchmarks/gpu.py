@@ -30,7 +30,7 @@ from inkblur.nearest.canonical import Float32s, Float64s, Ids, distances
 from inkblur.nearest.gpu import Gpu
 
 DIMENSION = 300
-STEPS = ("prepare", "scan", "keep", "rescore", "choose", "refine", "settle")
+STEPS = ("prepare", "scan", "keep", "rescore", "choose", "collect", "refine", "settle")
 
 
 def median_ms(work: Callable[[], Any], repeat: int = 7) -> float:
@@ -157,14 +157,15 @@ def step_times(engine: Gpu, queries: Float64s) -> dict[str, float]:
         "queries left to float64, share": float((near > 1).double().mean()),
         "queries left to the host, share": float((near64 > 1).double().mean()),
     }
-    out["prepare"] = median_ms(lambda: engine._prepare_queries(slot, count))
-    for name in STEPS[1:]:
+    words_left = torch.isfinite(work.squares[:pairs]).sum()
+    out["words left a query"] = int(words_left) / count
+    for name in STEPS:
 
         def one(name: str = name) -> None:
             if name == "keep":
                 work.pairs.zero_()
-            if name == "settle":
-                work.ties.zero_()
+            if name == "collect":
+                work.unsure.zero_()
             getattr(steps, name)(words, batch, work)
 
         out[name] = median_ms(one)

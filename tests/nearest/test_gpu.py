@@ -66,9 +66,9 @@ def kernels() -> tuple[ModuleType, str]:
     """The fused steps and a device on which they run."""
     if not (TORCH and (gpu.available() or INTERPRETED)):
         pytest.skip("no GPU here, and Triton's interpreter was not asked for")
-    from inkblur.nearest import gpu_kernel
+    from inkblur.nearest import gpu_steps
 
-    return gpu_kernel, "cpu" if INTERPRETED else "cuda"
+    return gpu_steps, "cpu" if INTERPRETED else "cuda"
 
 
 def loaded(steps: ModuleType, device: str, batch: int = 256) -> gpu.Gpu:
@@ -89,7 +89,7 @@ def test_fused_steps_equal_the_plain_ones(
     rng: Rng,  # noqa: F811
     shape: tuple[int, int],
 ) -> None:
-    """The same maxima, the same surviving pairs and the same numbers of candidates."""
+    """The same codes, maxima and surviving pairs, and the same answers."""
     steps, device = kernels
     vectors = rng.normal(size=shape).astype(np.float32)
     vectors[1::7] = vectors[0]  # ties go all the way to the float64 step
@@ -99,12 +99,14 @@ def test_fused_steps_equal_the_plain_ones(
     fused.put(vectors)
     left, right = searched(plain, queries), searched(fused, queries)
     np.testing.assert_array_equal(left.maxima[:60].cpu(), right.maxima[:60].cpu())
-    pairs = int(left.pairs[0])
-    assert int(right.pairs[0]) == pairs
-    wanted = set(zip(left.rows[:pairs].tolist(), left.panels[:pairs].tolist(), strict=True))
-    assert wanted == set(
-        zip(right.rows[:pairs].tolist(), right.panels[:pairs].tolist(), strict=True)
-    )
+    # A fused multiply-add may round the other way, so a bound may fall on the other side.
+    assert abs(int(left.pairs[0]) - int(right.pairs[0])) <= 3
+    for name in ("codes", "points", "high", "low", "far"):
+        mine, other = (getattr(e._slots[0].batch, name)[:60].cpu() for e in (plain, fused))
+        np.testing.assert_array_equal(mine, other, err_msg=name)
+    for name in ("scale", "lost", "norm", "slack"):
+        mine, other = (getattr(e._slots[0].batch, name)[:60].cpu() for e in (plain, fused))
+        np.testing.assert_allclose(mine, other, rtol=3e-7, err_msg=name)
     np.testing.assert_array_equal(left.near64[:60].cpu(), right.near64[:60].cpu())
     np.testing.assert_array_equal(fused.nearest(queries), exhaustive(vectors, queries))
 
@@ -116,7 +118,7 @@ def test_fused_steps_are_exact_in_small_batches(
     vectors = rng.normal(size=(500, 40)).astype(np.float32)
     queries = around(rng, vectors, 300, 5.0)
     engine = loaded(*kernels, batch=130)
-    same(engine, vectors, queries)  # type: ignore[arg-type]
+    same(engine, vectors, queries)
 
 
 @needs_torch
@@ -128,7 +130,7 @@ def test_lists_that_overflow_are_searched_in_halves(
     vectors = rng.normal(size=(900, 5)).astype(np.float32)
     vectors[200:] = vectors[0]
     engine = gpu.Gpu(device="cpu", batch=64)
-    same(engine, vectors, around(rng, vectors, 150, 2.0))  # type: ignore[arg-type]
+    same(engine, vectors, around(rng, vectors, 150, 2.0))
 
 
 @needs_torch
@@ -142,14 +144,15 @@ def test_the_margin_holds_and_is_used(rng: Rng) -> None:  # noqa: F811
     queries = around(rng, vectors, 100, 10.0)
     work = searched(engine, queries)
     words, batch = engine._words, engine._slots[0].batch
-    centred = words.table.double() - engine._centre
-    points = batch.points[:100] - engine._centre
+    centred = words.table.double() - words.centre
+    points = batch.points[:100] - words.centre
     exact = points @ centred.T - centred.square().sum(dim=1) / 2
     top = exact.reshape(100, words.panels, -1).amax(dim=2)
     score = work.maxima[:100].double() * words.scale * batch.scale[:100, None]
     error = words.length * batch.lost[:100, None] + words.lost * batch.norm[:100, None]
-    assert bool((top <= score - words.shortest + error).all())
-    assert bool((top >= score - words.longest - error).all())
+    room = batch.slack[:100, None] / 2  # for each side
+    assert bool((top <= score - words.shortest + error + room).all())
+    assert bool((top >= score - words.longest - error - room).all())
     assert float(torch.as_tensor(work.pairs[0])) < 100 * words.panels / 4
 
 
@@ -171,7 +174,7 @@ def test_streams_give_block_after_block(rng: Rng) -> None:  # noqa: F811
     queries = around(rng, vectors, 700, 3.0)
     engine = gpu.Gpu(device="cuda" if gpu.available() else "cpu", batch=128)
     engine.put(vectors)
-    blocks = [queries[s : s + 100] for s in range(0, 700, 100)]
+    blocks = [queries[s : s + 100] for s in range(0, 700, 100)] + [queries[:0]]
     given_up = engine.stream(blocks)
     next(given_up)
     del given_up

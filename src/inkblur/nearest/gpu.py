@@ -17,13 +17,15 @@ with norms that are measured, not estimated. The scan keeps only the panel's lar
     lower = s t m - max |a|^2/2 - e      some word of the panel has at least this T
 
 (sorting makes the two half norms nearly equal). A panel with upper < max lower - slack cannot hold
-the answer; slack = 8 (n + 8) 2^-53 (|p| + max |a|)^2 pays, on both sides, for the canonical value's
-own rounding (`canonical_slack`), for that of |a|^2/2, and for the few float64 operations above.
+the answer. In slack, 8 (n + 8) 2^-53 (|p| + max |a|)^2 pays, on both sides, for the canonical
+value's own rounding (`canonical_slack`) and for that of |a|^2/2, and 2^-16 max |a| (|p| + max |a|)
+for the float32 arithmetic of the comparison (`gpu_memory.constants_of`). The same comparison with
+a word's own k.l and half norm then rules out most words of the panels that are left.
 
-The words of the panels that are left, some hundreds, get squared distances in float32 from the
-original vectors, (v - q1) - q2 with q = q1 + q2 to 48 bits. Each difference is wrong by at most two
-roundings relative to itself, so the sum S of squares by g1 = (n + 8) 2^-24 D, as in `canonical`,
-and q by r = 2^-47 |q|: with b the word of least S, g = (n + 4) 2^-53 and w the canonical answer,
+What remains, some tens of words, gets squared distances in float32 from the original vectors,
+(v - q1) - q2 with q = q1 + q2 to 48 bits. Each difference is wrong by at most two roundings
+relative to itself, so the sum S of squares by g1 = (n + 8) 2^-24 D, as in `canonical`, and q by
+r = 2^-47 |q|: with b the word of least S, g = (n + 4) 2^-53 and w the canonical answer,
 
     sqrt(S_w) <= sqrt(1 + g1) ((1 + 2 g) (sqrt(S_b / (1 - g1)) + r) + r).
 
@@ -39,12 +41,11 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import math
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -52,8 +53,6 @@ import numpy.typing as npt
 
 from inkblur.errors import MissingExtra
 from inkblur.nearest.canonical import (
-    FAR,
-    UNIT_64,
     Float64s,
     Ids,
     canonical_rounding,
@@ -68,13 +67,9 @@ from inkblur.nearest.native import processors
 BATCH = 16384  # most queries in flight at a time
 _MOST_MAXIMA = 1 << 29  # panel maxima held at a time (2 GB): bounds the batch for huge vocabularies
 _PAIRS = 64  # surviving panels a query that the lists have room for, on average
-_TALL = 256  # rows of the tallest tile that a scan may use
-_COLUMNS = 64  # columns of int8 come in multiples of this: one step of the scan
 _MOST_DIMENSIONS = 1 << 16  # 32-bit sums of int8 products do not overflow below this
-_ROWS = 1 << 16  # words prepared at a time; a multiple of the panel
 _SLOTS = 3  # batches in flight: one searched, one waiting, one being filled
 _COPIERS = 4  # threads that fill pinned memory
-_UP = 1 + 1e-9  # norms are rounded up by more than float64 can have lost in them
 _TINY = 1e-30  # squares under the smallest normal float32, flushed or not
 
 
@@ -99,12 +94,11 @@ class _Slot:
 
     pinned: Float64s  # (B, n), page-locked where there is a GPU
     source: Any  # the same memory as a tensor
-    raw: Any  # float64 (B, n) on the device, as given
     batch: Any
     work: Any
     ids: Any  # int64 (B,) pinned
-    far: Any  # bool (B,) pinned
-    status: Any  # int64 (4,) pinned: pairs, ties, most words left for one query, far queries
+    far: Any  # int32 (B,) pinned
+    status: Any  # int64 (4,) pinned: pairs, words listed as unsure, most for one query, far queries
     done: Any = None  # event
     queries: Float64s | None = None
 
@@ -122,11 +116,11 @@ class Gpu:
         self._most = batch
         if self._cuda and not self._torch.cuda.is_available():
             raise MissingExtra("torch sees no CUDA device here: use --device cpu")
-        self._plain = importlib.import_module("inkblur.nearest.gpu_plain")
-        self._steps = self._plain
+        self._memory = importlib.import_module("inkblur.nearest.gpu_memory")
+        self._steps = importlib.import_module("inkblur.nearest.gpu_plain")
         if self._cuda:
             try:
-                self._steps = importlib.import_module("inkblur.nearest.gpu_kernel")
+                self._steps = importlib.import_module("inkblur.nearest.gpu_steps")
             except ImportError:
                 raise MissingExtra(
                     "the GPU engine needs Triton: pip install 'inkblur[gpu]'"
@@ -151,134 +145,28 @@ class Gpu:
         dimension = self._vectors.shape[1]
         if dimension > _MOST_DIMENSIONS:
             raise ValueError(f"{dimension} dimensions, the GPU engine takes {_MOST_DIMENSIONS}")
+        memory, slots = self._memory, _SLOTS if self._cuda else 1
+        self._slots: list[_Slot] = []
         with self._on(None):
-            self._words = self._prepare_words()
-            panels = self._words.panels
-            self._batch = max(1, min(self._most, _MOST_MAXIMA // panels))
-            self._slots = self._make_slots()
-        self._finish_all()
+            self._words = words = memory.load(self._vectors, self._device)
+            self._offset = float(words.centre.norm())
+            self._batch = max(1, min(self._most, _MOST_MAXIMA // words.panels))
+            # One query alone must always fit: every panel may survive, every word may tie.
+            pairs = max(_PAIRS * self._batch, words.panels)
+            batches = memory.make_batches(words, self._batch, slots)
+            works = memory.make_works(words, self._batch, slots, pairs)
+            self._slots = [self._slot(b, w) for b, w in zip(batches, works, strict=True)]
+        if self._cuda:
+            self._torch.cuda.synchronize(self._device)
 
-    def _prepare_words(self) -> Any:
-        torch, plain = self._torch, self._plain
-        words, n = self._vectors.shape
-        f64 = {"dtype": torch.float64, "device": self._device}
-        padded = -(-words // plain.PANEL) * plain.PANEL
-        raw = torch.empty((words, n), dtype=torch.float32, device=self._device)
-        total = torch.zeros(n, **f64)
-        for start in range(0, words, _ROWS):
-            rows = raw[start : start + _ROWS]
-            rows.copy_(torch.from_numpy(np.array(self._vectors[start : start + _ROWS])))
-            total += rows.double().sum(dim=0)
-        centre = total / words
-        blocks = range(0, words, _ROWS)
-        largest = max(float((raw[s : s + _ROWS].double() - centre).abs().max()) for s in blocks)
-        unit = 2.0 ** math.floor(math.log2(largest)) if largest > 0 else 1.0
-        self._shrink = 1.0 / unit  # a power of two: exact
-        self._centre = centre = centre * self._shrink
-        self._offset = float(centre.norm())
-        half = torch.empty(words, **f64)
-        for start in blocks:
-            rows = raw[start : start + _ROWS]
-            rows.copy_(rows.double() * self._shrink)
-            half[start : start + _ROWS] = (rows.double() - centre).square().sum(dim=1) / 2
-        order = torch.argsort(half, stable=True)
-        # The last word fills the last panel: a row of its own would need a score of its own.
-        filled = torch.cat([order, order[-1:].expand(padded - words)])
-        table, half = raw[filled], half[filled]
-        self._radius = float((2 * half[-1]).sqrt()) * _UP
-        panels = padded // plain.PANEL
-        columns = -(-n // _COLUMNS) * _COLUMNS
-        codes = torch.zeros((padded, columns), dtype=torch.int8, device=self._device)
-        scale, length, lost = (torch.empty(panels, **f64) for _ in range(3))
-        for start in range(0, padded, _ROWS):
-            rows = slice(start, min(start + _ROWS, padded))
-            part = slice(rows.start // plain.PANEL, rows.stop // plain.PANEL)
-            centred = (table[rows].double() - centre).reshape(-1, plain.PANEL, n)
-            s = (centred.abs().amax(dim=(1, 2)) / 127).clamp(min=1e-290)
-            k = (centred / s[:, None, None]).round()
-            scale[part] = s
-            length[part] = k.square().sum(dim=2).amax(dim=1).sqrt() * s * _UP
-            rest = (centred - k * s[:, None, None]).square().sum(dim=2)
-            lost[part] = rest.amax(dim=1).sqrt() * _UP
-            codes[rows, :n] = k.reshape(-1, n).to(torch.int8)
-        by_panel = half.reshape(panels, plain.PANEL)
-        return plain.Vocabulary(
-            words=words,
-            dimension=n,
-            table=table,
-            codes=codes,
-            scale=scale,
-            shortest=by_panel.amin(dim=1),
-            longest=by_panel.amax(dim=1),
-            length=length,
-            lost=lost,
-            order=order,
-        )
+    def _slot(self, batch: Any, work: Any) -> _Slot:
+        def pinned(dtype: Any, *shape: int) -> Any:
+            return self._torch.zeros(shape, dtype=dtype, pin_memory=self._cuda)
 
-    def _make_slots(self) -> list[_Slot]:
-        torch, plain, words = self._torch, self._plain, self._words
-        b, n, panels = self._batch, words.dimension, words.panels
-        capacity, ties = max(_PAIRS * b, panels), max(words.words, b)
-        dtypes = {
-            np.int8: torch.int8,
-            np.int32: torch.int32,
-            np.float32: torch.float32,
-            np.float64: torch.float64,
-        }
-
-        def empty(dtype: Any, *shape: int) -> Any:
-            return torch.empty(shape, dtype=dtypes[dtype], device=self._device)
-
-        shared = plain.Work(  # batches are searched one after the other, so the big ones serve all
-            maxima=empty(np.int32, -(-b // _TALL) * _TALL, panels),  # the scan writes whole tiles
-            pairs=None,
-            rows=empty(np.int32, capacity),
-            panels=empty(np.int32, capacity),
-            squares=empty(np.float32, capacity, plain.PANEL),
-            least=empty(np.float32, b),
-            limit=empty(np.float32, b),
-            near=empty(np.int32, b),
-            chosen=empty(np.int32, b),
-            least64=empty(np.float64, b),
-            limit64=empty(np.float64, b),
-            near64=None,
-            ties=None,
-            tie_rows=None,
-            tie_words=None,
-        )
-        batch = plain.Batch(
-            count=0,
-            points=empty(np.float64, b, n),
-            high=empty(np.float32, b, n),
-            low=empty(np.float32, b, n),
-            codes=empty(np.int8, b, words.codes.shape[1]).zero_(),  # columns beyond n stay zero
-            scale=empty(np.float64, b),
-            lost=empty(np.float64, b),
-            norm=empty(np.float64, b),
-            slack=empty(np.float64, b),
-        )
-
-        def slot() -> _Slot:
-            source = torch.zeros((b, n), dtype=torch.float64, pin_memory=self._cuda)
-            return _Slot(
-                pinned=source.numpy(),
-                source=source,
-                raw=empty(np.float64, b, n),
-                batch=batch,
-                work=replace(
-                    shared,
-                    pairs=empty(np.int32, 1),
-                    near64=empty(np.int32, b),
-                    ties=empty(np.int32, 1),
-                    tie_rows=empty(np.int32, ties),
-                    tie_words=empty(np.int32, ties),
-                ),
-                ids=torch.zeros(b, dtype=torch.int64, pin_memory=self._cuda),
-                far=torch.zeros(b, dtype=torch.bool, pin_memory=self._cuda),
-                status=torch.zeros(4, dtype=torch.int64, pin_memory=self._cuda),
-            )
-
-        return [slot() for _ in range(_SLOTS if self._cuda else 1)]
+        torch = self._torch
+        source = pinned(torch.float64, *batch.raw.shape)
+        ids, far = pinned(torch.int64, self._batch), pinned(torch.int32, self._batch)
+        return _Slot(source.numpy(), source, batch, work, ids, far, pinned(torch.int64, 4))
 
     # ------------------------------------------------------------------ queries
 
@@ -325,15 +213,18 @@ class Gpu:
             slot.done.synchronize()  # someone gave up on a stream: its upload may still run
         slot.queries = queries
         count = len(queries)
+        if count == 0:
+            slot.status.zero_()
+            return
         step = max(256, -(-count // _COPIERS))
         parts = [slice(s, min(s + step, count)) for s in range(0, count, step)]
         list(self._copiers.map(lambda p: np.copyto(slot.pinned[p], queries[p]), parts))
         if not self._cuda:
-            slot.raw[:count] = slot.source[:count]
+            slot.batch.raw[:count] = slot.source[:count]
             self._search(slot, count)
             return
         with self._on(self._uploading):
-            slot.raw[:count].copy_(slot.source[:count], non_blocking=True)
+            slot.batch.raw[:count].copy_(slot.source[:count], non_blocking=True)
         self._searching.wait_stream(self._uploading)
         with self._on(self._searching):
             self._search(slot, count)
@@ -341,60 +232,39 @@ class Gpu:
             slot.done.record(self._searching)
 
     def _search(self, slot: _Slot, count: int) -> None:
-        words, batch, work, plain = self._words, slot.batch, slot.work, self._plain
-        torch, steps, n = self._torch, self._steps, self._words.dimension
-        far = self._prepare_queries(slot, count)
-        for counter in (work.pairs, work.ties, work.near, work.near64):
+        """All steps, one after the other on the device; nothing here waits for it."""
+        words, batch, work, steps = self._words, slot.batch, slot.work, self._steps
+        torch, n = self._torch, self._words.dimension
+        batch.count = count
+        for counter in (work.pairs, work.unsure, work.near, work.near64):
             counter.zero_()
+        work.sure.fill_(-torch.inf)
         work.least.fill_(torch.inf)
         work.least64.fill_(torch.inf)
-        work.chosen.fill_(plain.NOWHERE)
-        steps.scan(words, batch, work)
-        steps.keep(words, batch, work)
-        steps.rescore(words, batch, work)
+        work.chosen.fill_(self._memory.NOWHERE)
+        for step in (steps.prepare, steps.scan, steps.keep, steps.rescore):
+            step(words, batch, work)
         g, g1 = canonical_rounding(n), (n + 8) * 2.0**-24
-        reach = batch.norm * 2.0**-47 + 2.0**-47 * self._offset * _UP
-        root = ((work.least.double() + _TINY) / (1 - g1)).sqrt()
-        limit = (1 + g1) * ((1 + 2 * g) * (root + reach) + reach).square() + _TINY
+        reach = batch.norm.double() * 2.0**-46 + self._offset * 2.0**-46  # r, and float32's own
+        root = ((work.least.double() + _TINY) / (1 - g1)).sqrt_()
+        limit = (1 + g1) * ((1 + 2 * g) * (root + reach) + reach).square_() + _TINY
         limit = (limit * (1 + 1e-12)).float()
-        work.limit.copy_(torch.nextafter(limit, torch.full_like(limit, torch.inf)))
-        steps.choose(words, batch, work)
-        steps.refine(words, batch, work)
+        torch.nextafter(limit, torch.full_like(limit, torch.inf), out=work.limit)
+        for step in (steps.choose, steps.collect, steps.refine):
+            step(words, batch, work)
         work.limit64.copy_(work.least64 * (1 + 5 * g) + 1e-36 * (1 + work.least64.sqrt()))
-        work.chosen.masked_fill_(work.near > 1, plain.NOWHERE)
+        work.chosen.masked_fill_(work.near > 1, self._memory.NOWHERE)
         steps.settle(words, batch, work)
         last = words.words - 1  # a list that overflowed may leave a query without a word
         slot.ids[:count].copy_(words.order[work.chosen[:count].clamp(max=last).long()], True)
-        slot.far[:count].copy_(far, True)
-        most = work.near64[:count].amax() if count else work.ties[0]
-        status = [work.pairs[0], work.ties[0], most, far.sum()]
+        slot.far[:count].copy_(batch.far[:count], True)
+        status = [
+            work.pairs[0],
+            work.unsure[0],
+            work.near64[:count].amax(),
+            batch.far[:count].sum(),
+        ]
         slot.status.copy_(torch.stack([s.long() for s in status]), True)
-
-    def _prepare_queries(self, slot: _Slot, count: int) -> Any:
-        """Fill the batch; returns which queries lie too far away (or are no numbers)."""
-        torch, batch, n = self._torch, slot.batch, self._words.dimension
-        batch.count = count
-        q = slot.raw[:count] * self._shrink
-        p = q - self._centre
-        norm = p.square().sum(dim=1).sqrt() * _UP
-        far = ~(norm <= FAR * max(self._radius, 1.0))
-        q = torch.where(far[:, None], self._centre, q)
-        p.masked_fill_(far[:, None], 0.0)
-        norm.masked_fill_(far, 0.0)
-        t = (p.abs().amax(dim=1) / 127).clamp(min=1e-290)
-        codes = (p / t[:, None]).round_()
-        batch.codes[:count, :n] = codes.to(torch.int8)
-        batch.scale[:count] = t
-        batch.lost[:count] = (
-            p.addcmul_(codes, t[:, None], value=-1).square().sum(dim=1).sqrt() * _UP
-        )
-        batch.norm[:count] = norm
-        batch.slack[:count] = 8 * (n + 8) * UNIT_64 * (norm + self._radius).square()
-        batch.points[:count] = q
-        high = q.float()
-        batch.high[:count] = high
-        batch.low[:count] = (q - high.double()).float()
-        return far
 
     def _finish(self, slot: _Slot) -> Ids:
         """Wait for a batch, and settle on the host what the device could not."""
@@ -403,8 +273,8 @@ class Gpu:
             slot.done = None
         queries, slot.queries = slot.queries, None
         assert queries is not None
-        pairs, ties, most, far = slot.status.tolist()
-        if pairs > len(slot.work.rows) or ties > len(slot.work.tie_rows):
+        pairs, unsure, most, far = slot.status.tolist()
+        if pairs > len(slot.work.rows) or unsure > len(slot.work.unsure_rows):
             middle = len(queries) // 2  # too many panels or ties for the lists: two smaller batches
             parts = []
             for part in (queries[:middle], queries[middle:]):
@@ -413,18 +283,18 @@ class Gpu:
             return np.concatenate(parts)
         ids: Ids = slot.ids[: len(queries)].numpy().copy()
         if most > 1:
-            self._judge(slot, queries, ids, ties)
+            self._judge(slot, queries, ids, unsure)
         if far:
             checked_queries(queries, queries.shape[1])
             rows = np.flatnonzero(slot.far[: len(queries)].numpy())
             ids[rows] = exhaustive(self._vectors, queries[rows])
         return ids
 
-    def _judge(self, slot: _Slot, queries: Float64s, ids: Ids, ties: int) -> None:
+    def _judge(self, slot: _Slot, queries: Float64s, ids: Ids, listed: int) -> None:
         """`canonical.decide` for queries with several words at the same float64 distance."""
         with self._on(self._uploading if self._cuda else None):
-            rows = slot.work.tie_rows[:ties].cpu().numpy().astype(np.int64)
-            words = self._words.order[slot.work.tie_words[:ties].long()].cpu().numpy()
+            rows = slot.work.unsure_rows[:listed].cpu().numpy().astype(np.int64)
+            words = self._words.order[slot.work.unsure_words[:listed].long()].cpu().numpy()
         by_row = np.argsort(rows, kind="stable")
         rows, words = rows[by_row], words[by_row]
         unsure, counts = np.unique(rows, return_counts=True)
@@ -441,7 +311,3 @@ class Gpu:
             stream = self._torch.cuda.current_stream(self._device)
         context: AbstractContextManager[Any] = self._torch.cuda.stream(stream)
         return context
-
-    def _finish_all(self) -> None:
-        if self._cuda:
-            self._torch.cuda.synchronize(self._device)

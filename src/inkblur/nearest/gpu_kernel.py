@@ -1,4 +1,4 @@
-"""The steps of the GPU search as fused Triton kernels; `gpu_plain` is what they must equal.
+"""The steps of the GPU search as fused Triton kernels; `gpu_steps` launches them.
 
 No step writes a (batch x vocabulary) matrix: the scan keeps one 32-bit maximum for 32 words. No
 step waits for the host: lists grow by an atomic counter, and the kernels that read them take as
@@ -9,20 +9,61 @@ many programs as the device has room for and stride through the list.
 
 from __future__ import annotations
 
-import torch
 import triton
 import triton.language as tl
-from triton.tools.tensor_descriptor import TensorDescriptor
-
-from inkblur.nearest.gpu_plain import PANEL, Batch, Vocabulary, Work
-
-# Rows and words of one tile, columns of one step, warps, steps in flight: chosen by measurement.
-TILE = {"rows": 128, "words": 128, "columns": 64, "warps": 4, "stages": 3, "programs": 2}
-_STRIDING = 16  # programs that share a list, for each multiprocessor
 
 
 @triton.jit
-def _scan(
+def prepare(
+    raw,
+    centre,
+    constants,
+    points,
+    high,
+    low,
+    codes,
+    scale,
+    lost,
+    norms,
+    slack,
+    far,
+    N: tl.constexpr,
+    COLUMNS: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
+    """One query: scaled, centred, rounded to int8 and to two float32 numbers, measured."""
+    # float64 constants come through memory: as arguments they would be rounded to float32.
+    row = tl.program_id(0).to(tl.int64)
+    j = tl.arange(0, BLOCK)
+    inside = j < N
+    c = tl.load(centre + j, inside, 0.0)
+    q = tl.load(raw + row * N + j, inside, 0.0) * tl.load(constants)
+    p = tl.where(inside, q - c, 0.0)
+    up = tl.load(constants + 2)
+    norm = tl.sqrt(tl.sum(p * p, axis=0)) * up
+    close = norm <= tl.load(constants + 1)  # false for a NaN
+    p = tl.where(close, p, 0.0)
+    q = tl.where(close, q, c)
+    norm = tl.where(close, norm, 0.0)
+    t = tl.maximum(tl.max(tl.abs(p), axis=0) / 127, tl.load(constants + 3))
+    code = tl.floor(p / t + 0.5)
+    rest = p - code * t
+    length = norm + tl.load(constants + 4)
+    room = tl.load(constants + 5) * length + tl.load(constants + 6) * length * length
+    tl.store(codes + row * COLUMNS + j, code.to(tl.int32).to(tl.int8), inside)
+    tl.store(scale + row, t.to(tl.float32))
+    tl.store(lost + row, (tl.sqrt(tl.sum(rest * rest, axis=0)) * up).to(tl.float32))
+    tl.store(norms + row, norm.to(tl.float32))
+    tl.store(slack + row, room.to(tl.float32))
+    tl.store(far + row, tl.where(close, 0, 1))
+    rounded = q.to(tl.float32)
+    tl.store(points + row * N + j, q, inside)
+    tl.store(high + row * N + j, rounded, inside)
+    tl.store(low + row * N + j, (q - rounded.to(tl.float64)).to(tl.float32), inside)
+
+
+@triton.jit
+def scan(
     points,
     words,
     maxima,
@@ -36,6 +77,7 @@ def _scan(
     PANEL: tl.constexpr,
     STAGES: tl.constexpr,
 ):
+    """Largest integer product of each query with the words of each panel."""
     # Flattened: the loads of the next tile start while the maxima of this one are taken.
     for tile in tl.range(
         tl.program_id(0), tiles, tl.num_programs(0), flatten=True, num_stages=STAGES
@@ -58,74 +100,73 @@ def _scan(
 
 
 @triton.jit
-def _keep(
+def bounds(
     maxima,
     scale,
-    shortest,
-    longest,
+    half,
     length,
     lost,
     row_scale,
     row_lost,
     row_norm,
     row_slack,
+    sure,
     pairs,
     pair_rows,
     pair_panels,
     count,
     panels,
     capacity,
+    UPPER: tl.constexpr,
     ROWS: tl.constexpr,
     STEP: tl.constexpr,
 ):
-    # Several rows at a time, so that the panels' five numbers are read once for all of them.
+    """Each query's best lower bound, or the panels whose upper bound reaches it."""
+    # Twice over the maxima: first each row's best lower bound, then the upper bounds that reach it.
     row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
-    live = row < count
+    j = tl.program_id(1) * STEP + tl.arange(0, STEP)
+    live, inside = row < count, j < panels
+    both = live[:, None] & inside[None, :]
+    top = tl.load(maxima + row.to(tl.int64)[:, None] * panels + j[None, :], both, 0)
     t = tl.load(row_scale + row, live, 0.0)[:, None]
-    sigma = tl.load(row_lost + row, live, 0.0)[:, None]
-    norm = tl.load(row_norm + row, live, 0.0)[:, None]
-    base = maxima + row.to(tl.int64)[:, None] * panels
-    sure = tl.full((ROWS,), float("-inf"), tl.float64)
-    for start in range(0, panels, STEP):
-        j = start + tl.arange(0, STEP)
-        inside = j < panels
-        both = live[:, None] & inside[None, :]
-        top = tl.load(base + j[None, :], both, 0).to(tl.float64)
-        score = top * tl.load(scale + j, inside, 0.0)[None, :] * t
-        error = (
-            tl.load(length + j, inside, 0.0)[None, :] * sigma
-            + tl.load(lost + j, inside, 0.0)[None, :] * norm
-        )
-        lower = score - tl.load(longest + j, inside, float("inf"))[None, :] - error
-        sure = tl.maximum(sure, tl.max(lower, axis=1))
-    least = (sure - tl.load(row_slack + row, live, 0.0))[:, None]
-    for start in range(0, panels, STEP):
-        j = start + tl.arange(0, STEP)
-        inside = j < panels
-        both = live[:, None] & inside[None, :]
-        top = tl.load(base + j[None, :], both, 0).to(tl.float64)
-        score = top * tl.load(scale + j, inside, 0.0)[None, :] * t
-        error = (
-            tl.load(length + j, inside, 0.0)[None, :] * sigma
-            + tl.load(lost + j, inside, 0.0)[None, :] * norm
-        )
-        upper = score - tl.load(shortest + j, inside, 0.0)[None, :] + error
-        hit = tl.reshape(both & (upper >= least), (ROWS * STEP,)).to(tl.int32)
+    score = top.to(tl.float32) * (tl.load(scale + j, inside, 0.0)[None, :] * t)
+    error = (
+        tl.load(length + j, inside, 0.0)[None, :] * tl.load(row_lost + row, live, 0.0)[:, None]
+        + tl.load(lost + j, inside, 0.0)[None, :] * tl.load(row_norm + row, live, 0.0)[:, None]
+    )
+    score -= tl.load(half + j, inside, 0.0)[None, :]
+    if UPPER:
+        least = tl.load(sure + row, live, 0.0) - tl.load(row_slack + row, live, 0.0)
+        hit = tl.reshape(both & (score + error >= least[:, None]), (ROWS * STEP,)).to(tl.int32)
         found = tl.sum(hit, axis=0)
         if found > 0:
             place = tl.atomic_add(pairs, found) + tl.cumsum(hit, axis=0) - 1
             write = (hit > 0) & (place < capacity)
-            rows = tl.broadcast_to(row[:, None], (ROWS, STEP))
-            cols = tl.broadcast_to(j[None, :], (ROWS, STEP))
-            tl.store(pair_rows + place, tl.reshape(rows, (ROWS * STEP,)), write)
-            tl.store(pair_panels + place, tl.reshape(cols, (ROWS * STEP,)), write)
+            rows = tl.reshape(tl.broadcast_to(row[:, None], (ROWS, STEP)), (ROWS * STEP,))
+            cols = tl.reshape(tl.broadcast_to(j[None, :], (ROWS, STEP)), (ROWS * STEP,))
+            tl.store(pair_rows + place, rows, write)
+            tl.store(pair_panels + place, cols, write)
+    else:
+        lower = tl.where(both, score - error, float("-inf"))
+        tl.atomic_max(sure + row, tl.max(lower, axis=1), mask=live)
 
 
 @triton.jit
-def _rescore(
+def rescore(
     table,
+    codes,
+    half,
+    scale,
+    length,
+    lost,
     high,
     low,
+    row_codes,
+    row_scale,
+    row_lost,
+    row_norm,
+    row_slack,
+    sure,
     pairs,
     pair_rows,
     pair_panels,
@@ -134,30 +175,50 @@ def _rescore(
     words,
     capacity,
     N: tl.constexpr,
+    COLUMNS: tl.constexpr,
     STEP: tl.constexpr,
     PANEL: tl.constexpr,
 ):
+    """float32 squared distances of one surviving pair of query and panel at a time."""
     count = tl.minimum(tl.load(pairs), capacity)
     lane = tl.arange(0, PANEL)
     for i in range(tl.program_id(0), count, tl.num_programs(0)):
         row = tl.load(pair_rows + i).to(tl.int64)
-        word = tl.load(pair_panels + i).to(tl.int64) * PANEL + lane
+        panel = tl.load(pair_panels + i).to(tl.int64)
+        word = panel * PANEL + lane
+        # The scan gave the panel's maximum; its words' own sums rule most of them out, for a
+        # quarter of the bytes that float32 takes.
+        products = tl.zeros((PANEL, STEP), tl.int32)
+        for k in range(0, COLUMNS, STEP):
+            j = k + tl.arange(0, STEP)
+            there = tl.load(row_codes + row * COLUMNS + j).to(tl.int32)
+            here = tl.load(codes + word[:, None] * COLUMNS + j[None, :]).to(tl.int32)
+            products += here * there[None, :]
+        score = tl.sum(products, axis=1).to(tl.float32) * (
+            tl.load(scale + panel) * tl.load(row_scale + row)
+        )
+        error = tl.load(length + panel) * tl.load(row_lost + row)
+        error += tl.load(lost + panel) * tl.load(row_norm + row)
+        enough = tl.load(sure + row) - tl.load(row_slack + row)
+        left = (score - tl.load(half + word) + error >= enough) & (word < words)
         sums = tl.zeros((PANEL, STEP), tl.float32)
         for k in range(0, N, STEP):
             j = k + tl.arange(0, STEP)
             inside = j < N
-            here = tl.load(table + word[:, None] * N + j[None, :], inside[None, :], 0.0)
+            here = tl.load(
+                table + word[:, None] * N + j[None, :], left[:, None] & inside[None, :], 0.0
+            )
             rest = here - tl.load(high + row * N + j, inside, 0.0)[None, :]
             rest -= tl.load(low + row * N + j, inside, 0.0)[None, :]
             sums += rest * rest
-        square = tl.where(word < words, tl.sum(sums, axis=1), float("inf"))
+        square = tl.where(left, tl.sum(sums, axis=1), float("inf"))
         tl.store(squares + i * PANEL + lane, square)
         # Floats that are not negative are ordered as their bits are.
         tl.atomic_min(least + row, tl.min(square, axis=0).to(tl.int32, bitcast=True))
 
 
 @triton.jit
-def _choose(
+def choose(
     pairs,
     pair_rows,
     pair_panels,
@@ -165,10 +226,16 @@ def _choose(
     limit,
     near,
     chosen,
+    unsure,
+    unsure_rows,
+    unsure_words,
     capacity,
+    unsure_capacity,
+    LIST: tl.constexpr,
     GROUP: tl.constexpr,
     PANEL: tl.constexpr,
 ):
+    """Count and name the words within the limit, or list them where there are several."""
     count = tl.minimum(tl.load(pairs), capacity)
     lane = tl.arange(0, PANEL)
     for i in range(tl.program_id(0) * GROUP, count, tl.num_programs(0) * GROUP):
@@ -176,204 +243,75 @@ def _choose(
         live = pair < count
         row = tl.load(pair_rows + pair, live, 0)
         word = tl.load(pair_panels + pair, live, 0)[:, None] * PANEL + lane[None, :]
-        square = tl.load(
-            squares + pair.to(tl.int64)[:, None] * PANEL + lane[None, :],
-            live[:, None],
-            float("inf"),
-        )
+        where = squares + pair[:, None] * PANEL + lane[None, :]
+        square = tl.load(where, live[:, None], float("inf"))
         hit = live[:, None] & (square <= tl.load(limit + row, live, 0.0)[:, None])
-        hits = tl.sum(hit.to(tl.int32), axis=1)
-        tl.atomic_add(near + row, hits, mask=hits > 0)
-        first = tl.min(tl.where(hit, word, 2147483647), axis=1)
-        tl.atomic_min(chosen + row, first, mask=hits > 0)
+        if LIST:
+            hit = hit & (tl.load(near + row, live, 0) > 1)[:, None]
+            flat = tl.reshape(hit, (GROUP * PANEL,)).to(tl.int32)
+            found = tl.sum(flat, axis=0)
+            if found > 0:
+                place = tl.atomic_add(unsure, found) + tl.cumsum(flat, axis=0) - 1
+                write = (flat > 0) & (place < unsure_capacity)
+                rows = tl.broadcast_to(row[:, None], (GROUP, PANEL))
+                tl.store(unsure_rows + place, tl.reshape(rows, (GROUP * PANEL,)), write)
+                tl.store(unsure_words + place, tl.reshape(word, (GROUP * PANEL,)), write)
+        else:
+            hits = tl.sum(hit.to(tl.int32), axis=1)
+            tl.atomic_add(near + row, hits, mask=hits > 0)
+            first = tl.min(tl.where(hit, word, 2147483647), axis=1)
+            tl.atomic_min(chosen + row, first, mask=hits > 0)
 
 
 @triton.jit
-def _refine(
+def refine(
     table,
     points,
-    pairs,
-    pair_rows,
-    pair_panels,
-    squares,
-    limit,
-    near,
+    unsure,
+    unsure_rows,
+    unsure_words,
+    unsure_squares,
     least64,
+    capacity,
+    N: tl.constexpr,
+    STEP: tl.constexpr,
+):
+    """float64 squared distances of the listed words."""
+    count = tl.minimum(tl.load(unsure), capacity)
+    for i in range(tl.program_id(0), count, tl.num_programs(0)):
+        row = tl.load(unsure_rows + i).to(tl.int64)
+        word = tl.load(unsure_words + i).to(tl.int64)
+        sums = tl.zeros((STEP,), tl.float64)
+        for k in range(0, N, STEP):
+            j = k + tl.arange(0, STEP)
+            inside = j < N
+            rest = tl.load(table + word * N + j, inside, 0.0).to(tl.float64)
+            rest -= tl.load(points + row * N + j, inside, 0.0)
+            sums += rest * rest
+        square = tl.sum(sums, axis=0)
+        tl.store(unsure_squares + i, square)
+        tl.atomic_min(least64 + row, square.to(tl.int64, bitcast=True))
+
+
+@triton.jit
+def settle(
+    unsure,
+    unsure_rows,
+    unsure_words,
+    unsure_squares,
     limit64,
     near64,
     chosen,
-    ties,
-    tie_rows,
-    tie_words,
     capacity,
-    tie_capacity,
-    LAST: tl.constexpr,
-    N: tl.constexpr,
-    STEP: tl.constexpr,
-    PANEL: tl.constexpr,
+    GROUP: tl.constexpr,
 ):
-    count = tl.minimum(tl.load(pairs), capacity)
-    lane = tl.arange(0, PANEL)
-    for i in range(tl.program_id(0), count, tl.num_programs(0)):
-        row = tl.load(pair_rows + i).to(tl.int64)
-        if tl.load(near + row) > 1:
-            square = tl.load(squares + i * PANEL + lane)
-            hit = square <= tl.load(limit + row)
-            if tl.sum(hit.to(tl.int32), axis=0) > 0:
-                word = tl.load(pair_panels + i).to(tl.int64) * PANEL + lane
-                sums = tl.zeros((PANEL, STEP), tl.float64)
-                for k in range(0, N, STEP):
-                    j = k + tl.arange(0, STEP)
-                    inside = j < N
-                    here = tl.load(
-                        table + word[:, None] * N + j[None, :], hit[:, None] & inside[None, :], 0.0
-                    )
-                    there = tl.load(points + row * N + j, inside, 0.0)
-                    rest = here.to(tl.float64) - there[None, :]
-                    sums += rest * rest
-                exact = tl.where(hit, tl.sum(sums, axis=1), float("inf"))
-                if LAST:
-                    hit = hit & (exact <= tl.load(limit64 + row))
-                    hits = tl.sum(hit.to(tl.int32), axis=0)
-                    if hits > 0:
-                        tl.atomic_add(near64 + row, hits)
-                        first = tl.min(tl.where(hit, word, 2147483647), axis=0).to(tl.int32)
-                        tl.atomic_min(chosen + row, first)
-                        place = tl.atomic_add(ties, hits) + tl.cumsum(hit.to(tl.int32), 0) - 1
-                        write = hit & (place < tie_capacity)
-                        tl.store(tie_rows + place, (row + 0 * lane).to(tl.int32), write)
-                        tl.store(tie_words + place, word.to(tl.int32), write)
-                else:
-                    smallest = tl.min(exact, axis=0)
-                    tl.atomic_min(least64 + row, smallest.to(tl.int64, bitcast=True))
-
-
-def _multiprocessors(batch: Batch) -> int:
-    device = batch.codes.device
-    if device.type != "cuda":  # Triton's interpreter
-        return 1
-    return int(torch.cuda.get_device_properties(device).multi_processor_count)
-
-
-def scan(words: Vocabulary, batch: Batch, work: Work) -> None:
-    """maxima[b, p] = largest k.l over the panel's words, exact integers."""
-    rows, width, step = TILE["rows"], TILE["words"], TILE["columns"]
-    row_tiles = triton.cdiv(batch.count, rows)
-    tiles = row_tiles * triton.cdiv(len(words.codes), width)
-    _scan[(min(tiles, TILE["programs"] * _multiprocessors(batch)),)](
-        TensorDescriptor.from_tensor(batch.codes, [rows, step]),
-        TensorDescriptor.from_tensor(words.codes, [width, step]),
-        work.maxima,
-        words.panels,
-        row_tiles,
-        tiles,
-        COLUMNS=batch.codes.shape[1],
-        ROWS=rows,
-        WORDS=width,
-        STEP=step,
-        PANEL=PANEL,
-        STAGES=TILE["stages"],
-        num_warps=TILE["warps"],
-        num_stages=TILE["stages"],
-    )
-
-
-def keep(words: Vocabulary, batch: Batch, work: Work) -> None:
-    """The pairs (query, panel) that can hold the answer."""
-    rows = 8
-    _keep[(triton.cdiv(batch.count, rows),)](
-        work.maxima,
-        words.scale,
-        words.shortest,
-        words.longest,
-        words.length,
-        words.lost,
-        batch.scale,
-        batch.lost,
-        batch.norm,
-        batch.slack,
-        work.pairs,
-        work.rows,
-        work.panels,
-        batch.count,
-        words.panels,
-        len(work.rows),
-        ROWS=rows,
-        STEP=256,
-        num_warps=8,
-    )
-
-
-def rescore(words: Vocabulary, batch: Batch, work: Work) -> None:
-    """float32 squared distances of all words of the pairs, and each query's smallest."""
-    _rescore[(_STRIDING * _multiprocessors(batch),)](
-        words.table,
-        batch.high,
-        batch.low,
-        work.pairs,
-        work.rows,
-        work.panels,
-        work.squares,
-        work.least.view(dtype=work.rows.dtype),
-        words.words,
-        len(work.rows),
-        N=words.dimension,
-        STEP=64,
-        PANEL=PANEL,
-        num_warps=4,
-    )
-
-
-def choose(words: Vocabulary, batch: Batch, work: Work) -> None:
-    """How many words lie within `limit` of each query, and one of them."""
-    del words
-    _choose[(_STRIDING * _multiprocessors(batch),)](
-        work.pairs,
-        work.rows,
-        work.panels,
-        work.squares,
-        work.limit,
-        work.near,
-        work.chosen,
-        len(work.rows),
-        GROUP=16,
-        PANEL=PANEL,
-        num_warps=4,
-    )
-
-
-def _float64(words: Vocabulary, batch: Batch, work: Work, last: bool) -> None:
-    _refine[(_STRIDING * _multiprocessors(batch),)](
-        words.table,
-        batch.points,
-        work.pairs,
-        work.rows,
-        work.panels,
-        work.squares,
-        work.limit,
-        work.near,
-        work.least64.view(dtype=words.order.dtype),
-        work.limit64,
-        work.near64,
-        work.chosen,
-        work.ties,
-        work.tie_rows,
-        work.tie_words,
-        len(work.rows),
-        len(work.tie_rows),
-        LAST=last,
-        N=words.dimension,
-        STEP=64,
-        PANEL=PANEL,
-        num_warps=4,
-    )
-
-
-def refine(words: Vocabulary, batch: Batch, work: Work) -> None:
-    """float64 squared distances of what float32 could not separate: each query's smallest."""
-    _float64(words, batch, work, last=False)
-
-
-def settle(words: Vocabulary, batch: Batch, work: Work) -> None:
-    """As `choose`, for those queries and in float64; lists what remains for the last judge."""
-    _float64(words, batch, work, last=True)
+    """Count and name the listed words within the float64 limit."""
+    count = tl.minimum(tl.load(unsure), capacity)
+    for i in range(tl.program_id(0) * GROUP, count, tl.num_programs(0) * GROUP):
+        place = i + tl.arange(0, GROUP)
+        live = place < count
+        row = tl.load(unsure_rows + place, live, 0)
+        square = tl.load(unsure_squares + place, live, float("inf"))
+        hit = live & (square <= tl.load(limit64 + row, live, 0.0))
+        tl.atomic_add(near64 + row, 1, mask=hit)
+        tl.atomic_min(chosen + row, tl.load(unsure_words + place, live, 0), mask=hit)
