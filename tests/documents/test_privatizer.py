@@ -105,3 +105,9 @@ def test_the_radius_holds_the_references() -> None:
     assert radius == pytest.approx(2 * 50 * 2**0.5)
     with pytest.raises(ParameterError, match="two"):
         radius_covering(["alone"], SURE, length=2)
+
+
+def test_a_spelling_met_as_a_word_is_judged_anew_as_a_number() -> None:
+    blur = Privatizer(SURE, policies=TokenPolicies.of(keep=["numbers"]))
+    assert blur.release("n doctor", seeded_rng(1)).text.endswith(" doctor")
+    assert blur.release("n't1", seeded_rng(1)).text == "n t1"

@@ -6,6 +6,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from inkblur.documents.policies import TokenPolicies, Treatment
 from inkblur.documents.stop_words import STOP_WORDS
@@ -14,15 +15,20 @@ from inkblur.embeddings.table import Embedding
 from inkblur.types import NULL_ID
 
 _APOSTROPHES = str.maketrans("’ʼ", "''")
+_REMEMBERED = 1 << 16  # words whose judgement is kept, of at most so many letters: a few megabytes
+_REMEMBERED_LETTERS = 40
 
 
-@dataclass(slots=True)
-class Slot:
+class Slot(NamedTuple):
     """A place in the released text: a replaced word (`copied` is None) or something copied."""
 
     gap: str  # what stands before it
     copied: str | None = None
     capitals: str = ""  # "", "first" or "all": given to the replacement
+
+
+_PLAIN = Slot(" ")  # nearly every word of a text: one for all of them
+_FULL_STOP = Slot("", ".")
 
 
 @dataclass(slots=True)
@@ -34,42 +40,82 @@ class Analysis:
     counts: Counter[str] = field(default_factory=Counter)  # "numbers blurred", "unknown kept", ...
 
 
+class _Judgement(NamedTuple):
+    """What the policies make of a word, a number or an address."""
+
+    treatment: Treatment
+    counted: str  # as what
+    id: int  # NULL_ID unless it is a known word
+    capitals: str
+
+
 class Analyst:
     """Reads documents under one vocabulary and one set of policies."""
 
     def __init__(self, embedding: Embedding, policies: TokenPolicies) -> None:
         self._embedding = embedding
         self._policies = policies
+        self._judged: dict[str, _Judgement] = {}  # the same few words make up most of any text
 
     def read(self, text: str) -> Analysis:
         """The document's words as ids, and the layout of what will be released."""
         policies = self._policies
-        analysis = Analysis()
+        signs = f"punctuation {policies.punctuation.value}"
+        copies_layout = Treatment.KEEP in (policies.spaces, policies.punctuation)
+        judged, word = self._judged, TokenClass.WORD
+        ids: list[int] = []
+        slots: list[Slot] = []
+        counted: list[str] = []
         end = 0
         touched = False  # a sign was removed since the last slot: words must not grow together
         for token in tokenise(text):
-            gap = text[end : token.start]
-            end = token.end
-            if token.kind in (TokenClass.SIGN, TokenClass.SENTENCE_END):
-                touched |= not self._sign(token, gap, analysis)
-                continue
-            name, known = self._classify(token)
-            treatment = Treatment.BLUR if name == "words" else getattr(policies, name)
-            analysis.counts[f"{name} {treatment.value}"] += 1
+            kind, written, start, stop = token
+            gap = text[end:start]
+            end = stop
+            # Only words: in "n't1" the n is part of a number.
+            judgement = judged.get(written) if kind is word else None
+            if judgement is None:
+                if kind is TokenClass.SIGN or kind is TokenClass.SENTENCE_END:
+                    counted.append(signs)
+                    touched |= not self._sign(token, gap, slots)
+                    continue
+                judgement = self._judge(token)
+            treatment, count, known, capitals = judgement
+            counted.append(count)
             if treatment is Treatment.DROP:
                 touched = True
                 continue
-            separator = self._separator(gap, touched, analysis)
+            if slots:
+                separator = self._separator(gap, touched) if copies_layout else " "
+            else:
+                separator = gap if policies.spaces is Treatment.KEEP else ""
             touched = False
             if treatment is Treatment.KEEP:
                 # Kept words keep their letters; their capitals are a class of their own.
-                folded = token.text if policies.capitals is Treatment.KEEP else token.text.lower()
-                copied = folded if token.kind is TokenClass.WORD else token.text
-                analysis.slots.append(Slot(separator, copied))
+                as_is = policies.capitals is Treatment.KEEP or kind is not word
+                slots.append(Slot(separator, written if as_is else written.lower()))
+                continue
+            ids.append(known)
+            if separator == " " and not capitals:
+                slots.append(_PLAIN)
             else:
-                analysis.ids.append(known)
-                analysis.slots.append(Slot(separator, None, self._capitals(token)))
-        return analysis
+                slots.append(Slot(separator, None, capitals))
+        return Analysis(ids, slots, Counter(counted))
+
+    def _judge(self, token: Token) -> _Judgement:
+        """Judge a token that was not met before, and remember it if it is a word."""
+        name, known = self._classify(token)
+        treatment = Treatment.BLUR if name == "words" else getattr(self._policies, name)
+        judgement = _Judgement(
+            treatment, f"{name} {treatment.value}", known, self._capitals(token.text)
+        )
+        if (
+            token.kind is TokenClass.WORD
+            and len(self._judged) < _REMEMBERED
+            and len(token.text) <= _REMEMBERED_LETTERS
+        ):
+            self._judged[token.text] = judgement
+        return judgement
 
     def _classify(self, token: Token) -> tuple[str, int]:
         """The token's class as named in the policies, and its id (NULL_ID unless it is known)."""
@@ -82,32 +128,29 @@ class Analyst:
             return "stop_words", word
         return ("words", word) if word != NULL_ID else ("unknown", NULL_ID)
 
-    def _sign(self, token: Token, gap: str, analysis: Analysis) -> bool:
-        """Handle punctuation and signs; whether a slot was made for it."""
+    def _sign(self, token: Token, gap: str, slots: list[Slot]) -> bool:
+        """Handle punctuation and signs; whether a slot was made for it as it is."""
         treatment = self._policies.punctuation
-        analysis.counts[f"punctuation {treatment.value}"] += 1
         if treatment is Treatment.KEEP:
             separator = gap if self._policies.spaces is Treatment.KEEP else " " if gap else ""
-            analysis.slots.append(Slot(separator, token.text))
+            slots.append(Slot(separator, token.text))
             return True
         ends = token.kind is TokenClass.SENTENCE_END and treatment is Treatment.BLUR
-        if ends and analysis.slots and analysis.slots[-1].copied != ".":
-            analysis.slots.append(Slot("", "."))
+        if ends and slots and slots[-1].copied != ".":
+            slots.append(_FULL_STOP)
         return False
 
-    def _separator(self, gap: str, touched: bool, analysis: Analysis) -> str:
-        if not analysis.slots:
-            return gap if self._policies.spaces is Treatment.KEEP else ""
+    def _separator(self, gap: str, touched: bool) -> str:
         if self._policies.spaces is Treatment.KEEP and (gap or not touched):
             return gap
         if self._policies.punctuation is Treatment.KEEP and not touched and not gap:
             return ""
         return " "
 
-    def _capitals(self, token: Token) -> str:
-        if self._policies.capitals is not Treatment.KEEP or not token.text[0].isupper():
+    def _capitals(self, written: str) -> str:
+        if self._policies.capitals is not Treatment.KEEP or not written[0].isupper():
             return ""
-        return "all" if len(token.text) > 1 and token.text.isupper() else "first"
+        return "all" if len(written) > 1 and written.isupper() else "first"
 
 
 def assemble(slots: Sequence[Slot], words: Sequence[str]) -> str:
