@@ -64,6 +64,9 @@ def evaluate(
         str,
         typer.Option(help="Classifiers of labels: naive-bayes, svm, neighbours, fasttext."),
     ] = "naive-bayes,svm",
+    scrub: Annotated[
+        str, typer.Option(help="Compare with scrubbing: scrubadub, presidio, or both.")
+    ] = "",
     form: Annotated[str, typer.Option(help="raw, content, or bow-N as in bow-200.")] = "raw",
     redact: Annotated[bool, typer.Option("--redact", help="Remove proper nouns first.")] = False,
     repeats: Annotated[int, typer.Option(help="Repetitions; intervals need two.")] = 3,
@@ -87,6 +90,7 @@ def evaluate(
     """
     with plain_errors():
         from inkblur.evaluation.evaluate import Plan
+        from inkblur.evaluation.scrubbing import Scrubber
 
         plan = Plan(
             seed=seed,
@@ -98,6 +102,9 @@ def evaluate(
             form=form,
             redact=redact,
         )
+        scrubbers = [Scrubber(name) for name in texts.listed(scrub)]
+        for scrubber in scrubbers:
+            scrubber.require()
         if output is not None:
             from inkblur.reports import html
 
@@ -117,7 +124,7 @@ def evaluate(
             morphology=morphology,
             accept=accept_no_guarantee,
         )
-        report = _run(dataset, table, settings, plan)
+        report = _run(dataset, table, [*settings, *scrubbers], plan)
         body = json.dumps(report.to_json(), indent=2, allow_nan=False) + "\n"
         if as_json:
             typer.echo(body, nl=False)

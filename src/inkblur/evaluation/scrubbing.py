@@ -1,0 +1,148 @@
+"""Scrubbers of personal data, as releases to compare against (SynTF, section 4.3.1).
+
+A scrubber looks for names, numbers and addresses of people and writes a placeholder in their
+place. It proves nothing: what its recognisers miss stays, and so does an author's style.
+
+Both run offline. scrubadub runs its own default detectors. Presidio runs its recognisers of
+patterns (addresses, numbers, accounts, dates) on a blank spaCy model: recognisers that need a
+trained model, those of persons and places among them, are left out, for such models are downloads.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from inkblur.errors import MissingExtra, ParameterError
+from inkblur.evaluation.settings import Released
+from inkblur.guarantees import Guarantee
+from inkblur.rng import Rng
+from inkblur.types import Metric
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+Scrub = Callable[[str], str]
+_NOTHING_PROVED = (
+    "scrubbing removes what its recognisers find; it proves nothing about what they miss, and "
+    "leaves the author's style as it is"
+)
+
+
+class Scrubber:
+    """A scrubber by its name, in the shape of a release."""
+
+    def __init__(self, name: str) -> None:
+        if name not in SCRUBBERS:
+            raise ParameterError(
+                f"unknown scrubber {name!r}; choose one of: {', '.join(SCRUBBERS)}"
+            )
+        self.name = name
+        self.guarantee = Guarantee(float("inf"), Metric.NONE, void=_NOTHING_PROVED)
+
+    @cached_property
+    def _scrub(self) -> Scrub:
+        return SCRUBBERS[self.name]()
+
+    def require(self) -> None:
+        """Fail now, and not after the measuring, where the library is not installed."""
+        self._scrub  # noqa: B018
+
+    def release(self, texts: Sequence[str], rng: Rng | None = None) -> Released:
+        """Scrubbed texts; nothing is drawn."""
+        return Released(tuple(self._scrub(text) if text.strip() else text for text in texts))
+
+    def true_counts(self, texts: Sequence[str]) -> csr_matrix | None:
+        """None: texts are released."""
+        return None
+
+    def worth(self) -> tuple[str, ...]:
+        """Nothing is promised, so there is nothing to weigh."""
+        return ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Its name."""
+        return {"scrubber": self.name}
+
+
+def _scrubadub() -> Scrub:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # its dependencies', about their own future
+            import scrubadub  # type: ignore[import-untyped, import-not-found, unused-ignore]
+    except ImportError:
+        raise MissingExtra("scrubadub is missing: pip install 'inkblur[pii]'") from None
+    scrubber = scrubadub.Scrubber()
+
+    def scrub(text: str) -> str:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it calls its own deprecated method
+            return str(scrubber.clean(text))
+
+    return scrub
+
+
+def _presidio() -> Scrub:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            import spacy  # type: ignore[import-not-found, unused-ignore]
+            import tldextract  # type: ignore[import-not-found, unused-ignore]
+            from presidio_analyzer import (  # type: ignore[import-not-found, unused-ignore]
+                AnalyzerEngine,
+                RecognizerRegistry,
+            )
+            from presidio_analyzer import (
+                predefined_recognizers as recognisers,
+            )
+            from presidio_analyzer.nlp_engine import (  # type: ignore[import-not-found, unused-ignore]
+                SpacyNlpEngine,
+            )
+    except ImportError:
+        raise MissingExtra("Presidio is missing: pip install 'inkblur[pii]'") from None
+    # Its own way to check an address's domain would fetch a list from the network.
+    domains = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
+
+    class OfflineEmail(recognisers.EmailRecognizer):  # type: ignore[misc, unused-ignore]
+        def validate_result(self, pattern_text: str) -> bool:
+            return bool(domains(pattern_text).suffix)
+
+    engine = SpacyNlpEngine()
+    engine.nlp = {"en": spacy.blank("en")}  # type: ignore[assignment, unused-ignore]
+    names = ("CreditCard", "Crypto", "Date", "Iban", "Ip", "Phone", "Url", "UsSsn", "UsBank")
+    chosen = [getattr(recognisers, f"{name}Recognizer")() for name in names]
+    registry = RecognizerRegistry(recognizers=[OfflineEmail(), *chosen])
+    analyser = AnalyzerEngine(registry=registry, nlp_engine=engine, supported_languages=["en"])
+
+    def scrub(text: str) -> str:
+        found = analyser.analyze(text, language="en")
+        return replaced(text, [(r.start, r.end, r.entity_type, r.score) for r in found])
+
+    return scrub
+
+
+def replaced(text: str, findings: Sequence[tuple[int, int, str, float]]) -> str:
+    """The text with `<KIND>` for each finding (start, end, kind, score); of findings that overlap
+    the surest wins, then the longest, and all of their text goes.
+
+    >>> replaced("mail a@b.org now", [(5, 12, "EMAIL", 1.0), (7, 12, "URL", 0.5)])
+    'mail <EMAIL> now'
+    """
+    joined: list[list[tuple[int, int, str, float]]] = []
+    for finding in sorted(findings):
+        if joined and finding[0] < max(other[1] for other in joined[-1]):
+            joined[-1].append(finding)
+        else:
+            joined.append([finding])
+    parts, end = [], 0
+    for group in joined:
+        start, stop = group[0][0], max(other[1] for other in group)
+        kind = max(group, key=lambda f: (f[3], f[1] - f[0], f[2]))[2]
+        parts += [text[end:start], f"<{kind}>"]
+        end = stop
+    return "".join([*parts, text[end:]])
+
+
+SCRUBBERS: dict[str, Callable[[], Scrub]] = {"scrubadub": _scrubadub, "presidio": _presidio}
