@@ -174,8 +174,9 @@ def test_wrong_settings_are_refused_before_any_is_measured(
 
 
 def test_vectors_are_tuned_too(tmp_path: Path) -> None:
-    settings = grid("exponential", epsilons=[60], bigrams=[0.3], lengths=[30], release="tf")
-    (found,) = tune(made(), table(), settings, PLAN, tmp_path, words=5)
-    assert found.utility is not None
+    settings = grid("exponential", epsilons=[60], bigrams=[0, 0.3], lengths=[30], release="tf")
+    plain, disliked = tune(made(), table(), settings, PLAN, tmp_path, words=5)
+    assert plain.utility is not None
+    assert plain.survival > disliked.survival  # a word is spelt most like itself
     line = (tmp_path / module.FILE).read_text(encoding="utf-8").splitlines()[1]
-    assert Trial.from_json(json.loads(line)) == found
+    assert Trial.from_json(json.loads(line)) == plain

@@ -115,7 +115,7 @@ def evaluate(
     if len({releaser.name for releaser in made}) != len(made):
         raise ParameterError("a setting was given twice")
     bench = Bench(data, embedding, plan)
-    total = (len(made) * plan.repeats + 1) * bench.steps
+    total = bench.first_steps + len(made) * plan.repeats * bench.steps
     done = 0
 
     def step(what: str) -> None:
@@ -163,10 +163,14 @@ class Bench:
         self._order = [r for r in np.argsort(sample).tolist() if self.test[r].strip()]
 
     @property
+    def first_steps(self) -> int:
+        """Steps of the baseline, for showing progress."""
+        return 1 + len(self._pairs()) + len(self._models(vectors=False))
+
+    @property
     def steps(self) -> int:
-        """Steps of one repetition, for showing progress."""
-        pairs = len(self._suspects) * len(self.plan.attacks)
-        return 1 + 2 * pairs + (2 * len(self.plan.models) if self.data.has_labels else 0)
+        """Steps of one repetition: two attackers, two analysts."""
+        return 2 * self.first_steps - 1
 
     def _formed(self) -> tuple[list[str], list[str]]:
         train, test = list(self.data.train.texts), list(self.data.test.texts)
@@ -202,9 +206,17 @@ class Bench:
         )
 
     def measure(
-        self, releaser: Releaser, step: Callable[[str], None] = lambda what: None
+        self,
+        releaser: Releaser,
+        step: Callable[[str], None] = lambda what: None,
+        *,
+        promise: bool = True,
     ) -> SettingResult:
-        """Release, attack and score, as often as the plan says."""
+        """Release, attack and score, as often as the plan says.
+
+        `promise=False` leaves the guarantee out: the exponential mechanism's takes a pass over all
+        pairs of words.
+        """
         attacks: list[list[Attacked]] = []
         scores: list[list[Scores]] = []
         meanings: list[Meaning] = []
@@ -235,8 +247,8 @@ class Bench:
         return SettingResult(
             releaser.name,
             releaser.to_json(),
-            releaser.guarantee,
-            releaser.worth(),
+            releaser.guarantee if promise else None,
+            releaser.worth() if promise else (),
             Interval.of(unchanged, confidence).share() if unchanged else None,
             tuple(joined_attacks(attacks, confidence)),
             tuple(joined_scores(scores, analysts, confidence)),

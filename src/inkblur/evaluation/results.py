@@ -198,17 +198,14 @@ def relative(after: float, before: float) -> float | None:
 def headline(result: SettingResult, before: SettingResult) -> str:
     """What a data owner should read first: the strongest attack, and what the analyst keeps."""
     parts = []
-    worst = max(
-        (a for a in result.attacks if a.attacker == ADAPTIVE),
-        key=lambda a: a.accuracy.mean / a.chance,
-        default=None,
-    )
+    # Whoever knows the mechanism may study either kind of text: the stronger attack counts.
+    worst = result.strongest()
     if worst is not None:
         base = before.attack(worst.attack, worst.scenario, STATIC)
         was = "" if base is None else f"; from the true texts {base.accuracy.mean:.0%}"
         parts.append(
             f"an attacker who knows the mechanism names the author of {worst.accuracy.mean:.0%} of "
-            f"the texts ({worst.attack}, {worst.authors} suspects; guessing {worst.chance:.0%}"
+            f"the texts ({worst.attack}, {worst.attacker}, {worst.authors} suspects; guessing {worst.chance:.0%}"
             f"{was})"
         )
     best = max(

@@ -120,7 +120,7 @@ class Setting:
             options["accept_no_guarantee"] = True
         return make_mechanism(self.mechanism, embedding, epsilon=self.epsilon, **options)
 
-    def on(self, embedding: Embedding) -> Releaser:
+    def on(self, embedding: Embedding) -> TextSetting | VectorSetting:
         """The release, ready to run on these public word vectors."""
         if choose(ReleaseKind, self.release, "release") is not ReleaseKind.TF:
             blur = Privatizer(
@@ -153,6 +153,7 @@ class TextSetting:
     def __init__(self, setting: Setting, blur: Privatizer) -> None:
         self.setting, self.blur = setting, blur
         self.name, self.guarantee = setting.name, blur.guarantee
+        self.mechanism: WordMechanism = blur.mechanism
 
     def release(self, texts: Sequence[str], rng: Rng) -> Released:
         """Blurred texts."""
@@ -168,11 +169,11 @@ class TextSetting:
         """The bound at typical distances."""
         if not self.guarantee.private:
             return ()
-        return tuple(typical_loss(self.blur.mechanism).sentences())
+        return tuple(typical_loss(self.mechanism).sentences())
 
     def to_json(self) -> dict[str, Any]:
         """Its settings, with the mechanism's own parameters."""
-        return {**self.setting.to_json(), "parameters": dict(self.blur.mechanism.parameters)}
+        return {**self.setting.to_json(), "parameters": dict(self.mechanism.parameters)}
 
 
 class VectorSetting:
@@ -181,6 +182,7 @@ class VectorSetting:
     def __init__(self, setting: Setting, synthetic: SyntheticVectors) -> None:
         self.setting, self.synthetic = setting, synthetic
         self.name = setting.name
+        self.mechanism: WordMechanism = synthetic.mechanism
 
     @property
     def guarantee(self) -> Guarantee:
@@ -207,7 +209,7 @@ class VectorSetting:
 
     def to_json(self) -> dict[str, Any]:
         """Its settings, with the mechanism's own parameters."""
-        return {**self.setting.to_json(), "parameters": dict(self.synthetic.mechanism.parameters)}
+        return {**self.setting.to_json(), "parameters": dict(self.mechanism.parameters)}
 
 
 def _records(texts: Sequence[str]) -> list[Record]:

@@ -26,7 +26,6 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from inkblur.documents.vectoriser import Vectoriser
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError, OutputError, ParameterError
 from inkblur.evaluation.dataset import Dataset
@@ -206,14 +205,12 @@ def tune(
 
 
 def _tried(setting: Setting, bench: Bench, before: SettingResult, words: int) -> Trial:
-    found = bench.measure(setting.on(bench.embedding))
-    table = bench.embedding
-    if setting.release == "tf":
-        table = Vectoriser(table, morphology=setting.morphology or "lower").embedding
+    release = setting.on(bench.embedding)
+    found = bench.measure(release, promise=False)
     statistics = privacy_statistics(
-        setting.mechanism_on(table),
+        release.mechanism,
         rng=seeded_rng(bench.plan.seed),
-        words=min(words, len(table)),
+        words=min(words, len(release.mechanism.vocabulary)),
         runs=RUNS,
     )
     after = max((u.f1.mean for u in found.utility if u.analyst == ADAPTIVE), default=None)
