@@ -30,7 +30,7 @@ from inkblur.nearest.canonical import Float32s, Float64s, Ids, distances
 from inkblur.nearest.gpu import Gpu
 
 DIMENSION = 300
-STEPS = ("prepare", "scan", "keep", "rescore", "choose", "collect", "refine", "settle")
+STEPS = ("prepare", "scan", "keep", "sift", "rescore", "choose", "collect", "refine", "settle")
 
 
 def median_ms(work: Callable[[], Any], repeat: int = 7) -> float:
@@ -150,6 +150,7 @@ def step_times(engine: Gpu, queries: Float64s) -> dict[str, float]:
     slot, words = engine._slots[0], engine._words
     batch, work, steps = slot.batch, slot.work, engine._steps
     count = len(block)
+    engine._search(slot, count)  # the whole block, also where its lists overflowed
     pairs, near, near64 = int(work.pairs[0]), work.near[:count], work.near64[:count]
     out = {
         "batch": count,
@@ -157,13 +158,14 @@ def step_times(engine: Gpu, queries: Float64s) -> dict[str, float]:
         "queries left to float64, share": float((near > 1).double().mean()),
         "queries left to the host, share": float((near64 > 1).double().mean()),
     }
-    words_left = torch.isfinite(work.squares[:pairs]).sum()
-    out["words left a query"] = int(words_left) / count
+    out["words left a query"] = int(work.kept[0]) / count
     for name in STEPS:
 
         def one(name: str = name) -> None:
             if name == "keep":
                 work.pairs.zero_()
+            if name == "sift":
+                work.kept.zero_()
             if name == "collect":
                 work.unsure.zero_()
             getattr(steps, name)(words, batch, work)

@@ -66,7 +66,7 @@ from inkblur.nearest.native import processors
 
 BATCH = 16384  # most queries in flight at a time
 _MOST_MAXIMA = 1 << 29  # panel maxima held at a time (2 GB): bounds the batch for huge vocabularies
-_PAIRS = 64  # surviving panels a query that the lists have room for, on average
+_PAIRS = 256  # surviving panels a query that the lists have room for, on average
 _MOST_DIMENSIONS = 1 << 16  # 32-bit sums of int8 products do not overflow below this
 _SLOTS = 3  # batches in flight: one searched, one waiting, one being filled
 _COPIERS = 4  # threads that fill pinned memory
@@ -98,7 +98,7 @@ class _Slot:
     work: Any
     ids: Any  # int64 (B,) pinned
     far: Any  # int32 (B,) pinned
-    status: Any  # int64 (4,) pinned: pairs, words listed as unsure, most for one query, far queries
+    status: Any  # int64 (5,) pinned: lengths of the three lists, most words left, far queries
     done: Any = None  # event
     queries: Float64s | None = None
 
@@ -166,7 +166,7 @@ class Gpu:
         torch = self._torch
         source = pinned(torch.float64, *batch.raw.shape)
         ids, far = pinned(torch.int64, self._batch), pinned(torch.int32, self._batch)
-        return _Slot(source.numpy(), source, batch, work, ids, far, pinned(torch.int64, 4))
+        return _Slot(source.numpy(), source, batch, work, ids, far, pinned(torch.int64, 5))
 
     # ------------------------------------------------------------------ queries
 
@@ -236,13 +236,13 @@ class Gpu:
         words, batch, work, steps = self._words, slot.batch, slot.work, self._steps
         torch, n = self._torch, self._words.dimension
         batch.count = count
-        for counter in (work.pairs, work.unsure, work.near, work.near64):
+        for counter in (work.pairs, work.kept, work.unsure, work.near, work.near64):
             counter.zero_()
         work.sure.fill_(-torch.inf)
         work.least.fill_(torch.inf)
         work.least64.fill_(torch.inf)
         work.chosen.fill_(self._memory.NOWHERE)
-        for step in (steps.prepare, steps.scan, steps.keep, steps.rescore):
+        for step in (steps.prepare, steps.scan, steps.keep, steps.sift, steps.rescore):
             step(words, batch, work)
         g, g1 = canonical_rounding(n), (n + 8) * 2.0**-24
         reach = batch.norm.double() * 2.0**-46 + self._offset * 2.0**-46  # r, and float32's own
@@ -258,12 +258,8 @@ class Gpu:
         last = words.words - 1  # a list that overflowed may leave a query without a word
         slot.ids[:count].copy_(words.order[work.chosen[:count].clamp(max=last).long()], True)
         slot.far[:count].copy_(batch.far[:count], True)
-        status = [
-            work.pairs[0],
-            work.unsure[0],
-            work.near64[:count].amax(),
-            batch.far[:count].sum(),
-        ]
+        most, far = work.near64[:count].amax(), batch.far[:count].sum()
+        status = [work.pairs[0], work.kept[0], work.unsure[0], most, far]
         slot.status.copy_(torch.stack([s.long() for s in status]), True)
 
     def _finish(self, slot: _Slot) -> Ids:
@@ -273,8 +269,9 @@ class Gpu:
             slot.done = None
         queries, slot.queries = slot.queries, None
         assert queries is not None
-        pairs, unsure, most, far = slot.status.tolist()
-        if pairs > len(slot.work.rows) or unsure > len(slot.work.unsure_rows):
+        pairs, kept, unsure, most, far = slot.status.tolist()
+        room = (len(slot.work.rows), len(slot.work.kept_rows), len(slot.work.unsure_rows))
+        if pairs > room[0] or kept > room[1] or unsure > room[2]:
             middle = len(queries) // 2  # too many panels or ties for the lists: two smaller batches
             parts = []
             for part in (queries[:middle], queries[middle:]):

@@ -67,7 +67,7 @@ def scan(
     points,
     words,
     maxima,
-    panels,
+    stride,
     row_tiles,
     tiles,
     COLUMNS: tl.constexpr,
@@ -95,8 +95,7 @@ def scan(
         best = tl.max(tl.reshape(sums, (ROWS, WORDS // PANEL, PANEL)), axis=2)
         rows = (row + tl.arange(0, ROWS)).to(tl.int64)
         panel = first // PANEL + tl.arange(0, WORDS // PANEL)
-        where = maxima + rows[:, None] * panels + panel[None, :]
-        tl.store(where, best, mask=panel[None, :] < panels)
+        tl.store(maxima + rows[:, None] * stride + panel[None, :], best)
 
 
 @triton.jit
@@ -115,7 +114,7 @@ def bounds(
     pair_rows,
     pair_panels,
     count,
-    panels,
+    stride,
     capacity,
     UPPER: tl.constexpr,
     ROWS: tl.constexpr,
@@ -125,19 +124,21 @@ def bounds(
     # Twice over the maxima: first each row's best lower bound, then the upper bounds that reach it.
     row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     j = tl.program_id(1) * STEP + tl.arange(0, STEP)
-    live, inside = row < count, j < panels
-    both = live[:, None] & inside[None, :]
-    top = tl.load(maxima + row.to(tl.int64)[:, None] * panels + j[None, :], both, 0)
+    live = row < count
+    # No column is masked, the padding is infinitely long: so 16 bytes are read at a time.
+    top = tl.load(maxima + row.to(tl.int64)[:, None] * stride + j[None, :], live[:, None], 0)
     t = tl.load(row_scale + row, live, 0.0)[:, None]
-    score = top.to(tl.float32) * (tl.load(scale + j, inside, 0.0)[None, :] * t)
+    score = top.to(tl.float32) * (tl.load(scale + j)[None, :] * t)
     error = (
-        tl.load(length + j, inside, 0.0)[None, :] * tl.load(row_lost + row, live, 0.0)[:, None]
-        + tl.load(lost + j, inside, 0.0)[None, :] * tl.load(row_norm + row, live, 0.0)[:, None]
+        tl.load(length + j)[None, :] * tl.load(row_lost + row, live, 0.0)[:, None]
+        + tl.load(lost + j)[None, :] * tl.load(row_norm + row, live, 0.0)[:, None]
     )
-    score -= tl.load(half + j, inside, 0.0)[None, :]
+    score -= tl.load(half + j)[None, :]
     if UPPER:
         least = tl.load(sure + row, live, 0.0) - tl.load(row_slack + row, live, 0.0)
-        hit = tl.reshape(both & (score + error >= least[:, None]), (ROWS * STEP,)).to(tl.int32)
+        hit = tl.reshape(live[:, None] & (score + error >= least[:, None]), (ROWS * STEP,)).to(
+            tl.int32
+        )
         found = tl.sum(hit, axis=0)
         if found > 0:
             place = tl.atomic_add(pairs, found) + tl.cumsum(hit, axis=0) - 1
@@ -147,20 +148,16 @@ def bounds(
             tl.store(pair_rows + place, rows, write)
             tl.store(pair_panels + place, cols, write)
     else:
-        lower = tl.where(both, score - error, float("-inf"))
-        tl.atomic_max(sure + row, tl.max(lower, axis=1), mask=live)
+        tl.atomic_max(sure + row, tl.max(score - error, axis=1), mask=live)
 
 
 @triton.jit
-def rescore(
-    table,
+def sift(
     codes,
     half,
     scale,
     length,
     lost,
-    high,
-    low,
     row_codes,
     row_scale,
     row_lost,
@@ -170,59 +167,89 @@ def rescore(
     pairs,
     pair_rows,
     pair_panels,
-    squares,
-    least,
+    kept,
+    kept_rows,
+    kept_words,
     words,
     capacity,
-    N: tl.constexpr,
+    kept_capacity,
     COLUMNS: tl.constexpr,
     STEP: tl.constexpr,
+    GROUP: tl.constexpr,
     PANEL: tl.constexpr,
 ):
-    """float32 squared distances of one surviving pair of query and panel at a time."""
+    """The words of surviving pairs that their own integer product does not rule out."""
     count = tl.minimum(tl.load(pairs), capacity)
-    lane = tl.arange(0, PANEL)
-    for i in range(tl.program_id(0), count, tl.num_programs(0)):
-        row = tl.load(pair_rows + i).to(tl.int64)
-        panel = tl.load(pair_panels + i).to(tl.int64)
-        word = panel * PANEL + lane
-        # The scan gave the panel's maximum; its words' own sums rule most of them out, for a
-        # quarter of the bytes that float32 takes.
-        products = tl.zeros((PANEL, STEP), tl.int32)
+    lane = tl.arange(0, GROUP * PANEL)
+    for i in range(tl.program_id(0) * GROUP, count, tl.num_programs(0) * GROUP):
+        pair = i + lane // PANEL
+        live = pair < count
+        row = tl.load(pair_rows + pair, live, 0).to(tl.int64)
+        panel = tl.load(pair_panels + pair, live, 0).to(tl.int64)
+        word = panel * PANEL + lane % PANEL
+        products = tl.zeros((GROUP * PANEL, STEP), tl.int32)
         for k in range(0, COLUMNS, STEP):
             j = k + tl.arange(0, STEP)
-            there = tl.load(row_codes + row * COLUMNS + j).to(tl.int32)
-            here = tl.load(codes + word[:, None] * COLUMNS + j[None, :]).to(tl.int32)
-            products += here * there[None, :]
+            there = tl.load(row_codes + row[:, None] * COLUMNS + j[None, :]).to(tl.int32)
+            products += tl.load(codes + word[:, None] * COLUMNS + j[None, :]).to(tl.int32) * there
         score = tl.sum(products, axis=1).to(tl.float32) * (
             tl.load(scale + panel) * tl.load(row_scale + row)
         )
         error = tl.load(length + panel) * tl.load(row_lost + row)
         error += tl.load(lost + panel) * tl.load(row_norm + row)
         enough = tl.load(sure + row) - tl.load(row_slack + row)
-        left = (score - tl.load(half + word) + error >= enough) & (word < words)
-        sums = tl.zeros((PANEL, STEP), tl.float32)
+        left = live & (word < words) & (score - tl.load(half + word) + error >= enough)
+        hits = left.to(tl.int32)
+        found = tl.sum(hits, axis=0)
+        if found > 0:
+            place = tl.atomic_add(kept, found) + tl.cumsum(hits, axis=0) - 1
+            write = left & (place < kept_capacity)
+            tl.store(kept_rows + place, row.to(tl.int32), write)
+            tl.store(kept_words + place, word.to(tl.int32), write)
+
+
+@triton.jit
+def rescore(
+    table,
+    high,
+    low,
+    kept,
+    kept_rows,
+    kept_words,
+    kept_squares,
+    least,
+    capacity,
+    N: tl.constexpr,
+    STEP: tl.constexpr,
+    GROUP: tl.constexpr,
+):
+    """float32 squared distances of the words that are left."""
+    count = tl.minimum(tl.load(kept), capacity)
+    for i in range(tl.program_id(0) * GROUP, count, tl.num_programs(0) * GROUP):
+        place = i + tl.arange(0, GROUP)
+        live = place < count
+        row = tl.load(kept_rows + place, live, 0).to(tl.int64)
+        word = tl.load(kept_words + place, live, 0).to(tl.int64)
+        sums = tl.zeros((GROUP, STEP), tl.float32)
         for k in range(0, N, STEP):
             j = k + tl.arange(0, STEP)
-            inside = j < N
-            here = tl.load(
-                table + word[:, None] * N + j[None, :], left[:, None] & inside[None, :], 0.0
-            )
-            rest = here - tl.load(high + row * N + j, inside, 0.0)[None, :]
-            rest -= tl.load(low + row * N + j, inside, 0.0)[None, :]
+            inside = (j < N)[None, :]
+            rest = tl.load(table + word[:, None] * N + j[None, :], inside, 0.0)
+            rest -= tl.load(high + row[:, None] * N + j[None, :], inside, 0.0)
+            rest -= tl.load(low + row[:, None] * N + j[None, :], inside, 0.0)
             sums += rest * rest
-        square = tl.where(left, tl.sum(sums, axis=1), float("inf"))
-        tl.store(squares + i * PANEL + lane, square)
+        square = tl.sum(sums, axis=1)
+        tl.store(kept_squares + place, square, live)
         # Floats that are not negative are ordered as their bits are.
-        tl.atomic_min(least + row, tl.min(square, axis=0).to(tl.int32, bitcast=True))
+        tl.atomic_min(least + row, square.to(tl.int32, bitcast=True), mask=live)
 
 
 @triton.jit
 def choose(
-    pairs,
-    pair_rows,
-    pair_panels,
-    squares,
+    kept,
+    kept_rows,
+    kept_words,
+    kept_squares,
     limit,
     near,
     chosen,
@@ -233,34 +260,28 @@ def choose(
     unsure_capacity,
     LIST: tl.constexpr,
     GROUP: tl.constexpr,
-    PANEL: tl.constexpr,
 ):
     """Count and name the words within the limit, or list them where there are several."""
-    count = tl.minimum(tl.load(pairs), capacity)
-    lane = tl.arange(0, PANEL)
+    count = tl.minimum(tl.load(kept), capacity)
     for i in range(tl.program_id(0) * GROUP, count, tl.num_programs(0) * GROUP):
-        pair = i + tl.arange(0, GROUP)
-        live = pair < count
-        row = tl.load(pair_rows + pair, live, 0)
-        word = tl.load(pair_panels + pair, live, 0)[:, None] * PANEL + lane[None, :]
-        where = squares + pair[:, None] * PANEL + lane[None, :]
-        square = tl.load(where, live[:, None], float("inf"))
-        hit = live[:, None] & (square <= tl.load(limit + row, live, 0.0)[:, None])
+        place = i + tl.arange(0, GROUP)
+        live = place < count
+        row = tl.load(kept_rows + place, live, 0)
+        word = tl.load(kept_words + place, live, 0)
+        square = tl.load(kept_squares + place, live, float("inf"))
+        hit = live & (square <= tl.load(limit + row, live, 0.0))
         if LIST:
-            hit = hit & (tl.load(near + row, live, 0) > 1)[:, None]
-            flat = tl.reshape(hit, (GROUP * PANEL,)).to(tl.int32)
-            found = tl.sum(flat, axis=0)
+            hit = hit & (tl.load(near + row, live, 0) > 1)
+            hits = hit.to(tl.int32)
+            found = tl.sum(hits, axis=0)
             if found > 0:
-                place = tl.atomic_add(unsure, found) + tl.cumsum(flat, axis=0) - 1
-                write = (flat > 0) & (place < unsure_capacity)
-                rows = tl.broadcast_to(row[:, None], (GROUP, PANEL))
-                tl.store(unsure_rows + place, tl.reshape(rows, (GROUP * PANEL,)), write)
-                tl.store(unsure_words + place, tl.reshape(word, (GROUP * PANEL,)), write)
+                to = tl.atomic_add(unsure, found) + tl.cumsum(hits, axis=0) - 1
+                write = hit & (to < unsure_capacity)
+                tl.store(unsure_rows + to, row, write)
+                tl.store(unsure_words + to, word, write)
         else:
-            hits = tl.sum(hit.to(tl.int32), axis=1)
-            tl.atomic_add(near + row, hits, mask=hits > 0)
-            first = tl.min(tl.where(hit, word, 2147483647), axis=1)
-            tl.atomic_min(chosen + row, first, mask=hits > 0)
+            tl.atomic_add(near + row, 1, mask=hit)
+            tl.atomic_min(chosen + row, word, mask=hit)
 
 
 @triton.jit

@@ -17,6 +17,7 @@ from inkblur.nearest.canonical import FAR, UNIT_64, Float32s
 
 PANEL = 32  # words that share one maximum
 NOWHERE = 2**31 - 1  # "no word": larger than every position
+WIDE = 512  # panels that one program compares: rows of maxima are padded to a multiple of this
 _TALL = 256  # rows of the tallest tile that a scan may use
 _COLUMNS = 64  # columns of int8 come in multiples of this: one step of the scan
 _ROWS = 1 << 16  # words prepared at a time; a multiple of the panel
@@ -34,6 +35,7 @@ class Vocabulary:
     table: Tensor  # float32 (P * PANEL, n): the words themselves, not centred; the last repeats
     codes: Tensor  # int8 (P * PANEL, K): k of a = s k + rest, zero beyond column n
     half: Tensor  # float32 (P * PANEL,): |a|^2 / 2
+    panels: int  # P; the five arrays below go on to a multiple of `WIDE`, with infinite half norms
     scale: Tensor  # float32 (P,): s
     shortest: Tensor  # float32 (P,): least |a|^2 / 2 of the panel
     longest: Tensor  # float32 (P,): greatest |a|^2 / 2
@@ -42,11 +44,6 @@ class Vocabulary:
     order: Tensor  # int64 (V,): position -> id
     centre: Tensor  # float64 (n,)
     constants: Tensor  # float64 (7,): see `constants_of`
-
-    @property
-    def panels(self) -> int:
-        """P."""
-        return len(self.scale)
 
 
 @dataclass(slots=True)
@@ -70,12 +67,15 @@ class Batch:
 class Work:
     """Results of the steps; counters count what was wanted, so above capacity a list overflowed."""
 
-    maxima: Tensor  # int32 (B, P)
+    maxima: Tensor  # int32 (B, P), padded
     sure: Tensor  # float32 (B,): some word scores at least this
     pairs: Tensor  # int32 (1,)
     rows: Tensor  # int32 (capacity,): the query of a surviving pair
     panels: Tensor  # int32 (capacity,): and its panel
-    squares: Tensor  # float32 (capacity, PANEL): squared distances, infinite where ruled out
+    kept: Tensor  # int32 (1,)
+    kept_rows: Tensor  # int32 (kept capacity,): the query of a word that is left
+    kept_words: Tensor  # int32 (kept capacity,): and its position
+    kept_squares: Tensor  # float32 (kept capacity,): their squared distance
     least: Tensor  # float32 (B,): smallest of them
     limit: Tensor  # float32 (B,): up to here a word may be the answer
     near: Tensor  # int32 (B,): how many words are
@@ -147,17 +147,23 @@ def load(vectors: Float32s, device: Tensor) -> Vocabulary:
         lost[part] = rest.amax(dim=1).sqrt()
         codes[here, :n] = k.reshape(-1, n).to(torch.int8)
     by_panel = half.reshape(-1, PANEL)
+    padding = -len(scale) % WIDE
+
+    def padded_to(values: Tensor, filler: float) -> Tensor:
+        return torch.cat([values, values.new_full((padding,), filler)]).float()
+
     return Vocabulary(
         words=words,
         dimension=n,
         table=table,
         codes=codes,
         half=half.float(),
-        scale=scale.float(),
-        shortest=by_panel.amin(dim=1).float(),
-        longest=by_panel.amax(dim=1).float(),
-        length=length.float(),
-        lost=lost.float(),
+        panels=len(scale),
+        scale=padded_to(scale, 0.0),
+        shortest=padded_to(by_panel.amin(dim=1), torch.inf),
+        longest=padded_to(by_panel.amax(dim=1), torch.inf),
+        length=padded_to(length, 0.0),
+        lost=padded_to(lost, 0.0),
         order=order,
         centre=centre,
         constants=torch.tensor(constants_of(shrink, radius, n), **f64),
@@ -195,12 +201,15 @@ def make_works(words: Vocabulary, size: int, count: int, pairs: int) -> list[Wor
         return torch.empty(shape, dtype=dtype, device=device)
 
     shared = Work(
-        maxima=empty(torch.int32, -(-size // _TALL) * _TALL, words.panels),  # whole tiles
+        maxima=empty(torch.int32, -(-size // _TALL) * _TALL, len(words.scale)),  # whole tiles
         sure=empty(torch.float32, size),
         pairs=None,
         rows=empty(torch.int32, pairs),
         panels=empty(torch.int32, pairs),
-        squares=empty(torch.float32, pairs, PANEL),
+        kept=None,
+        kept_rows=empty(torch.int32, max(words.words, 2 * pairs)),
+        kept_words=empty(torch.int32, max(words.words, 2 * pairs)),
+        kept_squares=empty(torch.float32, max(words.words, 2 * pairs)),
         least=empty(torch.float32, size),
         limit=empty(torch.float32, size),
         near=empty(torch.int32, size),
@@ -217,6 +226,7 @@ def make_works(words: Vocabulary, size: int, count: int, pairs: int) -> list[Wor
         replace(
             shared,
             pairs=empty(torch.int32, 1),
+            kept=empty(torch.int32, 1),
             unsure=empty(torch.int32, 1),
             unsure_rows=empty(torch.int32, most),
             unsure_words=empty(torch.int32, most),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import torch
 
-from inkblur.nearest.gpu_memory import NOWHERE, PANEL, Batch, Tensor, Vocabulary, Work
+from inkblur.nearest.gpu_memory import PANEL, Batch, Tensor, Vocabulary, Work
 
 
 def prepare(words: Vocabulary, batch: Batch, work: Work) -> None:
@@ -51,65 +51,73 @@ def scan(words: Vocabulary, batch: Batch, work: Work) -> None:
 def keep(words: Vocabulary, batch: Batch, work: Work) -> None:
     """The pairs (query, panel) that can hold the answer."""
     used = slice(0, batch.count)
+    work.maxima[used, words.panels :] = 0
     score = work.maxima[used].float() * (words.scale * batch.scale[used, None])
     error = words.length * batch.lost[used, None] + words.lost * batch.norm[used, None]
     work.sure[used] = (score - words.longest - error).amax(dim=1)
     least = work.sure[used] - batch.slack[used]
     found = torch.nonzero(score - words.shortest + error >= least[:, None])
-    work.pairs[0] = len(found)
-    fits = min(len(found), len(work.rows))
-    work.rows[:fits] = found[:fits, 0].int()
-    work.panels[:fits] = found[:fits, 1].int()
+    _write(work.pairs, work.rows, work.panels, found[:, 0], found[:, 1])
 
 
-def _pairs(work: Work, start: int = 0, step: int | None = None) -> tuple[Tensor, Tensor]:
-    """Queries and word positions of some pairs, int64 (M,) and (M, PANEL)."""
+def sift(words: Vocabulary, batch: Batch, work: Work) -> None:
+    """The words of the pairs that their own k.l and half norm do not rule out."""
+    found_rows, found_ids = [batch.codes.new_empty(0).long()], [words.order[:0]]
     count = min(int(work.pairs[0]), len(work.rows))
-    part = slice(start, count if step is None else min(start + step, count))
-    row, first = work.rows[part].long(), work.panels[part].long() * PANEL
-    return row, first[:, None] + torch.arange(PANEL, device=row.device)
-
-
-def rescore(words: Vocabulary, batch: Batch, work: Work) -> None:
-    """float32 squared distances of those words of the pairs that their own k.l does not rule out.
-
-    And each query's smallest.
-    """
-    for start in range(0, min(int(work.pairs[0]), len(work.rows)), 4096):
-        row, ids = _pairs(work, start, 4096)
-        panel = ids[:, 0] // PANEL
+    for start in range(0, count, 4096):
+        part = slice(start, min(start + 4096, count))
+        row, panel = work.rows[part].long(), work.panels[part].long()
+        ids = panel[:, None] * PANEL + torch.arange(PANEL, device=row.device)
         sums = (words.codes[ids].int() * batch.codes[row].int()[:, None, :]).sum(dim=2)
         error = words.length[panel] * batch.lost[row] + words.lost[panel] * batch.norm[row]
         score = sums.float() * (words.scale[panel] * batch.scale[row])[:, None] - words.half[ids]
-        ruled_out = score + error[:, None] < (work.sure[row] - batch.slack[row])[:, None]
-        rest = words.table[ids] - batch.high[row][:, None, :]
-        rest -= batch.low[row][:, None, :]
-        squares = (rest * rest).sum(dim=2)
-        squares[ruled_out | (ids >= words.words)] = torch.inf
-        work.squares[start : start + len(row)] = squares
-        work.least.scatter_reduce_(0, row, squares.amin(dim=1), "amin")
+        left = score + error[:, None] >= (work.sure[row] - batch.slack[row])[:, None]
+        left &= ids < words.words
+        found_ids.append(ids[left])
+        found_rows.append(row[:, None].expand(-1, PANEL)[left])
+    _write(work.kept, work.kept_rows, work.kept_words, torch.cat(found_rows), torch.cat(found_ids))
+
+
+def _write(counter: Tensor, rows: Tensor, words: Tensor, row: Tensor, ids: Tensor) -> None:
+    """Fill a list as far as it goes; the counter says how long it should be."""
+    counter[0] = len(row)
+    fits = min(len(row), len(rows))
+    rows[:fits], words[:fits] = row[:fits].int(), ids[:fits].int()
+
+
+def _kept(work: Work) -> tuple[Tensor, Tensor]:
+    """Queries and positions of the words that are left."""
+    count = min(int(work.kept[0]), len(work.kept_rows))
+    return work.kept_rows[:count].long(), work.kept_words[:count].long()
+
+
+def rescore(words: Vocabulary, batch: Batch, work: Work) -> None:
+    """float32 squared distances of the words that are left, and each query's smallest."""
+    rows, ids = _kept(work)
+    for start in range(0, len(rows), 65536):
+        part = slice(start, min(start + 65536, len(rows)))
+        rest = words.table[ids[part]] - batch.high[rows[part]]
+        rest -= batch.low[rows[part]]
+        squares = (rest * rest).sum(dim=1)
+        work.kept_squares[part] = squares
+        work.least.scatter_reduce_(0, rows[part], squares, "amin")
 
 
 def choose(words: Vocabulary, batch: Batch, work: Work) -> None:
     """How many words lie within `limit` of each query, and one of them."""
     del words, batch
-    row, ids = _pairs(work)
-    hit = work.squares[: len(row)] <= work.limit[row][:, None]
-    work.near.index_add_(0, row, hit.sum(dim=1).int())
-    first = torch.where(hit, ids, NOWHERE).amin(dim=1)
-    work.chosen.scatter_reduce_(0, row, first.int(), "amin")
+    row, ids = _kept(work)
+    hit = work.kept_squares[: len(row)] <= work.limit[row]
+    work.near.index_add_(0, row[hit], torch.ones_like(row[hit]).int())
+    work.chosen.scatter_reduce_(0, row[hit], ids[hit].int(), "amin")
 
 
 def collect(words: Vocabulary, batch: Batch, work: Work) -> None:
     """List those words where there are several."""
     del words, batch
-    row, ids = _pairs(work)
-    hit = (work.squares[: len(row)] <= work.limit[row][:, None]) & (work.near[row] > 1)[:, None]
-    ids, row = ids[hit], row[:, None].expand(-1, PANEL)[hit]
-    work.unsure[0] = len(ids)
-    fits = min(len(ids), len(work.unsure_rows))
-    work.unsure_rows[:fits] = row[:fits].int()
-    work.unsure_words[:fits] = ids[:fits].int()
+    row, ids = _kept(work)
+    hit = (work.kept_squares[: len(row)] <= work.limit[row]) & (work.near[row] > 1)
+    _write(work.unsure, work.unsure_rows, work.unsure_words, row[hit], ids[hit])
 
 
 def refine(words: Vocabulary, batch: Batch, work: Work) -> None:

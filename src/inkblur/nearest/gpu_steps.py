@@ -7,7 +7,7 @@ import triton
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 from inkblur.nearest import gpu_kernel, gpu_plain
-from inkblur.nearest.gpu_memory import PANEL, Batch, Vocabulary, Work
+from inkblur.nearest.gpu_memory import PANEL, WIDE, Batch, Vocabulary, Work
 
 # Rows and words of one tile, columns of one step, warps, steps in flight: chosen by measurement.
 TILE = {"rows": 128, "words": 128, "columns": 64, "warps": 4, "stages": 3, "programs": 2}
@@ -56,7 +56,7 @@ def scan(words: Vocabulary, batch: Batch, work: Work) -> None:
         TensorDescriptor.from_tensor(batch.codes, [rows, step]),
         TensorDescriptor.from_tensor(words.codes, [width, step]),
         work.maxima,
-        words.panels,
+        len(words.scale),
         row_tiles,
         tiles,
         COLUMNS=batch.codes.shape[1],
@@ -72,9 +72,9 @@ def scan(words: Vocabulary, batch: Batch, work: Work) -> None:
 
 def keep(words: Vocabulary, batch: Batch, work: Work) -> None:
     """The pairs (query, panel) that can hold the answer."""
-    rows, step = 16, 512
+    rows = 16
     for upper in (False, True):
-        gpu_kernel.bounds[(triton.cdiv(batch.count, rows), triton.cdiv(words.panels, step))](
+        gpu_kernel.bounds[(triton.cdiv(batch.count, rows), len(words.scale) // WIDE)](
             work.maxima,
             words.scale,
             words.shortest if upper else words.longest,
@@ -89,29 +89,23 @@ def keep(words: Vocabulary, batch: Batch, work: Work) -> None:
             work.rows,
             work.panels,
             batch.count,
-            words.panels,
+            len(words.scale),
             len(work.rows),
             UPPER=upper,
             ROWS=rows,
-            STEP=step,
+            STEP=WIDE,
             num_warps=8,
         )
 
 
-def rescore(words: Vocabulary, batch: Batch, work: Work) -> None:
-    """float32 squared distances of those words of the pairs that their own k.l does not rule out.
-
-    And each query's smallest.
-    """
-    gpu_kernel.rescore[(_STRIDING * _multiprocessors(batch),)](
-        words.table,
+def sift(words: Vocabulary, batch: Batch, work: Work) -> None:
+    """The words of the pairs that their own k.l and half norm do not rule out."""
+    gpu_kernel.sift[(_STRIDING * _multiprocessors(batch),)](
         words.codes,
         words.half,
         words.scale,
         words.length,
         words.lost,
-        batch.high,
-        batch.low,
         batch.codes,
         batch.scale,
         batch.lost,
@@ -121,35 +115,55 @@ def rescore(words: Vocabulary, batch: Batch, work: Work) -> None:
         work.pairs,
         work.rows,
         work.panels,
-        work.squares,
-        work.least.view(dtype=torch.int32),
+        work.kept,
+        work.kept_rows,
+        work.kept_words,
         words.words,
         len(work.rows),
-        N=words.dimension,
+        len(work.kept_rows),
         COLUMNS=batch.codes.shape[1],
         STEP=64,
+        GROUP=2,
         PANEL=PANEL,
+        num_warps=4,
+    )
+
+
+def rescore(words: Vocabulary, batch: Batch, work: Work) -> None:
+    """float32 squared distances of the words that are left, and each query's smallest."""
+    gpu_kernel.rescore[(_STRIDING * _multiprocessors(batch),)](
+        words.table,
+        batch.high,
+        batch.low,
+        work.kept,
+        work.kept_rows,
+        work.kept_words,
+        work.kept_squares,
+        work.least.view(dtype=torch.int32),
+        len(work.kept_rows),
+        N=words.dimension,
+        STEP=128,
+        GROUP=8,
         num_warps=4,
     )
 
 
 def _listed(batch: Batch, work: Work, listing: bool) -> None:
     gpu_kernel.choose[(_STRIDING * _multiprocessors(batch),)](
-        work.pairs,
-        work.rows,
-        work.panels,
-        work.squares,
+        work.kept,
+        work.kept_rows,
+        work.kept_words,
+        work.kept_squares,
         work.limit,
         work.near,
         work.chosen,
         work.unsure,
         work.unsure_rows,
         work.unsure_words,
-        len(work.rows),
+        len(work.kept_rows),
         len(work.unsure_rows),
         LIST=listing,
-        GROUP=16,
-        PANEL=PANEL,
+        GROUP=128,
         num_warps=4,
     )
 
