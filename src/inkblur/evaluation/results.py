@@ -205,8 +205,8 @@ def headline(result: SettingResult, before: SettingResult) -> str:
         was = "" if base is None else f"; from the true texts {base.accuracy.mean:.0%}"
         parts.append(
             f"an attacker who knows the mechanism names the author of {worst.accuracy.mean:.0%} of "
-            f"the texts ({worst.attack}, {worst.attacker}, {worst.authors} suspects; guessing {worst.chance:.0%}"
-            f"{was})"
+            f"the texts ({worst.attack}, {worst.attacker}, {worst.authors} suspects; guessing "
+            f"{worst.chance:.0%}{was})"
         )
     best = max(
         (u for u in result.utility if u.analyst == ADAPTIVE), key=lambda u: u.f1.mean, default=None
