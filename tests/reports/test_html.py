@@ -157,6 +157,7 @@ def test_charts_are_drawn_from_the_records(report: Evaluation) -> None:
         texts = {e.text for e in ElementTree.fromstring(figure.svg).iter() if e.text}
         assert {"before", "ε 5", "ε 10", "laplace"} <= texts
     drawn = attack_figures(report)[0].svg
+    assert drawn.count(" before: 0.900") == 1  # the texts as they are stand there once
     assert "koppel, adaptive, laplace ε 5: 0.310" in drawn
     assert "guessing" in drawn
 
@@ -170,6 +171,16 @@ def test_a_higher_share_is_drawn_higher_and_stays_inside() -> None:
     assert all(float(e.attrib["y2"]) >= 0 for e in root.iter("line"))
     with pytest.raises(ParameterError, match="nothing to draw"):
         chart([], [], title="t")
+
+
+def test_a_long_group_name_is_broken_into_lines() -> None:
+    name = "mahalanobis, lambda 0.5, length 100"
+    series = Series("a", (Point(0.2),))
+    narrow = ElementTree.fromstring(chart([Column("x", name)], [series], title="t"))
+    assert {"mahalanobis", "lambda 0.5", "length 100"} <= {e.text for e in narrow.iter()}
+    wide = [Column(str(n), name) for n in range(6)]
+    line = Series("a", (Point(0.2),) * 6)
+    assert name in {e.text for e in ElementTree.fromstring(chart(wide, [line], title="t")).iter()}
 
 
 def test_without_jinja_the_extra_is_named(

@@ -83,10 +83,8 @@ def attack_figures(report: Evaluation) -> list[Figure]:
         for kind in (ADAPTIVE, STATIC):
             for colour, base in enumerate(bases):
                 found = [r.attack(base.attack, scenario, kind) for r in report.settings]
-                points = (
-                    _point(base.accuracy),
-                    *(_point(f.accuracy) if f else None for f in found),
-                )
+                after = [_point(f.accuracy) if f else None for f in found]
+                points = (_point(base.accuracy) if kind == ADAPTIVE else None, *after)
                 series.append(Series(f"{base.attack}, {kind}", points, colour, kind == STATIC))
         title = f"Author named ({scenario})" if scenario != "all" else "Author named"
         mark = ("guessing", bases[0].chance)

@@ -14,7 +14,8 @@ from inkblur.errors import ParameterError
 
 # Okabe and Ito's colours, which people tell apart whatever their colour vision.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-_LEFT, _TOP, _BOTTOM, _HEIGHT, _LEGEND = 52, 14, 64, 220, 22
+_LEFT, _TOP, _HEIGHT, _LEGEND = 52, 14, 220, 22
+_LETTER = 6.4  # the usual width of a letter
 _STEP, _LEAST_WIDTH = 92, 430
 
 
@@ -59,8 +60,10 @@ def chart(
     rows = -(-len(series) // 2)
     width = max(_LEAST_WIDTH, _LEFT + _STEP * len(columns) + 16)
     plot = width - _LEFT - 16
-    height = _TOP + _HEIGHT + _BOTTOM + _LEGEND * rows
     places = [_LEFT + plot * (i + 0.5) / len(columns) for i in range(len(columns))]
+    groups = _groups(columns, places)
+    below = _TOP + _HEIGHT + 49 + 15 * max((len(group.lines) for group in groups), default=0)
+    height = below + _LEGEND * rows
     parts = [
         f'<svg class="chart" viewBox="0 0 {width:g} {height:g}" role="img" '
         f'aria-label="{escape(title)}" style="max-width:{width:g}px">',
@@ -68,12 +71,12 @@ def chart(
     ]
     if mark is not None:
         parts.append(_mark(mark, width))
-    parts += _axis(columns, places)
+    parts += _axis(columns, places, groups)
     spread = min(10.0, 44.0 / len(series))
     for number, line in enumerate(series):
         shift = spread * (number - (len(series) - 1) / 2)  # so that error bars do not overlap
         parts += _line(line, columns, [place + shift for place in places])
-        parts += _legend(line, number, width)
+        parts += _legend(line, number, width, below)
     parts.append("</svg>")
     return "\n".join(parts)
 
@@ -101,25 +104,47 @@ def _mark(mark: tuple[str, float], width: float) -> str:
     )
 
 
-def _axis(columns: Sequence[Column], places: Sequence[float]) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Neighbouring columns of one group, and its name in as many lines as it needs."""
+
+    left: float
+    right: float
+    lines: tuple[str, ...]
+
+
+def _groups(columns: Sequence[Column], places: Sequence[float]) -> list[_Group]:
+    groups = []
+    start = 0
+    for end in range(1, len(columns) + 1):
+        if end == len(columns) or columns[end].group != columns[start].group:
+            left, right = places[start] - 34, places[end - 1] + 34
+            name = columns[start].group
+            fits = len(name) * _LETTER <= right - left + 16
+            if name:
+                lines = (name,) if fits else tuple(name.split(", "))
+                groups.append(_Group(left, right, lines))
+            start = end
+    return groups
+
+
+def _axis(
+    columns: Sequence[Column], places: Sequence[float], groups: Sequence[_Group]
+) -> list[str]:
     base = _TOP + _HEIGHT
     parts = [
         f'<text x="{place:g}" y="{base + 18}" text-anchor="middle">{escape(column.label)}</text>'
         for column, place in zip(columns, places, strict=True)
     ]
-    start = 0
-    for end in range(1, len(columns) + 1):
-        if end == len(columns) or columns[end].group != columns[start].group:
-            if columns[start].group:
-                middle = (places[start] + places[end - 1]) / 2
-                left, right = places[start] - 34, places[end - 1] + 34
-                parts.append(
-                    f'<line class="axis" x1="{left:g}" x2="{right:g}" y1="{base + 26}" '
-                    f'y2="{base + 26}"/>'
-                    f'<text x="{middle:g}" y="{base + 42}" text-anchor="middle">'
-                    f"{escape(columns[start].group)}</text>"
-                )
-            start = end
+    for group in groups:
+        parts.append(
+            f'<line class="axis" x1="{group.left:g}" x2="{group.right:g}" y1="{base + 26}" '
+            f'y2="{base + 26}"/>'
+        )
+        middle = (group.left + group.right) / 2
+        for number, line in enumerate(group.lines):
+            y = base + 42 + 15 * number
+            parts.append(f'<text x="{middle:g}" y="{y}" text-anchor="middle">{escape(line)}</text>')
     return parts
 
 
@@ -149,10 +174,10 @@ def _line(line: Series, columns: Sequence[Column], places: Sequence[float]) -> l
     return parts
 
 
-def _legend(line: Series, number: int, width: float) -> list[str]:
+def _legend(line: Series, number: int, width: float, below: float) -> list[str]:
     colour = COLOURS[line.colour % len(COLOURS)]
     x = _LEFT + (number % 2) * (width - _LEFT) / 2
-    y = _TOP + _HEIGHT + _BOTTOM + _LEGEND * (number // 2)
+    y = below + _LEGEND * (number // 2)
     dash = ' stroke-dasharray="5 4"' if line.dashed else ""
     fill = "var(--page)" if line.dashed else colour
     return [
