@@ -66,7 +66,7 @@ def test_batches_are_as_large_as_asked_for(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", [*SUFFIXES, "txt.gz"])
 def test_progress_reaches_the_total(tmp_path: Path, suffix: str) -> None:
-    path = filled(tmp_path, suffix, [f"{i} words" * 10 for i in range(30_000)])
+    path = filled(tmp_path, suffix, [f"{i} words" * 10 for i in range(150_000)])
     with open_source(path) as source:
         seen = []
         for _ in source.batches(1000, 10**6):

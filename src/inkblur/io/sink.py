@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import gzip
 import io
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, Self
+from typing import IO, Protocol, Self, cast
 
 from inkblur.errors import OutputError, ParameterError
 from inkblur.io.delimited import DelimitedEncoder
@@ -107,6 +108,7 @@ class Sink:
         self._zipped = zipped
         self._writer: Writer | None = None
         self._gzip: gzip.GzipFile | None = None
+        self._outlet: _Outlet | None = None
 
     def write(self, batch: Batch, texts: Sequence[str]) -> None:
         """Write the batch with `texts`, one a record, in place of its own."""
@@ -123,7 +125,9 @@ class Sink:
                 file = self._target.open()
                 if self._zipped:
                     # No name and no time inside, so that one key gives one file, byte for byte.
-                    self._gzip = gzip.GzipFile("", "wb", 6, file, mtime=0)
+                    self._outlet = _Outlet(file)
+                    outlet = cast(IO[bytes], self._outlet)
+                    self._gzip = gzip.GzipFile("", "wb", 6, outlet, mtime=0)
                     file = self._gzip
                 self._writer = _writer(file, self._schema, self._format)
         except BaseException:
@@ -155,10 +159,39 @@ class Sink:
     def _abandon(self) -> None:
         if self._writer is not None:
             self._writer.abandon()
+        if self._outlet is not None:
+            self._outlet.shut()
         if self._gzip is not None:
-            with contextlib.suppress(OSError, ValueError):
+            # A close that failed has taken it away.
+            self._gzip.fileobj = cast(IO[bytes], self._outlet)
+            with contextlib.suppress(OSError, ValueError, zlib.error):
                 self._gzip.close()
         self._target.discard()
+
+
+class _Outlet:
+    """Between gzip and the file: once shut, what gzip still writes goes nowhere.
+
+    Python 3.12 and later write again when a gzip object whose file failed is freed, and print a
+    traceback when that fails too.
+    """
+
+    def __init__(self, file: io.BufferedIOBase) -> None:
+        """Open."""
+        self._file: io.BufferedIOBase | None = file
+
+    def shut(self) -> None:
+        """Let nothing more through."""
+        self._file = None
+
+    def write(self, piece: bytes) -> int:
+        """To the file, while open."""
+        return len(piece) if self._file is None else self._file.write(piece)
+
+    def flush(self) -> None:
+        """The file's own, while open."""
+        if self._file is not None:
+            self._file.flush()
 
 
 class TextWriter:

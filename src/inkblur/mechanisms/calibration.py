@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import resources
 from typing import Any
 
@@ -63,15 +64,21 @@ def epsilon_for(strength: Strength, name: str, embedding: Embedding, **options: 
     """The epsilon of a strength: stored for the bundled embedding, calibrated for others."""
     stored = _stored_strengths()
     if stored.get("sha256") == embedding.sha256:
-        key = setting_key(name, options)
-        if key in stored["epsilons"]:
-            return float(stored["epsilons"][key][strength.value])
+        known = stored["epsilons"].get(setting_key(name, options), {})
+        if strength.value in known:
+            return float(known[strength.value])
     return calibrate(name, embedding, survival=strength.survival, **options)
 
 
 def strengths(name: str, embedding: Embedding, **options: Any) -> dict[str, float]:
-    """The epsilons of all three strengths, calibrated now."""
-    return {s.value: calibrate(name, embedding, survival=s.survival, **options) for s in Strength}
+    """The epsilons of the strengths that the mechanism can reach, calibrated now."""
+    found: dict[str, float] = {}
+    for strength in Strength:
+        with suppress(ParameterError):  # an angle cut off at 90 degrees cannot be strong
+            found[strength.value] = calibrate(
+                name, embedding, survival=strength.survival, **options
+            )
+    return found
 
 
 def setting_key(name: str, options: dict[str, Any]) -> str:
