@@ -31,8 +31,7 @@ from inkblur.errors import InputError, OutputError, ParameterError
 from inkblur.types import Array
 
 KEY_BYTES = 32
-_CHUNK = 1 << 20  # bytes of zeros encrypted at a time
-_ZEROS = bytes(_CHUNK)
+_ZEROS = memoryview(bytes(1 << 20))  # encrypted zeros are the keystream; so many at a time
 
 
 class Rows(Protocol):
@@ -77,14 +76,15 @@ class Rng:
 
     def rows(self, count: int, width: int) -> Array:
         """The next rows of uniforms, strictly between 0 and 1."""
-        size = 8 * count * width
-        stream = bytearray(size + 15)  # ChaCha20 may ask for one block of slack
-        view = memoryview(stream)
-        for start in range(0, size, _CHUNK):
-            step = min(_CHUNK, size - start)
-            self._keystream.update_into(_ZEROS[:step], view[start : start + step])
-        words = np.frombuffer(stream, dtype="<u8", count=count * width)
-        return uniforms_from(words).reshape(count, width)
+        stream = np.empty(8 * count * width, dtype=np.uint8)
+        self.keystream_into(stream)
+        return uniforms_from(stream.view("<u8")).reshape(count, width)
+
+    def keystream_into(self, out: NDArray[np.uint8]) -> None:
+        """The next bytes of the keystream, as many as `out` holds."""
+        for start in range(0, len(out), len(_ZEROS)):
+            part = out[start : start + len(_ZEROS)].data
+            self._keystream.update_into(_ZEROS[: len(part)], part)
 
 
 def uniforms_from(words: NDArray[np.uint64]) -> Array:
@@ -92,8 +92,7 @@ def uniforms_from(words: NDArray[np.uint64]) -> Array:
 
     Not 53 bits: from k = 2^52 on, k + 1/2 is no float64 number, and the last one would round to 1.
     """
-    uniforms: Array = (words >> np.uint64(12)).astype(np.float64)
-    uniforms += 0.5
+    uniforms: Array = np.add(words >> np.uint64(12), 0.5, dtype=np.float64)
     uniforms *= 2.0**-52
     return uniforms
 
@@ -109,19 +108,20 @@ class JoinedRows:
 
     def rows(self, count: int, width: int) -> Array:
         """The next rows, record after record; `width` must not change between calls."""
-        parts = []
-        while count:
+        keystream = np.empty((count, 8 * width), dtype=np.uint8)
+        done = 0
+        while done < count:
             if not self._left:
                 raise ValueError("more rows were asked for than the records have tokens")
             stream, left = self._left[0]
-            step = min(left, count)
-            parts.append(stream.rows(step, width))
-            count -= step
+            step = min(left, count - done)
+            stream.keystream_into(keystream[done : done + step].reshape(-1))
+            done += step
             if step == left:
                 self._left.popleft()
             else:
                 self._left[0] = (stream, left - step)
-        return np.concatenate(parts) if parts else np.empty((0, width))
+        return uniforms_from(keystream.view("<u8"))
 
 
 def secure_rng() -> Rng:
