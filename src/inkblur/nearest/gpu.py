@@ -150,7 +150,7 @@ class Gpu:
         with self._on(None):
             self._words = words = memory.load(self._vectors, self._device)
             self._offset = float(words.centre.norm())
-            self._batch = max(1, min(self._most, _MOST_MAXIMA // words.panels))
+            self._batch: int = max(1, min(self._most, _MOST_MAXIMA // words.panels))
             # One query alone must always fit: every panel may survive, every word may tie.
             pairs = max(_PAIRS * self._batch, words.panels)
             batches = memory.make_batches(words, self._batch, slots)

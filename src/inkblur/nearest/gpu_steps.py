@@ -72,7 +72,7 @@ def scan(words: Vocabulary, batch: Batch, work: Work) -> None:
 
 def keep(words: Vocabulary, batch: Batch, work: Work) -> None:
     """The pairs (query, panel) that can hold the answer."""
-    rows = 16
+    rows = 4
     for upper in (False, True):
         gpu_kernel.bounds[(triton.cdiv(batch.count, rows), len(words.scale) // WIDE)](
             work.maxima,
@@ -94,7 +94,7 @@ def keep(words: Vocabulary, batch: Batch, work: Work) -> None:
             UPPER=upper,
             ROWS=rows,
             STEP=WIDE,
-            num_warps=8,
+            num_warps=2,
         )
 
 
