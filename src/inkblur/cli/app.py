@@ -12,8 +12,10 @@ from inkblur.cli.audit import audit
 from inkblur.cli.calibrate import calibrate
 from inkblur.cli.console import data, plain_errors, talk
 from inkblur.cli.embeddings import app as embeddings
+from inkblur.cli.evaluate import evaluate
 from inkblur.cli.privatize import privatize
 from inkblur.cli.synonyms import synonyms
+from inkblur.cli.tune import tune
 
 app = typer.Typer(
     name="inkblur",
@@ -27,6 +29,8 @@ app.command()(privatize)
 app.command()(calibrate)
 app.command()(synonyms)
 app.command()(audit)
+app.command()(evaluate)
+app.command()(tune)
 app.add_typer(embeddings, name="embeddings")
 
 
