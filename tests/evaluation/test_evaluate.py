@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,21 @@ def test_the_adaptive_attacker_sees_through_a_disguise_and_the_static_one_does_n
     assert analysts[STATIC] < 0.8
     assert "names the author of" in headline(found, result.before)
     assert found.meaning is None  # no word on both sides
+
+
+def test_the_headline_names_the_stronger_attacker() -> None:
+    result = evaluate(made(), table(), [Turned()], QUICK)
+    found = result.settings[0]
+    weak = replace(found.attacks[0].accuracy, mean=0.01)
+    strong = replace(found.attacks[1].accuracy, mean=0.77)
+    turned = replace(
+        found,
+        attacks=(
+            replace(found.attacks[0], accuracy=weak),
+            replace(found.attacks[1], accuracy=strong),
+        ),
+    )
+    assert "77% of the texts (koppel, static" in headline(turned, result.before)
 
 
 def test_no_noise_changes_nothing_and_much_noise_hides() -> None:

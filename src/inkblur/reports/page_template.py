@@ -69,7 +69,8 @@ figcaption { font-weight: 600; margin-bottom: 4px; }
 <h2>Who wrote it: attacks on the author</h2>
 <p>Share of the test texts whose author was named. The <b>adaptive</b> attacker blurred the texts
 they know by the same mechanism before studying them, as anybody would who reads about the
-mechanism: this is the risk. The <b>static</b> attacker studied true texts only.</p>
+mechanism. The <b>static</b> attacker studied true texts only. Nobody has to choose in advance: the
+risk is the stronger of the two.</p>
 <div class="charts">
 {% for figure in charts.attacks %}<figure><figcaption>{{ figure.title }}</figcaption>
 {{ figure.svg|safe }}</figure>{% endfor %}
