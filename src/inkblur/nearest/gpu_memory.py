@@ -195,7 +195,7 @@ def make_batches(words: Vocabulary, size: int, count: int) -> list[Batch]:
 
 def make_works(words: Vocabulary, size: int, count: int, pairs: int) -> list[Work]:
     """Memory for results: what the host reads for each batch in flight, the rest shared."""
-    device, most = words.table.device, max(words.words, size)
+    device, most = words.table.device, max(words.words, 64 * size)
 
     def empty(dtype: Tensor, *shape: int) -> Tensor:
         return torch.empty(shape, dtype=dtype, device=device)
