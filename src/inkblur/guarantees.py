@@ -19,6 +19,7 @@ REAL_NUMBERS = (
     "the proof is about real numbers; noise is drawn and added in 64-bit floating point, and only "
     "words leave the program, never noisy vectors"
 )
+ONE_ID = "under one key an id names one record only: same id and same text come out alike"
 SEEDED = "not private: seeded. Anyone who guesses the seed can repeat the draws"
 
 _DISTANCE_NAMES = {
@@ -50,6 +51,7 @@ class Guarantee:
     unit: Unit = Unit.WORD
     size: int | None = None  # N of a bag or vector; None: the release's own number of words
     metric_detail: str = ""  # what else defines the metric, e.g. "lambda 0.5"
+    space: str = ""  # sha256 of the word vectors that distances are measured on; empty: none are
     euclidean: tuple[float, float] | None = None  # epsilon in Euclidean terms, from below and above
     bounds: tuple[tuple[str, float], ...] = ()  # other proved bounds a word, by name
     assumptions: tuple[str, ...] = ()
@@ -71,7 +73,9 @@ class Guarantee:
     def loss(self, distance: float, *, size: int | None = None) -> float:
         """The bound on the log-ratio at this distance (summed, or Earth Mover's for bags).
 
-        `size` is needed for bags and vectors released at their own size.
+        `size` is needed for bags and vectors released at their own size. For the discrete metric
+        the distance between two sequences is the number of positions that differ; bags and vectors
+        are bounded whatever the distance.
         """
         if not self.private:
             return math.inf
@@ -97,8 +101,12 @@ class Guarantee:
         return compose([self] * times)
 
     def voided(self, reason: str) -> Guarantee:
-        """The same release, promising nothing, for this reason."""
-        return replace(self, void=self.void or reason)
+        """The same release, promising nothing, for this reason (and those it had)."""
+        return replace(self, void="; ".join(filter(None, (self.void, reason))))
+
+    def assuming(self, *lines: str) -> Guarantee:
+        """The same promise, resting on more."""
+        return replace(self, assumptions=_union([self.assumptions, lines]))
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object; :meth:`from_json` reads it back. Infinity becomes null."""
@@ -124,6 +132,7 @@ class Guarantee:
             unit=Unit(body["unit"]),
             size=body["size"],
             metric_detail=body["metric_detail"],
+            space=body["space"],
             euclidean=(float(euclidean[0]), float(euclidean[1])) if euclidean else None,
             bounds=tuple((str(k), float(v)) for k, v in body["bounds"].items()),
             assumptions=tuple(body["assumptions"]),
@@ -154,7 +163,10 @@ class Guarantee:
             ]
         else:
             detail = f" ({self.metric_detail})" if self.metric_detail else ""
-            measured = f"{_DISTANCE_NAMES[self.metric]}{detail} between two words' public vectors"
+            vectors = f" (embedding {self.space[:12]})" if self.space else ""
+            measured = (
+                f"{_DISTANCE_NAMES[self.metric]}{detail} between two words' public vectors{vectors}"
+            )
             parts = [
                 f"For any two {pair}, every possible output is at most {factor} times as likely "
                 f"from one as from the other, with {value} and d being {measured}."
@@ -162,7 +174,8 @@ class Guarantee:
         if self.euclidean:
             low, high = (_number(e) for e in self.euclidean)
             parts.append(
-                f"Measured by plain Euclidean distance, epsilon lies between {low} and {high}."
+                f"Measured by plain Euclidean distance, epsilon is at most {high} (and, in the "
+                f"best protected direction, {low})."
             )
         if self.bounds:
             named = ", ".join(f"{name} {_number(bound)}" for name, bound in self.bounds)
@@ -192,7 +205,7 @@ def compose(guarantees: Sequence[Guarantee]) -> Guarantee:
         raise ParameterError("nothing to compose: at least one release is needed")
     first = guarantees[0]
     for other in guarantees[1:]:
-        for field in ("metric", "metric_detail", "unit", "size"):
+        for field in ("metric", "metric_detail", "space", "unit", "size"):
             if getattr(first, field) != getattr(other, field):
                 raise Incomposable(
                     f"guarantees of different {field.replace('_', ' ')} do not add up: "

@@ -52,11 +52,12 @@ class Rng:
     True
     """
 
-    def __init__(self, key: bytes, *, seeded: bool = False) -> None:
+    def __init__(self, key: bytes, *, seeded: bool = False, kept: bool = False) -> None:
         if len(key) != KEY_BYTES:
             raise ParameterError(f"a key has {KEY_BYTES} bytes, got {len(key)}")
         self._key = key
         self.seeded = seeded  # True: reproducible by anyone, so not private
+        self.kept = kept  # True: the key outlives this run, so ids matter across runs
         self._keystream = Cipher(ChaCha20(key, bytes(16)), mode=None).encryptor()
         self._released = 0
 
@@ -67,7 +68,7 @@ class Rng:
             data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
             digest.update(len(data).to_bytes(8, "little"))
             digest.update(data)
-        return Rng(digest.digest(), seeded=self.seeded)
+        return Rng(digest.digest(), seeded=self.seeded, kept=self.kept)
 
     def next_child(self, *parts: str | bytes) -> Rng:
         """Like :meth:`child`, and different on each call: repeated releases are independent."""
@@ -130,8 +131,11 @@ def secure_rng() -> Rng:
 
 
 def keyed_rng(key: bytes) -> Rng:
-    """A given 256-bit key: the same key repeats the same release."""
-    return Rng(key)
+    """A given 256-bit key: the same key repeats the same release.
+
+    Under one key an id must name one record only: equal texts under one id come out alike.
+    """
+    return Rng(key, kept=True)
 
 
 def seeded_rng(seed: int) -> Rng:

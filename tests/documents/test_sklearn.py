@@ -29,7 +29,7 @@ def test_it_behaves_like_the_privatizer() -> None:
     records = [Record(str(i), text) for i, text in enumerate(TEXTS)]
     expected = Privatizer(mechanism).release_batch(records, keyed_rng(key)).texts
     assert blur.fit_transform(TEXTS) == list(expected)
-    assert blur.guarantee == Privatizer(mechanism).guarantee
+    assert blur.guarantee == Privatizer(mechanism).guaranteed(keyed_rng(key))
 
 
 def test_it_clones_and_works_in_a_pipeline() -> None:

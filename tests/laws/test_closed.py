@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from inkblur.documents import Privatizer, TokenPolicies
 from inkblur.documents.policies import TokenField
-from inkblur.documents.tokens import TokenClass, tokenise
+from inkblur.documents.tokens import tokenise
 from inkblur.embeddings.table import Embedding
 from inkblur.mechanisms import Laplace
 from inkblur.rng import seeded_rng
@@ -89,14 +89,24 @@ def test_every_class_can_be_kept_and_then_a_line_says_so(name: str) -> None:
     assert new.pop() in opened.guarantee.sentence()
 
 
-def test_length_is_shown_unless_it_is_fixed() -> None:
-    open_length = Privatizer(Laplace(TABLE, epsilon=1.0))
-    fixed = Privatizer(Laplace(TABLE, epsilon=1.0), length=5)
+@pytest.mark.parametrize("release", ["sequence", "bag"])
+def test_length_is_shown_unless_it_is_fixed(release: str) -> None:
+    open_length = Privatizer(Laplace(TABLE, epsilon=1.0), release=release)
+    fixed = Privatizer(Laplace(TABLE, epsilon=1.0), release=release, length=5)
     assert "the number of words" in open_length.guarantee.passed
-    assert "the number of words" not in fixed.guarantee.passed
+    assert not fixed.guarantee.passed
     for text in ("", "alpha", "alpha. beta! " * 9):
         released = fixed.release(text, seeded_rng(1)).text
-        assert len([t for t in tokenise(released) if t.kind is TokenClass.WORD]) == 5
+        # Five words and nothing else: a full stop before the filling would show where it begins.
+        assert re.fullmatch(
+            r"(?:alpha|beta|gamma|delta)(?: (?:alpha|beta|gamma|delta)){4}", released
+        )
+
+
+@pytest.mark.parametrize("name", [field.value for field in TokenField])
+def test_what_is_kept_beside_a_fixed_length_shows_how_long_short_texts_are(name: str) -> None:
+    blur = Privatizer(Laplace(TABLE, epsilon=1.0), policies=TokenPolicies.of(keep=[name]), length=5)
+    assert "the number of words of texts shorter than 5" in blur.guarantee.passed
 
 
 def test_unknown_words_are_all_the_same_to_the_mechanism() -> None:

@@ -11,7 +11,7 @@ import pytest
 from inkblur.documents import Privatizer
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import Incomposable, NoGuarantee, ParameterError
-from inkblur.guarantees import Guarantee, compose
+from inkblur.guarantees import SEEDED, Guarantee, compose
 from inkblur.mechanisms import AngularLaplace, Laplace, Mahalanobis
 from inkblur.types import Metric, Unit
 from tests.laws.catalogue import ALL, PRIVATE, label, make
@@ -81,6 +81,36 @@ def test_different_metrics_units_and_sizes_do_not_add(toy: Embedding) -> None:
                 )
             ]
         )
+
+
+def test_distances_in_two_spaces_do_not_add(toy: Embedding) -> None:
+    """A pair of words may be near in one embedding and far in the other."""
+    other = Embedding(toy.words, toy.vectors * 2, name="stretched")
+    with pytest.raises(Incomposable, match="space"):
+        compose([Laplace(toy, epsilon=1.0).guarantee, Laplace(other, epsilon=1.0).guarantee])
+
+
+@pytest.mark.parametrize("setting", ALL, ids=label)
+def test_one_void_release_voids_the_sum_and_every_reason_is_named(
+    setting: tuple[str, dict[str, Any]], toy: Embedding
+) -> None:
+    for guarantee in all_units(setting, toy):
+        seeded = guarantee.voided(SEEDED)
+        for order in ([guarantee, seeded], [seeded, guarantee]):
+            assert not compose(order).private
+        assert SEEDED in seeded.sentence()
+        assert guarantee.void in seeded.void
+
+
+@pytest.mark.parametrize("setting", PRIVATE, ids=label)
+def test_the_sentence_says_what_it_rests_on_and_leaves_open(
+    setting: tuple[str, dict[str, Any]], toy: Embedding
+) -> None:
+    for guarantee in all_units(setting, toy):
+        sentence = guarantee.sentence()
+        assert guarantee.assumptions
+        for line in (*guarantee.assumptions, *guarantee.passed):
+            assert line in sentence
 
 
 def test_the_mechanism_without_a_guarantee_says_so(toy: Embedding) -> None:

@@ -126,3 +126,72 @@ def test_the_extreme_random_words_stay_inside_the_interval() -> None:
     assert values.min() > 0
     assert values.max() < 1
     assert np.isfinite(ndtri(values)).all()
+
+
+@pytest.mark.parametrize("setting", ALL, ids=label)
+def test_other_words_and_other_tables_never_share_noise(
+    setting: tuple[str, dict[str, Any]], toy: Embedding
+) -> None:
+    """Through the word door: the stream depends on the words, and on whose vectors they have."""
+    used: list[bytes] = []
+
+    def drawn(table: Embedding, words: list[str]) -> bytes:
+        mechanism = make(setting, table, 1.0)
+        inner = mechanism.replace
+
+        def spying(ids: Any, rng: Any) -> Any:
+            used.append(rng.child("which stream").rows(1, 4).tobytes())
+            return inner(ids, rng)
+
+        mechanism.replace = spying  # type: ignore[method-assign]
+        mechanism.release(words, keyed_rng(KEY))
+        return used[-1]
+
+    other = Embedding(toy.words, toy.vectors + 1.0, name="moved")
+    streams = [
+        drawn(toy, ["wordaa", "wordab"]),
+        drawn(toy, ["wordaa", "wordac"]),
+        drawn(toy, ["unheard", "wordab"]),
+        drawn(other, ["wordaa", "wordab"]),
+    ]
+    assert len(set(streams)) == len(streams)
+    assert drawn(toy, ["wordaa", "wordab"]) == streams[0]
+
+
+@pytest.mark.parametrize("release", ["sequence", "bag"])
+def test_single_texts_draw_fresh_noise_each_time_and_never_share_it(
+    release: str, toy: Embedding
+) -> None:
+    blur = Privatizer(Laplace(toy, epsilon=0.1), release=release)
+    text = " ".join(toy.words)
+    rng = keyed_rng(KEY)
+    first, second = blur.release(text, rng).text, blur.release(text, rng).text
+    assert first != second  # each call spends
+    assert blur.release(text, keyed_rng(KEY)).text == first
+    turned = " ".join(reversed(toy.words))
+    other = blur.release(turned, keyed_rng(KEY)).text
+    same = sum(a == b for a, b in zip(first.split(), other.split(), strict=True))
+    assert same < len(toy) / 3 or release == "bag"
+    assert other != first
+
+
+def test_the_stream_is_bound_to_what_enters_the_mechanism(
+    toy: Embedding, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A later stop list reads the same text as other words: they must not meet the same noise."""
+    blur = Privatizer(Laplace(toy, epsilon=0.1), policies=TokenPolicies.of(drop=["stop-words"]))
+    text = " ".join(toy.words)
+    before = blur.release_batch([Record("1", text)], keyed_rng(KEY)).texts[0].split()
+    monkeypatch.setattr("inkblur.documents.analysis.STOP_WORDS", frozenset({toy.words[-1]}))
+    later = Privatizer(Laplace(toy, epsilon=0.1), policies=TokenPolicies.of(drop=["stop-words"]))
+    after = later.release_batch([Record("1", text)], keyed_rng(KEY)).texts[0].split()
+    assert len(after) == len(before) - 1
+    assert sum(a == b for a, b in zip(before, after, strict=False)) < len(toy) / 3
+
+
+def test_a_kept_key_names_what_ids_must_be(toy: Embedding) -> None:
+    blur = Privatizer(Laplace(toy, epsilon=1.0))
+    assert any(
+        "an id names one record" in line for line in blur.guaranteed(keyed_rng(KEY)).assumptions
+    )
+    assert blur.guaranteed(secure_rng()) == blur.guarantee

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -43,6 +45,11 @@ def test_stored_strengths_are_those_of_the_bundled_embedding(
     """Checked at one strength on a tenth of the sample: a stale file would be far off."""
     table = inkblur.load_embedding()
     name, options = setting
+    stored = json.loads(
+        (Path(inkblur.__file__).parent / "embeddings/data/strengths.json").read_text()
+    )
+    assert stored["sha256"] == table.sha256
+    assert setting_key(name, options) in stored["epsilons"]
     epsilon = epsilon_for(Strength.MEDIUM, name, table, **options)
     mechanism = make_mechanism(name, table, epsilon=epsilon, **options)
     words = np.arange(50, len(table), 150, dtype=np.int64)
@@ -70,4 +77,7 @@ def test_what_no_epsilon_can_reach_is_a_clear_error() -> None:
 
 def test_names_of_settings() -> None:
     assert setting_key("mahalanobis", {"lam": 0.5}) == "mahalanobis lam=0.5"
+    assert setting_key("mahalanobis", {}) == "mahalanobis lam=0.5"
+    assert setting_key("exponential", {"bigram": 0.0}) == "exponential"
+    assert setting_key("exponential", {"bigram": 0.3}) == "exponential bigram=0.3"
     assert setting_key("angular-laplace", {"accept_no_guarantee": True}) == "angular-laplace"

@@ -206,3 +206,18 @@ def test_a_zero_vector_is_replaced_evenly() -> None:
     mechanism = Exponential(embedding, epsilon=50.0)
     assert mechanism.probabilities(np.array([2])) == pytest.approx(np.full((1, 3), 1 / 3))
     assert mechanism.guarantee.private
+
+
+def test_a_rating_that_leaves_its_range_is_refused(toy: Embedding) -> None:
+    """Beyond [0, 1] neither the weights' rounding bound nor the improved bound would hold."""
+
+    class Wild:
+        size, symmetric, spec = len(toy), True, "wild"
+
+        def block(self, rows: Ids, columns: slice) -> Array:
+            return np.full((len(rows), columns.stop - columns.start), 5.0)
+
+    wild = Exponential(toy, epsilon=4.0, rating=Wild())
+    for use in (lambda: wild.guarantee, lambda: wild.release(["wordaa"], seeded_rng(1))):
+        with pytest.raises(ParameterError, match="outside"):
+            use()

@@ -100,7 +100,12 @@ class Analyst:
                 slots.append(_PLAIN)
             else:
                 slots.append(Slot(separator, None, capitals))
-        return Analysis(ids, slots, Counter(counted))
+        counts = Counter(counted)
+        if policies.capitals is Treatment.KEEP:
+            counts["capitals keep"] = sum(bool(slot.capitals) for slot in slots)
+        if policies.spaces is Treatment.KEEP:
+            counts["spaces keep"] = sum(bool(slot.gap) for slot in slots)
+        return Analysis(ids, slots, counts)
 
     def _judge(self, token: Token) -> _Judgement:
         """Judge a token that was not met before, and remember it if it is a word."""

@@ -97,7 +97,7 @@ class TokenField(Enum):
 _KEPT_LINES = {
     "stop_words": "stop words, copied word for word",
     "unknown": "words that the vocabulary does not know, copied letter for letter",
-    "numbers": "numbers, copied digit for digit",
+    "numbers": "everything with a digit in it (12, 4th, anna87), copied as it is written",
     "addresses": "web and e-mail addresses and @handles, copied letter for letter",
     "punctuation": "punctuation and signs, copied as they are, and which of them touch a word",
     "spaces": "white space and line breaks, copied as they are",

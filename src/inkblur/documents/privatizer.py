@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from inkblur.documents.analysis import Analysis, Analyst, Slot, assemble
-from inkblur.documents.policies import TokenPolicies
+from inkblur.documents.policies import TokenPolicies, Treatment
 from inkblur.errors import InputError, ParameterError
-from inkblur.guarantees import SEEDED, Guarantee
+from inkblur.guarantees import Guarantee
 from inkblur.io.records import Record
-from inkblur.mechanisms.base import WordMechanism
+from inkblur.mechanisms.base import WordMechanism, drawn_from
 from inkblur.rng import JoinedRows, Rng
 from inkblur.types import NULL_ID, Ids, ReleaseKind, Unit, choose, whole
 
@@ -43,7 +43,8 @@ class Privatizer:
     distances over positions (Mahalanobis paper, Theorem 1). `bag`: the same draws with their order
     destroyed (words sorted); bounded by epsilon N times Earth Mover's distance between bags of one
     size N (Earth Mover's paper, Theorem 1). `length` fixes N: longer documents are cut, shorter
-    ones are filled with the null word, and then the length is no longer shown.
+    ones are filled with the null word, no full stops are written, and the length no longer shows
+    (unless a class is kept, which the guarantee then says).
 
     >>> import inkblur
     >>> table = inkblur.Embedding(["cat", "dog"], [[0.0, 0.0], [0.0, 9.0]], name="toy")
@@ -70,11 +71,18 @@ class Privatizer:
             raise ParameterError(
                 f"a bag copies nothing: blur or drop {', '.join(self.policies.kept)} instead"
             )
+        if self.length is not None and self.policies.punctuation is Treatment.BLUR:
+            # A full stop before the filling would show where the true text ends.
+            self.policies = replace(self.policies, punctuation=Treatment.DROP)
         self._analyst = Analyst(mechanism.embedding, self.policies)
         self.guarantee = self._guarantee()
 
     def _guarantee(self) -> Guarantee:
-        shown = () if self.length is not None else ("the number of words",)
+        shown: tuple[str, ...] = ("the number of words",)
+        if self.length is not None:
+            # What is copied stands before the filling, and so shows where that begins.
+            shorter = f"the number of words of texts shorter than {self.length}"
+            shown = (shorter,) if self.policies.kept else ()
         if self.kind is ReleaseKind.BAG:
             return self.mechanism.guarantee.lifted(Unit.BAG, size=self.length, passed=shown)
         return self.mechanism.guarantee.lifted(
@@ -90,17 +98,17 @@ class Privatizer:
 
     def guaranteed(self, rng: Rng) -> Guarantee:
         """The guarantee of a release drawn from `rng`: a seeded one promises nothing."""
-        return self.guarantee.voided(SEEDED) if rng.seeded else self.guarantee
+        return drawn_from(rng, self.guarantee)
 
     def release(self, text: str, rng: Rng) -> TextRelease:
         """One text. Each call spends: the same text again draws fresh noise."""
-        batch = self._batch([text], [rng.next_child(self.spec, text)])
+        batch = self._batch([Record("", text)], rng.next_child(self.spec))
         return TextRelease(batch.texts[0], self.guaranteed(rng))
 
     def release_batch(self, records: Sequence[Record], rng: Rng) -> BatchRelease:
         """Many records. A record's noise depends on key, id, text and settings alone, so the same
         record comes out the same in any batch, and drawing it again with the same key spends
-        nothing.
+        nothing. Under one key an id must name one record only.
         """
         for record in records:
             if len(record.text) > LONGEST_TEXT:
@@ -108,13 +116,18 @@ class Privatizer:
                     f"record {record.id} has {len(record.text):,} characters; the most is "
                     f"{LONGEST_TEXT:,}, because a text is held in memory whole: split it"
                 )
-        spec = self.spec
-        streams = [rng.child(spec, record.id, record.text) for record in records]
-        return self._batch([record.text for record in records], streams)
+        return self._batch(records, rng)
 
-    def _batch(self, texts: Sequence[str], streams: Sequence[Rng]) -> BatchRelease:
-        analyses = [self._analyst.read(text) for text in texts]
+    def _batch(self, records: Sequence[Record], rng: Rng) -> BatchRelease:
+        analyses = [self._analyst.read(record.text) for record in records]
         ids = [self._fitted(analysis) for analysis in analyses]
+        spec = self.spec
+        # Bound to what enters the mechanism too: a later tokeniser or stop list may read the same
+        # text as other words, and those must not meet the same noise.
+        streams = [
+            rng.child(spec, record.id, record.text, entering.tobytes())
+            for record, entering in zip(records, ids, strict=True)
+        ]
         sizes = [len(part) for part in ids]
         joined = np.concatenate(ids) if ids else np.empty(0, dtype=np.int64)
         drawn = self.mechanism.replace(joined, JoinedRows(streams, sizes))
@@ -122,7 +135,10 @@ class Privatizer:
         for analysis in analyses:
             counts.update(analysis.counts)
         counts["drawn"] = len(joined)
-        counts["null"] = int((joined == NULL_ID).sum())
+        counts["padding"] = sum(
+            max(0, size - len(analysis.ids)) for size, analysis in zip(sizes, analyses, strict=True)
+        )
+        counts["null"] = int((joined == NULL_ID).sum()) - counts["padding"]
         counts["unchanged"] = int((joined == drawn).sum())
         words = [self.mechanism.vocabulary[i] for i in drawn.tolist()]
         out: list[str] = []

@@ -13,6 +13,7 @@ from inkblur.documents.policies import TokenField
 from inkblur.documents.privatizer import BatchRelease, Privatizer
 from inkblur.embeddings.table import Embedding
 from inkblur.guarantees import Guarantee
+from inkblur.io.formats import Format
 from inkblur.io.records import Batch
 from inkblur.io.sink import Sink
 from inkblur.io.source import Source
@@ -83,11 +84,11 @@ class Summary:
             "guarantee": self.guarantee.to_json(),
             "bound_at_typical_distances": {
                 "nearest_neighbour": {
-                    "distance": self.typical.nearest_distance,
+                    "distance": _finite(self.typical.nearest_distance),
                     "loss": _finite(self.typical.nearest_loss),
                 },
                 "median_pair": {
-                    "distance": self.typical.pair_distance,
+                    "distance": _finite(self.typical.pair_distance),
                     "loss": _finite(self.typical.pair_loss),
                 },
                 "words_measured": self.typical.sample,
@@ -95,10 +96,11 @@ class Summary:
             },
             "embedding": described(mechanism.embedding),
             "tokens": {
-                "total": drawn + sum(self.passed().values()),
+                "total": drawn - self.counts["padding"] + sum(self.passed().values()),
                 "replaced": drawn - unchanged,
                 "unchanged": unchanged,
                 "entered_as_null_word": self.counts["null"],
+                "padding": self.counts["padding"],
                 "passed_through": self.passed(),
                 "dropped": {field.value: self._count(field, "drop") for field in _COUNTED},
             },
@@ -115,6 +117,8 @@ _COUNTED = (
     TokenField.NUMBERS,
     TokenField.ADDRESSES,
     TokenField.PUNCTUATION,
+    TokenField.SPACES,
+    TokenField.CAPITALS,
 )
 
 
@@ -152,7 +156,9 @@ def run(
     seconds = time.perf_counter() - began
     return Summary(
         privatizer,
-        privatizer.guaranteed(rng).passing(shown_by_the_file(source)),
+        privatizer.guaranteed(rng).passing(
+            shown_by_the_file(source, hides_length=privatizer.length is not None)
+        ),
         typical_loss(privatizer.mechanism),
         documents,
         empty,
@@ -161,9 +167,13 @@ def run(
     )
 
 
-def shown_by_the_file(source: Source) -> list[str]:
+def shown_by_the_file(source: Source, *, hides_length: bool) -> list[str]:
     """What a file of releases shows whatever the mechanism does."""
     shown = ["the number of texts and their order"]
+    if source.schema.format is Format.TXT:
+        shown.append("how each line ends")
+    if source.schema.format in (Format.JSONL, Format.PARQUET) and not hides_length:
+        shown.append("which texts are missing (null)")
     names = source.schema.names
     if names is None or len(names) > 1:
         shown.append(f"every column but {source.schema.column!r}, copied as it is")

@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 
 from inkblur.documents.vectoriser import Vectoriser
 from inkblur.errors import ParameterError
-from inkblur.guarantees import SEEDED, Guarantee
+from inkblur.guarantees import Guarantee
 from inkblur.io.records import Record
+from inkblur.mechanisms.base import drawn_from
 from inkblur.mechanisms.exponential import Exponential
 from inkblur.mechanisms.ladder import positions
 from inkblur.rng import JoinedRows, Rng
@@ -88,7 +89,7 @@ class SyntheticVectors:
 
     def guaranteed(self, rng: Rng) -> Guarantee:
         """The guarantee of vectors drawn from `rng`: seeded ones promise nothing."""
-        return self.guarantee.voided(SEEDED) if rng.seeded else self.guarantee
+        return drawn_from(rng, self.guarantee)
 
     def vectors(self, records: Iterable[Record], rng: Rng) -> VectorRelease:
         """Synthetic vectors of many records, in order.
@@ -106,7 +107,10 @@ class SyntheticVectors:
             batch = records[start : start + step]
             compositions = [self.vectoriser.composition(record.text) for record in batch]
             empty += sum(int(ids[0]) < 0 for ids, _ in compositions)
-            streams = [rng.child(spec, record.id, record.text) for record in batch]
+            streams = [
+                rng.child(spec, record.id, record.text, ids.tobytes(), shares.tobytes())
+                for record, (ids, shares) in zip(batch, compositions, strict=True)
+            ]
             parts.append(self._counts(self._draw(compositions, streams), len(batch)))
         return VectorRelease(
             vstack(parts or [self._counts(np.empty(0, dtype=np.int64), 0)], format="csr"),

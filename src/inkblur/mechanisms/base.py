@@ -10,6 +10,7 @@ import numpy as np
 
 from inkblur.embeddings.table import Embedding
 from inkblur.guarantees import (
+    ONE_ID,
     PUBLIC_EMBEDDING,
     REAL_NUMBERS,
     SECRET_KEY,
@@ -19,6 +20,14 @@ from inkblur.guarantees import (
 from inkblur.protocols import Distribution, Release
 from inkblur.rng import Rng, Rows
 from inkblur.types import Array, Ids, Metric, Unit
+
+
+def drawn_from(rng: Rng, guarantee: Guarantee) -> Guarantee:
+    """What is promised about a release drawn from `rng`: nothing where anyone can repeat it."""
+    if rng.seeded:
+        return guarantee.voided(SEEDED)
+    return guarantee.assuming(ONE_ID) if rng.kept else guarantee
+
 
 ASSUMPTIONS = (PUBLIC_EMBEDDING, SECRET_KEY, REAL_NUMBERS)
 
@@ -73,13 +82,10 @@ class WordMechanism(ABC):
         Each call spends: releasing the same words again with the same `rng` draws fresh noise.
         """
         words = list(words)
-        stream = rng.next_child(self.spec, *words)
-        out = self.replace(self.ids(words), stream)
+        ids = self.ids(words)
+        out = self.replace(ids, rng.next_child(self.spec, ids.tobytes(), *words))
         guarantee = self.guarantee.lifted(Unit.SEQUENCE, passed=("the number of words",))
-        return Release(
-            tuple(self.vocabulary[i] for i in out.tolist()),
-            guarantee.voided(SEEDED) if rng.seeded else guarantee,
-        )
+        return Release(tuple(self.vocabulary[i] for i in out.tolist()), drawn_from(rng, guarantee))
 
     def survival(self, ids: Ids, rng: Rng) -> float:
         """Mean probability that these words come out unchanged, from one draw each."""

@@ -83,8 +83,10 @@ def strengths(name: str, embedding: Embedding, **options: Any) -> dict[str, floa
 
 def setting_key(name: str, options: dict[str, Any]) -> str:
     """How a setting is named in the file of stored strengths."""
-    shown = {k: v for k, v in options.items() if k != "accept_no_guarantee"}
-    return " ".join([name, *(f"{k}={v:g}" for k, v in sorted(shown.items()))])
+    given = {**({"lam": 0.5} if name == "mahalanobis" else {}), **options}
+    silent = {"accept_no_guarantee": True, "bigram": 0.0, "bounding": "clip"}
+    shown = {k: v for k, v in given.items() if k not in silent or v != silent[k]}
+    return " ".join([name, *(f"{k}={v}" for k, v in sorted(shown.items()))])
 
 
 def _stored_strengths() -> dict[str, Any]:

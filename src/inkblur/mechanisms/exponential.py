@@ -107,7 +107,7 @@ class Exponential(WordMechanism):
         improved = improved_bound(self.epsilon, len(self.embedding))
         tight = remembered_loss(self.rating, self.epsilon, self.embedding.sha256)
         return Guarantee(
-            epsilon=min(tight, improved) + extra,
+            epsilon=tight + extra,
             metric=Metric.DISCRETE,
             bounds=(
                 ("improved", improved + extra),

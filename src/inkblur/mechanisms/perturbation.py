@@ -28,7 +28,7 @@ class Perturbation(WordMechanism):
     def __init__(self, embedding: Embedding, noise: Noise, engine: Engine | None = None) -> None:
         super().__init__(embedding)
         self.noise = noise
-        self.guarantee = replace(noise.guarantee, assumptions=ASSUMPTIONS)
+        self.guarantee = replace(noise.guarantee, assumptions=ASSUMPTIONS, space=embedding.sha256)
         self._engine = engine
 
     @property

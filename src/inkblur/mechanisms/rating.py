@@ -172,7 +172,24 @@ def checked(rating: Rating, words: int) -> Rating:
             f"the rating knows {rating.size} words and the embedding {words}; "
             "make the rating from the same embedding"
         )
-    return rating
+    return _Bounded(rating)
+
+
+class _Bounded:
+    """A rating of someone else's: what leaves [0, 1] would make the guarantee false."""
+
+    def __init__(self, rating: Rating) -> None:
+        self._rating = rating
+        self.size, self.symmetric, self.spec = rating.size, rating.symmetric, rating.spec
+
+    def block(self, rows: Ids, columns: slice) -> Array:
+        """The ratings, checked."""
+        values = self._rating.block(rows, columns)
+        if not ((values >= 0) & (values <= 1)).all():  # NaN fails here too
+            raise ParameterError(
+                f"the rating {self.spec!r} gives values outside [0, 1]; clip or rescale them"
+            )
+        return values
 
 
 def _direction(vectors: Points) -> Points:

@@ -24,6 +24,9 @@ class MahalanobisNoise:
     noise back on a sphere and void the proof. S is the covariance of the public vectors scaled to
     trace n. With lambda 0 the factor is the identity and is not applied at all, so the draws equal
     the spherical ones bit for bit.
+
+    The product with R^(1/2) is a BLAS call, whose last bits (about 1e-15 of the noise) depend on
+    the batch: a replay in other batches can differ in a word that lies that close to a boundary.
     """
 
     def __init__(self, covariance: Array, *, epsilon: float, lam: float) -> None:
@@ -52,7 +55,7 @@ class MahalanobisNoise:
         self.guarantee = Guarantee(
             epsilon=self.epsilon,
             metric=Metric.MAHALANOBIS,
-            metric_detail=f"lambda {self.lam:g}",
+            metric_detail=f"lambda {self.lam!r}",
             euclidean=(
                 self.epsilon / math.sqrt(float(shaped[-1])),
                 self.epsilon / math.sqrt(float(shaped[0])),
