@@ -121,6 +121,10 @@ def test_the_angular_mechanism_needs_a_yes(folder: Path) -> None:
     result = inkblur(folder, "in.csv", "-m", "angular-laplace", "-e", "3", "--accept-no-guarantee")
     assert result.exit_code == 0
     assert "No privacy guarantee" in result.stderr
+    seeded = ["--seed", "1", "-o", "o.csv", "--report", "r.json"]
+    inkblur(folder, "in.csv", "-m", "angular-laplace", "-e", "3", "--accept-no-guarantee", *seeded)
+    report = json.loads((folder / "r.json").read_text(), parse_constant=pytest.fail)
+    assert "not private: seeded" in report["guarantee"]["sentence"]
 
 
 def test_level_and_radius_give_epsilon(folder: Path) -> None:
@@ -140,7 +144,7 @@ def test_strength_calibrates(folder: Path) -> None:
 def test_kept_classes_are_counted(folder: Path) -> None:
     result = inkblur(folder, "in.csv", "-e", "2", "--keep", "numbers", "--keep", "punctuation")
     assert "30 numbers" in result.stderr
-    assert "numbers, copied digit for digit" in result.stderr
+    assert "everything with a digit in it" in result.stderr
     assert all(", 47!" in row["text"] for row in csv.DictReader(result.stdout.splitlines()))
 
 
@@ -209,6 +213,14 @@ def test_output_equal_to_input_is_refused_and_the_input_survives(folder: Path) -
     result = inkblur(folder, "in.csv", "-e", "1", "-o", "in.csv")
     assert result.exit_code == 1
     assert (folder / "in.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["in.csv", "out.csv", "key", "small.ink"])
+def test_the_report_overwrites_nothing(folder: Path, name: str) -> None:
+    before = (folder / name).read_bytes() if (folder / name).exists() else None
+    line = refused(folder, "in.csv", "-e", "1", "--key-file", "key", "--report", name)
+    assert "would overwrite" in line
+    assert before is None or (folder / name).read_bytes() == before
 
 
 def test_an_existing_output_survives_a_failed_run(folder: Path) -> None:

@@ -117,7 +117,8 @@ def privatize(
         given = choose(Format, format, "format") if format is not None else None
         policies = TokenPolicies.of(keep=keep or (), drop=drop or ())
         if report is not None:
-            _check_writable(report)
+            others = (input, output, key_file, vocabulary, embedding, reference)
+            _check_writable(report, [Path(path) for path in others if path not in (None, "-")])
 
         def made(table: Embedding) -> WordMechanism:
             return options.mechanism_from(
@@ -130,9 +131,10 @@ def privatize(
         ) as source:
             table = options.embedding_from(embedding, vocabulary)
             if kind is ReleaseKind.TF:
-                if keep or drop:
+                if keep or drop or threads is not None or device != "auto":
                     raise ParameterError(
-                        "a tf release drops all but words; leave --keep and --drop out"
+                        "a tf release drops all but words and searches nothing: leave out --keep, "
+                        "--drop, --device and --threads"
                     )
                 vectoriser = _vectoriser(table, morphology, weighting, reference, wordnet)
                 vectors = _synthetic(vectoriser, made, length)
@@ -233,9 +235,12 @@ def _same_content(left: Path, right: Path) -> bool:
     return left.samefile(right) or (left.is_file() and right.is_file() and cmp(left, right, False))
 
 
-def _check_writable(report: Path) -> None:
+def _check_writable(report: Path, others: list[Path]) -> None:
     from inkblur.errors import OutputError
 
+    for other in others:
+        if report.resolve() == other.resolve():
+            raise OutputError(f"the report would overwrite {other}; choose another name")
     folder = report.parent
     if not folder.is_dir() or not os.access(folder, os.W_OK) or report.is_dir():
         raise OutputError(f"cannot write the report {report}: check that its folder exists")
@@ -246,7 +251,9 @@ def _write_report(report: Path, summary: Summary | VectorSummary) -> None:
 
     partial = report.with_name(report.name + ".partial")
     try:
-        partial.write_text(json.dumps(summary.to_json(), indent=2) + "\n", encoding="utf-8")
+        partial.write_text(
+            json.dumps(summary.to_json(), indent=2, allow_nan=False) + "\n", encoding="utf-8"
+        )
         partial.replace(report)
     except OSError as error:
         partial.unlink(missing_ok=True)

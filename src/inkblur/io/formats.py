@@ -51,7 +51,10 @@ def format_of(path: str | Path, given: Format | None, error: type[InkblurError])
         raise error(f"standard input has no suffix to tell its format by; add --format {choices}")
     if format is None:
         what = f"the suffix {name.suffix!r}" if name.suffix else "a name without a suffix"
-        raise error(f"cannot tell the format of {path} from {what}; add --format {choices}")
+        raise error(
+            f"cannot tell the format of {path} from {what}; name it .txt, .csv, .tsv, .jsonl or "
+            f".parquet (for an input, --format {choices} says it too)"
+        )
     if format is Format.PARQUET and is_gzip(path):
         raise error(f"{path}: parquet compresses itself; drop the .gz")
     return format
