@@ -6,14 +6,18 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from inkblur.documents import Privatizer
+    from inkblur.documents import Privatizer, TokenPolicies
     from inkblur.documents.sklearn import TextPrivatizer
+    from inkblur.documents.sklearn_vectors import VectorPrivatizer
+    from inkblur.documents.tf_vector import SyntheticVectors
+    from inkblur.documents.vectoriser import Vectoriser
     from inkblur.embeddings import Embedding, load_embedding
     from inkblur.errors import InkblurError
     from inkblur.guarantees import Guarantee, compose
     from inkblur.mechanisms import (
         AngularLaplace,
         ComponentLaplace,
+        Exponential,
         Laplace,
         Mahalanobis,
         make_mechanism,
@@ -25,12 +29,17 @@ _HOMES = {
     "AngularLaplace": "inkblur.mechanisms",
     "ComponentLaplace": "inkblur.mechanisms",
     "Embedding": "inkblur.embeddings",
+    "Exponential": "inkblur.mechanisms",
     "Guarantee": "inkblur.guarantees",
     "InkblurError": "inkblur.errors",
     "Laplace": "inkblur.mechanisms",
     "Mahalanobis": "inkblur.mechanisms",
     "Privatizer": "inkblur.documents",
+    "SyntheticVectors": "inkblur.documents.tf_vector",
     "TextPrivatizer": "inkblur.documents.sklearn",
+    "TokenPolicies": "inkblur.documents",
+    "VectorPrivatizer": "inkblur.documents.sklearn_vectors",
+    "Vectoriser": "inkblur.documents.vectoriser",
     "compose": "inkblur.guarantees",
     "keyed_rng": "inkblur.rng",
     "load_embedding": "inkblur.embeddings",
@@ -43,12 +52,17 @@ __all__ = [
     "AngularLaplace",
     "ComponentLaplace",
     "Embedding",
+    "Exponential",
     "Guarantee",
     "InkblurError",
     "Laplace",
     "Mahalanobis",
     "Privatizer",
+    "SyntheticVectors",
     "TextPrivatizer",
+    "TokenPolicies",
+    "VectorPrivatizer",
+    "Vectoriser",
     "compose",
     "keyed_rng",
     "load_embedding",

@@ -9,8 +9,9 @@ import pytest
 from inkblur.nearest import native
 from inkblur.nearest.canonical import Float32s, Float64s, exhaustive
 from inkblur.nearest.reference import Reference
+from inkblur.protocols import Backend
 
-Either: TypeAlias = Reference | native.Native
+Either: TypeAlias = Backend
 Rng = np.random.Generator
 
 

@@ -45,6 +45,10 @@ Bigram = Annotated[
         "--bigram", help="exponential: how much a replacement spelt alike is disliked, 0 to 1."
     ),
 ]
+BoundingName = Annotated[
+    str | None,
+    typer.Option("--bounding", help="exponential: clip or rescale similarities to [0, 1]."),
+]
 AcceptNoGuarantee = Annotated[
     bool, typer.Option("--accept-no-guarantee", help="Run a mechanism that proves nothing.")
 ]
@@ -90,14 +94,23 @@ def serve(table: Embedding, device: str, threads: int | None) -> None:
 
 
 def own_options(
-    name: str, *, lam: float | None, bigram: float | None = None, accept: bool
+    name: str,
+    *,
+    lam: float | None,
+    bigram: float | None = None,
+    bounding: str | None = None,
+    accept: bool,
 ) -> dict[str, Any]:
     """The mechanism's own options, with its defaults; options it does not have are refused."""
     from inkblur.errors import ParameterError
     from inkblur.mechanisms.catalogue import find
 
     entry = find(name)
-    given = {"lam": ("--lambda", lam, 0.5), "bigram": ("--bigram", bigram, 0.0)}
+    given: dict[str, tuple[str, float | str | None, float | str]] = {
+        "lam": ("--lambda", lam, 0.5),
+        "bigram": ("--bigram", bigram, 0.0),
+        "bounding": ("--bounding", bounding, "clip"),
+    }
     options: dict[str, Any] = {}
     for option, (flag, value, default) in given.items():
         if option in entry.options:

@@ -57,6 +57,7 @@ def privatize(
     ] = None,
     lam: options.Lambda = None,
     bigram: options.Bigram = None,
+    bounding: options.BoundingName = None,
     release: Annotated[str, typer.Option(help="sequence, bag or tf.")] = "sequence",
     length: Annotated[
         int | None, typer.Option(help="Cut or fill every text to this many words.")
@@ -109,7 +110,9 @@ def privatize(
         whole(workers, "workers")
         kind = choose(ReleaseKind, release, "release")
         name = mechanism or ("exponential" if kind is ReleaseKind.TF else "mahalanobis")
-        own = options.own_options(name, lam=lam, bigram=bigram, accept=accept_no_guarantee)
+        own = options.own_options(
+            name, lam=lam, bigram=bigram, bounding=bounding, accept=accept_no_guarantee
+        )
         rng = options.rng_from(key_file, seed)
         _refuse_private_ingredients(
             input, {"--embedding": embedding, "--vocabulary": vocabulary, "--reference": reference}
