@@ -18,6 +18,7 @@ def test_the_python_shown_is_the_example_file() -> None:
     blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     example = (ROOT / "examples" / "six_lines.py").read_text(encoding="utf-8")
     assert blocks[0].strip() in example
+    assert "PLACEHOLDER" not in README
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.name)
