@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from pathlib import Path
 from typing import Annotated
@@ -87,6 +88,8 @@ def _root(
 def main() -> None:
     """Run the command line. Being told to stop (SIGTERM) cleans up as an interruption does."""
     signal.signal(signal.SIGTERM, _stop)
+    # BLAS threads that have nothing to do should sleep, not spin: the search needs the cores.
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
     app()
 
 

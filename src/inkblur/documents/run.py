@@ -21,7 +21,7 @@ from inkblur.mechanisms.typical import TypicalLoss, typical_loss
 from inkblur.rng import Rng
 
 _RECORDS = 4096  # at most, in one batch
-_CHARACTERS = 1 << 18  # about 50,000 words: enough to fill the engine, small enough to overlap
+_CHARACTERS = 1 << 16  # about 12,000 words: enough to fill the engine, small enough to overlap
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from inkblur.protocols import Noise
 from inkblur.rng import Rows
 from inkblur.types import Array, Ids
 
-_BLOCK = 2048  # tokens in flight: bounds memory, and keeps a block's noise in cache
+_NOISE_BLOCK = 1024  # tokens whose noise is drawn at a time: their numbers stay in the cache
 
 
 class Perturbation(WordMechanism):
@@ -45,10 +45,16 @@ class Perturbation(WordMechanism):
     def replace(self, ids: Ids, rng: Rows) -> Ids:
         """Noise, then nearest word, block by block; row i of `rng` serves token i."""
         out = np.empty(len(ids), dtype=np.int64)
-        for start in range(0, len(ids), _BLOCK):
-            block = slice(start, start + _BLOCK)
-            noisy = self.noise.around(self.embedding.centres(ids[block]), rng)
-            out[block] = self.engine.nearest(noisy)
+        step = self.engine.block
+        noisy = np.empty((min(step, len(ids)), self.embedding.dimension))
+        for start in range(0, len(ids), step):
+            block = ids[start : start + step]
+            for first in range(0, len(block), _NOISE_BLOCK):
+                part = slice(first, first + _NOISE_BLOCK)
+                noisy[: len(block)][part] = self.noise.around(
+                    self.embedding.centres(block[part]), rng
+                )
+            out[start : start + step] = self.engine.nearest(noisy[: len(block)])
         return out
 
 

@@ -12,6 +12,8 @@ from inkblur.nearest.reference import Reference
 from inkblur.protocols import Backend
 from inkblur.types import Ids, Points, whole
 
+_BLOCK = 8192
+
 
 class Device(Enum):
     """Where nearest words are searched."""
@@ -31,6 +33,11 @@ class Engine:
         self.backend: Backend = backend if backend is not None else backend_on(Device.AUTO)
         self.backend.put(embedding.vectors)
         self._turn = threading.Lock()
+
+    @property
+    def block(self) -> int:
+        """Queries a call that use the backend well, and bound the memory of a search."""
+        return int(getattr(self.backend, "batch", _BLOCK))
 
     def nearest(self, queries: Points) -> Ids:
         """Exact nearest ids of float64 queries, (tokens, n) -> (tokens,)."""
