@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from inkblur.cli.audit import audit
+from inkblur.cli.bench import bench
 from inkblur.cli.calibrate import calibrate
 from inkblur.cli.console import data, plain_errors, talk
 from inkblur.cli.embeddings import app as embeddings
@@ -32,6 +33,7 @@ app.command()(synonyms)
 app.command()(audit)
 app.command()(evaluate)
 app.command()(tune)
+app.command()(bench)
 app.add_typer(embeddings, name="embeddings")
 
 
