@@ -204,7 +204,7 @@ def headline(result: SettingResult, before: SettingResult) -> str:
         base = before.attack(worst.attack, worst.scenario, STATIC)
         was = "" if base is None else f"; from the true texts {base.accuracy.mean:.0%}"
         parts.append(
-            f"an attacker who knows the mechanism names the author of {worst.accuracy.mean:.0%} of "
+            f"the strongest attacker tried names the author of {worst.accuracy.mean:.0%} of "
             f"the texts ({worst.attack}, {worst.attacker}, {worst.authors} suspects; guessing "
             f"{worst.chance:.0%}{was})"
         )
