@@ -145,7 +145,8 @@ def newsgroups(folder: str | Path | None = None) -> Split:
     """20 Newsgroups, split by date: whole postings with their headers; the label is the group.
 
     An author is the address of the From line, without regard to case; -1 where there is none.
-    The headers name people: pass texts through :func:`posting_body` before anything is shown.
+    The headers name people: pass texts through :func:`posting_body` before anything is shown, or
+    take them from :func:`inkblur.evaluation.newsgroups.syntf_newsgroups`.
     """
     archive = _file(folder, "20newsgroups", "20news-bydate.tar.gz")
     postings = sorted((path, data.decode("latin-1")) for path, data in _members(archive))
@@ -167,6 +168,14 @@ def newsgroups(folder: str | Path | None = None) -> Split:
 def posting_body(posting: str) -> str:
     """A posting without its headers: what follows the first empty line."""
     return posting.partition("\n\n")[2]
+
+
+def posting_from(posting: str) -> str:
+    """Who sent a posting, as its From line says: a name and an address; empty where it has none."""
+    for line in posting.partition("\n\n")[0].split("\n"):
+        if line[:5].lower() == "from:":
+            return line[5:].strip()
+    return ""
 
 
 def sms_spam(folder: str | Path | None = None) -> Corpus:
@@ -207,9 +216,5 @@ def _members(archive: Path) -> Iterator[tuple[tuple[str, ...], bytes]]:
 
 
 def _address(posting: str) -> str:
-    head = posting.partition("\n\n")[0]
-    for line in head.split("\n"):
-        if line[:5].lower() == "from:":
-            written = line[5:].strip()
-            return (parseaddr(written)[1] or written).lower()
-    return ""
+    written = posting_from(posting)
+    return (parseaddr(written)[1] or written).lower()

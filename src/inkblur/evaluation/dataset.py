@@ -11,7 +11,7 @@ Rules, each counted in the report:
   their texts are left out of the attacks and counted;
 - a text without an author takes part in utility alone, one without a label in attacks alone;
 - empty texts stay: an attack answers "don't know", a classifier has to guess;
-- attacks among all authors take the 1,000 with most texts; a scenario takes fewer.
+- attacks among all authors take the 1,000 with most training texts; a scenario takes fewer.
 
 Refused: one author only, one label only, nothing but empty texts, no author with texts in both
 parts.
@@ -124,11 +124,11 @@ def _first_word(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """Which authors are suspects: all, or those with most texts (SynTF, Table 1)."""
+    """Which authors are suspects: all, or those with most training texts (SynTF, Table 1)."""
 
     name: str
     top: int | None  # None: all
-    multi: bool  # only authors who write under at least two labels
+    multi: bool  # only authors whose training texts are under at least two labels
 
     @classmethod
     def of(cls, name: str) -> Scenario:
@@ -150,12 +150,11 @@ class Scenario:
         """The authors with a training text that this scenario takes, ascending."""
         texts: Counter[int] = Counter()
         labels: defaultdict[int, set[str]] = defaultdict(set)
-        for part in (data.train, data.test):
-            for author, label in zip(part.authors.tolist(), part.labels, strict=True):
-                texts[author] += 1
-                if label is not None:
-                    labels[author].add(label)
-        known = {a for a in data.train.authors.tolist() if a != DONT_KNOW}
+        for author, label in zip(data.train.authors.tolist(), data.train.labels, strict=True):
+            texts[author] += 1
+            if label is not None:
+                labels[author].add(label)
+        known = texts.keys() - {DONT_KNOW}
         if self.top is not None:  # a suspect without a test text would never be attacked
             known &= set(data.test.authors.tolist())
         if self.multi:

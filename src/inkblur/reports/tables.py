@@ -192,4 +192,4 @@ def _scenario(name: str) -> str:
     if name == "all":
         return "all authors"
     top = name.split("-")[1]
-    return f"the {top} with most texts{', under several labels' * name.endswith('multi')}"
+    return f"the {top} with most training texts{', under several labels' * name.endswith('multi')}"
