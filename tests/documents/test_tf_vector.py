@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +114,39 @@ def test_guarantee_is_n_times_the_words() -> None:
     assert guarantee.loss(distance=1) == pytest.approx(150 * subject.mechanism.guarantee.epsilon)
     assert "any two documents" in guarantee.sentence()
     assert subject.vectors(records("cat"), seeded_rng(1)).guarantee.void == SEEDED
+
+
+def test_the_tight_bound_is_computed_when_asked_for_and_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = []
+
+    def counted(rating: Any, epsilon: float, fingerprint: str) -> float:
+        asked.append(epsilon)
+        return float(tight_loss(rating, epsilon).loss)
+
+    monkeypatch.setattr("inkblur.mechanisms.exponential.remembered_loss", counted)
+    subject = synthetic(20)
+    releases = [subject.vectors(records("cat"), keyed_rng(key)) for key in (KEY, bytes(32))]
+    assert asked == []
+    stated = [release.guarantee for release in releases for _ in range(2)]
+    assert asked == [6.0]
+    assert stated == [subject.guaranteed(keyed_rng(KEY))] * 4
+    assert "promise" not in repr(releases[0])
+
+
+def test_a_pickled_release_keeps_its_guarantee_and_no_key() -> None:
+    release = synthetic(20).vectors(records("cat"), keyed_rng(KEY))
+    stored = pickle.dumps(release)
+    assert KEY not in stored
+    back = pickle.loads(stored)
+    assert back.guarantee == release.guarantee
+    assert same(back, release)
+    assert (back.ids, back.vocabulary, back.empty) == (
+        release.ids,
+        release.vocabulary,
+        release.empty,
+    )
 
 
 def equal(left: Any, right: Any) -> bool:

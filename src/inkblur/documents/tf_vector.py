@@ -12,9 +12,9 @@ too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,8 +42,30 @@ class VectorRelease:
     vectors: csr_matrix  # int64 (documents, vocabulary); every row sums to the length
     vocabulary: tuple[str, ...]  # the columns
     ids: tuple[str, ...]  # the rows
-    guarantee: Guarantee  # for each row
     empty: int  # documents without a known term: for the data owner, not protected
+    promise: Callable[[], Guarantee] = field(repr=False, compare=False)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """For each row. The tight bound takes a pass over all pairs of words, so it is computed
+        when it is first asked for, once a mechanism.
+        """
+        return self.promise()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A pickled release carries its guarantee, and neither the mechanism nor the key."""
+        parts = (self.vectors, self.vocabulary, self.ids, self.empty)
+        return VectorRelease, (*parts, _Settled(self.guarantee))
+
+
+@dataclass(frozen=True, slots=True)
+class _Settled:
+    """A promise that is computed already."""
+
+    guarantee: Guarantee
+
+    def __call__(self) -> Guarantee:
+        return self.guarantee
 
 
 class SyntheticVectors:
@@ -116,8 +138,8 @@ class SyntheticVectors:
             vstack(parts or [self._counts(np.empty(0, dtype=np.int64), 0)], format="csr"),
             tuple(self.mechanism.vocabulary),
             tuple(record.id for record in records),
-            self.guaranteed(rng),
             empty,
+            lambda: self.guaranteed(rng),
         )
 
     def _draw(self, compositions: Sequence[tuple[Ids, Array]], streams: Sequence[Rng]) -> Ids:
