@@ -16,6 +16,7 @@ from inkblur.cli.console import data, plain_errors, talk
 from inkblur.cli.embeddings import app as embeddings
 from inkblur.cli.evaluate import evaluate
 from inkblur.cli.privatize import privatize
+from inkblur.cli.reproduce import reproduce
 from inkblur.cli.synonyms import synonyms
 from inkblur.cli.tune import tune
 
@@ -34,6 +35,7 @@ app.command()(audit)
 app.command()(evaluate)
 app.command()(tune)
 app.command()(bench)
+app.command()(reproduce)
 app.add_typer(embeddings, name="embeddings")
 
 

@@ -28,6 +28,7 @@ class Entry:
     source: str  # where it is described
     make: Callable[..., WordMechanism]  # make(embedding, epsilon=..., **options)
     options: tuple[str, ...] = ()  # keyword options beyond epsilon
+    raced: tuple[Mapping[str, Any], ...] = ({},)  # the options it takes part in experiments with
 
     @property
     def private(self) -> bool:
@@ -45,6 +46,7 @@ CATALOGUE: Mapping[str, Entry] = {
             "Mahalanobis paper, Algorithm 2",
             Mahalanobis,
             ("lam",),
+            ({"lam": 0.5}, {"lam": 1.0}),
         ),
         Entry(
             "laplace",
@@ -75,6 +77,7 @@ CATALOGUE: Mapping[str, Entry] = {
             "thesis, Algorithm 1",
             AngularLaplace,
             ("accept_no_guarantee",),
+            ({"accept_no_guarantee": True},),
         ),
     )
 }

@@ -1,4 +1,4 @@
-"""An evaluation as one self-contained page: the one file that uses Jinja.
+"""Self-contained pages, and that of an evaluation: the one file that uses Jinja.
 
 Nothing is loaded from anywhere: styles and charts stand in the page, there is no script, and its
 own policy forbids any request.
@@ -41,23 +41,29 @@ def require() -> None:
         ) from None
 
 
-def evaluation_page(report: Evaluation) -> str:
-    """The page; the same report gives the same text."""
+def page(template: str, **values: Any) -> str:
+    """A template filled in; everything is escaped unless the template says `safe`."""
     require()
     from jinja2 import Environment, StrictUndefined
+    from markupsafe import Markup
 
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["count"] = lambda number: f"{number:,}"
-    from markupsafe import Markup
-
     grid = environment.from_string(GRID)
 
     def drawn(table: Table) -> Any:
         return Markup(grid.render(table=table))  # rendered with escaping already
 
-    return environment.from_string(PAGE).render(
+    return environment.from_string(template).render(grid=drawn, **values)
+
+
+def evaluation_page(report: Evaluation) -> str:
+    """The page; the same report gives the same text."""
+    return page(
+        PAGE,
+        title="Inkblur evaluation",
         report=report,
         glance=[
             {"name": result.name, "sentence": headline(result, report.before)}
@@ -70,7 +76,6 @@ def evaluation_page(report: Evaluation) -> str:
             "facts": [facts_table(report)],
         },
         charts={"attacks": attack_figures(report), "utility": utility_figures(report)},
-        grid=drawn,
     )
 
 

@@ -1,14 +1,14 @@
-"""The page of an evaluation, as a Jinja template. Everything it shows is escaped by default."""
+"""The pages' common head, and the page of an evaluation, as Jinja templates that escape."""
 
 from __future__ import annotations
 
-PAGE = """<!doctype html>
+HEAD = """<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>Inkblur evaluation</title>
+<title>{{ title }}</title>
 <style>
 :root { --page: #fff; --ink: #1b1f24; --soft: #59636e; --line: #d6dbe1; --band: #f4f6f8;
   --warn: #fff4d6; --warn-line: #d9a400; }
@@ -50,6 +50,11 @@ figcaption { font-weight: 600; margin-bottom: 4px; }
 </style>
 </head>
 <body><main>
+"""
+
+PAGE = (
+    HEAD
+    + """
 <h1>How private, how useful</h1>
 <p class="soft">{{ report.facts.texts|count }} texts{% if report.facts.authors %},
 {{ report.facts.authors|count }} authors{% endif %}{% if report.facts.labels %},
@@ -125,6 +130,7 @@ repetitions: they cover the draws of the mechanism and of the attacks, on these 
 the texts is {{ report.form }}{% if report.redacted %}, without proper nouns{% endif %}.</p>
 </main></body></html>
 """
+)
 
 GRID = """<div class="wide"><table><thead><tr>{% for head in table.heads %}
 <th{% if head.number %} class="n"{% endif %}>{{ head.text }}</th>{% endfor %}</tr></thead>

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from inkblur.errors import MissingExtra, OutputError, ParameterError
+from inkblur.errors import MissingExtra, ParameterError
 from inkblur.evaluation.statistics import PrivacyStatistics, Summary
+from inkblur.io.target import write_whole_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("svg", "png")
 _PANELS = (("p5", "5th percentile"), ("p50", "median"), ("p95", "95th percentile"))
-_MARKERS = "osD^vP*X"
+MARKERS = "osD^vP*X"
 
 
 def require() -> None:
@@ -50,10 +51,7 @@ def write_statistics_figures(
     ):
         for format in formats:
             path = directory / f"{name}.{format}"
-            try:
-                path.write_bytes(rendered(figure, format))
-            except OSError as error:
-                raise OutputError(f"cannot write {path}: {error.strerror}") from None
+            write_whole_file(path, rendered(figure, format))
             written.append(path)
     return tuple(written)
 
@@ -114,7 +112,7 @@ def _panel(
             [value(r) for r in points],
             label=name,
             color=palette(0.85 * place / max(1, len(series) - 1)),
-            marker=_MARKERS[place % len(_MARKERS)],
+            marker=MARKERS[place % len(MARKERS)],
             markersize=5,
             linewidth=1.6,
         )

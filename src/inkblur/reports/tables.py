@@ -64,7 +64,7 @@ def attack_tables(report: Evaluation) -> list[Table]:
                 f"Suspects: {_scenario(scenario)}",
                 f"{first.authors:,} suspects with {first.known:,} known texts, {first.attacked:,} "
                 f"texts attacked; guessing names {first.chance:.1%}{strangers}.",
-                _heads("attack", "texts", "attacker", "#accuracy", "#of before", "#F1"),
+                heads("attack", "texts", "attacker", "#accuracy", "#of before", "#F1"),
                 tuple(rows),
             )
         )
@@ -90,7 +90,7 @@ def utility_tables(report: Evaluation) -> list[Table]:
             "",
             f"{first.trained:,} texts to train on, {first.tested:,} to score, {first.labels:,} "
             f"labels{unseen * bool(first.unseen)}.",
-            _heads("classifier", "texts", "trained on", "#accuracy", "#precision", "#recall",
+            heads("classifier", "texts", "trained on", "#accuracy", "#precision", "#recall",
                    "#F1", "#of before"),
             tuple(rows),
         )
@@ -112,8 +112,8 @@ def meaning_tables(report: Evaluation) -> list[Table]:
         for result in report.settings
         if result.meaning is not None
     ]
-    heads = _heads("texts", "#Earth Mover's", "#cosine", "#words unchanged", "#texts compared")
-    return [Table("", "", heads, tuple(rows))] if rows else []
+    names = heads("texts", "#Earth Mover's", "#cosine", "#words unchanged", "#texts compared")
+    return [Table("", "", names, tuple(rows))] if rows else []
 
 
 def facts_table(report: Evaluation) -> Table:
@@ -134,7 +134,7 @@ def facts_table(report: Evaluation) -> Table:
         ("texts without a label", facts.without_label, "take part in attacks alone"),
     ]
     rows = tuple(Row((Cell(n), Cell(f"{c:,}", True), Cell(rule))) for n, c, rule in lines)
-    return Table("", "", _heads("what", "#count", "rule"), rows)
+    return Table("", "", heads("what", "#count", "rule"), rows)
 
 
 def family(result: SettingResult) -> str:
@@ -184,7 +184,8 @@ def _interval(value: Interval, form: str) -> Cell:
     )
 
 
-def _heads(*names: str) -> tuple[Cell, ...]:
+def heads(*names: str) -> tuple[Cell, ...]:
+    """The heads of columns; those that begin with # stand over numbers."""
     return tuple(Cell(name.removeprefix("#"), name.startswith("#")) for name in names)
 
 

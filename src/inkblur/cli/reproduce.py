@@ -1,0 +1,83 @@
+"""`inkblur reproduce`: the papers' tables measured again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from inkblur.cli.console import data, plain_errors, talk
+
+
+def reproduce(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Experiments by name, or all.", show_default=False)
+    ] = None,
+    show_list: Annotated[bool, typer.Option("--list", help="List the experiments.")] = False,
+    folder: Annotated[
+        Path | None,
+        typer.Option("--data", help="The folder of the public collections; else INKBLUR_DATA."),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Small samples: shows that it runs, judges nothing.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 1,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Where records, page and document go.")
+    ] = Path("reproduction"),
+) -> None:
+    """Measure the tables and figures of the papers again, beside the printed numbers.
+
+    Finished steps are kept in the output folder: the same command continues a run that was
+    stopped. The page and the document show every record the folder holds.
+
+    Example: inkblur reproduce mahalanobis/privacy syntf/bounds --data corpora -o reproduction
+    """
+    with plain_errors():
+        if show_list:
+            _print_list()
+            return
+        from inkblur.experiments.run import held_records
+        from inkblur.experiments.run import reproduce as run
+        from inkblur.reports.html import require as require_jinja
+        from inkblur.reports.plots import require as require_matplotlib
+        from inkblur.reports.reproduction_page import PAGE, summary, write_reproduction
+
+        require_jinja()  # before the measuring
+        require_matplotlib()
+        with talk.status("starting") as line:
+
+            def show(experiment: str, step: str, done: int, total: int) -> None:
+                line.update(f"{done} of {total} done; {experiment}{': ' * bool(step)}{step}")
+                if not talk.is_terminal and not step:
+                    talk.print(f"{done} of {total} done; {experiment}")
+
+            try:
+                records = run(
+                    names or [], output, data=folder, quick=quick, seed=seed, on_progress=show
+                )
+            except KeyboardInterrupt:
+                line.stop()
+                talk.print(
+                    f"[bold red]stopped:[/] finished steps are kept in {output}; the same command "
+                    "goes on from there"
+                )
+                raise typer.Exit(130) from None
+            line.update("writing the page")
+            write_reproduction(held_records(output), output)
+        for record in records:
+            for claim in record.outcome.claims:
+                data.print(f"{claim.verdict.value:5}  {record.experiment}  {claim.name}")
+        talk.print(f"{summary(records)} Wrote {output / PAGE}")
+
+
+def _print_list() -> None:
+    from rich.table import Table
+
+    from inkblur.experiments.catalogue import EXPERIMENTS
+
+    table = Table("experiment", "repeats", "question")
+    for entry in EXPERIMENTS.values():
+        table.add_row(entry.name, entry.repeats, entry.question)
+    data.print(table)

@@ -1,0 +1,1 @@
+"""Experiments of the Earth Mover's paper."""

@@ -1,0 +1,114 @@
+"""Runs experiments and keeps their records."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from inkblur.errors import InputError
+from inkblur.experiments.catalogue import EXPERIMENTS, chosen
+from inkblur.experiments.result import Record
+from inkblur.experiments.shelf import Shelf
+from inkblur.experiments.workshop import Workshop
+from inkblur.io.whole import write_whole
+
+OnProgress = Callable[[str, str, int, int], None]  # experiment, step, experiments done, of how many
+
+
+def reproduce(
+    names: Sequence[str],
+    folder: Path,
+    *,
+    data: str | Path | None = None,
+    quick: bool = False,
+    seed: int = 1,
+    on_progress: OnProgress = lambda experiment, step, done, total: None,
+) -> tuple[Record, ...]:
+    """Run experiments by name (or "all"); finished ones in `folder` are not run again.
+
+    `data`: the folder of the public collections; None takes INKBLUR_DATA.
+    """
+    experiments = chosen(names)
+    shelf = Shelf(data)
+    records = []
+    for place, experiment in enumerate(experiments):
+        file = record_file(folder, experiment.name)
+
+        def heard(step: str, name: str = experiment.name, place: int = place) -> None:
+            on_progress(name, step, place, len(experiments))
+
+        work = Workshop(
+            experiment.name, shelf, seed=seed, quick=quick, folder=folder, on_step=heard
+        )
+        heard("")
+        outcome = experiment.run(work)
+        record = Record(
+            experiment.name, seed, quick, commit(), machine(), round(work.seconds, 1), outcome
+        )
+        write_whole(file, json.dumps(record.to_json(), indent=1, allow_nan=False) + "\n")
+        records.append(record)
+    return tuple(records)
+
+
+def record_file(folder: Path, name: str) -> Path:
+    """Where an experiment's record lies."""
+    return folder / "records" / f"{name.replace('/', '-')}.json"
+
+
+def held_records(folder: Path) -> tuple[Record, ...]:
+    """Every record in a folder, in the catalogue's order."""
+    found = []
+    for name in EXPERIMENTS:
+        file = record_file(folder, name)
+        if file.exists():
+            try:
+                found.append(Record.from_json(json.loads(file.read_text(encoding="utf-8"))))
+            except (ValueError, KeyError, TypeError):
+                raise InputError(
+                    f"{file} is no record of this version; remove it and run {name} again"
+                ) from None
+    return tuple(found)
+
+
+def commit() -> str:
+    """The commit of the source tree this runs from, with "+" where it was changed; else version."""
+    here = Path(__file__).parent
+
+    def git(*words: str) -> str:
+        done = subprocess.run(["git", *words], cwd=here, capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    try:
+        tracked = git("ls-files", "--error-unmatch", Path(__file__).name)
+        return git("rev-parse", "--short=12", "HEAD") + "+" * bool(
+            tracked and git("status", "--porcelain", "--untracked-files=no", "--", str(here.parent))
+        )
+    except (OSError, subprocess.CalledProcessError):
+        from importlib.metadata import version
+
+        return f"version {version('inkblur')}"
+
+
+def machine() -> str:
+    """Processor, cores and the versions that numbers depend on; no name, no path."""
+    import numpy
+    import scipy
+
+    return (
+        f"{_processor()}, {os.cpu_count()} cores, "
+        f"Python {platform.python_version()}, NumPy {numpy.__version__}, SciPy {scipy.__version__}"
+    )
+
+
+def _processor() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()

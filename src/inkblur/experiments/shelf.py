@@ -1,0 +1,195 @@
+"""The public data of the experiments: where each comes from, its checksum, and its known counts.
+
+Nothing of it is part of Inkblur. A file whose counts are not those its makers state is refused; one
+that only differs in its checksum (another packing of the same collection) is used, and the record
+says so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from inkblur.embeddings.loading import load_embedding
+from inkblur.embeddings.table import Embedding
+from inkblur.errors import InputError
+from inkblur.evaluation import corpora
+from inkblur.evaluation.corpora import Corpus, Split
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One file of the data folder."""
+
+    path: str  # in the data folder
+    sha256: str  # of the file that the committed records were measured on
+    origin: str  # where the public original is downloaded
+    packing: str = ""  # how the file differs from that original
+
+
+SOURCES = {
+    "glove": Source(
+        "vectors/glove-6b-300d.npy",
+        "657b317105419f7fcf886d970322a459afe72ba3eb1b0a6b98df878aec6e9b53",
+        "https://nlp.stanford.edu/data/glove.6B.zip",
+        "65,205 of its 400,000 words, with the words in glove-6b-300d.vocab.txt",
+    ),
+    "word2vec": Source(
+        "vectors/word2vec-googlenews-300d.npy",
+        "045c2e442c92ed80b83223e13fb49b8105b059265a5fbaaaccfb17d31c27e479",
+        "https://code.google.com/archive/p/word2vec/",
+        "7,895 of its 3,000,000 words, with the words in word2vec-googlenews-300d.vocab.txt",
+    ),
+    "sms": Source(
+        "sms-spam/SMSSpamCollection",
+        "7d039a24a6083ed9ef0f806ebad56bbb976e3aeb8de05669173bfdc4996c239d",
+        "https://archive.ics.uci.edu/dataset/228/sms+spam+collection",
+    ),
+    "tweets": Source(
+        "disaster-tweets/train.csv",
+        "2724edf814c85e9ae3b5ce9fd4615f1d0ee7526aaae52f96cb2df65e34e0b3e1",
+        "https://www.kaggle.com/competitions/nlp-getting-started/data",
+    ),
+    "newsgroups": Source(
+        "20newsgroups/20news-bydate.tar.gz",
+        "6933d1199d2733faf67cef42e67265ab9baa30189c5dad9b4627ca4809b5841e",
+        "http://qwone.com/~jason/20Newsgroups/20news-bydate.tar.gz",
+        "packed again; scikit-learn gives the original's checksum as 8f1b2514ca22a5ad...",
+    ),
+    "c50": Source(
+        "reuters-c50/ReutersC50.tar.gz",
+        "6d87e5a548159febcd463287abdd99c7fbb7c427815f962e1aa2a9e6c00c02e4",
+        "https://archive.ics.uci.edu/dataset/217/reuter+50+50",
+        "packed again",
+    ),
+    "pan18": Source(
+        "pan18-fanfiction/pan18_cdaa_en.tar.gz",
+        "237c67b0bcb18dab4b4a0b32cfc9713a3c17a779913d64b428a0ce2b90a0a31c",
+        "https://zenodo.org/records/3737849",
+        "the English problems, packed again, with their ground truth",
+    ),
+}
+
+
+class Shelf:
+    """Loads each collection once and checks it."""
+
+    def __init__(self, folder: str | Path | None = None) -> None:
+        self.folder = corpora.data_folder(folder)
+        self.notes: list[str] = []  # files that differ from the ones the records were measured on
+        self._checked: set[str] = set()
+
+    @cached_property
+    def glove(self) -> Embedding:
+        """GloVe 6B, 300 dimensions: 65,205 words in GloVe's own order of frequency."""
+        return self._vectors("glove", (65_205, 300), "glove-6b-300d", 6.510)
+
+    @cached_property
+    def word2vec(self) -> Embedding:
+        """Google News word2vec, 300 dimensions: 7,895 words."""
+        return self._vectors("word2vec", (7_895, 300), "word2vec-googlenews-300d", 2.927)
+
+    @cached_property
+    def bundled(self) -> Embedding:
+        """The embedding that comes with Inkblur."""
+        return load_embedding()
+
+    @cached_property
+    def sms(self) -> Corpus:
+        """SMS Spam Collection; labels ham and spam."""
+        self._check("sms")
+        corpus = corpora.sms_spam(self.folder)
+        _same("SMS messages", _counts(corpus), {"ham": 4_827, "spam": 747})
+        return corpus
+
+    @cached_property
+    def tweets(self) -> Corpus:
+        """Disaster tweets; labels 0 and 1."""
+        self._check("tweets")
+        corpus = corpora.disaster_tweets(self.folder)
+        _same("tweets", _counts(corpus), {"0": 4_342, "1": 3_271})
+        return corpus
+
+    @cached_property
+    def newsgroups(self) -> Split:
+        """20 Newsgroups by date: whole postings."""
+        self._check("newsgroups")
+        split = corpora.newsgroups(self.folder)
+        _same("postings", (len(split.train), len(split.test)), (11_314, 7_532))
+        return split
+
+    @cached_property
+    def c50(self) -> Split:
+        """Reuters C50."""
+        self._check("c50")
+        split = corpora.reuters_c50(self.folder)
+        for part in (split.train, split.test):
+            assert part.authors is not None
+            _same("C50 texts an author", np.bincount(part.authors).tolist(), [50] * 50)
+        return split
+
+    def pan18(self, problem: int) -> Split:
+        """PAN 2018, English problem 1 (20 authors) or 2 (5 authors)."""
+        self._check("pan18")
+        split = corpora.pan18(problem, self.folder)
+        expected = {1: (140, 105), 2: (35, 21)}
+        _same(f"PAN 2018 texts, problem {problem}", (len(split.train), len(split.test)),
+              expected[problem])  # fmt: skip
+        return split
+
+    def _vectors(self, key: str, shape: tuple[int, int], name: str, norm: float) -> Embedding:
+        self._check(key)
+        table = load_embedding(self.folder / SOURCES[key].path, name=name)
+        _same(f"{name} words and dimensions", (len(table), table.dimension), shape)
+        mean = float(np.linalg.norm(table.vectors, axis=1).mean())
+        _same(f"{name} mean norm", round(mean, 3), norm)
+        return table
+
+    def _check(self, key: str) -> None:
+        """The file is there; its checksum is compared once."""
+        if key in self._checked:
+            return
+        source = SOURCES[key]
+        path = self.folder / source.path
+        if not path.is_file():
+            raise InputError(
+                f"{source.path} is not in the data folder {self.folder}; the public original is at "
+                f"{source.origin}" + f" (here: {source.packing})" * bool(source.packing)
+            )
+        with path.open("rb") as stream:
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        if digest != source.sha256:
+            self.notes.append(
+                f"{source.path} has the checksum {digest[:16]}..., not {source.sha256[:16]}...: "
+                "the same counts in another packing, or other texts."
+            )
+        self._checked.add(key)
+
+
+def _counts(corpus: Corpus) -> dict[str, int]:
+    return dict(Counter(corpus.labels or ()))
+
+
+def _same(what: str, found: object, stated: object) -> None:
+    if found != stated:
+        raise InputError(
+            f"{what}: found {found}, its makers state {stated}; this is another collection, or a "
+            "part of it"
+        )
+
+
+def collection_words(texts: Sequence[str]) -> list[str]:
+    """The distinct words of a collection, in alphabetical order: runs of a-z, 0-9 and apostrophes.
+
+    >>> collection_words(["It's 5 pm", "it's"])
+    ['5', "it's", 'pm']
+    """
+    import re
+
+    return sorted({word for text in texts for word in re.findall(r"[a-z0-9']+", text.lower())})

@@ -1,0 +1,58 @@
+"""A file of finished work: what is written stays written, so that a killed run goes on from it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from inkblur.errors import InputError, OutputError
+
+
+class Ledger:
+    """JSON lines that begin with what the run was; a last line cut short is dropped.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "work.jsonl"
+    ...     Ledger(file, {"seed": 1}).add({"key": "a", "value": 2})
+    ...     Ledger(file, {"seed": 1}).rows
+    [{'key': 'a', 'value': 2}]
+    """
+
+    def __init__(self, file: Path, run: dict[str, Any]) -> None:
+        """`run`: everything the rows depend on; a file of another run is refused."""
+        self.file = file
+        self.rows: list[dict[str, Any]] = []
+        try:
+            held = file.read_bytes() if file.exists() else b""
+            whole = held[: held.rfind(b"\n") + 1]
+            if whole != held:  # killed while writing
+                file.write_bytes(whole)
+            if not whole:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(_line(run), encoding="utf-8")
+                return
+        except OSError as error:
+            raise OutputError(f"cannot write {file}: {error.strerror}") from None
+        try:
+            first, *self.rows = [json.loads(line) for line in whole.decode("utf-8").splitlines()]
+        except ValueError:
+            raise InputError(f"{file} is no file of finished work; choose another folder") from None
+        if first != json.loads(_line(run)):
+            raise InputError(
+                f"{file} holds the work of another run; choose another folder, or remove it"
+            )
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Write one row; it is on its way to the disk when this returns."""
+        try:
+            with self.file.open("a", encoding="utf-8") as stream:
+                stream.write(_line(row))
+        except OSError as error:
+            raise OutputError(f"cannot write {self.file}: {error.strerror}") from None
+        self.rows.append(row)
+
+
+def _line(body: dict[str, Any]) -> str:
+    return json.dumps(body, allow_nan=False) + "\n"

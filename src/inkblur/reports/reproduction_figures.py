@@ -1,0 +1,149 @@
+"""Plots of experiments, from the readings that a drawing names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from inkblur.experiments.result import Drawing, Outcome, Reading
+from inkblur.reports.plots import MARKERS, rendered, require
+from inkblur.reports.svg import COLOURS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A drawn plot: the file's name, what it shows, and the SVG text."""
+
+    file: str
+    title: str
+    svg: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Spot:
+    """A place of a plot: across, up, and the intervals of both."""
+
+    x: float
+    y: float
+    x_low: float
+    x_high: float
+    y_low: float
+    y_high: float
+    paper: float | None
+
+
+def plots(experiment: str, outcome: Outcome) -> tuple[Plot, ...]:
+    """Every drawing of an experiment as SVG."""
+    stem = experiment.replace("/", "-")
+    return tuple(
+        Plot(f"{stem}-{number}.svg", drawing.title, _svg(drawing, outcome.readings))
+        for number, drawing in enumerate(outcome.drawings, start=1)
+    )
+
+
+def _svg(drawing: Drawing, readings: Sequence[Reading]) -> str:
+    require()
+    from matplotlib.figure import Figure
+
+    mine = [reading for reading in readings if reading.table == drawing.table]
+    panels = list(dict.fromkeys(_named(r, drawing.panel) for r in mine if _has(r, drawing.panel)))
+    panels = panels or [""]
+    figure = Figure(figsize=(min(14.0, 1.6 + 4.0 * len(panels)), 3.8), layout="constrained")
+    axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+    for panel, place in zip(panels, axes, strict=True):
+        held = [r for r in mine if drawing.panel is None or _named(r, drawing.panel) == panel]
+        _panel(place, drawing, held)
+        if panel:
+            place.set_title(f"{drawing.panel} {panel}", fontsize=10)
+    axes[0].set_ylabel(drawing.measure)
+    handles, labels = axes[0].get_legend_handles_labels()
+    if len(labels) > 1:
+        figure.legend(handles, labels, loc="outside right center", frameon=False, fontsize=9)
+    text = rendered(figure, "svg").decode("utf-8")
+    return text[text.index("<svg") :]
+
+
+def _panel(axes: Axes, drawing: Drawing, readings: Sequence[Reading]) -> None:
+    lines = list(
+        dict.fromkeys(_named(r, drawing.line) for r in readings if r.measure == drawing.measure)
+    )
+    for number, line in enumerate(lines):
+        spots = _spots(drawing, [r for r in readings if _named(r, drawing.line) == line])
+        colour = COLOURS[number % len(COLOURS)]
+        name = line if drawing.line is None or not _is_number(line) else f"{drawing.line} {line}"
+        axes.errorbar(
+            [s.x for s in spots],
+            [s.y for s in spots],
+            xerr=[[s.x - s.x_low for s in spots], [s.x_high - s.x for s in spots]],
+            yerr=[[s.y - s.y_low for s in spots], [s.y_high - s.y for s in spots]],
+            color=colour,
+            marker=MARKERS[number % len(MARKERS)],
+            markersize=5,
+            linewidth=1.5,
+            elinewidth=0.8,
+            label=name or None,
+        )
+        printed = [s for s in spots if s.paper is not None]
+        axes.plot(
+            [s.x for s in printed],
+            [s.paper for s in printed if s.paper is not None],
+            color=colour,
+            linestyle=":",
+            linewidth=1.0,
+            marker=MARKERS[number % len(MARKERS)],
+            markerfacecolor="none",
+            markersize=6,
+            label=f"{name}, paper" if printed else None,
+        )
+    if drawing.log_x:
+        axes.set_xscale("log")
+        ticks = sorted(
+            {
+                s.x
+                for line in lines
+                for s in _spots(drawing, [r for r in readings if _named(r, drawing.line) == line])
+            }
+        )
+        axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        axes.minorticks_off()
+    axes.set_xlabel(drawing.x)
+    axes.grid(alpha=0.3)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _spots(drawing: Drawing, readings: Sequence[Reading]) -> list[_Spot]:
+    """Places in order across; `x` is a coordinate, or else another measure of the same place."""
+    other = {tuple(r.where.items()): r.found for r in readings if r.measure == drawing.x}
+    spots = []
+    for reading in readings:
+        if reading.measure != drawing.measure:
+            continue
+        y = reading.found
+        across = other.get(tuple(reading.where.items()))
+        if across is not None:
+            x, low, high = across.value, across.low, across.high
+        elif drawing.x in reading.where:
+            x = low = high = float(reading.where[drawing.x])
+        else:
+            continue
+        spots.append(_Spot(x, y.value, low, high, y.low, y.high, reading.paper))
+    return sorted(spots, key=lambda spot: spot.x)
+
+
+def _has(reading: Reading, axis: str | None) -> bool:
+    return axis is not None and axis in reading.where
+
+
+def _named(reading: Reading, axis: str | None) -> str:
+    if axis is None or axis not in reading.where:
+        return ""
+    value = reading.where[axis]
+    return value if isinstance(value, str) else f"{value:g}"
+
+
+def _is_number(text: str) -> bool:
+    return text.replace(".", "", 1).isdecimal()

@@ -1,0 +1,165 @@
+"""The reproduction as one self-contained page, and as a Markdown document with its plots."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from inkblur.experiments.result import Record, Verdict
+from inkblur.experiments.shelf import SOURCES
+from inkblur.io.whole import write_whole
+from inkblur.reports.html import page
+from inkblur.reports.page_template import HEAD
+from inkblur.reports.reproduction import Section, overview, sections
+from inkblur.reports.tables import Cell, Row, Table, heads
+
+DOCUMENT, PAGE, FIGURES = "reproduction.md", "reproduction.html", "figures"
+
+_TEMPLATE = (
+    HEAD
+    + """
+<h1>The papers' claims, measured again</h1>
+<p class="soft">{{ summary }}</p>
+{% for note in notes %}<div class="note"><p>{{ note }}</p></div>{% endfor %}
+<h2>Every claim</h2>
+{{ grid(overview) }}
+{% for section in sections %}
+<h2 id="{{ section.anchor }}">{{ section.experiment.name }}</h2>
+<p>{{ section.experiment.question }}</p>
+<p class="soft">{{ section.experiment.repeats }}. Commit {{ section.record.commit }}, seed
+{{ section.record.seed }}, {{ section.record.seconds|round|int }} s
+on {{ section.record.machine }}{{ "; a quick look" if section.record.quick }}.</p>
+{% if section.claims %}{{ grid(section.claims) }}{% endif %}
+{% for note in section.record.outcome.notes %}<p>{{ note }}</p>{% endfor %}
+<div class="charts">
+{% for plot in section.plots %}<figure><figcaption>{{ plot.title }}</figcaption>
+{{ plot.svg|safe }}</figure>{% endfor %}
+</div>
+{% for table in section.tables %}<h3>{{ table.title }}</h3>{{ grid(table) }}{% endfor %}
+{% for passage in section.passages %}<h3>{{ passage.title }}</h3>
+<div class="example"><dl>{% for what, text in passage.lines %}
+<dt>{{ what }}</dt><dd>{{ text }}</dd>{% endfor %}</dl></div>{% endfor %}
+{% endfor %}
+<h2>The data</h2>
+{{ grid(sources) }}
+</main></body></html>
+"""
+)
+
+
+def write_reproduction(records: Sequence[Record], folder: Path) -> tuple[Path, ...]:
+    """The page, the document and its plots, all from the same records."""
+    made = sections(records)
+    files = {PAGE: reproduction_page(records, made), DOCUMENT: reproduction_document(records, made)}
+    for section in made:
+        files |= {f"{FIGURES}/{plot.file}": plot.svg + "\n" for plot in section.plots}
+    for name, text in files.items():
+        write_whole(folder / name, text)
+    return tuple(folder / name for name in files)
+
+
+def reproduction_page(records: Sequence[Record], made: Sequence[Section]) -> str:
+    """Everything in one file that loads nothing."""
+    return page(
+        _TEMPLATE,
+        title="Inkblur: the papers measured again",
+        summary=summary(records),
+        notes=_notes(records),
+        overview=overview(records),
+        sections=made,
+        sources=_sources(),
+    )
+
+
+def reproduction_document(records: Sequence[Record], made: Sequence[Section]) -> str:
+    """The same as Markdown; plots are files beside it."""
+    parts = [
+        "# The papers' claims, measured again",
+        "",
+        "Made by `inkblur reproduce`; do not edit. " + summary(records),
+        "",
+        *_notes(records),
+        "",
+        "## Every claim",
+        "",
+        *_markdown(overview(records)),
+    ]
+    for section in made:
+        record = section.record
+        parts += [
+            f"## {section.experiment.name}",
+            "",
+            f"{section.experiment.question} ({section.experiment.repeats}.)",
+            "",
+            f"Commit {record.commit}, seed {record.seed}, {record.seconds:,.0f} s on "
+            f"{record.machine}{'; a quick look' * record.quick}.",
+            "",
+        ]
+        if section.claims is not None:
+            parts += _markdown(section.claims)
+        parts += [line for note in record.outcome.notes for line in (f"- {note}",)]
+        parts.append("")
+        for plot in section.plots:
+            parts += [f"![{plot.title}]({FIGURES}/{plot.file})", ""]
+        for table in section.tables:
+            parts += [f"### {table.title}", "", *_markdown(table)]
+        for passage in section.passages:
+            parts += [f"### {passage.title}", ""]
+            parts += [f"- **{what}**: {_escaped(text)}" for what, text in passage.lines]
+            parts.append("")
+    parts += [
+        "## The data",
+        "",
+        *_markdown(_sources()),
+    ]
+    return "\n".join(parts).rstrip("\n") + "\n"
+
+
+def summary(records: Sequence[Record]) -> str:
+    """How many claims hold, fail and stay open."""
+    counts = Counter(claim.verdict for record in records for claim in record.outcome.claims)
+    minutes = sum(record.seconds for record in records) / 60
+    return (
+        f"{len(records)} experiments, {sum(counts.values())} claims: {counts[Verdict.HOLDS]} hold, "
+        f"{counts[Verdict.FAILS]} fail, {counts[Verdict.OPEN]} stay open (the 95 % interval lies "
+        f"on both sides). {minutes:,.0f} minutes of work. Small print in a cell: the interval, and "
+        "the number that the paper prints."
+    )
+
+
+def _sources() -> Table:
+    rows = []
+    for source in SOURCES.values():
+        packing = f"here: {source.packing}" if source.packing else ""
+        cells = (
+            Cell(source.path),
+            Cell(source.sha256[:16] + "..."),
+            Cell(source.origin, detail=packing),
+        )
+        rows.append(Row(cells))
+    return Table("", "", heads("file", "sha256", "public original"), tuple(rows))
+
+
+def _notes(records: Sequence[Record]) -> list[str]:
+    if any(record.quick for record in records):
+        return ["A quick look on small samples: it shows that everything runs, and judges nothing."]
+    return []
+
+
+def _markdown(table: Table) -> list[str]:
+    lines = [
+        "| " + " | ".join(_escaped(head.text) for head in table.heads) + " |",
+        "|" + "|".join("---:" if head.number else "---" for head in table.heads) + "|",
+    ]
+    lines += ["| " + " | ".join(_cell(cell) for cell in row.cells) + " |" for row in table.rows]
+    return [*lines, ""]
+
+
+def _cell(cell: Cell) -> str:
+    detail = f" ({_escaped(cell.detail)})" if cell.detail else ""
+    return _escaped(cell.text) + detail
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
