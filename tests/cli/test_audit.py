@@ -75,6 +75,27 @@ def test_plots_and_report_are_written(vectors: Path, tmp_path: Path) -> None:
     assert before == {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
+def test_files_come_into_being_whole(
+    vectors: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("matplotlib", reason="plots need matplotlib")
+    folder = tmp_path / "out"
+    run(vectors, "-e", "2", "-o", str(folder))
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    (folder / "audit.json.partial").write_text("left by a killed run")
+
+    def full(self: Path, data: bytes) -> int:
+        with self.open("wb") as stream:
+            stream.write(data[:5])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    failed = run(vectors, "-e", "8", "-o", str(folder))
+    assert failed.exit_code == 1
+    assert "No space left" in failed.stderr
+    assert before == {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
 def test_a_pair_is_audited_and_named(vectors: Path) -> None:
     result = run(vectors, "-m", "laplace", "-e", "2", "--pair", "wa", "wb")
     assert result.exit_code == 0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from inkblur.cli import options
+from inkblur.cli import options, texts
 from inkblur.cli.console import data, plain_errors, progress, talk
 
 if TYPE_CHECKING:
@@ -79,11 +79,11 @@ def audit(
         shapes = lam if lam is not None or "lam" not in entry.options else _SHAPES
         own = options.own_options(mechanism, lam=None, accept=accept_no_guarantee)
         checked_confidence(confidence)
-        lambdas = _numbers(shapes, "--lambda") if shapes is not None else None
+        lambdas = texts.numbers(shapes, "--lambda") if shapes is not None else None
         _prepare(output)
         table = options.embedding_from(embedding, vocabulary)
         epsilons = (
-            _numbers(epsilon, "--epsilon")
+            texts.numbers(epsilon, "--epsilon")
             if epsilon is not None
             else [epsilon_for(s, mechanism, table, **own) for s in reversed(Strength)]
         )
@@ -234,38 +234,19 @@ def _prepare(output: Path | None) -> None:
     """Find out before the measuring whether the results can be written."""
     if output is None:
         return
-    from inkblur.errors import OutputError
     from inkblur.reports import plots
 
     plots.require()
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"cannot make the directory {output}: {error.strerror}") from None
+    texts.make_folder(output)
 
 
 def _write(output: Path, body: dict[str, Any], results: Sequence[PrivacyStatistics]) -> None:
-    from inkblur.errors import OutputError
     from inkblur.reports import plots
 
     file = output / "audit.json"
-    try:
-        file.write_text(json.dumps(body, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise OutputError(f"cannot write {file}: {error.strerror}") from None
+    texts.write(file, json.dumps(body, indent=2, allow_nan=False) + "\n")
     written = (file, *plots.write_statistics_figures(results, output))
     talk.print(f"wrote {', '.join(path.name for path in written)} into {output}")
-
-
-def _numbers(text: str, option: str) -> list[float]:
-    from inkblur.errors import ParameterError
-
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        raise ParameterError(
-            f"{option} takes numbers with commas between, such as 5,10,20; got {text!r}"
-        ) from None
 
 
 def _count(words: str | None, vocabulary: int) -> int | None:

@@ -44,33 +44,14 @@ class Columns:
 
 def read_dataset(path: str, columns: Columns, *, test_share: float, seed: int) -> Dataset:
     """All records of a file, numbered and split. A null or blank author or label is missing."""
-    from inkblur.errors import InputError, ParameterError
+    from inkblur.errors import ParameterError
     from inkblur.evaluation.dataset import make_dataset
-    from inkblur.io import Format, open_source
 
     if columns.author is None and columns.label is None:
         raise ParameterError(
             "give --author-column, --label-column or both: without either nothing can be measured"
         )
-    texts: list[str] = []
-    found: dict[str, list[str | None]] = {name: [] for name in columns.others}
-    with open_source(path, column=columns.text) as source:
-        if source.schema.format is Format.TXT:
-            raise InputError(f"{path} has no columns for authors and labels; use csv or jsonl")
-        names = source.schema.names
-        for name in columns.others:
-            if names is not None and name not in names:
-                raise InputError(f"{path} has no column {name!r}; it has {', '.join(names)}")
-        for batch in source.batches(_RECORDS, _CHARACTERS):
-            texts += batch.texts
-            for row in batch.columns.rows(batch.texts):
-                for name in columns.others:
-                    found[name].append(_value(row, name))
-    if not texts:
-        raise InputError(f"{path} has no records")
-    for name in columns.others:
-        if all(value is None for value in found[name]):
-            raise InputError(f"the column {name!r} of {path} is empty in every record")
+    texts, found = read_columns(path, columns.text, columns.others)
     return make_dataset(
         texts,
         authors=found[columns.author] if columns.author is not None else None,
@@ -79,6 +60,35 @@ def read_dataset(path: str, columns: Columns, *, test_share: float, seed: int) -
         test_share=test_share,
         seed=seed,
     )
+
+
+def read_columns(
+    path: str, text: str, others: list[str]
+) -> tuple[list[str], dict[str, list[str | None]]]:
+    """All texts of a file and the values beside them; null and blank ones are None."""
+    from inkblur.errors import InputError
+    from inkblur.io import Format, open_source
+
+    texts: list[str] = []
+    found: dict[str, list[str | None]] = {name: [] for name in others}
+    with open_source(path, column=text) as source:
+        if source.schema.format is Format.TXT:
+            raise InputError(f"{path} has no columns for authors and labels; use csv or jsonl")
+        names = source.schema.names
+        for name in others:
+            if names is not None and name not in names:
+                raise InputError(f"{path} has no column {name!r}; it has {', '.join(names)}")
+        for batch in source.batches(_RECORDS, _CHARACTERS):
+            texts += batch.texts
+            for row in batch.columns.rows(batch.texts):
+                for name in others:
+                    found[name].append(_value(row, name))
+    if not texts:
+        raise InputError(f"{path} has no records")
+    for name in others:
+        if all(value is None for value in found[name]):
+            raise InputError(f"the column {name!r} of {path} is empty in every record")
+    return texts, found
 
 
 def _value(row: Mapping[str, object], name: str) -> str | None:
@@ -116,12 +126,6 @@ def make_folder(folder: Path) -> None:
 
 def write(path: Path, text: str) -> None:
     """Write a file whole, or leave what was there."""
-    from inkblur.errors import OutputError
+    from inkblur.io.target import write_whole_file
 
-    partial = path.with_name(path.name + ".partial")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise OutputError(f"cannot write {path}: {error.strerror}") from None
+    write_whole_file(path, text.encode("utf-8"))
