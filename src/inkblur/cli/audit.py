@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from inkblur.cli import options, texts
+from inkblur.cli import density, options, texts
 from inkblur.cli.console import data, plain_errors, progress, talk
 
 if TYPE_CHECKING:
@@ -52,6 +52,17 @@ def audit(
     confidence: Annotated[
         float, typer.Option(help="That a right mechanism passes the whole audit.")
     ] = 0.99,
+    with_density: Annotated[
+        bool,
+        typer.Option(
+            "--density", help="Also how unevenly the words lie: d_max / d_min and the like."
+        ),
+    ] = False,
+    texts_file: Annotated[
+        str | None,
+        typer.Option("--texts", help="With --density: how many of its records hold a sparse word."),
+    ] = None,
+    text_column: texts.TextColumn = "text",
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Directory for plots (SVG, PNG) and audit.json."),
@@ -68,6 +79,7 @@ def audit(
     Example: inkblur audit --epsilon 5,10,20 --lambda 0,1 --words 200 -o audit
     """
     with plain_errors():
+        from inkblur.errors import ParameterError
         from inkblur.evaluation.intervals import checked_confidence
         from inkblur.evaluation.statistics import settings
         from inkblur.mechanisms.calibration import epsilon_for
@@ -80,6 +92,10 @@ def audit(
         own = options.own_options(mechanism, lam=None, accept=accept_no_guarantee)
         checked_confidence(confidence)
         lambdas = texts.numbers(shapes, "--lambda") if shapes is not None else None
+        if texts_file is not None:
+            if not with_density:
+                raise ParameterError("--texts belongs to --density; give both")
+            density.checked_texts(texts_file, text_column)
         _prepare(output)
         table = options.embedding_from(embedding, vocabulary)
         epsilons = (
@@ -92,18 +108,23 @@ def audit(
         count = _count(words, len(table))
         rng = seeded_rng(seed)
         _check(made[0], rng, count, runs, pair, draws)
+        spread = density.measured_density(table, texts_file, text_column) if with_density else None
         results = _measured(made, rng, count, runs)
         audits = _audited(made, rng, pair, draws, confidence)
-        body = {
+        body: dict[str, Any] = {
             "seed": seed,
             "confidence": confidence,
             "statistics": [result.to_json() for result in results],
             "audits": [found.to_json() for found in audits],
         }
+        if spread is not None:
+            body["density"] = spread.to_json()
         if as_json:
             data.print_json(json.dumps(body, allow_nan=False))
         else:
             _print(results, audits)
+            if spread is not None:
+                density.print_density(spread)
         if output is not None:
             _write(output, body, results)
         if any(found.flagged for found in audits):
