@@ -1,0 +1,46 @@
+"""One more entry in the catalogue takes part everywhere, without any other change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import inkblur
+from inkblur.experiments.contenders import contenders
+from inkblur.experiments.shelf import Shelf
+from inkblur.experiments.workshop import Workshop
+from inkblur.mechanisms import catalogue
+from inkblur.mechanisms.calibration import survival_rate
+from inkblur.mechanisms.catalogue import CATALOGUE, Entry
+from inkblur.types import Metric
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Workshop:
+    return Workshop("made/up", Shelf(tmp_path), seed=1, quick=True, folder=tmp_path)
+
+
+@pytest.fixture
+def table() -> inkblur.Embedding:
+    vectors = np.random.default_rng(5).normal(size=(300, 8))
+    return inkblur.Embedding([f"w{i}" for i in range(300)], vectors, name="made")
+
+
+def test_every_mechanism_takes_part_at_equal_survival(
+    work: Workshop, table: inkblur.Embedding
+) -> None:
+    found = contenders(work, table, survival=0.4)
+    assert {setting.mechanism for setting in found} == set(CATALOGUE)
+    for setting in found:
+        assert survival_rate(setting.mechanism_on(table)) == pytest.approx(0.4, abs=0.1)
+
+
+def test_a_new_entry_joins(
+    work: Workshop, table: inkblur.Embedding, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = Entry("mine", Metric.EUCLIDEAN, "as Laplace's", "here", inkblur.Laplace)
+    monkeypatch.setitem(catalogue.CATALOGUE, "mine", entry)
+    names = [setting.mechanism for setting in contenders(work, table, survival=0.4)]
+    assert names.count("mine") == 1

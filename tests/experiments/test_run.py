@@ -1,0 +1,71 @@
+"""Records come out the same after a stop, and know what they are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from inkblur.errors import InputError, ParameterError
+from inkblur.experiments.estimate import Estimate
+from inkblur.experiments.result import Claim, Record, Verdict
+from inkblur.experiments.run import held_records, record_file, reproduce
+from tests.experiments.made import NAME, Made
+
+
+def test_a_stopped_run_goes_on(tmp_path: Path, made: Made) -> None:
+    made.stop_at = "b"
+    with pytest.raises(KeyboardInterrupt):
+        reproduce([NAME], tmp_path / "out", data=tmp_path)
+    made.stop_at = None
+    (stopped,) = reproduce([NAME], tmp_path / "out", data=tmp_path)
+    assert made.done == ["a", "b"]
+    (straight,) = reproduce([NAME], tmp_path / "other", data=tmp_path)
+    assert stopped.outcome == straight.outcome
+
+
+def test_the_seed_decides_and_the_order_does_not(tmp_path: Path, made: Made) -> None:
+    (one,) = reproduce([NAME], tmp_path / "1", data=tmp_path, seed=1)
+    (two,) = reproduce([NAME], tmp_path / "2", data=tmp_path, seed=2)
+    assert one.outcome != two.outcome
+
+
+def test_quick_work_is_not_taken_for_full_work(tmp_path: Path, made: Made) -> None:
+    reproduce([NAME], tmp_path / "out", data=tmp_path, quick=True)
+    with pytest.raises(InputError, match="another run"):
+        reproduce([NAME], tmp_path / "out", data=tmp_path)
+
+
+def test_a_record_is_read_back_as_it_was(tmp_path: Path, made: Made) -> None:
+    (record,) = reproduce([NAME], tmp_path, data=tmp_path)
+    assert held_records(tmp_path) == (record,)
+    body = json.loads(record_file(tmp_path, NAME).read_text())
+    assert Record.from_json(body) == record
+    assert body["outcome"]["claims"][0]["verdict"] == "holds"
+
+
+def test_a_foreign_record_is_named(tmp_path: Path, made: Made) -> None:
+    file = record_file(tmp_path, NAME)
+    file.parent.mkdir()
+    file.write_text("{}")
+    with pytest.raises(InputError, match=r"made-up\.json is no record"):
+        held_records(tmp_path)
+
+
+def test_unknown_names_are_refused_before_any_work(tmp_path: Path, made: Made) -> None:
+    with pytest.raises(ParameterError, match="choose all, or some of"):
+        reproduce([NAME, "made/down"], tmp_path, data=tmp_path)
+    assert made.done == []
+
+
+@pytest.mark.parametrize(
+    ("found", "verdict"),
+    [
+        (Estimate(2.0, 1.1, 3.0), Verdict.HOLDS),
+        (Estimate(2.0, 0.9, 3.0), Verdict.OPEN),
+        (Estimate(0.5, 0.1, 0.9), Verdict.FAILS),
+    ],
+)
+def test_a_verdict_needs_the_whole_interval(found: Estimate, verdict: Verdict) -> None:
+    assert Claim("c", "", "", "", found, 1.0).verdict is verdict

@@ -1,0 +1,57 @@
+"""The page and the document show every number of the records, escaped, and load nothing."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("jinja2")
+pytest.importorskip("matplotlib")
+
+from tests.experiments.made import NAME, Made
+
+from inkblur.experiments.result import Record
+from inkblur.experiments.run import reproduce
+from inkblur.reports.reproduction_page import summary, write_reproduction
+
+
+@pytest.fixture
+def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Record:
+    Made(monkeypatch)
+    (record,) = reproduce([NAME], tmp_path / "work", data=tmp_path)
+    return record
+
+
+def test_page_and_document_hold_the_same_numbers(tmp_path: Path, record: Record) -> None:
+    files = write_reproduction([record], tmp_path / "out")
+    page = (tmp_path / "out" / "reproduction.html").read_text()
+    text = (tmp_path / "out" / "reproduction.md").read_text()
+    for reading in record.outcome.readings:
+        assert f"{reading.found.value:.3g}" in page
+        assert f"{reading.found.value:.3g}" in text
+    assert "paper 2.5" in page
+    assert "paper 2.5" in text
+    assert len(files) == 2 + len(record.outcome.drawings)
+    for figure in re.findall(r"\]\((figures/[^)]+)\)", text):
+        assert (tmp_path / "out" / figure).is_file()
+
+
+def test_nothing_is_loaded_and_texts_are_escaped(tmp_path: Path, record: Record) -> None:
+    write_reproduction([record], tmp_path)
+    page = (tmp_path / "reproduction.html").read_text()
+    assert "It rises &lt;fast&gt;." in page
+    assert "<c>" not in page
+    assert not re.search(r'(src|href)="(?!#)', page)
+    assert "<script" not in page
+
+
+def test_the_same_records_give_the_same_files(tmp_path: Path, record: Record) -> None:
+    first = write_reproduction([record], tmp_path / "1")
+    second = write_reproduction([record], tmp_path / "2")
+    assert [p.read_bytes() for p in first] == [p.read_bytes() for p in second]
+
+
+def test_the_summary_counts_verdicts(record: Record) -> None:
+    assert summary([record]).startswith("1 experiments, 1 claims: 1 hold, 0 fail, 0 stay open")
