@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from inkblur.documents import Privatizer, TokenPolicies
+    from inkblur.documents.adapt import adapt_embedding
     from inkblur.documents.sklearn import TextPrivatizer
     from inkblur.documents.sklearn_vectors import VectorPrivatizer
     from inkblur.documents.tf_vector import SyntheticVectors
@@ -40,6 +41,7 @@ _HOMES = {
     "TokenPolicies": "inkblur.documents",
     "VectorPrivatizer": "inkblur.documents.sklearn_vectors",
     "Vectoriser": "inkblur.documents.vectoriser",
+    "adapt_embedding": "inkblur.documents.adapt",
     "compose": "inkblur.guarantees",
     "keyed_rng": "inkblur.rng",
     "load_embedding": "inkblur.embeddings",
@@ -63,6 +65,7 @@ __all__ = [
     "TokenPolicies",
     "VectorPrivatizer",
     "Vectoriser",
+    "adapt_embedding",
     "compose",
     "keyed_rng",
     "load_embedding",

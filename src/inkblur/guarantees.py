@@ -55,6 +55,7 @@ class Guarantee:
     euclidean: tuple[float, float] | None = None  # epsilon in Euclidean terms, from below and above
     bounds: tuple[tuple[str, float], ...] = ()  # other proved bounds a word, by name
     assumptions: tuple[str, ...] = ()
+    reveals: tuple[str, ...] = ()  # what the metric blurs less than the rest, on purpose
     passed: tuple[str, ...] = ()  # what the release shows unprotected
     releases: int = 1
     void: str = ""  # why nothing is promised; empty where something is
@@ -108,6 +109,10 @@ class Guarantee:
         """The same promise, resting on more."""
         return replace(self, assumptions=_union([self.assumptions, lines]))
 
+    def revealing(self, *lines: str) -> Guarantee:
+        """The same promise, naming more that its metric blurs less on purpose."""
+        return replace(self, reveals=_union([self.reveals, lines]))
+
     def to_json(self) -> dict[str, Any]:
         """A JSON object; :meth:`from_json` reads it back. Infinity becomes null."""
         body = asdict(self)
@@ -117,6 +122,7 @@ class Guarantee:
         body["euclidean"] = list(self.euclidean) if self.euclidean else None
         body["bounds"] = dict(self.bounds)
         body["assumptions"] = list(self.assumptions)
+        body["reveals"] = list(self.reveals)
         body["passed"] = list(self.passed)
         body["private"] = self.private
         body["sentence"] = self.sentence()
@@ -136,6 +142,7 @@ class Guarantee:
             euclidean=(float(euclidean[0]), float(euclidean[1])) if euclidean else None,
             bounds=tuple((str(k), float(v)) for k, v in body["bounds"].items()),
             assumptions=tuple(body["assumptions"]),
+            reveals=tuple(body.get("reveals", ())),  # older files have none
             passed=tuple(body["passed"]),
             releases=int(body["releases"]),
             void=body["void"],
@@ -146,6 +153,7 @@ class Guarantee:
         parts = [f"No privacy guarantee: {self.void}."] if self.void else self._promise()
         if self.releases > 1:
             parts.append(f"This is the sum of {self.releases} releases of the same text.")
+        parts += [f"Mind that {line}." for line in self.reveals]
         if self.passed:
             parts.append(f"Not protected, because released as it is: {'; '.join(self.passed)}.")
         if self.assumptions and not self.void:
@@ -218,6 +226,7 @@ def compose(guarantees: Sequence[Guarantee]) -> Guarantee:
         euclidean=_sum_pairs([g.euclidean for g in guarantees]),
         bounds=_sum_bounds([g.bounds for g in guarantees]),
         assumptions=_union([g.assumptions for g in guarantees]),
+        reveals=_union([g.reveals for g in guarantees]),
         passed=_union([g.passed for g in guarantees]),
         releases=sum(g.releases for g in guarantees),
         void=next((g.void for g in guarantees if g.void), ""),

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from inkblur.documents.analysis import Analysis, Analyst, Slot, assemble
+from inkblur.documents.fingerprints import ADAPTED, refuse_corpus
 from inkblur.documents.policies import TokenPolicies, Treatment
 from inkblur.errors import InputError, ParameterError
 from inkblur.guarantees import Guarantee
@@ -119,6 +120,8 @@ class Privatizer:
         return self._batch(records, rng)
 
     def _batch(self, records: Sequence[Record], rng: Rng) -> BatchRelease:
+        corpus = self.mechanism.embedding.corpus
+        refuse_corpus([r.text for r in records], [r.id for r in records], corpus, ADAPTED)
         analyses = [self._analyst.read(record.text) for record in records]
         ids = [self._fitted(analysis) for analysis in analyses]
         spec = self.spec

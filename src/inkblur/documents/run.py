@@ -187,6 +187,7 @@ def described(table: Embedding) -> dict[str, Any]:
         "words": len(table),
         "dimension": table.dimension,
         "sha256": table.sha256,
+        "adapted": [adaptation.to_json() for adaptation in table.adaptations],
     }
 
 

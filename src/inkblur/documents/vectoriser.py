@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inkblur.documents.analysis import folded
+from inkblur.documents.fingerprints import ADAPTED, fingerprints, refuse_corpus
 from inkblur.documents.lemmas import lemma
 from inkblur.documents.stop_words import STOP_WORDS
 from inkblur.documents.tokens import TokenClass, tokenise
 from inkblur.documents.wordnet import synonyms as wordnet_synonyms
 from inkblur.embeddings.table import Embedding
-from inkblur.errors import ParameterError, PrivateCalibration
+from inkblur.errors import ParameterError
 from inkblur.types import NULL_ID, Array, Ids, choose, whole
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ class Vectoriser:
             )
         self._stop_words = frozenset(stop_words)
         self._terms: dict[str, int] = {}
-        self._reference: frozenset[bytes] = frozenset()
+        self._reference = fingerprints([])
         self._idf: Array | None = None
         if reference is None:
             chosen, origin = self._from_embedding(embedding), f"{embedding.name}'s own words"
@@ -93,7 +94,9 @@ class Vectoriser:
         else:
             if isinstance(reference, str):
                 raise ParameterError("the reference corpus is a list of texts, not one text")
-            documents = [self._written(text, embedding) for text in self._remembered(reference)]
+            corpus = list(reference)
+            self._reference = fingerprints(corpus)
+            documents = [self._written(text, embedding) for text in corpus]
             counts = Counter(term for terms in documents for term in terms)
             chosen = {term for term, count in counts.items() if count >= min_count}
             origin = f"a reference corpus of {len(documents)} texts"
@@ -156,15 +159,9 @@ class Vectoriser:
         return ids, weights / weights.sum()
 
     def refuse_reference(self, texts: Sequence[str], names: Sequence[str]) -> None:
-        """Raise where a text to protect is one that the vocabulary was made from."""
-        if not self._reference:
-            return
-        for text, name in zip(texts, names, strict=True):
-            if text.strip() and _fingerprint(text) in self._reference:
-                raise PrivateCalibration(
-                    f"record {name} is part of the reference corpus that the vocabulary was made "
-                    "from; make it from other, public texts"
-                )
+        """Raise where a text to protect is one that vocabulary or vectors were learned from."""
+        refuse_corpus(texts, names, self._reference, "the vocabulary was made from")
+        refuse_corpus(texts, names, self.embedding.corpus, ADAPTED)
 
     def _ids(self, text: str) -> list[int]:
         known = self._terms
@@ -211,11 +208,6 @@ class Vectoriser:
             and self._term(word) not in self._stop_words
         )
 
-    def _remembered(self, reference: Iterable[str]) -> list[str]:
-        texts = list(reference)
-        self._reference = frozenset(_fingerprint(text) for text in texts if text.strip())
-        return texts
-
     def _written(self, text: str, embedding: Embedding) -> list[str]:
         """The terms of a reference text, as words of the wide table."""
         words = (token.text for token in tokenise(text) if token.kind is TokenClass.WORD)
@@ -228,12 +220,6 @@ class Vectoriser:
         return np.array(
             [math.log((1 + total) / (1 + counts[word])) + 1 for word in self.embedding.words]
         )
-
-
-def _fingerprint(text: str) -> bytes:
-    """The same for texts that differ in white space alone."""
-    plain = " ".join(text.split()).encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(plain, digest_size=16).digest()
 
 
 def _joined(parts: list[Any], kind: Any) -> NDArray[Any]:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from inkblur.embeddings.table import Embedding
+from inkblur.embeddings.table import Embedding, Fingerprints
 from inkblur.errors import EmbeddingError
 from inkblur.types import Vectors
 
@@ -86,7 +86,13 @@ class TableBuilder:
             self._rows.resize((max(count, len(self._rows) * 3 // 2), dimension), refcheck=False)
         return self._rows
 
-    def finish(self, *, name: str, provenance: Mapping[str, Any]) -> Embedding:
+    def finish(
+        self,
+        *,
+        name: str,
+        provenance: Mapping[str, Any],
+        corpus: Fingerprints | None = None,
+    ) -> Embedding:
         """The table, or an error where too little is left of the file."""
         read = len(self._seen) + self.duplicates + self.not_utf8
         if self.not_utf8 * _TOLERATED > read:
@@ -104,7 +110,11 @@ class TableBuilder:
         if self.wanted is not None:
             limits["vocabulary"] = self.wanted_from
         return Embedding._trusted(
-            tuple(self._words), self._rows, name=name, provenance={**counts, **provenance, **limits}
+            tuple(self._words),
+            self._rows,
+            name=name,
+            provenance={**counts, **provenance, **limits},
+            corpus=corpus,
         )
 
     def _too_few(self) -> str:

@@ -116,7 +116,7 @@ def import_embedding(
     What stands at `dest` is replaced, at the end and at once; a failed import leaves it as it was.
     """
     dest = Path(dest)
-    _check_dest(dest, source)
+    check_dest(dest, source)
     began = time.perf_counter()
     builder = _builder(limit, vocabulary)
     embedding = _load(source, builder, format, name, on_progress)
@@ -192,13 +192,15 @@ def _narrowed(table: Embedding, builder: TableBuilder, name: str | None) -> Embe
             name=name,
             provenance=table.provenance,
             sha256=table.sha256,
+            corpus=table.corpus,
         )
     builder.origin = table.name
     builder.add(table.words, table.vectors)
-    return builder.finish(name=name or table.name, provenance=table.provenance)
+    return builder.finish(name=name or table.name, provenance=table.provenance, corpus=table.corpus)
 
 
-def _check_dest(dest: Path, source: Source) -> None:
+def check_dest(dest: Path, source: Source) -> None:
+    """Find out before the work whether an `.ink` file can be written to `dest`."""
     if dest.suffix != SUFFIX:
         raise OutputError(f"the destination must end in {SUFFIX}, got {dest.name}")
     if dest.is_dir():

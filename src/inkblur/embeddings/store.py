@@ -2,12 +2,15 @@
 
 One record batch with two columns, `word` (utf8) and `vector` (fixed-size list of float32, or of
 int8 with a multiplier a dimension); the schema's metadata holds name, provenance and fingerprint as
-JSON. Any Arrow reader opens it. Float32 tables are used straight from the page cache, so opening
-costs the same for 40 MB and 4 GB.
+JSON, and for an adapted table the fingerprints of its corpus's texts (uint64 in base64). Any Arrow
+reader opens it. Float32 tables are used straight from the page cache, so opening costs the same for
+40 MB and 4 GB.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
 import os
 from collections.abc import Mapping
@@ -18,11 +21,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from inkblur.embeddings.table import Embedding
+from inkblur.embeddings.table import Embedding, Fingerprints
 from inkblur.errors import EmbeddingError, OutputError
 
 SUFFIX = ".ink"
 _KEY = b"inkblur"
+_CORPUS = b"inkblur.corpus"
 _FORMAT = 1
 
 
@@ -43,6 +47,7 @@ def write_store(
         "name": embedding.name,
         "provenance": embedding.provenance,
         "sha256": embedding.sha256,
+        "corpus": int(embedding.corpus.size),
     }
     table: NDArray[Any] = embedding.vectors
     if quantised is not None:
@@ -56,7 +61,10 @@ def write_store(
         raise EmbeddingError(f"the word {error.object!r} is no Unicode text") from None
     vectors = pa.FixedSizeListArray.from_arrays(pa.array(table.reshape(-1)), embedding.dimension)
     batch = pa.record_batch([words, vectors], names=["word", "vector"])
-    batch = batch.replace_schema_metadata({_KEY: json.dumps(header, sort_keys=True).encode()})
+    metadata = {_KEY: json.dumps(header, sort_keys=True).encode()}
+    if embedding.corpus.size:
+        metadata[_CORPUS] = base64.b64encode(embedding.corpus.astype("<u8").tobytes())
+    batch = batch.replace_schema_metadata(metadata)
     partial = path.with_name(path.name + ".partial")
     try:
         with pa.OSFile(str(partial), "wb") as sink, pa.ipc.new_file(sink, batch.schema) as writer:
@@ -75,6 +83,7 @@ def open_store(path: Path) -> Embedding:
         with pa.memory_map(str(path)) as source:
             reader = pa.ipc.open_file(source)
             header = _header(reader.schema.metadata, path)
+            corpus = _corpus(reader.schema.metadata, header, path)
             if reader.num_record_batches != 1:
                 raise EmbeddingError(
                     f"{path}: expected one batch, found {reader.num_record_batches}"
@@ -111,6 +120,7 @@ def open_store(path: Path) -> Embedding:
         name=header["name"],
         provenance=header["provenance"],
         sha256=header["sha256"],
+        corpus=corpus,
     )
 
 
@@ -138,3 +148,15 @@ def _header(metadata: Mapping[bytes, bytes] | None, path: Path) -> dict[str, Any
             "import it again"
         )
     return header
+
+
+def _corpus(metadata: Mapping[bytes, bytes], header: dict[str, Any], path: Path) -> Fingerprints:
+    """Which texts may not be protected with this table. Losing any of them must not go unseen."""
+    try:
+        stored = base64.b64decode(metadata.get(_CORPUS, b""), validate=True)
+        found: Fingerprints = np.frombuffer(stored, "<u8").astype(np.uint64)
+    except (binascii.Error, ValueError):
+        raise _unreadable(path, "the fingerprints of its corpus are damaged") from None
+    if len(found) != header.get("corpus", 0):
+        raise _unreadable(path, "some fingerprints of its corpus are missing")
+    return found

@@ -8,11 +8,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from inkblur.embeddings.adaptation import Adaptation
 from inkblur.errors import EmbeddingError
 from inkblur.types import NULL_ID, Array, Ids, Vectors
 
 _BLOCK = 1 << 16
+Fingerprints = NDArray[np.uint64]
 
 
 class Embedding:
@@ -33,8 +36,9 @@ class Embedding:
         *,
         name: str,
         provenance: Mapping[str, Any] | None = None,
+        corpus: Fingerprints | None = None,
     ) -> None:
-        """Check the table and keep a copy of it."""
+        """Check the table and keep a copy of it; `corpus`: see the attribute."""
         array = np.ascontiguousarray(vectors, dtype=np.float32)
         if array is vectors:
             array = array.copy()  # the caller's array may change later; ours may not
@@ -56,7 +60,7 @@ class Embedding:
             seen: set[str] = set()
             twice = next(w for w in words if w in seen or seen.add(w))  # type: ignore[func-returns-value]
             raise EmbeddingError(f"{name}: the word {twice!r} stands twice in the table")
-        self._hold(words, array, name, provenance or {}, None)
+        self._hold(words, array, name, provenance or {}, None, corpus)
 
     def _hold(
         self,
@@ -65,12 +69,17 @@ class Embedding:
         name: str,
         provenance: Mapping[str, Any],
         sha256: str | None,
+        corpus: Fingerprints | None,
     ) -> None:
         vectors.flags.writeable = False
         self.words = words
         self.vectors = vectors  # float32 (words, dimension), read-only
         self.name = name
         self.provenance = dict(provenance)
+        # Fingerprints of the public texts that the vectors were adapted on, sorted, each once: a
+        # text among them may not be protected with this table. Empty for a table as it was read.
+        self.corpus = np.unique(np.asarray([] if corpus is None else corpus, dtype=np.uint64))
+        self.corpus.flags.writeable = False
         if sha256 is not None:
             self.__dict__["sha256"] = sha256
 
@@ -83,10 +92,11 @@ class Embedding:
         name: str,
         provenance: Mapping[str, Any],
         sha256: str | None = None,
+        corpus: Fingerprints | None = None,
     ) -> Embedding:
         """For tables checked before (our own store): no pass over the vectors, so it is fast."""
         table = cls.__new__(cls)
-        table._hold(words, vectors, name, provenance, sha256)
+        table._hold(words, vectors, name, provenance, sha256, corpus)
         return table
 
     def __len__(self) -> int:
@@ -105,6 +115,25 @@ class Embedding:
     def dimension(self) -> int:
         """How many numbers a vector has."""
         return int(self.vectors.shape[1])
+
+    @property
+    def adaptations(self) -> tuple[Adaptation, ...]:
+        """How the vectors were joined with label profiles, first to last; none for most tables."""
+        return tuple(Adaptation.from_json(body) for body in self.provenance.get("adapted", ()))
+
+    def unguarded(self) -> Embedding:
+        """An adapted table that forgot its corpus, for measuring on that corpus itself.
+
+        An attacker or analyst may hold texts of the corpus, blurred; to measure them, these must
+        be blurred too. A mechanism over the result promises nothing.
+        """
+        return Embedding._trusted(
+            self.words,
+            self.vectors,
+            name=self.name,
+            provenance=self.provenance,
+            sha256=self.sha256,
+        )
 
     @cached_property
     def _index(self) -> dict[str, int]:
@@ -175,4 +204,5 @@ class Embedding:
             self.vectors[rows],
             name=self.name,
             provenance={**self.provenance, "vocabulary": origin},
+            corpus=self.corpus,
         )

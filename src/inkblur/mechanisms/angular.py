@@ -9,7 +9,7 @@ import numpy as np
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import NoGuarantee
 from inkblur.guarantees import Guarantee
-from inkblur.mechanisms.base import WordMechanism
+from inkblur.mechanisms.base import WordMechanism, standing_on
 from inkblur.noise import truncated_angle
 from inkblur.rng import Rows
 from inkblur.types import Ids, Metric, Points, positive
@@ -45,7 +45,9 @@ class AngularLaplace(WordMechanism):
                 "pass --accept-no-guarantee (in Python accept_no_guarantee=True)"
             )
         self.epsilon = positive(epsilon, "epsilon")
-        self.guarantee = Guarantee(epsilon=math.inf, metric=Metric.NONE, void=WHY_NONE)
+        self.guarantee = standing_on(
+            embedding, Guarantee(epsilon=math.inf, metric=Metric.NONE, void=WHY_NONE)
+        )
         self._unit = _directions(embedding.vectors.astype(np.float64))
         self._null = _directions(embedding.null_vector[None, :])
 

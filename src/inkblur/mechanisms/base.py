@@ -21,12 +21,26 @@ from inkblur.protocols import Distribution, Release
 from inkblur.rng import Rng, Rows
 from inkblur.types import Array, Ids, Metric, Unit
 
+UNGUARDED = (
+    "this embedding no longer knows which texts it was adapted on, so that it can be measured on "
+    "them; protect with the adapted one itself"
+)
+
 
 def drawn_from(rng: Rng, guarantee: Guarantee) -> Guarantee:
     """What is promised about a release drawn from `rng`: nothing where anyone can repeat it."""
     if rng.seeded:
         return guarantee.voided(SEEDED)
     return guarantee.assuming(ONE_ID) if rng.kept else guarantee
+
+
+def standing_on(embedding: Embedding, guarantee: Guarantee) -> Guarantee:
+    """The guarantee of a mechanism over this table: an adapted one names what it shows, and why."""
+    for adaptation in embedding.adaptations:
+        guarantee = guarantee.revealing(adaptation.reveals).assuming(adaptation.assumption)
+    if embedding.adaptations and not embedding.corpus.size:
+        return guarantee.voided(UNGUARDED)
+    return guarantee
 
 
 ASSUMPTIONS = (PUBLIC_EMBEDDING, SECRET_KEY, REAL_NUMBERS)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.guarantees import PUBLIC_EMBEDDING, SECRET_KEY, Guarantee
-from inkblur.mechanisms.base import WordMechanism
+from inkblur.mechanisms.base import WordMechanism, standing_on
 from inkblur.mechanisms.bounds import improved_bound, standard_bound
 from inkblur.mechanisms.ladder import (
     MOST_KAPPA,
@@ -106,7 +106,7 @@ class Exponential(WordMechanism):
         extra = rounding(self.kappa, len(self.embedding))
         improved = improved_bound(self.epsilon, len(self.embedding))
         tight = remembered_loss(self.rating, self.epsilon, self.embedding.sha256)
-        return Guarantee(
+        stated = Guarantee(
             epsilon=tight + extra,
             metric=Metric.DISCRETE,
             bounds=(
@@ -115,6 +115,7 @@ class Exponential(WordMechanism):
             ),
             assumptions=(PUBLIC_EMBEDDING, SECRET_KEY, ROUNDING_INCLUDED),
         )
+        return standing_on(self.embedding, stated)
 
     def probabilities(self, ids: Ids) -> Array:
         """Where each id goes: (ids, vocabulary), rows that sum to 1, nowhere 0."""

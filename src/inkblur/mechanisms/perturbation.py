@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from inkblur.embeddings.table import Embedding
-from inkblur.mechanisms.base import ASSUMPTIONS, WordMechanism
+from inkblur.mechanisms.base import ASSUMPTIONS, WordMechanism, standing_on
 from inkblur.nearest.engine import Engine, engine_for
 from inkblur.noise import ComponentNoise, LaplaceNoise, MahalanobisNoise
 from inkblur.protocols import Noise
@@ -28,7 +28,8 @@ class Perturbation(WordMechanism):
     def __init__(self, embedding: Embedding, noise: Noise, engine: Engine | None = None) -> None:
         super().__init__(embedding)
         self.noise = noise
-        self.guarantee = replace(noise.guarantee, assumptions=ASSUMPTIONS, space=embedding.sha256)
+        stated = replace(noise.guarantee, assumptions=ASSUMPTIONS, space=embedding.sha256)
+        self.guarantee = standing_on(embedding, stated)
         self._engine = engine
 
     @property

@@ -1,0 +1,71 @@
+"""Telling a protected text from a public corpus that some ingredient was learned from.
+
+A text is known again by its content words: folded, in order, without stop words, numbers,
+addresses and signs. So other capitals, spaces and punctuation hide nothing, nor does a text whose
+stop words were taken out before. Where there are no content words, all its words count.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inkblur.documents.analysis import folded
+from inkblur.documents.stop_words import STOP_WORDS
+from inkblur.documents.tokens import TokenClass, tokenise
+from inkblur.embeddings.table import Fingerprints
+from inkblur.errors import PrivateCalibration
+
+ADAPTED = "the embedding was adapted on"
+_BYTES = 8  # among a million texts and a million others, one false alarm in 10^7 runs
+
+
+def fingerprint(text: str) -> int | None:
+    """Eight bytes of BLAKE2b over the content words; None for a text without a word.
+
+    >>> fingerprint("The CAT, the dog.") == fingerprint("cat dog"), fingerprint("12 :-)")
+    (True, None)
+    """
+    words = [folded(token.text) for token in tokenise(text) if token.kind is TokenClass.WORD]
+    content = [word for word in words if word not in STOP_WORDS] or words
+    if not content:
+        return None
+    plain = "\n".join(content).encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(plain, digest_size=_BYTES).digest(), "little")
+
+
+def fingerprints(texts: Iterable[str]) -> Fingerprints:
+    """Of all texts that have one: sorted, each once."""
+    found = {mark for text in texts if (mark := fingerprint(text)) is not None}
+    return np.array(sorted(found), dtype=np.uint64)
+
+
+def among(texts: Sequence[str], corpus: Fingerprints) -> NDArray[np.bool_]:
+    """Which texts stand in the corpus of these fingerprints (sorted); one without a word never."""
+    marks = [fingerprint(text) for text in texts]
+    known = np.array([mark is not None for mark in marks], dtype=bool)
+    if not corpus.size:
+        return np.zeros_like(known)
+    wanted = np.array([mark or 0 for mark in marks], dtype=np.uint64)
+    place = np.minimum(np.searchsorted(corpus, wanted), corpus.size - 1)
+    found: NDArray[np.bool_] = (corpus[place] == wanted) & known
+    return found
+
+
+def refuse_corpus(
+    texts: Sequence[str], names: Sequence[str], corpus: Fingerprints, learned: str
+) -> None:
+    """Raise where a text to protect is one that a public ingredient was learned from."""
+    if not corpus.size:
+        return
+    found = np.flatnonzero(among(texts, corpus))
+    if found.size:
+        name = names[int(found[0])]
+        raise PrivateCalibration(
+            f"{f'record {name}' if name else 'the text'} is part of the public corpus that "
+            f"{learned}; what was learned from a text cannot protect it: learn from other, public "
+            "texts, or leave this one out"
+        )

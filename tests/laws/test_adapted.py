@@ -1,0 +1,143 @@
+"""An adapted embedding is guarded: its own texts are refused, its guarantees say what they show.
+
+Every mechanism of the catalogue, every door that releases a text.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from inkblur.documents import Privatizer
+from inkblur.documents.adapt import adapt_embedding
+from inkblur.documents.run import run
+from inkblur.documents.run_vectors import run_vectors
+from inkblur.documents.sklearn import TextPrivatizer
+from inkblur.documents.sklearn_vectors import VectorPrivatizer
+from inkblur.documents.tf_vector import SyntheticVectors
+from inkblur.documents.vectoriser import Vectoriser
+from inkblur.embeddings.table import Embedding
+from inkblur.errors import PrivateCalibration
+from inkblur.guarantees import Guarantee, compose
+from inkblur.io import open_sink, open_source
+from inkblur.io.records import Record
+from inkblur.mechanisms import Exponential, Laplace, Perturbation
+from inkblur.rng import secure_rng, seeded_rng
+from tests.laws.catalogue import ALL, PRIVATE, VECTOR, label, make
+
+CORPUS = ["wordaa wordab", "wordab wordac 7", "wordba wordbb", "wordbb wordbc", "wordca wordaa"]
+TOPICS = ["one", "one", "two", "two", "three"]
+OTHERS = ["wordaa", "wordab wordaa", "wordca", "", "12 !?", "unheard of"]
+Setting = tuple[str, dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def adapted(toy: Embedding) -> Embedding:
+    return adapt_embedding(toy, CORPUS, {"topic": TOPICS}, smoothing=0.5)
+
+
+@pytest.mark.parametrize("setting", ALL, ids=label)
+def test_every_mechanism_refuses_a_text_of_the_corpus(setting: Setting, adapted: Embedding) -> None:
+    mechanism = make(setting, adapted, 2.0)
+    for release in ("sequence", "bag"):
+        blur = Privatizer(mechanism, release=release)
+        for text in (*CORPUS, CORPUS[1].upper(), f"  The {CORPUS[0]}!"):
+            with pytest.raises(PrivateCalibration, match="the text is part of the public corpus"):
+                blur.release(text, secure_rng())
+            with pytest.raises(PrivateCalibration, match="record b is part of"):
+                blur.release_batch([Record("a", ""), Record("b", text)], seeded_rng(1))
+        for text in OTHERS:
+            blur.release(text, secure_rng())
+
+
+@pytest.mark.parametrize("text", CORPUS)
+def test_every_door_refuses_a_text_of_the_corpus(
+    text: str, adapted: Embedding, tmp_path: Path
+) -> None:
+    mechanism = Laplace(adapted, epsilon=2.0)
+    with pytest.raises(PrivateCalibration):
+        TextPrivatizer(mechanism, seed=1).transform([*OTHERS, text])
+    vectoriser = Vectoriser(adapted)
+    exponential = Exponential(vectoriser.embedding, epsilon=2.0)
+    synthetic = SyntheticVectors(exponential, vectoriser, 5)
+    with pytest.raises(PrivateCalibration):
+        synthetic.vectors([Record("0", text)], seeded_rng(1))
+    with pytest.raises(PrivateCalibration):
+        VectorPrivatizer(exponential, vectoriser, length=5, seed=1).transform([text])
+    path, out = tmp_path / "in.txt", tmp_path / "out.txt"
+    path.write_text("\n".join(["wordaa", text, "wordab"]) + "\n")
+    with (
+        pytest.raises(PrivateCalibration, match="record 1 "),
+        open_source(path) as source,
+        open_sink(str(out), source) as sink,
+    ):
+        run(source, sink, Privatizer(mechanism), secure_rng())
+    with pytest.raises(PrivateCalibration), open_source(path) as source:
+        run_vectors(source, str(tmp_path / "out.jsonl"), synthetic, secure_rng())
+    assert [p.name for p in tmp_path.iterdir()] == ["in.txt"]  # and nothing is left behind
+    synthetic.vectors([Record(str(i), other) for i, other in enumerate(OTHERS)], seeded_rng(1))
+
+
+@pytest.mark.parametrize("setting", ALL, ids=label)
+def test_every_guarantee_names_the_joined_metric_and_the_corpus(
+    setting: Setting, adapted: Embedding, toy: Embedding
+) -> None:
+    (told,) = adapted.adaptations
+    mechanism = make(setting, adapted, 0.3)
+    for guarantee in (mechanism.guarantee, Privatizer(mechanism, release="bag").guarantee):
+        sentence = guarantee.sentence()
+        for part in ("[1 x word vector of toy ; 3 x profile of 3 labels 'topic']", "on purpose"):
+            assert part in sentence
+        assert told.corpus_sha256[:12] in sentence
+        assert told.assumption in guarantee.assumptions
+        assert (told.assumption in sentence) == guarantee.private
+        body = json.loads(json.dumps(guarantee.to_json()))
+        assert body["reveals"] == [told.reveals]
+        assert Guarantee.from_json(body) == guarantee
+        assert compose([guarantee] * 3).reveals == guarantee.reveals
+    plain = make(setting, toy, 0.3).guarantee
+    assert plain.reveals == ()
+    assert "on purpose" not in plain.sentence()
+
+
+@pytest.mark.parametrize("setting", PRIVATE, ids=label)
+def test_a_table_that_forgot_its_corpus_promises_nothing(
+    setting: Setting, adapted: Embedding
+) -> None:
+    mechanism = make(setting, adapted.unguarded(), 0.3)
+    assert not mechanism.guarantee.private
+    assert "no longer knows which texts" in mechanism.guarantee.sentence()
+    free = Privatizer(mechanism).release_batch([Record("a", CORPUS[0])], seeded_rng(1))
+    guarded = Privatizer(make(setting, adapted, 0.3))
+    with pytest.raises(PrivateCalibration):
+        guarded.release_batch([Record("a", CORPUS[0])], seeded_rng(1))
+    assert len(free.texts) == 1
+
+
+@pytest.mark.parametrize("setting", [s for s in VECTOR if s in PRIVATE], ids=label)
+def test_the_inequality_holds_in_the_joined_metric(setting: Setting, adapted: Embedding) -> None:
+    mechanism = make(setting, adapted, 1.5)
+    assert isinstance(mechanism, Perturbation)
+    ids = np.arange(-1, 20)
+    bound = 1.5 * mechanism.pairwise(ids, ids)
+    centres = adapted.centres(ids)
+    points = np.random.default_rng(2).normal(size=(300, adapted.dimension)) * 3
+    density = np.array(
+        [mechanism.noise.log_density(points, np.broadcast_to(c, points.shape)) for c in centres]
+    )
+    ratio = (density[:, None, :] - density[None, :, :]).max(-1)
+    assert (ratio <= bound + 1e-9).all()
+    assert (ratio > 0.3 * bound)[bound > 0].any()
+
+
+def test_words_that_say_other_things_are_farther_apart_than_before(
+    adapted: Embedding, toy: Embedding
+) -> None:
+    ids = toy.ids(["wordaa", "wordbb", "wordaz"])
+    before, after = (Laplace(t, epsilon=1.0).pairwise(ids, ids) for t in (toy, adapted))
+    assert (after >= before - 1e-6).all()
+    assert after[0, 1] > before[0, 1] + 0.1
