@@ -1,4 +1,4 @@
-"""`inkblur embeddings`: list what is there, look at one, import one."""
+"""`inkblur embeddings`: list what is there, look at one, import one, adapt one to a task."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from inkblur.cli.adapt import adapt
 from inkblur.cli.console import plain_errors, progress, talk
 
 if TYPE_CHECKING:
@@ -17,9 +18,11 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Word vectors: list those at hand, describe one, import one.",
+    help="Word vectors: list those at hand, describe one, import one, adapt one to a task.",
     epilog="Example: inkblur embeddings import glove.6B.300d.txt glove.ink --limit 100000",
 )
+
+app.command("adapt")(adapt)
 
 _FORMATS = "ink, glove, word2vec, fasttext, word2vec-binary or npy"
 FormatOption = Annotated[
@@ -86,7 +89,12 @@ def info_command(
         typer.echo(f"dimension   {facts.dimension}")
         typer.echo(f"norm        mean {facts.norm_mean:.3f}, sd {facts.norm_sd:.3f}")
         typer.echo(f"sha256      {facts.sha256}{' (verified)' if check else ''}")
+        for adaptation in embedding.adaptations:
+            for line in adaptation.lines():
+                typer.echo(f"adapted     {line}")
         for key, value in facts.provenance.items():
+            if key == "adapted":
+                continue  # told above, in words
             shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
             typer.echo(f"provenance  {key}: {shown}")
 

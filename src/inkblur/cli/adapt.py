@@ -1,0 +1,60 @@
+"""`inkblur embeddings adapt`: word vectors whose metric knows a task."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from inkblur.cli.console import plain_errors, talk
+
+
+def adapt(
+    base: Annotated[
+        str, typer.Argument(help="A name from `list` (bundled, for one) or a file of word vectors.")
+    ],
+    corpus: Annotated[
+        str,
+        typer.Option(help="Public labelled texts: .csv, .tsv, .jsonl or .parquet, a text a row."),
+    ],
+    label_column: Annotated[
+        list[str], typer.Option(help="The topic or class of each text; may be given several times.")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The .ink file to write.")],
+    text_column: Annotated[str, typer.Option(help="The column that holds the text.")] = "text",
+    alpha: Annotated[float, typer.Option(help="Weight of the word vectors; above 0.")] = 1.0,
+    beta: Annotated[float, typer.Option(help="Weight of the label profiles; above 0.")] = 3.0,
+    smoothing: Annotated[
+        float, typer.Option(help="Texts for each label that every word is given in advance.")
+    ] = 10.0,
+    name: Annotated[str | None, typer.Option(help="What to call it.")] = None,
+) -> None:
+    """Join word vectors with what each word says about the labels of a public corpus.
+
+    Any mechanism over the result blurs the labels less than everything else, and its guarantee
+    says so. The corpus must be public: a text of it can then not be protected with the result.
+
+    Example: inkblur embeddings adapt bundled --corpus public.csv --label-column topic -o topic.ink
+    """
+    with plain_errors():
+        from inkblur.cli.texts import read_columns
+        from inkblur.documents.adapt import adapt_embedding
+        from inkblur.embeddings.loading import check_dest, load_embedding
+        from inkblur.embeddings.store import write_store
+        from inkblur.errors import InputError
+
+        check_dest(output, base)
+        columns = list(dict.fromkeys(label_column))
+        if text_column in columns:
+            raise InputError(f"{text_column!r} is the text column: it cannot be the label as well")
+        table = load_embedding(base)
+        with talk.status("learning profiles"):
+            texts, labels = read_columns(corpus, text_column, columns)
+            adapted = adapt_embedding(
+                table, texts, labels, alpha=alpha, beta=beta, smoothing=smoothing, name=name
+            )
+        write_store(output, adapted)
+        talk.print(f"{output}: {len(adapted):,} words x {adapted.dimension}", markup=False)
+        for line in adapted.adaptations[-1].lines():
+            talk.print(line, markup=False)
