@@ -26,17 +26,19 @@ from inkblur.evaluation.attacks import (
     Koppel,
     SameRepresentation,
     WritePrints,
-    attribute,
 )
+from inkblur.evaluation.attacks.base import answered
 from inkblur.evaluation.dataset import Dataset, Scenario
 from inkblur.evaluation.forms import ProperNouns, TopicWords, make_form
 from inkblur.evaluation.intervals import checked_confidence
 from inkblur.evaluation.meaning import Meaning, meaning_kept
 from inkblur.evaluation.repetitions import (
     Attacked,
+    attacks_before,
     joined_attacks,
     joined_meanings,
     joined_scores,
+    scores_before,
 )
 from inkblur.evaluation.results import (
     ADAPTIVE,
@@ -48,9 +50,9 @@ from inkblur.evaluation.results import (
     SettingResult,
 )
 from inkblur.evaluation.settings import Released, Releaser, Setting
-from inkblur.evaluation.utility import Model, Scores, label_scores, rates
+from inkblur.evaluation.utility import LabelAnswers, Model, Scores, label_answers
 from inkblur.rng import seeded_rng
-from inkblur.types import Ids, choose, whole
+from inkblur.types import choose, whole
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -200,8 +202,8 @@ class Bench:
             None,
             (),
             None,
-            tuple(joined_attacks([attacks], self.plan.confidence)),
-            tuple(joined_scores([utility], [STATIC] * len(utility), self.plan.confidence)),
+            attacks_before(attacks, self.plan.confidence, self.plan.seed),
+            scores_before(utility, self.plan.confidence, self.plan.seed),
             None,
         )
 
@@ -305,12 +307,8 @@ class Bench:
             texts = [self.train[row] for row in rows.tolist()]
             attack = ATTACKS[name](self.embedding, self.plan.seed).fit(texts, known)
             self._static[name, scenario] = attack
-        listening = _Listening(attack)
-        authors = self.data.test.authors
-        counts = attribute(listening, test.texts, authors, known=known)
-        truth = authors[np.isin(authors, known)].tolist()
-        f1 = rates(truth, listening.answers.tolist()).f1
-        return Attacked(name, scenario, kind, counts, f1)
+        said = answered(attack, test.texts, self.data.test.authors, known=known)
+        return Attacked(name, scenario, kind, said)
 
     def _both_analysts(
         self,
@@ -325,7 +323,7 @@ class Bench:
         asked = test.counts if vectors else test.texts
         true = true_train if vectors else self.train
         return [
-            self._scored(model, kind, part, asked, repeat, step)
+            self._scored(model, kind, part, asked, repeat, step).scores()
             for kind, part in ((ADAPTIVE, studied), (STATIC, true))
             for model in self._models(vectors)
         ]
@@ -343,11 +341,11 @@ class Bench:
         test: Any,
         repeat: int,
         step: Callable[[str], None],
-    ) -> Scores:
+    ) -> LabelAnswers:
         step(f"labels by {model}, {kind}")
         studied, train_labels = _labelled(train, self.data.train.labels)
         asked, test_labels = _labelled(test, self.data.test.labels)
-        return label_scores(
+        return label_answers(
             studied,
             train_labels,
             asked,
@@ -366,24 +364,6 @@ class Bench:
             return meaning_kept(before, [test.texts[row] for row in rows], self.embedding)
         except ParameterError:  # no text has a known word on both sides: there is no number
             return None
-
-
-class _Listening:
-    """An attack that also remembers its answers: `attribute` only counts the right ones."""
-
-    def __init__(self, attack: Attack) -> None:
-        self.name = attack.name
-        self._attack = attack
-        self.answers: Ids = np.empty(0, dtype=np.int64)
-
-    def fit(self, texts: Sequence[str], authors: Any) -> _Listening:
-        """The attack has studied already."""
-        return self
-
-    def predict(self, texts: Sequence[str]) -> Ids:
-        """The attack's answers."""
-        self.answers = self._attack.predict(texts)
-        return self.answers
 
 
 def _labelled(documents: Any, labels: Sequence[str | None]) -> tuple[Any, list[str]]:

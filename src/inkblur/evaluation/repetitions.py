@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from inkblur.evaluation.attacks.base import Attribution
+from inkblur.evaluation.attacks.base import Attribution, AuthorAnswers
+from inkblur.evaluation.bootstrap import over_texts
 from inkblur.evaluation.meaning import Meaning
-from inkblur.evaluation.results import AttackResult, Interval, MeaningResult, UtilityResult
-from inkblur.evaluation.utility import Scores
+from inkblur.evaluation.results import (
+    STATIC,
+    AttackResult,
+    Interval,
+    MeaningResult,
+    UtilityResult,
+)
+from inkblur.evaluation.utility import LabelAnswers, Scores, rates
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +25,49 @@ class Attacked:
     name: str
     scenario: str
     kind: str
-    counts: Attribution
-    f1: float
+    found: AuthorAnswers
+
+    @property
+    def counts(self) -> Attribution:
+        """How many texts were attacked, and with what success."""
+        return self.found.counts
+
+    @property
+    def f1(self) -> float:
+        """The mean over authors."""
+        return rates(self.found.truth, self.found.answers).f1
+
+
+def attacks_before(
+    attacks: Sequence[Attacked], confidence: float, seed: int
+) -> tuple[AttackResult, ...]:
+    """Attacks on the true texts: one repetition, intervals over the test texts."""
+    joined = joined_attacks([attacks], confidence)
+    results = []
+    for one, result in zip(attacks, joined, strict=True):
+        spread = over_texts(one.found.truth, one.found.answers, confidence=confidence, seed=seed)
+        results.append(replace(result, accuracy=spread["accuracy"], f1=spread["f1"]))
+    return tuple(results)
+
+
+def scores_before(
+    said: Sequence[LabelAnswers], confidence: float, seed: int
+) -> tuple[UtilityResult, ...]:
+    """Classifiers on the true texts: one repetition, intervals over the test texts."""
+    joined = joined_scores([[one.scores() for one in said]], [STATIC] * len(said), confidence)
+    results = []
+    for one, result in zip(said, joined, strict=True):
+        spread = over_texts(one.truth, one.answers, confidence=confidence, seed=seed)
+        results.append(
+            replace(
+                result,
+                accuracy=spread["accuracy"],
+                precision=spread["precision"],
+                recall=spread["recall"],
+                f1=spread["f1"],
+            )
+        )
+    return tuple(results)
 
 
 def joined_attacks(repeats: Sequence[Sequence[Attacked]], confidence: float) -> list[AttackResult]:

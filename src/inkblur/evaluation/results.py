@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from inkblur.errors import ParameterError
@@ -24,13 +24,15 @@ class Interval:
     """A mean over repetitions with Student's confidence interval; none from one repetition.
 
     It covers the draws of the mechanism and of the attack, on the same texts: other texts would
-    differ by more.
+    differ by more. For the texts before any release there are no draws: their interval is a
+    bootstrap over the test texts (:mod:`inkblur.evaluation.bootstrap`).
     """
 
     mean: float
     low: float | None
     high: float | None
     values: tuple[float, ...]  # one a repetition
+    over: str = "repetitions"  # what the interval covers: repetitions, or (before) texts
 
     @classmethod
     def of(cls, values: Sequence[float], confidence: float) -> Interval:
@@ -56,7 +58,7 @@ class Interval:
         """The same for a number that lies between 0 and 1: so does its interval."""
         if self.low is None or self.high is None:
             return self
-        return Interval(self.mean, max(0.0, self.low), min(1.0, self.high), self.values)
+        return replace(self, low=max(0.0, self.low), high=min(1.0, self.high))
 
 
 @dataclass(frozen=True, slots=True)

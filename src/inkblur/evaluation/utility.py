@@ -21,6 +21,7 @@ from inkblur.documents.analysis import folded
 from inkblur.documents.tokens import TokenClass, tokenise
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import MissingExtra, ParameterError
+from inkblur.types import Ids
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,6 +58,33 @@ class Scores:
 
 
 @dataclass(frozen=True, slots=True)
+class LabelAnswers:
+    """What a classifier said, text by text, beside the truth."""
+
+    model: str
+    truth: tuple[str, ...]
+    answers: tuple[str, ...]
+    trained: int  # texts
+    labels: int  # distinct, in the training part
+    unseen: int  # test texts left out: no training text has their label
+
+    def scores(self) -> Scores:
+        """How well labels were told."""
+        found = rates(self.truth, self.answers)
+        return Scores(
+            self.model,
+            found.accuracy,
+            found.precision,
+            found.recall,
+            found.f1,
+            self.trained,
+            len(self.truth),
+            self.labels,
+            self.unseen,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Rates:
     """Accuracy, and the means over classes of precision, recall and F1."""
 
@@ -66,7 +94,10 @@ class Rates:
     f1: float
 
 
-def rates(truth: Sequence[Any], answers: Sequence[Any]) -> Rates:
+FIELDS = ("accuracy", "precision", "recall", "f1")
+
+
+def rates(truth: Sequence[Any] | Ids, answers: Sequence[Any] | Ids) -> Rates:
     """Compare answers with the truth; a class is whatever occurs in either.
 
     A class that was never answered has precision 0, one that never occurs has recall 0, and a
@@ -105,15 +136,32 @@ def label_scores(
     seed: int,
     embedding: Embedding | None = None,
 ) -> Scores:
-    """Train on one part and score on the other.
-
-    Both parts are texts, or both are counts over the same terms (released vectors, for example).
-    fastText takes texts only; `embedding` gives it pretrained vectors, the others ignore it.
+    """Train on one part and score on the other: see :func:`label_answers`.
 
     >>> spam = ["win cash", "cash prize now", "see you", "home at six"]
     >>> labels = ["spam", "spam", "ham", "ham"]
     >>> label_scores(spam, labels, ["cash now"], ["spam"], model="naive-bayes", seed=1).accuracy
     1.0
+    """
+    return label_answers(
+        train, train_labels, test, test_labels, model=model, seed=seed, embedding=embedding
+    ).scores()
+
+
+def label_answers(
+    train: Sequence[str] | csr_matrix,
+    train_labels: Sequence[str],
+    test: Sequence[str] | csr_matrix,
+    test_labels: Sequence[str],
+    *,
+    model: Model | str,
+    seed: int,
+    embedding: Embedding | None = None,
+) -> LabelAnswers:
+    """Train on one part and name the labels of the other.
+
+    Both parts are texts, or both are counts over the same terms (released vectors, for example).
+    fastText takes texts only; `embedding` gives it pretrained vectors, the others ignore it.
     """
     from inkblur.types import choose
 
@@ -130,17 +178,12 @@ def label_scores(
     kept = [row for row, label in enumerate(test_labels) if label in known]
     if not kept:
         raise ParameterError("no test text has a label of the training part")
-    asked = _rows(test, kept)
-    answers = _answers(kind, train, train_labels, asked, seed, embedding)
-    found = rates([test_labels[row] for row in kept], answers)
-    return Scores(
+    answers = _answers(kind, train, train_labels, _rows(test, kept), seed, embedding)
+    return LabelAnswers(
         kind.value,
-        found.accuracy,
-        found.precision,
-        found.recall,
-        found.f1,
+        tuple(test_labels[row] for row in kept),
+        tuple(answers),
         len(train_labels),
-        len(kept),
         len(labels),
         len(test_labels) - len(kept),
     )

@@ -113,20 +113,38 @@ def attribute(
     attack: Attack, texts: Sequence[str], authors: ArrayLike, *, known: ArrayLike
 ) -> Attribution:
     """Let a fitted attack name the authors of `texts` and count; `known` are those it studied."""
-    truth = checked_authors(texts, authors)
+    return answered(attack, texts, authors, known=known).counts
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorAnswers:
+    """What an attack said of each text whose author is a candidate."""
+
+    counts: Attribution
+    truth: Ids
+    answers: Ids
+
+
+def answered(
+    attack: Attack, texts: Sequence[str], authors: ArrayLike, *, known: ArrayLike
+) -> AuthorAnswers:
+    """Like :func:`attribute`, text by text."""
+    everyone = checked_authors(texts, authors)
     studied = np.asarray(known, dtype=np.int64)
-    familiar = np.isin(truth, studied)
+    familiar = np.isin(everyone, studied)
     if not familiar.any():
         raise ParameterError(
             "no unknown text is by an author with known texts, so nothing can be attributed"
         )
+    truth = everyone[familiar]
     answers = attack.predict([text for text, keep in zip(texts, familiar, strict=True) if keep])
-    return Attribution(
+    counts = Attribution(
         attack=attack.name,
         authors=len(np.unique(studied)),
         known=len(studied),
-        unknown=int(familiar.sum()),
-        correct=int((answers == truth[familiar]).sum()),
+        unknown=len(truth),
+        correct=int((answers == truth).sum()),
         undecided=int((answers == DONT_KNOW).sum()),
         strangers=int((~familiar).sum()),
     )
+    return AuthorAnswers(counts, truth, answers)

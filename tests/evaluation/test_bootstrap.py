@@ -1,0 +1,56 @@
+"""Intervals over texts: as wide as the binomial's, seeded, and the baseline's own."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from inkblur.evaluation.bootstrap import over_texts
+from inkblur.evaluation.evaluate import Plan, evaluate
+from inkblur.evaluation.utility import FIELDS, rates
+
+from .made import corpus, table
+
+
+@pytest.mark.parametrize(("texts", "right"), [(100, 70), (1000, 900), (400, 200)])
+def test_the_interval_of_the_accuracy_is_that_of_a_share(texts: int, right: int) -> None:
+    truth = ["a", "b"] * (texts // 2)
+    answers = [t if i < right else "c" for i, t in enumerate(truth)]
+    found = over_texts(truth, answers, confidence=0.95, seed=1)["accuracy"]
+    share = right / texts
+    half = 1.96 * math.sqrt(share * (1 - share) / texts)
+    assert found.mean == share
+    assert found.low == pytest.approx(share - half, abs=0.2 * half)
+    assert found.high == pytest.approx(share + half, abs=0.2 * half)
+
+
+def test_every_score_lies_within_its_interval_and_more_confidence_is_wider() -> None:
+    rng = np.random.default_rng(4)
+    truth = rng.integers(0, 5, 300)
+    answers = np.where(rng.random(300) < 0.6, truth, rng.integers(0, 5, 300))
+    narrow = over_texts(truth, answers, confidence=0.8, seed=3)
+    wide = over_texts(truth, answers, confidence=0.99, seed=3)
+    assert wide == over_texts(truth, answers, confidence=0.99, seed=3)
+    assert wide != over_texts(truth, answers, confidence=0.99, seed=4)
+    for name in FIELDS:
+        assert narrow[name].mean == getattr(rates(truth, answers), name)
+        lows, highs = (wide[name].low, narrow[name].low), (narrow[name].high, wide[name].high)
+        assert lows[0] < lows[1] < narrow[name].mean < highs[0] < highs[1]
+
+
+def test_the_texts_before_any_release_have_intervals_over_texts() -> None:
+    pytest.importorskip("sklearn")
+    from inkblur.evaluation.dataset import make_dataset
+    from inkblur.evaluation.settings import Setting
+
+    texts, names, labels = corpus()
+    data = make_dataset(texts, authors=names, labels=labels, seed=5)
+    plan = Plan(seed=5, attacks=("koppel",), models=("naive-bayes",), repeats=2)
+    report = evaluate(data, table(), [Setting("laplace", 3.0)], plan)
+    for result, over in ((report.before, "texts"), (report.settings[0], "repetitions")):
+        for found in (*result.attacks, *result.utility):
+            assert found.accuracy.over == found.f1.over == over
+            assert found.accuracy.low is not None
+            assert found.accuracy.low <= found.accuracy.mean <= found.accuracy.high
