@@ -11,14 +11,17 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
 from inkblur.cli.app import app
+from inkblur.documents import run as run_module
 from inkblur.embeddings.store import write_store
 from inkblur.embeddings.table import Embedding
+from inkblur.nearest import native
 
 WORDS = [f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(200)]
 KEY = "00112233445566778899aabbccddeeff" * 2
@@ -90,6 +93,23 @@ def test_a_key_replays_for_any_number_of_workers(folder: Path) -> None:
         outputs.append(result.stdout)
     assert outputs[0] == outputs[1]
     assert inkblur(folder, "in.csv", "-e", "1").stdout != outputs[0]
+
+
+@pytest.mark.parametrize(("processors", "expected"), [(1, 2), (2, 2), (6, 6), (64, 8)])
+def test_batches_in_flight_follow_the_machine(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, processors: int, expected: int
+) -> None:
+    seen: list[int] = []
+    plain = run_module.run
+
+    def spy(*arguments: Any, workers: int, **options: Any) -> run_module.Summary:
+        seen.append(workers)
+        return plain(*arguments, workers=workers, **options)
+
+    monkeypatch.setattr(native, "processors", lambda: processors)
+    monkeypatch.setattr(run_module, "run", spy)
+    assert inkblur(folder, "in.csv", "-e", "1", "--threads", "1").exit_code == 0
+    assert seen == [expected]
 
 
 def test_device_and_threads_never_change_the_output(folder: Path) -> None:

@@ -93,7 +93,13 @@ def privatize(
     ] = None,
     encoding: Annotated[str, typer.Option(help="How the input's letters are stored.")] = "utf-8",
     format: Annotated[str | None, typer.Option(help="txt, csv, tsv, jsonl or parquet.")] = None,
-    workers: Annotated[int, typer.Option(help="Batches in flight; never changes the output.")] = 2,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            help="Batches in flight, a processor each, 2 to 8 if not given; never changes the "
+            "output."
+        ),
+    ] = None,
     device: options.DeviceName = "auto",
     threads: options.Threads = None,
     accept_no_guarantee: options.AcceptNoGuarantee = False,
@@ -107,7 +113,7 @@ def privatize(
         from inkblur.io import Format, open_sink, open_source
         from inkblur.types import ReleaseKind, choose, whole
 
-        whole(workers, "workers")
+        in_flight = _in_flight() if workers is None else whole(workers, "workers")
         kind = choose(ReleaseKind, release, "release")
         name = mechanism or ("exponential" if kind is ReleaseKind.TF else "mahalanobis")
         own = options.own_options(
@@ -150,10 +156,17 @@ def privatize(
                 options.serve(table, device, threads)
                 blur = Privatizer(made(table), release=kind, policies=policies, length=length)
                 sink = open_sink(output, source, format=given if output == "-" else None)
-                summary = _run(source, sink, blur, rng, workers)
+                summary = _run(source, sink, blur, rng, in_flight)
         if report is not None:
             _write_report(report, summary)
         _tell(summary)
+
+
+def _in_flight() -> int:
+    """Batches at a time: noise is drawn on a thread each. Beyond 8 they wait for each other."""
+    from inkblur.nearest.native import processors
+
+    return min(max(2, processors()), 8)
 
 
 def _run(source: Source, sink: Sink, blur: Privatizer, rng: Rng, workers: int) -> Summary:
