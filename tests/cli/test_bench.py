@@ -13,7 +13,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 from inkblur.cli.bench import bench
-from inkblur.evaluation import speed
+from inkblur.evaluation import peers, speed
 
 app = typer.Typer()
 app.command()(bench)
@@ -103,3 +103,13 @@ def test_the_command_refuses(
     result = run(vectors, *arguments)
     assert result.exit_code == code
     assert message in result.output
+
+
+@pytest.mark.parametrize(("kernel", "told"), [("Prescott", True), ("SkylakeX", False)])
+def test_a_peer_on_old_kernels_is_named(
+    vectors: Path, monkeypatch: pytest.MonkeyPatch, kernel: str, told: bool
+) -> None:
+    monkeypatch.setattr(peers, "blas_kernels", lambda: [f"openblas 0.3.15 ({kernel})"])
+    result = run(vectors)
+    assert result.exit_code == 0, result.output
+    assert ("OPENBLAS_CORETYPE=SKYLAKEX" in " ".join(result.stderr.split())) is told

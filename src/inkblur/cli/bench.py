@@ -102,6 +102,11 @@ def bench(
             speed_figure.write(speeds, plot)
         if peers.blas_kernels():
             talk.print(f"matrix products by {', '.join(peers.blas_kernels())}")
+        if peers.old_kernels():
+            talk.print(
+                "Prescott: that one does not know this processor and runs at a fraction of its "
+                "speed; compare again with OPENBLAS_CORETYPE=SKYLAKEX (or HASWELL) set"
+            )
         if peers.missing():
             talk.print(f"not installed, so not measured: {', '.join(peers.missing())}")
 

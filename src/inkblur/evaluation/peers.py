@@ -69,6 +69,11 @@ def blas_kernels() -> list[str]:
     return sorted(set(found))
 
 
+def old_kernels() -> bool:
+    """Whether some OpenBLAS loaded here does not know this processor: its user is slowed down."""
+    return any("(Prescott)" in kernel for kernel in blas_kernels())
+
+
 def faiss_flat(vectors: Float32s) -> Callable[[Float64s], Ids] | None:
     """IndexFlatL2: float32, exact but for its rounding."""
     if not installed("faiss-cpu"):
