@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from inkblur.documents.fingerprints import fingerprints
+from inkblur.documents.fingerprints import fingerprint_of, gathered, written_words
 from inkblur.documents.profiles import KnownWords, Profiles, label_profiles
 from inkblur.embeddings.adaptation import Adaptation, LabelColumn
 from inkblur.embeddings.table import Embedding
@@ -59,8 +59,12 @@ def adapt_embedding(
         raise ParameterError("the corpus is a list of texts, not one text")
     corpus = list(texts)
     columns = _checked(corpus, labels)
-    words = KnownWords(base)
-    documents = [words.of(text) for text in corpus]
+    known = KnownWords(base)
+    documents, marks = [], []
+    for text in corpus:
+        written = written_words(text)
+        documents.append(known.of(written))
+        marks.append(fingerprint_of(written))
     if not any(len(ids) for ids in documents):
         raise ParameterError(
             f"no text of the corpus has a word that {base.name} knows; are they in one language?"
@@ -86,7 +90,6 @@ def adapt_embedding(
         beta=beta,
         smoothing=smoothing,
     )
-    marks = fingerprints(corpus[row] for row in used)
     return Embedding(
         base.words,
         np.hstack([alpha * base.vectors, *(beta * profile.values for profile in profiles)]),
@@ -95,7 +98,7 @@ def adapt_embedding(
             **base.provenance,
             "adapted": [*base.provenance.get("adapted", ()), adaptation.to_json()],
         },
-        corpus=np.concatenate([base.corpus, marks]),
+        corpus=np.concatenate([base.corpus, gathered(marks[row] for row in used)]),
     )
 
 

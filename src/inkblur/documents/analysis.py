@@ -180,12 +180,14 @@ def _shaped(word: str, capitals: str) -> str:
 
 def folded(word: str) -> str:
     """Lower case, composed characters, straight apostrophes: how words are looked up."""
+    if word.isascii():
+        return word.lower()  # nothing to compose or straighten
     return unicodedata.normalize("NFC", word).lower().translate(_APOSTROPHES)
 
 
 def known_id(embedding: Embedding, word: str) -> int:
     """The id of a written word: folded, else as written, else without its clitic ('s, n't, 'll)."""
-    low = word.lower() if word.isascii() else folded(word)
+    low = folded(word)
     found = embedding.id(low)
     if found == NULL_ID and low != word:
         found = embedding.id(word)

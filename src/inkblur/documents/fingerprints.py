@@ -29,7 +29,17 @@ def fingerprint(text: str) -> int | None:
     >>> fingerprint("The CAT, the dog.") == fingerprint("cat dog"), fingerprint("12 :-)")
     (True, None)
     """
-    words = [folded(token.text) for token in tokenise(text) if token.kind is TokenClass.WORD]
+    return fingerprint_of(written_words(text))
+
+
+def written_words(text: str) -> list[str]:
+    """The text's words as they are written, without numbers, addresses and signs."""
+    return [token.text for token in tokenise(text) if token.kind is TokenClass.WORD]
+
+
+def fingerprint_of(written: Sequence[str]) -> int | None:
+    """The fingerprint of a text that has these words."""
+    words = [folded(word) for word in written]
     content = [word for word in words if word not in STOP_WORDS] or words
     if not content:
         return None
@@ -39,8 +49,12 @@ def fingerprint(text: str) -> int | None:
 
 def fingerprints(texts: Iterable[str]) -> Fingerprints:
     """Of all texts that have one: sorted, each once."""
-    found = {mark for text in texts if (mark := fingerprint(text)) is not None}
-    return np.array(sorted(found), dtype=np.uint64)
+    return gathered(fingerprint(text) for text in texts)
+
+
+def gathered(marks: Iterable[int | None]) -> Fingerprints:
+    """Fingerprints as a table keeps them."""
+    return np.array(sorted({mark for mark in marks if mark is not None}), dtype=np.uint64)
 
 
 def among(texts: Sequence[str], corpus: Fingerprints) -> NDArray[np.bool_]:

@@ -19,14 +19,13 @@ weighted by n(w), so distances shrink as little as that many axes allow.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from inkblur.documents.analysis import known_id
-from inkblur.documents.tokens import TokenClass, tokenise
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.types import NULL_ID, Array, Ids
@@ -52,24 +51,23 @@ class Profiles:
 
 
 class KnownWords:
-    """Reads texts as the distinct vocabulary words in them, looked up as the Privatizer does."""
+    """Sees texts as the distinct vocabulary words in them, looked up as the Privatizer does."""
 
     def __init__(self, embedding: Embedding) -> None:
         self._embedding = embedding
         self._ids: dict[str, int] = {}
 
-    def of(self, text: str) -> Ids:
-        """The ids of the text's words, rising, each once."""
+    def of(self, written: Iterable[str]) -> Ids:
+        """The ids of a text's words, rising, each once."""
         known = self._ids
         found = set()
-        for token in tokenise(text):
-            if token.kind is TokenClass.WORD:
-                place = known.get(token.text)
-                if place is None:
-                    if len(known) >= _REMEMBERED:
-                        known.clear()
-                    place = known[token.text] = known_id(self._embedding, token.text)
-                found.add(place)
+        for word in set(written):
+            place = known.get(word)
+            if place is None:
+                if len(known) >= _REMEMBERED:
+                    known.clear()
+                place = known[word] = known_id(self._embedding, word)
+            found.add(place)
         found.discard(NULL_ID)
         return np.array(sorted(found), dtype=np.int64)
 
