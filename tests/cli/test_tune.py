@@ -56,8 +56,10 @@ def test_a_choice_is_made_printed_and_written(posts: Path, vectors: Path, tmp_pa
     assert body["best"] == min(allowed, key=lambda t: t["survival"])
     assert f"epsilon {body['best']['setting']['epsilon']:g} (best)" in result.stdout
     assert (folder / "tune.jsonl").is_file()
+    page = (folder / "tune.html").read_text(encoding="utf-8")
+    assert f"epsilon {body['best']['setting']['epsilon']:g}</b>" in page
     for name in NAMES:
-        assert name not in result.output + (folder / "tune.json").read_text(encoding="utf-8")
+        assert name not in result.output + (folder / "tune.json").read_text(encoding="utf-8") + page
 
 
 def test_a_stopped_run_says_so_and_goes_on(

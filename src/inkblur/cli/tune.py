@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 def tune(
     data: texts.Data,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Directory for results; run again to go on.")
+        Path,
+        typer.Option(
+            "--output", "-o", help="Directory for tune.html and tune.json; run again to go on."
+        ),
     ],
     epsilon: Annotated[
         str, typer.Option("--epsilon", "-e", help="One or more, with commas between.")
@@ -80,9 +83,11 @@ def tune(
     --criterion most-utility --most-attack 0.2 -o tuned
     """
     with plain_errors():
+        from inkblur.documents.run import described
         from inkblur.errors import InkblurError, ParameterError
         from inkblur.evaluation.evaluate import Plan
         from inkblur.evaluation.tune import Criterion, grid, make_goal
+        from inkblur.reports import html, tuning_page
 
         goal = make_goal(
             criterion,
@@ -116,6 +121,7 @@ def tune(
         columns = texts.Columns(text_column, author_column, label_column, split_column)
         dataset = texts.read_dataset(data, columns, test_share=test_share, seed=seed)
         table = options.embedding_from(embedding, vocabulary)
+        html.require()
         texts.make_folder(output)
         with progress("settings") as bar:
             from inkblur.evaluation.tune import FILE
@@ -140,6 +146,12 @@ def tune(
         best = goal.best(trials)
         body = json.dumps(_body(goal, seed, trials, best), indent=2, allow_nan=False) + "\n"
         texts.write(output / "tune.json", body)
+        texts.write(
+            output / "tune.html",
+            tuning_page.tuning_page(
+                goal, trials, facts=dataset.facts, embedding=described(table), plan=plan
+            ),
+        )
         if as_json:
             typer.echo(body, nl=False)
         else:
@@ -148,7 +160,7 @@ def tune(
             raise InkblurError(
                 f"none of the {len(trials)} settings meets the floor; widen the grid or lower it"
             )
-        talk.print(f"[green]best:[/] {best.setting.name}; wrote {FILE} and tune.json into {output}")
+        talk.print(f"[green]best:[/] {best.setting.name}; wrote tune.html, tune.json into {output}")
 
 
 def _body(goal: Goal, seed: int, trials: Sequence[Trial], best: Trial | None) -> dict[str, object]:

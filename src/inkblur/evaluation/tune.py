@@ -73,10 +73,15 @@ class Trial:
         return max((a.accuracy for a in self.attacks), default=None)
 
     @property
+    def attack_left(self) -> float | None:
+        """beta_A in the scenario where it is largest."""
+        return max((a.left for a in self.attacks if a.left is not None), default=None)
+
+    @property
     def gap(self) -> float | None:
         """The smallest gap between what the analyst and what an attacker keeps."""
-        left = [a.left for a in self.attacks if a.left is not None]
-        return self.utility - max(left) if left and self.utility is not None else None
+        left = self.attack_left
+        return self.utility - left if left is not None and self.utility is not None else None
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object; :meth:`from_json` reads it back."""

@@ -127,8 +127,8 @@ vectors (0: none moved); the cosine compares the texts' mean vectors (1: the sam
 {% for table in tables.facts %}{{ grid(table) }}{% endfor %}
 <p class="soft">Intervals are {{ (100 * report.confidence)|round(1) }} % Student intervals over the
 repetitions: they cover the draws of the mechanism and of the attacks, on these texts. For the texts
-as they are there is nothing to draw: their intervals are bootstraps over the test texts. The form of
-the texts is {{ report.form }}{% if report.redacted %}, without proper nouns{% endif %}.</p>
+as they are there is nothing to draw: their intervals are bootstraps over the test texts. The form
+of the texts is {{ report.form }}{% if report.redacted %}, without proper nouns{% endif %}.</p>
 </main></body></html>
 """
 )
