@@ -1,0 +1,31 @@
+"""Each experiment of the family runs quick on the real data, and its record comes back whole."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from inkblur.evaluation.corpora import VARIABLE
+from inkblur.experiments.result import Record
+from inkblur.experiments.run import reproduce
+
+CLAIMS = {
+    "thesis/topics": {"topic-above-chance", "topic-above-chance-as-printed"},
+}
+needs_data = pytest.mark.skipif(
+    not os.environ.get(VARIABLE), reason=f"{VARIABLE} is not set: no public data to run on"
+)
+
+
+@needs_data
+@pytest.mark.parametrize("name", CLAIMS)
+def test_it_runs_and_its_record_comes_back(name: str, tmp_path: Path) -> None:
+    (record,) = reproduce([name], tmp_path, quick=True)
+    assert {claim.name for claim in record.outcome.claims} == CLAIMS[name]
+    written = json.loads(json.dumps(record.to_json(), allow_nan=False))
+    assert Record.from_json(written).outcome.readings == record.outcome.readings
+    (again,) = reproduce([name], tmp_path, quick=True)
+    assert again.outcome == record.outcome

@@ -1,0 +1,38 @@
+"""Scales carried over to longer vectors, and forms that agree with the library's own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from inkblur.embeddings.table import Embedding
+from inkblur.evaluation.forms import make_form
+from inkblur.experiments.thesis.forms import Forms
+from inkblur.experiments.thesis.newsgroups import bare
+from inkblur.experiments.thesis.published import FORMS
+from inkblur.experiments.thesis.scales import WORD2VEC_NORM, Noise, obfuscation, scale_on
+
+
+def test_noise_grows_with_the_vectors_so_that_the_ratio_stays() -> None:
+    rows = np.eye(3, dtype=np.float32) * 2 * WORD2VEC_NORM
+    table = Embedding(["a", "b", "c"], rows, name="toy")
+    assert scale_on(table, 0.2, Noise.AS_PRINTED) == 0.2
+    assert scale_on(table, 0.2, Noise.EQUAL_RATIO) == pytest.approx(0.4)
+    setting = obfuscation(table, 0.2, Noise.EQUAL_RATIO)
+    assert (setting.mechanism, setting.epsilon) == ("component-laplace", pytest.approx(2.5))
+
+
+def test_forms_are_those_of_the_evaluation() -> None:
+    texts = ["The red cat sat.", "Blue sky and red sky!", "A cat, a dog; a sky.", ""]
+    labels = ["pets", "weather", "pets", "weather"]
+    made = Forms(texts, labels).of(texts)
+    assert tuple(made) == FORMS
+    for form in FORMS:
+        assert made[form] == make_form(form).fit(texts, labels).transform(texts)
+
+
+def test_postings_lose_who_sent_them() -> None:
+    from inkblur.evaluation.corpora import Corpus
+
+    corpus = Corpus("made", ("From: kim@example.org\n\nHello there.\n",), None, ("misc",))
+    assert "kim" not in bare(corpus).texts[0]
