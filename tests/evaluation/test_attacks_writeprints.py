@@ -71,6 +71,22 @@ def test_tags_and_their_ngrams_stay_within_a_sentence() -> None:
     assert measured("tag trigrams", text) == {"DT NN VBD": 0.5, "NN VBD .": 0.5}
 
 
+def test_contextual_rules_give_the_tags_that_textblob_gives() -> None:
+    from textblob.en import lexicon
+
+    tagging.sentence_tags("loads the rules")
+    rules = [list(rule) for rule in lexicon.context]
+    names = sorted({part for rule in rules for part in rule if part.isalpha()} | {"."})
+    draws = np.random.default_rng(5)
+    for _ in range(300):
+        # Words and tags of the rules themselves, so that conditions of every kind are met.
+        rule = rules[draws.integers(len(rules))]
+        pool = [*rule, *draws.choice(names, 4).tolist()]
+        tokens = [[str(w), str(t)] for w, t in draws.choice(pool, (draws.integers(1, 12), 2))]
+        told = [tuple(token) for token in lexicon.context.apply([list(t) for t in tokens])]
+        assert tagging.in_context(tokens, tagging.rules_by_tag(rules)) == told
+
+
 def test_clitics_are_tokens_of_their_own() -> None:
     assert tagging._TOKEN.findall("It's 3,000, can't!") == [
         "It",
