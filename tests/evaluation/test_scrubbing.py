@@ -42,6 +42,15 @@ def test_addresses_go_and_words_stay(scrubber: Scrubber) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_names_stay_and_every_place_says_so(scrubber: Scrubber) -> None:
+    named = "Dr. Alice Johnson moved from Berlin to Oslo."
+    assert scrubber.release([named]).texts == (named,)
+    assert "names stay" in scrubber.name
+    assert "names of people and places stay" in scrubber.guarantee.sentence()
+    assert scrubber.to_json()["recognises_names"] is False
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_a_scrubber_stands_beside_a_mechanism_in_the_same_table(scrubber: Scrubber) -> None:
     pytest.importorskip("sklearn")
     texts, names, labels = corpus()

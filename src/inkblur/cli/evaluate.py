@@ -65,7 +65,7 @@ def evaluate(
         typer.Option(help="Classifiers of labels: naive-bayes, svm, neighbours, fasttext."),
     ] = "naive-bayes,svm",
     scrub: Annotated[
-        str, typer.Option(help="Compare with scrubbing: scrubadub, presidio, or both.")
+        str, typer.Option(help="Compare with scrubbing: scrubadub, presidio, or both; names stay.")
     ] = "",
     form: Annotated[str, typer.Option(help="raw, content, or bow-N as in bow-200.")] = "raw",
     redact: Annotated[bool, typer.Option("--redact", help="Remove proper nouns first.")] = False,
@@ -231,6 +231,8 @@ def _print(report: Evaluation) -> None:
             out.print(escape(shown.caption))
     for result in report.settings:
         out.print(f"[bold]{escape(result.name)}[/]: {escape(headline(result, report.before))}")
+        if result.guarantee is not None and not result.guarantee.private:
+            out.print(f"  {escape(result.guarantee.sentence())}")
     if report.repeats > 1:
         talk.print("Means are shown; their confidence intervals are in the report (-o or --json).")
     for note in report.notes:
