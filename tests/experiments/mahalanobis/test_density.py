@@ -1,0 +1,26 @@
+"""Table 5 for both collections in both sets of vectors."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from inkblur.evaluation.corpora import VARIABLE
+from inkblur.experiments.mahalanobis.density import MEASURES
+from inkblur.experiments.result import Record, Verdict
+from inkblur.experiments.run import reproduce
+
+
+@pytest.mark.skipif(VARIABLE not in os.environ, reason=f"{VARIABLE} is not set")
+def test_table_5_stands_beside_the_papers(tmp_path: Path) -> None:
+    (record,) = reproduce(["mahalanobis/density"], tmp_path, quick=True)
+    assert Record.from_json(record.to_json()) == record
+    at = {(r.where["vectors"], r.where["data"], r.measure): r for r in record.outcome.readings}
+    for vectors in ("glove", "word2vec"):
+        for data in ("tweets", "SMS"):
+            for measure in MEASURES[1:]:  # d_min is 0 where two words share a vector
+                assert (vectors, data, measure) in at
+    assert at["glove", "SMS", "d_:50 / d_-50:"].paper == 5.67
+    assert [claim.verdict for claim in record.outcome.claims] == [Verdict.HOLDS]
