@@ -257,7 +257,7 @@ def _makers(
         return engine.nearest
 
     def reference() -> Search:
-        plain = Reference()
+        plain = Reference(threads=threads)
         plain.put(vectors)
         return plain.nearest
 

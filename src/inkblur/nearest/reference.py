@@ -22,9 +22,17 @@ float32 in float32.
 
 Scores are laid out (words, queries): the maximum over a panel of words is then a maximum of whole
 rows, which vectorises over queries, and only panels that can hold the answer are looked at again.
+
+Each thread takes tiles of queries of its own and multiplies them by itself. The usual way, one
+product that BLAS spreads over the cores, leaves all cores but one idle while maxima are taken.
 """
 
 from __future__ import annotations
+
+import importlib
+import importlib.util
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +48,7 @@ from inkblur.nearest.canonical import (
     decide,
     exhaustive,
 )
+from inkblur.nearest.native import processors
 
 _PANEL = 32  # words that share one maximum
 _TILE_WORDS = 2048  # a multiple of the panel
@@ -47,10 +56,21 @@ _TILE_QUERIES = 1024
 _MOST_FOUND = 1 << 22  # candidates held at a time; a vocabulary of ties would ask for more
 _UNIT_32 = 2.0**-24
 _NEVER = np.float32(1e30)  # half norm of the rows that fill the last panel: never a maximum
+_TURN = threading.Lock()  # how many threads BLAS may use is one number for the whole process
 
 
 class Reference:
     """The NumPy backend: any machine, bounded memory, exact."""
+
+    def __init__(self, *, threads: int | None = None) -> None:
+        """threads: at least 1, by default one for each processor.
+
+        Without threadpoolctl (it comes with scikit-learn) nobody can tell BLAS to use one thread in
+        each of ours, so there is one of ours and BLAS uses as many as it likes.
+        """
+        self.threads = processors() if threads is None else threads
+        if self.threads < 1:
+            raise ValueError(f"threads is {threads}, expected at least 1")
 
     def put(self, vectors: npt.ArrayLike) -> None:
         """Take the vocabulary, float32 (V, n). Keeps it, and a centred float32 copy beside it."""
@@ -74,15 +94,29 @@ class Reference:
             self._table[start:stop, dimension] = squares / 2
             radius = max(radius, float(squares.max()) ** 0.5)
         self._radius = radius
-        self._scores = np.empty((min(_TILE_WORDS, padded), 0), dtype=np.float32)
 
     def nearest(self, queries: npt.ArrayLike) -> Ids:
         """The id of the nearest word of each query, float64 (B, n) -> int64 (B,)."""
         points = checked_queries(queries, self._vectors.shape[1])
         out = np.empty(len(points), dtype=np.int64)
-        for start in range(0, len(points), _TILE_QUERIES):
-            part = slice(start, start + _TILE_QUERIES)
-            out[part] = self._tile(points[part])
+        rounds = -(-len(points) // (self.threads * _TILE_QUERIES))
+        step = max(1, -(-len(points) // max(1, rounds * self.threads)))  # tiles of equal size
+        starts = range(0, len(points), step)
+
+        def search(start: int) -> None:
+            out[start : start + step] = self._tile(points[start : start + step])
+
+        if importlib.util.find_spec("threadpoolctl") is None:
+            for start in starts:
+                search(start)
+            return out
+        limits = importlib.import_module("threadpoolctl").threadpool_limits
+        with (
+            _TURN,
+            limits(limits=1, user_api="blas"),
+            ThreadPoolExecutor(self.threads) as pool,
+        ):
+            list(pool.map(search, starts))  # a list, so that an error is raised here
         return out
 
     def _tile(self, queries: Float64s) -> Ids:
@@ -120,13 +154,12 @@ class Reference:
         points = np.empty((dimension + 1, batch), dtype=np.float32)
         points[:dimension] = centred.T
         points[dimension] = -1.0
-        if self._scores.shape[1] != batch:
-            self._scores = np.empty((len(self._scores), batch), dtype=np.float32)
+        space = np.empty((min(_TILE_WORDS, len(self._table)), batch), dtype=np.float32)
         best = np.full(batch, -np.inf, dtype=np.float32)
         found: list[tuple[Ids, Ids, Float32s]] = []
         for start in range(0, len(self._table), _TILE_WORDS):
             table = self._table[start : start + _TILE_WORDS]
-            scores = self._scores[: len(table)]
+            scores = space[: len(table)]
             np.matmul(table, points, out=scores)
             panels = scores.reshape(-1, _PANEL, batch)
             maxima = panels.max(axis=1)
