@@ -12,7 +12,7 @@ from scipy.sparse import csr_matrix
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import MissingExtra, ParameterError
 from inkblur.evaluation.corpora import sms_spam
-from inkblur.evaluation.utility import Model, label_scores, rates
+from inkblur.evaluation.utility import Model, label_answers, label_scores, rates, rates_of
 
 SKY = ["rain", "wind", "cloud", "storm", "sun", "snow"]
 SEA = ["wave", "fish", "boat", "sail", "tide", "crab"]
@@ -42,6 +42,31 @@ def test_every_model_tells_clear_topics_and_not_noise(model: Model) -> None:
     assert (
         label_scores(train, train_labels, blank, test_labels, model=model, seed=1).accuracy == 0.5
     )
+
+
+def test_rates_of_one_class_are_those_of_scikit_learn() -> None:
+    metrics = pytest.importorskip("sklearn.metrics")
+    rng = np.random.default_rng(8)
+    truth, said = (rng.choice(["ham", "spam", "eel"], 90).tolist() for _ in range(2))
+    found = rates_of("spam", truth, said)
+    expected = metrics.precision_recall_fscore_support(truth, said, labels=["spam"])
+    values = (found.precision, found.recall, found.f1)
+    assert values == pytest.approx([float(column[0]) for column in expected[:3]])
+    assert found.accuracy == metrics.accuracy_score(truth, said)
+    assert rates_of("spam", ["spam", "ham"], ["ham", "ham"]).precision == 0
+    with pytest.raises(ParameterError, match="no text has the label 'cod'"):
+        rates_of("cod", truth, said)
+
+
+def test_answers_stand_beside_the_truth_in_order() -> None:
+    pytest.importorskip("sklearn")
+    train, labels = corpus(1, 60)
+    said = label_answers(
+        train, labels, [train[0], "x", train[1]], [labels[0], "new", labels[1]], model="svm", seed=1
+    )
+    assert said.truth == (labels[0], labels[1])
+    assert said.answers == said.truth
+    assert said.unseen == 1
 
 
 @pytest.mark.parametrize("pretrained", [False, True])
