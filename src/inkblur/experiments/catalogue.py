@@ -95,6 +95,21 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             "How far below epsilon is the loss that really occurs?",
         ),
         Experiment(
+            "joined/frontier",
+            "none of the papers",
+            "Does a metric that knows the topic keep it while the author is blurred?",
+        ),
+        Experiment(
+            "joined/pairs",
+            "none of the papers",
+            "Does it so on collections that took no part in its design?",
+        ),
+        Experiment(
+            "joined/variants",
+            "none of the papers",
+            "What else does the idea allow, and does any of it win?",
+        ),
+        Experiment(
             "race",
             "none of the papers",
             "Which mechanism keeps most at equal attack success, and at equal proved loss?",

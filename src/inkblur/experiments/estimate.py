@@ -81,6 +81,10 @@ class Estimate:
         middle, half = math.atanh(correlation), 1.959964 / math.sqrt(pairs - 3)
         return cls(correlation, math.tanh(middle - half), math.tanh(middle + half))
 
+    def share(self) -> Estimate:
+        """The same for a number that lies between 0 and 1: so does its interval."""
+        return Estimate(self.value, max(0.0, self.low), min(1.0, self.high))
+
     def negated(self) -> Estimate:
         """The same number with its sign turned: a claim says "above" after turning."""
         return Estimate(-self.value, -self.high, -self.low)

@@ -97,9 +97,10 @@ class Record:
     experiment: str
     seed: int
     quick: bool
-    commit: str
+    commits: tuple[str, ...]  # more than one where a run was continued with a later source
     machine: str
-    seconds: float
+    seconds: float  # by the clock
+    processor_seconds: float  # all cores together
     outcome: Outcome = field(repr=False)
 
     def to_json(self) -> dict[str, Any]:
@@ -117,9 +118,10 @@ class Record:
             body["experiment"],
             body["seed"],
             body["quick"],
-            body["commit"],
+            tuple(body["commits"]),
             body["machine"],
             body["seconds"],
+            body["processor_seconds"],
             Outcome(
                 tuple(
                     Reading(**{**reading, "found": Estimate(**reading["found"])})

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import platform
-import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from inkblur.errors import InputError
 from inkblur.experiments.catalogue import EXPERIMENTS, chosen
+from inkblur.experiments.origin import machine
 from inkblur.experiments.result import Record
 from inkblur.experiments.shelf import Shelf
 from inkblur.experiments.workshop import Workshop
@@ -47,7 +45,14 @@ def reproduce(
         heard("")
         outcome = experiment.run(work)
         record = Record(
-            experiment.name, seed, quick, commit(), machine(), round(work.seconds, 1), outcome
+            experiment.name,
+            seed,
+            quick,
+            work.commits,
+            machine(),
+            round(work.seconds, 1),
+            round(work.processor_seconds, 1),
+            outcome,
         )
         write_whole(file, json.dumps(record.to_json(), indent=1, allow_nan=False) + "\n")
         records.append(record)
@@ -72,43 +77,3 @@ def held_records(folder: Path) -> tuple[Record, ...]:
                     f"{file} is no record of this version; remove it and run {name} again"
                 ) from None
     return tuple(found)
-
-
-def commit() -> str:
-    """The commit of the source tree this runs from, with "+" where it was changed; else version."""
-    here = Path(__file__).parent
-
-    def git(*words: str) -> str:
-        done = subprocess.run(["git", *words], cwd=here, capture_output=True, text=True, check=True)
-        return done.stdout.strip()
-
-    try:
-        tracked = git("ls-files", "--error-unmatch", Path(__file__).name)
-        return git("rev-parse", "--short=12", "HEAD") + "+" * bool(
-            tracked and git("status", "--porcelain", "--untracked-files=no", "--", str(here.parent))
-        )
-    except (OSError, subprocess.CalledProcessError):
-        from importlib.metadata import version
-
-        return f"version {version('inkblur')}"
-
-
-def machine() -> str:
-    """Processor, cores and the versions that numbers depend on; no name, no path."""
-    import numpy
-    import scipy
-
-    return (
-        f"{_processor()}, {os.cpu_count()} cores, "
-        f"Python {platform.python_version()}, NumPy {numpy.__version__}, SciPy {scipy.__version__}"
-    )
-
-
-def _processor() -> str:
-    try:
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()

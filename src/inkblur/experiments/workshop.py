@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from inkblur.embeddings.table import Embedding
 from inkblur.evaluation.settings import Released, Setting
+from inkblur.experiments.origin import commit
 from inkblur.experiments.shelf import Shelf
 from inkblur.io.ledger import Ledger
 from inkblur.rng import Rng, seeded_rng
@@ -42,6 +43,7 @@ class Workshop:
             {"experiment": experiment, "seed": seed, "quick": quick},
         )
         self._done = {row["step"]: row for row in self._ledger.rows}
+        self._commit = commit()
 
     def size(self, full: Size, quick: Size) -> Size:
         """The full value, or the one for a quick look that only shows that everything runs."""
@@ -51,17 +53,35 @@ class Workshop:
         """What `work(*arguments)` gives (plain JSON), done now or taken from an earlier run."""
         if name not in self._done:
             self._on_step(name)
-            began = time.perf_counter()
+            began, used = time.perf_counter(), time.process_time()
             value = work(*arguments)
-            row = {"step": name, "seconds": round(time.perf_counter() - began, 3), "value": value}
+            row = {
+                "step": name,
+                "seconds": round(time.perf_counter() - began, 3),
+                "processor_seconds": round(time.process_time() - used, 3),
+                "commit": self._commit,
+                "value": value,
+            }
             self._ledger.add(row)
             self._done[name] = row
         return self._done[name]["value"]
 
     @property
     def seconds(self) -> float:
-        """The work done so far, earlier runs included."""
+        """The work done so far, earlier runs included, by the clock."""
         return float(sum(row["seconds"] for row in self._done.values()))
+
+    @property
+    def processor_seconds(self) -> float:
+        """The same, by what the processors worked: other programs do not count."""
+        return float(
+            sum(row.get("processor_seconds", row["seconds"]) for row in self._done.values())
+        )
+
+    @property
+    def commits(self) -> tuple[str, ...]:
+        """The sources the steps were made with: several, where a run was continued."""
+        return tuple(dict.fromkeys(row.get("commit", "unknown") for row in self._done.values()))
 
     def rng(self, *names: str) -> Rng:
         """The stream of these names."""

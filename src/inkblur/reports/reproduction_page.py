@@ -27,8 +27,9 @@ _TEMPLATE = (
 {% for section in sections %}
 <h2 id="{{ section.anchor }}">{{ section.experiment.name }}</h2>
 <p>{{ section.experiment.question }}</p>
-<p class="soft">{{ section.experiment.repeats }}. Commit {{ section.record.commit }}, seed
-{{ section.record.seed }}, {{ section.record.seconds|round|int }} s
+<p class="soft">{{ section.experiment.repeats }}. Commit {{ section.record.commits|join(", ") }},
+seed {{ section.record.seed }}, {{ section.record.seconds|round|int }} s ({{
+section.record.processor_seconds|round|int }} s of processor time)
 on {{ section.record.machine }}{{ "; a quick look" if section.record.quick }}.</p>
 {% if section.claims %}{{ grid(section.claims) }}{% endif %}
 {% for note in section.record.outcome.notes %}<p>{{ note }}</p>{% endfor %}
@@ -92,7 +93,8 @@ def reproduction_document(records: Sequence[Record], made: Sequence[Section]) ->
             "",
             f"{section.experiment.question} ({section.experiment.repeats}.)",
             "",
-            f"Commit {record.commit}, seed {record.seed}, {record.seconds:,.0f} s on "
+            f"Commit {', '.join(record.commits)}, seed {record.seed}, {record.seconds:,.0f} s "
+            f"({record.processor_seconds:,.0f} s of processor time) on "
             f"{record.machine}{'; a quick look' * record.quick}.",
             "",
         ]
@@ -120,11 +122,12 @@ def summary(records: Sequence[Record]) -> str:
     """How many claims hold, fail and stay open."""
     counts = Counter(claim.verdict for record in records for claim in record.outcome.claims)
     minutes = sum(record.seconds for record in records) / 60
+    worked = sum(record.processor_seconds for record in records) / 60
     return (
         f"{len(records)} experiments, {sum(counts.values())} claims: {counts[Verdict.HOLDS]} hold, "
         f"{counts[Verdict.FAILS]} fail, {counts[Verdict.OPEN]} stay open (the 95 % interval lies "
-        f"on both sides). {minutes:,.0f} minutes of work. Small print in a cell: the interval, and "
-        "the number that the paper prints."
+        f"on both sides). {minutes:,.0f} minutes by the clock, {worked:,.0f} of processor time. "
+        "Small print in a cell: the interval, and the number that the paper prints."
     )
 
 

@@ -1,0 +1,163 @@
+"""Attacker against analyst under one release: who wrote these texts, what are those about?
+
+The attacker and the analyst work on collections of their own, as the papers' measurements do. All
+texts are reduced to their content words first. Attacker: Koppel's, cosine. The static one studied
+true texts, with two weightings of the n-grams, and the better of the two counts. The adaptive one
+studied texts released by the same mechanism. Analyst: a linear SVM that learned from true texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from inkblur.documents.fingerprints import among, fingerprints
+from inkblur.embeddings.table import Embedding
+from inkblur.evaluation.attacks import Koppel
+from inkblur.evaluation.attacks.koppel import Weighting
+from inkblur.evaluation.corpora import Corpus, Split
+from inkblur.evaluation.forms import ContentWords
+from inkblur.evaluation.newsgroups import stripped
+from inkblur.evaluation.settings import Setting
+from inkblur.evaluation.utility import words_of
+from inkblur.experiments.workshop import Workshop
+
+WEIGHTINGS = (Weighting.SHARE, Weighting.LOG_TF_IDF)
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How much of the collections takes part."""
+
+    studied: int  # texts an author that the static attacker studies
+    known: int  # of those, texts that the adaptive attacker releases and studies
+    unknown: int  # texts an author that are attacked
+    taught: int  # labelled texts that the analyst learns from, at most
+    asked: int  # texts whose label is asked for, at most
+
+
+class Duel:
+    """Two collections; what was learned from true texts is learned once."""
+
+    def __init__(
+        self, name: str, work: Workshop, authors: Split, labels: Split, sizes: Sizes
+    ) -> None:
+        self.name, self.work, self.sizes = name, work, sizes
+        self._studied = _content(authors.train.first_of_each_author(sizes.studied))
+        self._known = self._studied.first_of_each_author(sizes.known)
+        self._unknown = _content(authors.test.first_of_each_author(sizes.unknown))
+        self.taught = labels.train.rows(self._chosen(sizes.taught, len(labels.train), "taught"))
+        self._taught = _content(self.taught)
+        # A text that also stands in the teaching part would be refused by a metric learned there.
+        fresh = np.flatnonzero(~among(labels.test.texts, fingerprints(self.taught.texts))).tolist()
+        places = self._chosen(sizes.asked, len(fresh), "asked")
+        self._asked = _content(labels.test.rows([fresh[place] for place in places]))
+
+    def _chosen(self, count: int, of: int, part: str) -> list[int]:
+        return self.work.sample(min(count, of), of, self.name, part)
+
+    def before(self) -> dict[str, float]:
+        """Attack and utility on the true texts."""
+        return self.work.step(  # type: ignore[no-any-return]
+            f"{self.name}, true texts",
+            lambda: {
+                "static": self._attacked(self._unknown.texts),
+                "adaptive": self._attack(self._known, Weighting.LOG_TF_IDF, self._unknown.texts),
+                "utility": self._told(self._asked.texts),
+            },
+        )
+
+    def after(self, setting: Setting, embedding: Embedding, run: int) -> dict[str, float]:
+        """The same under a release; `run` numbers the repetition."""
+        key = f"{self.name}, {setting.name} on {embedding.name}, run {run}"
+        return self.work.step(key, self._after, setting, embedding, str(run))  # type: ignore[no-any-return]
+
+    def _after(self, setting: Setting, embedding: Embedding, run: str) -> dict[str, float]:
+        releaser = setting.on(embedding)
+        rng = self.work.rng(self.name, setting.name, embedding.name, run)
+
+        def released(corpus: Corpus, part: str) -> Corpus:
+            out = releaser.release(corpus.texts, rng.child(part))
+            return Corpus(corpus.name, out.texts, corpus.authors, corpus.labels)
+
+        unknown = releaser.release(self._unknown.texts, rng.child("unknown"))
+        known = released(self._known, "known")
+        return {
+            "static": self._attacked(unknown.texts),
+            "adaptive": self._attack(known, Weighting.LOG_TF_IDF, unknown.texts),
+            "utility": self._told(released(self._asked, "asked").texts),
+            "unchanged": unknown.unchanged or 0.0,
+        }
+
+    def _attacked(self, texts: Sequence[str]) -> float:
+        return max(self._share(attack.predict(texts)) for attack in self._static)
+
+    @cached_property
+    def _static(self) -> list[Koppel]:
+        return [self._fitted(self._studied, weighting) for weighting in WEIGHTINGS]
+
+    def _fitted(self, corpus: Corpus, weighting: Weighting) -> Koppel:
+        assert corpus.authors is not None
+        attack = Koppel(seed=self.work.seed, similarity="cosine", weighting=weighting)
+        return attack.fit(corpus.texts, corpus.authors)
+
+    def _attack(self, known: Corpus, weighting: Weighting, texts: Sequence[str]) -> float:
+        return self._share(self._fitted(known, weighting).predict(texts))
+
+    def _share(self, answers: Any) -> float:
+        return float((answers == self._unknown.authors).mean())
+
+    def _told(self, texts: Sequence[str]) -> float:
+        assert self._asked.labels is not None
+        answers = self._analyst.predict(list(texts))
+        return float(np.mean([a == b for a, b in zip(answers, self._asked.labels, strict=True)]))
+
+    @cached_property
+    def _analyst(self) -> Any:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+        from sklearn.pipeline import make_pipeline
+        from sklearn.svm import LinearSVC
+
+        machine = LinearSVC(C=1.0, max_iter=20_000, random_state=self.work.seed)
+        analyst = make_pipeline(TfidfVectorizer(analyzer=words_of), machine)
+        return analyst.fit(list(self._taught.texts), list(self._taught.labels or ()))
+
+
+def _content(corpus: Corpus) -> Corpus:
+    texts = tuple(ContentWords().transform(corpus.texts))
+    return Corpus(corpus.name, texts, corpus.authors, corpus.labels)
+
+
+def bare_newsgroups(work: Workshop) -> Split:
+    """20 Newsgroups without headers, quotes and signatures: the topic is in the words alone."""
+
+    def bare(corpus: Corpus) -> Corpus:
+        texts = tuple(stripped(text) for text in corpus.texts)
+        return Corpus(corpus.name, texts, corpus.authors, corpus.labels)
+
+    split = work.shelf.newsgroups
+    return Split(bare(split.train), bare(split.test))
+
+
+def halved(work: Workshop, corpus: Corpus, share: float) -> Split:
+    """A collection without parts of its own: `share` of it is asked about, the rest teaches."""
+    asked = set(work.sample(round(share * len(corpus)), len(corpus), corpus.name))
+    rows = range(len(corpus))
+    return Split(corpus.rows([row for row in rows if row not in asked]), corpus.rows(sorted(asked)))
+
+
+def at_attack(attacks: Sequence[float], utilities: Sequence[float], level: float) -> float:
+    """Utility where the attack succeeds with probability `level`, by linear interpolation.
+
+    Beyond the measured ends it is the end's: too low for a curve that stops above the level, which
+    was measured at less attack than allowed.
+
+    >>> at_attack([0.1, 0.3], [0.4, 0.6], 0.2)
+    0.5
+    """
+    order = np.argsort(attacks)
+    return float(np.interp(level, np.asarray(attacks)[order], np.asarray(utilities)[order]))

@@ -1,0 +1,1 @@
+"""Experiments with a metric that knows the task: word vectors joined with label profiles."""

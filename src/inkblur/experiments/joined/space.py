@@ -1,0 +1,29 @@
+"""The two metrics that are compared: word vectors alone, and joined with label profiles."""
+
+from __future__ import annotations
+
+from inkblur.documents.adapt import adapt_embedding
+from inkblur.embeddings.table import Embedding
+from inkblur.evaluation.corpora import Corpus
+from inkblur.experiments.workshop import Workshop
+
+WORDS = 30_000  # the most frequent words of GloVe: what comes in and what can come out
+ALPHA, BETA, SMOOTHING = 0.1, 3.0, 10.0  # chosen on C50 and 20 Newsgroups: see joined/variants
+
+
+def plain(work: Workshop) -> Embedding:
+    """GloVe's most frequent words."""
+    table = work.shelf.glove
+    return table.restricted(table.words[: work.size(WORDS, 3_000)], origin="most frequent")
+
+
+def joined(work: Workshop, corpus: Corpus, label: str) -> Embedding:
+    """The same, joined with the profiles that a labelled collection teaches."""
+    return adapt_embedding(
+        plain(work),
+        corpus.texts,
+        {label: corpus.labels or ()},
+        alpha=ALPHA,
+        beta=BETA,
+        smoothing=SMOOTHING,
+    )
