@@ -44,3 +44,11 @@ def test_a_new_entry_joins(
     monkeypatch.setitem(catalogue.CATALOGUE, "mine", entry)
     names = [setting.mechanism for setting in contenders(work, table, survival=0.4)]
     assert names.count("mine") == 1
+
+
+def test_a_mechanism_that_cannot_be_so_strong_is_left_out(
+    work: Workshop, table: inkblur.Embedding
+) -> None:
+    names = {setting.mechanism for setting in contenders(work, table, survival=0.02)}
+    assert "laplace" in names
+    assert "angular-laplace" not in names
