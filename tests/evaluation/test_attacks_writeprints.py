@@ -187,3 +187,10 @@ def test_beats_chance_on_fan_fiction(data_folder: object) -> None:
     attack = WritePrints(seed=0).fit(split.train.texts, split.train.authors)
     result = attribute(attack, split.test.texts, split.test.authors, known=split.train.authors)
     assert result.correct >= 11
+
+
+def test_many_authors_with_one_text_each_are_studied_without_a_word() -> None:
+    """Warnings are errors here: scikit-learn would take so many classes for numbers."""
+    texts = [f"word{'x' * author} and {'more ' * author}" for author in range(40)]
+    attack = WritePrints(seed=1).fit(texts, np.arange(40))
+    assert (attack.predict(texts) == np.arange(40)).mean() > 0.5

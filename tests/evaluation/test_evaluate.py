@@ -318,12 +318,13 @@ class TestData:
         ("options", "message"),
         [
             ({}, "authors, labels or both"),
-            ({"authors": ["kim"] * 4}, "there are 1 authors"),
-            ({"authors": [None] * 4}, "there are 0 authors"),
-            ({"labels": ["x"] * 4}, "there are 1 different labels"),
-            ({"labels": [None] * 4}, "there are 0 different labels"),
-            ({"authors": ["a", "b", "c", "d"]}, "both are needed"),
+            ({"authors": ["kim"] * 4}, "2 authors are needed, found 1"),
+            ({"authors": [None] * 4}, "2 authors are needed, found 0"),
+            ({"labels": ["x"] * 4}, "2 different labels are needed, found 1"),
+            ({"labels": [None] * 4}, "2 different labels are needed, found 0"),
+            ({"authors": ["a", "b", "c", "d"]}, "has one text only"),
             ({"authors": ["a", "b"]}, "4 texts need as many authors, got 2"),
+            ({"authors": ["a", "b"] * 2, "parts": ["train"] * 4}, "both are needed"),
             (
                 {"authors": ["a", "b"] * 2, "parts": ["train", "dev", "test", "test"]},
                 "train or test",

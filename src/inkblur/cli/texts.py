@@ -87,7 +87,10 @@ def read_columns(
         raise InputError(f"{path} has no records")
     for name in others:
         if all(value is None for value in found[name]):
-            raise InputError(f"the column {name!r} of {path} is empty in every record")
+            raise InputError(
+                f"the column {name!r} of {path} is empty in every record; choose another, or leave "
+                "its option out"
+            )
     return texts, found
 
 

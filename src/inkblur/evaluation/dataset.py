@@ -207,6 +207,11 @@ def make_dataset(
         )
 
     train, test = part(False), part(True)
+    if parts is None and not len(test):
+        raise ParameterError(
+            "every author (without authors: every label) has one text only, so there is none to "
+            "try an attack or a classifier on: give at least one of them a second text"
+        )
     if not len(train) or not len(test):
         raise ParameterError(
             f"the training part has {len(train)} texts and the test part {len(test)}; both are "
@@ -243,15 +248,15 @@ def _check(numbers: Ids | None, topics: tuple[str | None, ...] | None) -> None:
     if numbers is not None and len(np.unique(_known(numbers))) < 2:
         count = len(np.unique(_known(numbers)))
         raise ParameterError(
-            f"there are {count} authors, at least 2 are needed: with one there is nothing to tell "
+            f"at least 2 authors are needed, found {count}: with one there is nothing to tell "
             "apart; leave the authors out to measure utility alone"
         )
     if topics is not None:
         count = len({topic for topic in topics if topic is not None})
         if count < 2:
             raise ParameterError(
-                f"there are {count} different labels, at least 2 are needed; leave the labels out "
-                "to measure attacks alone"
+                f"at least 2 different labels are needed, found {count}; leave the labels out to "
+                "measure attacks alone"
             )
 
 

@@ -21,6 +21,7 @@ from inkblur.documents.analysis import folded
 from inkblur.documents.tokens import TokenClass, tokenise
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import MissingExtra, ParameterError
+from inkblur.evaluation.attacks.classifiers import trained
 from inkblur.types import Ids
 
 if TYPE_CHECKING:
@@ -240,7 +241,7 @@ def _answers(
             embedding=embedding,
         )
     known, asked = _tf_idf(train, test)
-    classifier = _classifier(kind, known.shape[0], seed).fit(known, np.array(labels))
+    classifier = trained(_classifier(kind, known.shape[0], seed), known, np.array(labels))
     return [str(label) for label in classifier.predict(asked)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from enum import Enum
 from typing import Any
 
@@ -31,3 +32,12 @@ def make_classifier(kind: Classifier, seed: int) -> Any:
     if kind is Classifier.NAIVE_BAYES:
         return MultinomialNB(alpha=1.0)
     return LinearSVC(C=1.0, max_iter=20_000, random_state=seed)
+
+
+def trained(model: Any, rows: Any, classes: Any) -> Any:
+    """The model after `fit`, without scikit-learn's remark that so many classes look like numbers:
+    authors with one text each are none.
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The number of unique classes is greater")
+        return model.fit(rows, classes)

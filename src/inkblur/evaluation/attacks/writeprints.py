@@ -15,7 +15,12 @@ from numpy.typing import ArrayLike
 
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.base import DONT_KNOW, checked_known
-from inkblur.evaluation.attacks.classifiers import MOST_AUTHORS, Classifier, make_classifier
+from inkblur.evaluation.attacks.classifiers import (
+    MOST_AUTHORS,
+    Classifier,
+    make_classifier,
+    trained,
+)
 from inkblur.evaluation.attacks.writeprints_features import WritePrintsFeatures
 from inkblur.types import Ids, choose
 
@@ -53,7 +58,7 @@ class WritePrints:
         if len(np.unique(numbers[kept])) < 2:
             raise ParameterError("fewer than 2 authors have a known text that is not empty")
         rows = self._features.fit_transform([texts[row] for row in kept])
-        self._model = make_classifier(self.classifier, self.seed).fit(rows, numbers[kept])
+        self._model = trained(make_classifier(self.classifier, self.seed), rows, numbers[kept])
         return self
 
     def predict(self, texts: Sequence[str]) -> Ids:
