@@ -144,7 +144,9 @@ def test_provenance_and_corpus_survive_the_store(tmp_path: Path) -> None:
     (told,) = adapted.adaptations
     assert (told.base, told.base_sha256) == ("toy", base.sha256)
     assert (told.documents, told.skipped, told.words) == (5, 0, 7)
-    assert (told.alpha, told.beta, told.smoothing) == (1.0, 3.0, 10.0)
+    assert (told.beta, told.smoothing) == (3.0, 10.0)
+    centred = base.vectors - base.null_vector
+    assert told.alpha * np.linalg.norm(centred, axis=1).mean() == pytest.approx(0.65, rel=1e-6)
     assert told.columns[0].counts == {"politics": 3, "sport": 2}
 
 

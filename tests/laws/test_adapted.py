@@ -37,7 +37,7 @@ Setting = tuple[str, dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def adapted(toy: Embedding) -> Embedding:
-    return adapt_embedding(toy, CORPUS, {"topic": TOPICS}, smoothing=0.5)
+    return adapt_embedding(toy, CORPUS, {"topic": TOPICS}, alpha=1.0, smoothing=0.5)
 
 
 @pytest.mark.parametrize("setting", ALL, ids=label)

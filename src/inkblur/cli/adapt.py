@@ -23,7 +23,12 @@ def adapt(
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The .ink file to write.")],
     text_column: Annotated[str, typer.Option(help="The column that holds the text.")] = "text",
-    alpha: Annotated[float, typer.Option(help="Weight of the word vectors; above 0.")] = 1.0,
+    alpha: Annotated[
+        float | None,
+        typer.Option(
+            help="Weight of the word vectors; above 0. Default: so that their mean length is 0.65."
+        ),
+    ] = None,
     beta: Annotated[float, typer.Option(help="Weight of the label profiles; above 0.")] = 3.0,
     smoothing: Annotated[
         float, typer.Option(help="Texts for each label that every word is given in advance.")

@@ -15,6 +15,8 @@ from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.types import positive
 
+VECTOR_LENGTH = 0.65  # of alpha x vector about the centre, in the mean, unless alpha is given
+
 Labels = Mapping[str, Sequence[str | None]]
 
 
@@ -23,7 +25,7 @@ def adapt_embedding(
     texts: Iterable[str],
     labels: Labels,
     *,
-    alpha: float = 1.0,
+    alpha: float | None = None,
     beta: float = 3.0,
     smoothing: float = 10.0,
     name: str | None = None,
@@ -37,7 +39,10 @@ def adapt_embedding(
     metric, and names what the metric blurs less on purpose.
 
     `labels` maps a column's name to a label for each text, None or blank where there is none.
-    `alpha`, `beta` and `smoothing` (in texts for each label) are finite and above 0.
+    `alpha`, `beta` and `smoothing` (in texts for each label) are finite and above 0. Without
+    `alpha` the word vectors are brought to a mean length of 0.65 about their centre, whatever the
+    scale of `base` (alpha is 0.1 for GloVe 6B): the smaller, the less is left of a word's own
+    meaning, and the more of the labels at equal protection (docs/adapted-metric.md).
 
     A text without any label or without a word that `base` knows teaches nothing and is counted. A
     text without a label in one column only is left out of that column. The corpus is public by
@@ -47,13 +52,14 @@ def adapt_embedding(
     >>> base = Embedding(["cat", "dog", "bank"], [[0, 1], [1, 0], [1, 1]], name="toy")
     >>> corpus = ["My cat.", "A dog and a cat.", "The bank!", "Bank, bank."]
     >>> topics = {"topic": ["pets", "pets", "money", "money"]}
-    >>> adapted = adapt_embedding(base, corpus, topics, smoothing=0.5)
+    >>> adapted = adapt_embedding(base, corpus, topics, alpha=1.0, smoothing=0.5)
     >>> adapted
     Embedding('toy+topic', 3 words x 3)
     >>> [f"{number:.1f}" for number in adapted.vectors[:, 2]]
     ['-3.1', '-2.1', '3.8']
     """
-    alpha, beta = positive(alpha, "alpha"), positive(beta, "beta")
+    alpha = positive(alpha, "alpha") if alpha is not None else _usual_alpha(base)
+    beta = positive(beta, "beta")
     smoothing = positive(smoothing, "smoothing")
     if isinstance(texts, str):
         raise ParameterError("the corpus is a list of texts, not one text")
@@ -100,6 +106,14 @@ def adapt_embedding(
         },
         corpus=np.concatenate([base.corpus, gathered(marks[row] for row in used)]),
     )
+
+
+def _usual_alpha(base: Embedding) -> float:
+    about_centre = base.vectors.astype(np.float64) - base.null_vector
+    length = float(np.linalg.norm(about_centre, axis=1).mean())
+    if length == 0:
+        raise ParameterError(f"all words of {base.name} have one vector: give alpha yourself")
+    return VECTOR_LENGTH / length
 
 
 def _checked(texts: Sequence[str], labels: Labels) -> dict[str, list[str | None]]:

@@ -53,7 +53,7 @@ class Adaptation:
         )
         about = " and ".join(repr(column.name) for column in self.columns)
         return (
-            f"the words' vectors are joined, [{self.alpha:g} x word vector of {self.base} ; "
+            f"the words' vectors are joined, [{self.alpha:.3g} x word vector of {self.base} ; "
             f"{self.beta:g} x {profiles}], with profiles learned from {self._corpus}: on purpose, "
             f"what a word says about {about} is blurred less than the rest"
         )
@@ -64,7 +64,7 @@ class Adaptation:
             f"base: {self.base}, sha256 {self.base_sha256}",
             f"corpus: {self.documents:,} texts ({self.skipped:,} more without a label or a known "
             f"word), sha256 {self.corpus_sha256}",
-            f"metric: alpha {self.alpha:g}, beta {self.beta:g}, smoothing {self.smoothing:g}; "
+            f"metric: alpha {self.alpha:.3g}, beta {self.beta:g}, smoothing {self.smoothing:g}; "
             f"{self.words:,} words have a profile, the others zero",
         ]
         for column in self.columns:
