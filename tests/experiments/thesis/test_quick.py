@@ -14,6 +14,19 @@ from inkblur.experiments.run import reproduce
 
 CLAIMS = {
     "thesis/topics": {"topic-above-chance", "topic-above-chance-as-printed"},
+    "thesis/authors": {
+        "author-falls-topic-holds-at-0.2",
+        "author-falls-topic-holds-at-0.5",
+        "author-falls-topic-holds-at-0.2-as-printed",
+        "author-falls-topic-holds-at-0.5-as-printed",
+        "author-falls-topic-holds-at-0.5-adaptive",
+    },
+    "thesis/angular": {
+        "mechanism-1-gives-closer-words",
+        "mechanism-1-keeps-more-topic",
+        "mechanism-1-hides-more-authors",
+    },
+    "thesis/metrics": {"linear-relation-raw", "linear-relation-content-words"},
 }
 needs_data = pytest.mark.skipif(
     not os.environ.get(VARIABLE), reason=f"{VARIABLE} is not set: no public data to run on"
