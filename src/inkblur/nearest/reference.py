@@ -51,7 +51,7 @@ from inkblur.nearest.canonical import (
 from inkblur.nearest.native import processors
 
 _PANEL = 32  # words that share one maximum
-_TILE_WORDS = 2048  # a multiple of the panel
+_TILE_WORDS = 1024  # a multiple of the panel
 _TILE_QUERIES = 1024
 _MOST_FOUND = 1 << 22  # candidates held at a time; a vocabulary of ties would ask for more
 _UNIT_32 = 2.0**-24
