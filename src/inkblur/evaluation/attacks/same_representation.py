@@ -81,7 +81,10 @@ class SameRepresentation:
         bags = [self._bag(text) for text in texts]
         kept = [row for row, bag in enumerate(bags) if bag is not None]
         if not kept:
-            raise ParameterError(f"no known text has a word of {self.embedding.name}")
+            raise ParameterError(
+                f"no known text has a word of {self.embedding.name}; choose an embedding that has "
+                "the words of these texts, or leave this attack out"
+            )
         self._bags = [bag for bag in bags if bag is not None]
         self._authors = numbers[kept]
         self._means = np.stack([bag.mean for bag in self._bags])
