@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from inkblur.evaluation.corpora import VARIABLE
+from inkblur.evaluation.settings import Setting
 from inkblur.experiments.mahalanobis import privacy
 from inkblur.experiments.mahalanobis.published import EPSILONS, LAMBDAS
 from inkblur.experiments.result import Record, Verdict
@@ -45,6 +46,23 @@ def test_words_without_a_vector_count_as_never_surviving() -> None:
     assert at[taken_in.format("N_w"), 0.0, 5.0].found.value == 10.0
     assert at[taken_in.format("S_w"), 0.0, 5.0].found.value == 0.25 * 20 + 0.75 * 90
     assert at["mean N_w", 1.0, 20.0].paper == 60.27
+
+
+class _Bench:
+    """Steps of a mechanism whose N_w is ten times its epsilon, and S_w the rest."""
+
+    def step(self, name: str, work: object, *arguments: object) -> dict[str, list[float]]:
+        setting = arguments[-1]
+        assert isinstance(setting, Setting)
+        rate = 10 * setting.epsilon
+        return {"survived": [rate - 5, rate + 5], "distinct": [105 - rate, 95 - rate]}
+
+
+def test_equal_survival_is_read_off_between_two_epsilons() -> None:
+    half = privacy._half_survive(_Bench(), None, Setting("laplace", 5.2))  # type: ignore[arg-type]
+    assert half.survived == pytest.approx([45, 55])
+    assert half.distinct == pytest.approx([55, 45])
+    assert float(half.name.removeprefix("laplace, epsilon ")) == pytest.approx(5.0, abs=0.01)
 
 
 @pytest.mark.skipif(VARIABLE not in os.environ, reason=f"{VARIABLE} is not set")
