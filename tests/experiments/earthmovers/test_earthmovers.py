@@ -1,0 +1,95 @@
+"""The Earth Mover's experiments: printed numbers, their small parts, and a quick run of each."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from inkblur.embeddings.table import Embedding
+from inkblur.experiments.earthmovers.findings import relative_fall
+from inkblur.experiments.earthmovers.nearness import distances, majority_hits, nearest_hits
+from inkblur.experiments.earthmovers.published import EPSILONS, MEASURES, TABLE_1
+from inkblur.experiments.earthmovers.texts import Suspects, document, plain_words
+from inkblur.experiments.earthmovers.utility_bound import _edge, contradicted
+from inkblur.experiments.result import Record
+from inkblur.experiments.run import record_file, reproduce
+from inkblur.experiments.shelf import Shelf
+from inkblur.experiments.workshop import Workshop
+from inkblur.metrics.earth_movers import earth_movers, euclidean_costs
+
+
+def test_table_1_is_complete_and_possible() -> None:
+    for size, rows in TABLE_1.items():
+        assert list(rows) == ["none", *(str(epsilon) for epsilon in EPSILONS)]
+        for counts in rows.values():
+            assert len(counts) == len(MEASURES)
+            assert all(0 <= count <= size for count in counts)
+
+
+def test_distances_are_earth_movers_on_the_first_words(toy: Embedding) -> None:
+    rng = np.random.default_rng(3)
+    left, right = ([" ".join(rng.choice(toy.words, 7)) for _ in range(3)] for _ in range(2))
+    found = distances(left, right, toy, words=5)
+    for row, text in enumerate(left):
+        for column, other in enumerate(right):
+            bags = [toy.vectors[toy.ids(t.split()[:5])].astype(float) for t in (text, other)]
+            assert found[row, column] == pytest.approx(earth_movers(euclidean_costs(*bags)))
+
+
+def test_authors_and_topics_are_counted() -> None:
+    table = np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])
+    assert nearest_hits(table) == 2
+    assert majority_hits(table, ["a", "b", "b"]) == 2
+
+
+def test_a_document_holds_so_many_words_with_a_vector(toy: Embedding) -> None:
+    known = toy.words[:3]
+    text = f"The {known[0]} and unheard {known[1]} {known[2]}"
+    assert document([text], toy, 2) == f"{known[0]} unheard {known[1]}"
+    assert document([text], toy, 4) is None
+    assert document([text, known[0]], toy, 4) is not None
+
+
+def test_a_smaller_set_has_both_topics() -> None:
+    suspects = Suspects(("",) * 6, ("",) * 6, ("a", "a", "a", "b", "b", "b"))
+    assert suspects.first(4) == [0, 1, 3, 4]
+
+
+def test_signs_and_numbers_are_no_words() -> None:
+    table = Embedding(["cat", ",", "1990", "dog"], np.eye(4), name="mixed")
+    assert plain_words(table).words == ("cat", "dog")
+
+
+def test_a_fall_from_nothing_is_no_fall() -> None:
+    assert relative_fall(0, 2) == 0.0
+    assert relative_fall(10, 4) == pytest.approx(0.6)
+
+
+def test_the_simulation_knows_the_law_of_one_vector(tmp_path: Path) -> None:
+    work = Workshop("earthmovers/utility-bound", Shelf(tmp_path), seed=1, quick=True,
+                    folder=tmp_path)  # fmt: skip
+    x = 2 / math.e
+    hits = _edge(work, 2, 1, 20_000)
+    assert hits / 20_000 == pytest.approx(1 - math.exp(-x) * (1 + x), abs=0.012)
+    assert contradicted(_edge(work, 2, 2, 20_000), 20_000, 1 - math.exp(-x) * (1 + x))
+
+
+@pytest.mark.parametrize(
+    ("name", "table", "claim"),
+    [
+        ("inference", "Table 1, 8 authors: right answers of 8", "author-falls-topic-holds"),
+        ("snippets", "Section 2", "example-bags-in-order"),
+        ("utility-bound", "Theorem 3 at the edge of its condition", "bound-as-printed"),
+    ],
+)
+def test_quick(data_folder: Path, tmp_path: Path, name: str, table: str, claim: str) -> None:
+    pytest.importorskip("fasttext", reason="the topics are told by fastText")
+    (record,) = reproduce([f"earthmovers/{name}"], tmp_path, data=data_folder, quick=True)
+    assert any(reading.table.startswith(table) for reading in record.outcome.readings)
+    assert claim in {made.name for made in record.outcome.claims}
+    written = json.loads(record_file(tmp_path, record.experiment).read_text(encoding="utf-8"))
+    assert Record.from_json(written) == record
