@@ -25,10 +25,17 @@ def test_noise_grows_with_the_vectors_so_that_the_ratio_stays() -> None:
 def test_forms_are_those_of_the_evaluation() -> None:
     texts = ["The red cat sat.", "Blue sky and red sky!", "A cat, a dog; a sky.", ""]
     labels = ["pets", "weather", "pets", "weather"]
-    made = Forms(texts, labels).of(texts)
+    made = Forms(texts, labels, {"red", "cat", "sat", "blue", "sky", "dog"}).of(texts)
     assert tuple(made) == FORMS
     for form in FORMS:
         assert made[form] == make_form(form).fit(texts, labels).transform(texts)
+
+
+def test_words_without_a_vector_leave_every_form_but_raw() -> None:
+    texts, labels = ["a red cat", "the blue sky"], ["pets", "weather"]
+    made = Forms(texts, labels, {"red", "sky"}).of(["red cat, blue sky"])
+    assert made.pop("raw") == ["red cat, blue sky"]
+    assert set(map(tuple, made.values())) == {("red sky",)}
 
 
 def test_postings_lose_who_sent_them() -> None:

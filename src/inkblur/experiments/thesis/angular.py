@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from inkblur.experiments.estimate import Estimate
 from inkblur.experiments.result import Claim, Drawing, Outcome, Reading
 from inkblur.experiments.thesis import falls
 from inkblur.experiments.thesis.newsgroups import Postings
-from inkblur.experiments.thesis.scales import commonest
 from inkblur.experiments.thesis.suspects import NEWSGROUPS, Attack, Cases
 from inkblur.experiments.workshop import Workshop
 from inkblur.mechanisms.calibration import survival_rate
@@ -41,7 +39,7 @@ def run(work: Workshop) -> Outcome:
     readings = _success({"survival": 1.0, "mechanism": "none"}, [plain])
     judged: dict[str, Found] = {}
     for survival in work.size(SURVIVALS, (JUDGED,)):
-        for setting in contenders(work, bench.embedding, survival=survival):
+        for setting in contenders(work, bench.postings.embedding, survival=survival):
             name = f"{setting.name} at {survival:g}"
             words = work.step(f"{name}, words", bench.words, setting)
             texts = [
@@ -77,42 +75,44 @@ class _Bench:
 
     def __init__(self, work: Workshop) -> None:
         self.work = work
-        postings = Postings(work, train=work.size(100, 8), test=0)
-        self.attack = Attack(work, postings, NEWSGROUPS, Cases(work, postings), FORM)
-
-    @cached_property
-    def embedding(self) -> Embedding:
-        return commonest(self.work, self.work.size(VOCABULARY, 800))
+        self.postings = Postings(
+            work, train=work.size(100, 8), test=0, vocabulary=work.size(VOCABULARY, 800)
+        )
+        self.attack = Attack(work, self.postings, NEWSGROUPS, Cases(work, self.postings), FORM)
 
     def words(self, setting: Setting) -> Found:
         """N_w and S_w of sampled words, and each one's mean cosine with what replaced it."""
-        mechanism, rng = setting.mechanism_on(self.embedding), self.work.rng("words")
+        mechanism, rng = setting.mechanism_on(self.postings.embedding), self.work.rng("words")
         count = self.work.size(300, 30)
         found = privacy_statistics(mechanism, rng=rng, words=count, runs=RUNS)
-        ids = np.repeat(measured_ids(self.embedding, count, rng), 20)
+        ids = np.repeat(measured_ids(self.postings.embedding, count, rng), 20)
         out = mechanism.replace(ids, rng.child("nearness", setting.name))
         return {
             "survived": list(found.survived),
             "distinct": list(found.distinct),
-            "cosine": nearness(self.embedding, ids, out, 20),
+            "cosine": nearness(self.postings.embedding, ids, out, 20),
         }
 
     def texts(self, setting: Setting, number: int) -> Found:
         """Who and what is recognised in released postings."""
         texts = self.attack.case.asked.texts
-        released = self.work.release(setting, self.embedding, texts, f"run {number}")
+        released = self.work.release(setting, self.postings.embedding, texts, f"run {number}")
         return {**self.attack.hits(released.texts), **falls.counted(released, texts)}
 
     def floor(self) -> Found:
         """Survival where the angle is as good as even up to the right angle."""
         drawn = self.work.size(2_000, 200)
-        mechanism = make_mechanism(ONE, self.embedding, epsilon=1e-6, accept_no_guarantee=True)
-        rows = self.work.sample(min(drawn, len(self.embedding)), len(self.embedding), "floor")
+        mechanism = make_mechanism(
+            ONE, self.postings.embedding, epsilon=1e-6, accept_no_guarantee=True
+        )
+        rows = self.work.sample(
+            min(drawn, len(self.postings.embedding)), len(self.postings.embedding), "floor"
+        )
         rate = survival_rate(mechanism, np.array(rows, np.int64))
         return {
             "survived": round(rate * len(rows)),
             "drawn": len(rows),
-            "words": len(self.embedding),
+            "words": len(self.postings.embedding),
         }
 
 
@@ -197,7 +197,7 @@ def _notes(work: Workshop) -> tuple[str, ...]:
         "A new result: the thesis could not run mechanism 1. Equal survival: each mechanism has "
         "the epsilon at which a word drawn evenly from the vocabulary comes out unchanged with the "
         "stated probability. Words of texts are commoner than that; what survives of them is in "
-        "the column of words unchanged, where a word without a vector counts as changed.",
+        "the column of words unchanged. Words without a vector are left out of the texts.",
         f"Vocabulary: the {work.size(VOCABULARY, 800):,} commonest words of GloVe 6B, 300 "
         "dimensions.",
         "Mechanism 1 cuts its angle off at 90 degrees, so even without a limit on the noise some "

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
-from inkblur.embeddings.table import Embedding
 from inkblur.evaluation.attacks.koppel import Koppel
 from inkblur.experiments.result import Claim, Drawing, Outcome, Reading
 from inkblur.experiments.thesis import falls
 from inkblur.experiments.thesis.newsgroups import Postings, TopicTeller
 from inkblur.experiments.thesis.published import AUTHORS, FORMS, OBFUSCATED, SCALES, accuracy, kept
-from inkblur.experiments.thesis.scales import Noise, commonest, obfuscation
+from inkblur.experiments.thesis.scales import Noise, obfuscation
 from inkblur.experiments.thesis.suspects import BESIDE, NEWSGROUPS, Attack, Cases, hits
 from inkblur.experiments.workshop import Workshop
 
@@ -95,12 +93,10 @@ class _Bench:
 
     def __init__(self, work: Workshop) -> None:
         self.work = work
-        self.postings = Postings(work, train=work.size(100, 8), test=0)
+        self.postings = Postings(
+            work, train=work.size(100, 8), test=0, vocabulary=work.size(VOCABULARY, 4_000)
+        )
         self.cases = Cases(work, self.postings)
-
-    @cached_property
-    def embedding(self) -> Embedding:
-        return commonest(self.work, self.work.size(VOCABULARY, 4_000))
 
 
 class _Rows:
@@ -117,8 +113,8 @@ class _Rows:
         bench, attack = self.bench, self.attack
         texts = attack.case.asked.texts
         names = (attack.data, attack.form, f"run {number}")
-        setting = obfuscation(bench.embedding, scale, noise)
-        released = bench.work.release(setting, bench.embedding, texts, *names)
+        setting = obfuscation(bench.postings.embedding, scale, noise)
+        released = bench.work.release(setting, bench.postings.embedding, texts, *names)
         return {**attack.hits(released.texts), **falls.counted(released, texts)}
 
 
@@ -126,11 +122,11 @@ def _adaptive(bench: _Bench, number: int) -> dict[str, Any]:
     """Scale 0.5, content words: known texts and training postings are obfuscated like the rest."""
     work, form = bench.work, "content"
     case = bench.cases.in_form(NEWSGROUPS, form)
-    setting = obfuscation(bench.embedding, max(SCALES), Noise.EQUAL_RATIO)
+    setting = obfuscation(bench.postings.embedding, max(SCALES), Noise.EQUAL_RATIO)
 
     def blurred(part: str, texts: tuple[str, ...]) -> tuple[str, ...]:
         names = ("adaptive", part, f"run {number}")
-        return work.release(setting, bench.embedding, texts, *names).texts
+        return work.release(setting, bench.postings.embedding, texts, *names).texts
 
     assert case.known.authors is not None
     koppel = Koppel(seed=work.seed).fit(blurred("known", case.known.texts), case.known.authors)

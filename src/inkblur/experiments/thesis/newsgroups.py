@@ -7,18 +7,26 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
+from inkblur.embeddings.table import Embedding
 from inkblur.evaluation.corpora import Corpus
 from inkblur.evaluation.newsgroups import LEAST_TESTED, stripped
 from inkblur.evaluation.utility import words_of
 from inkblur.experiments.thesis.forms import Forms
+from inkblur.experiments.thesis.scales import commonest
 from inkblur.experiments.workshop import Workshop
 
 
 class Postings:
     """Postings without headers, footers and quotes, an even number from every group."""
 
-    def __init__(self, work: Workshop, *, train: int, test: int) -> None:
+    def __init__(self, work: Workshop, *, train: int, test: int, vocabulary: int) -> None:
         self._work, self._counts = work, {"train": train, "test": test}
+        self._vocabulary = vocabulary
+
+    @cached_property
+    def embedding(self) -> Embedding:
+        """The words that have a vector and can come out."""
+        return commonest(self._work, self._vocabulary)
 
     @cached_property
     def train(self) -> Corpus:
@@ -33,7 +41,7 @@ class Postings:
     @cached_property
     def forms(self) -> Forms:
         """Topic words come from the training postings."""
-        return Forms(self.train.texts, self.train.labels or ())
+        return Forms(self.train.texts, self.train.labels or (), self.embedding)
 
     @cached_property
     def formed_train(self) -> dict[str, list[str]]:
