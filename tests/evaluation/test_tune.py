@@ -160,9 +160,15 @@ def test_other_data_other_measures_and_other_files_are_refused(tmp_path: Path) -
         tune(other, table(), GRID[:1], PLAN, tmp_path, words=10)
     with pytest.raises(InputError, match="other data or with other measures"):
         tune(made(), table(), GRID[:1], PLAN, tmp_path, words=11)
-    (tmp_path / module.FILE).write_text('{"a": 1}\n', encoding="utf-8")
-    with pytest.raises(InputError, match="not a file of this command"):
-        tune(made(), table(), GRID[:1], PLAN, tmp_path, words=10)
+    file = tmp_path / module.FILE
+    for held, message in (
+        ('{"a": 1}\n', "another run"),
+        ("a,b\n", "choose another folder"),
+        (file.read_text(encoding="utf-8") + '{"a": 1}\n', "no setting's result"),
+    ):
+        file.write_text(held, encoding="utf-8")
+        with pytest.raises(InputError, match=message):
+            tune(made(), table(), GRID[:1], PLAN, tmp_path, words=10)
 
 
 def test_wrong_settings_are_refused_before_any_is_measured(

@@ -19,7 +19,6 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from enum import Enum
@@ -27,12 +26,13 @@ from pathlib import Path
 from typing import Any
 
 from inkblur.embeddings.table import Embedding
-from inkblur.errors import InputError, OutputError, ParameterError
+from inkblur.errors import InputError, ParameterError
 from inkblur.evaluation.dataset import Dataset
 from inkblur.evaluation.evaluate import Bench, Plan
 from inkblur.evaluation.results import ADAPTIVE, STATIC, SettingResult, relative
 from inkblur.evaluation.settings import Setting
 from inkblur.evaluation.statistics import RUNS, privacy_statistics
+from inkblur.io.ledger import Ledger
 from inkblur.rng import seeded_rng
 from inkblur.types import choose, whole
 
@@ -192,8 +192,8 @@ def tune(
     whole(words, "words")
     for setting in settings:
         setting.mechanism_on(embedding)  # a wrong value is refused before hours of work
-    file = folder / FILE
-    known = _resumed(file, _fingerprint(data, embedding, plan, words))
+    ledger = Ledger(folder / FILE, fingerprint([data], embedding, plan, words=words))
+    known = _trials(ledger)
     bench: Bench | None = None
     before: SettingResult | None = None
     for done, setting in enumerate(settings):
@@ -204,7 +204,7 @@ def tune(
             bench = Bench(data, embedding, plan)
             before = bench.baseline()
         trial = _tried(setting, bench, before, words)
-        _append(file, trial.to_json())
+        ledger.add(trial.to_json())
         known[setting] = trial
     return tuple(known[setting] for setting in settings)
 
@@ -240,55 +240,27 @@ def _left(found: SettingResult, before: SettingResult) -> tuple[AttackLeft, ...]
     return tuple(rows)
 
 
-def _fingerprint(data: Dataset, embedding: Embedding, plan: Plan, words: int) -> str:
-    """What every result depends on besides its setting."""
+def fingerprint(
+    datasets: Sequence[Dataset], embedding: Embedding, plan: Plan, **others: Any
+) -> dict[str, Any]:
+    """What every result depends on besides its setting; a ledger begins with it."""
     digest = hashlib.sha256()
-    for part in (data.train, data.test):
+    for part in (part for data in datasets for part in (data.train, data.test)):
         rows = [part.texts, part.authors.tolist(), part.labels]
         digest.update(json.dumps(rows).encode("utf-8"))
     measured = {**asdict(plan), "examples": 0}  # examples are not part of a trial
-    digest.update(json.dumps([measured, words, embedding.sha256]).encode("utf-8"))
-    return digest.hexdigest()
+    digest.update(json.dumps([measured, others, embedding.sha256]).encode("utf-8"))
+    return {"run": digest.hexdigest()}
 
 
-def _resumed(file: Path, fingerprint: str) -> dict[Setting, Trial]:
-    """The trials of an earlier run; a line that was cut short by a crash is taken off."""
+def _trials(ledger: Ledger) -> dict[Setting, Trial]:
     try:
-        text = file.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        _append(file, {"run": fingerprint})
-        return {}
-    except OSError as error:
-        raise InputError(f"cannot read {file}: {error.strerror}") from None
-    end = text.rfind("\n") + 1
-    if end < len(text):
-        with file.open("r+b") as cut:
-            cut.truncate(len(text[:end].encode("utf-8")))
-    lines = text[:end].splitlines()
-    if not lines:
-        _append(file, {"run": fingerprint})
-        return {}
-    try:
-        run, *rows = [json.loads(line) for line in lines]
-        trials = [Trial.from_json(row) for row in rows]
-        same = run["run"] == fingerprint
-    except (ValueError, KeyError, TypeError):
-        raise InputError(f"{file} is not a file of this command; choose another folder") from None
-    if not same:
+        trials = [Trial.from_json(row) for row in ledger.rows]
+    except (KeyError, TypeError):
         raise InputError(
-            f"{file} holds a run on other data or with other measures; choose another folder"
-        )
+            f"{ledger.file} has a line that is no setting's result; choose another folder"
+        ) from None
     return {trial.setting: trial for trial in trials}
-
-
-def _append(file: Path, body: dict[str, Any]) -> None:
-    try:
-        with file.open("a", encoding="utf-8") as stream:
-            stream.write(json.dumps(body, allow_nan=False) + "\n")
-            stream.flush()
-            os.fsync(stream.fileno())
-    except OSError as error:
-        raise OutputError(f"cannot write {file}: {error.strerror}") from None
 
 
 def make_goal(

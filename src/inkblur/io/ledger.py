@@ -41,7 +41,8 @@ class Ledger:
             raise InputError(f"{file} is no file of finished work; choose another folder") from None
         if first != json.loads(_line(run)):
             raise InputError(
-                f"{file} holds the work of another run; choose another folder, or remove it"
+                f"{file} holds the work of another run, on other data or with other measures; "
+                "choose another folder, or remove it"
             )
 
     def add(self, row: dict[str, Any]) -> None:
