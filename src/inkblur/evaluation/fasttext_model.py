@@ -23,9 +23,9 @@ from inkblur.types import NULL_ID
 _END_OF_LINE = "</s>"  # fastText counts the end of a text as a word
 _DIMENSION = 100  # fastText's own, where no vectors are given
 _EPOCHS, _RATE = 25, 0.5  # from random vectors: its defaults (5, 0.1) are for far more texts
-# From pretrained vectors much training forgets them. Its default rate and as many passes as read
-# this many texts, but at least its five, were best on a part of the tweets' training part
-# (accuracy 0.81, against 0.78 with the values above).
+# From pretrained vectors: its default passes and rate were best of six pairs on a part of the
+# tweets' training part (one split: accuracy 0.81, against 0.78 with the values above). Smaller
+# collections get more passes, as many as read this many texts; that part was not tuned.
 _READ, _LEAST_EPOCHS, _FINE_RATE = 25_000, 5, 0.1
 
 
