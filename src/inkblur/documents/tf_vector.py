@@ -133,7 +133,7 @@ class SyntheticVectors:
                 rng.child(spec, record.id, record.text, ids.tobytes(), shares.tobytes())
                 for record, (ids, shares) in zip(batch, compositions, strict=True)
             ]
-            parts.append(self._counts(self._draw(compositions, streams), len(batch)))
+            parts.append(self._counts(self.draw(compositions, streams), len(batch)))
         return VectorRelease(
             vstack(parts or [self._counts(np.empty(0, dtype=np.int64), 0)], format="csr"),
             tuple(self.mechanism.vocabulary),
@@ -142,8 +142,8 @@ class SyntheticVectors:
             lambda: self.guaranteed(rng),
         )
 
-    def _draw(self, compositions: Sequence[tuple[Ids, Array]], streams: Sequence[Rng]) -> Ids:
-        """n words a document, one document after the other."""
+    def draw(self, compositions: Sequence[tuple[Ids, Array]], streams: Sequence[Rng]) -> Ids:
+        """n words a document, one document after the other; a stream may serve one document."""
         sizes = [self.length] * len(streams)
         supply = JoinedRows(streams, sizes)
         uniforms = supply.rows(self.length * len(streams), 1 + self.mechanism.width)

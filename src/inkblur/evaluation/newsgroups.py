@@ -18,7 +18,7 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-from inkblur.evaluation.corpora import newsgroups, posting_body, posting_from
+from inkblur.evaluation.corpora import Split, newsgroups, posting_body, posting_from
 from inkblur.evaluation.dataset import Dataset, Names, make_dataset
 
 SCENARIOS = ("top-5", "top-10", "top-5-multi", "top-10-multi")  # Table 1, "Any" and "Multi"
@@ -34,7 +34,11 @@ def syntf_newsgroups(folder: str | Path | None = None, *, strip_quotes: bool = T
     `Scenario.of("top-5-multi").suspects(data)`; the paper's four are in `SCENARIOS`. Addresses and
     names of the From lines serve to mask examples and appear nowhere.
     """
-    split = newsgroups(folder)
+    return syntf_dataset(newsgroups(folder), strip_quotes=strip_quotes)
+
+
+def syntf_dataset(split: Split, *, strip_quotes: bool = True) -> Dataset:
+    """The same from a corpus that :func:`inkblur.evaluation.corpora.newsgroups` has read."""
     postings = [*split.train.texts, *split.test.texts]
     assert split.train.authors is not None  # by :func:`newsgroups`
     assert split.test.authors is not None

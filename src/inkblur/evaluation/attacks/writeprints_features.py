@@ -35,6 +35,7 @@ LONGEST_WORD = 20  # longer ones count as this long
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _NUMBER = re.compile(r"(?<![\d])\d+(?![\d])")
 Histogram = Mapping[str, float]
+Measure = Callable[[str], Sequence[Histogram]]
 
 
 @dataclass(slots=True)
@@ -148,16 +149,18 @@ class WritePrintsFeatures:
     """Learns which columns there are from the known texts; then gives a row a text.
 
     Every column is divided by its largest value in the known texts, so that all features weigh
-    alike: the number of characters would drown the rest otherwise.
+    alike: the number of characters would drown the rest otherwise. `measure` takes a text apart; a
+    remembering one serves where the same texts are studied again and again.
     """
 
-    def __init__(self, *, limit: int = 50) -> None:
+    def __init__(self, *, limit: int = 50, measure: Measure | None = None) -> None:
         self.limit = whole(limit, "limit")
+        self._measure = measure if measure is not None else measured_groups
         self.columns: tuple[tuple[str, str], ...] = ()  # (group, feature)
 
     def fit_transform(self, texts: Sequence[str]) -> Counts:
         """Choose the columns from these texts and give their rows, (texts, columns)."""
-        measured = [_measured(text) for text in texts]
+        measured = [self._measure(text) for text in texts]
         columns: list[tuple[str, str]] = []
         for place, group in enumerate(GROUPS):
             names = group.columns
@@ -186,7 +189,7 @@ class WritePrintsFeatures:
         """Rows of other texts, (texts, columns); 1 is the most that a known text had."""
         if not self.columns:
             raise ParameterError("no columns were chosen yet: call fit first")
-        return self._scaled(self._rows([_measured(text) for text in texts]))
+        return self._scaled(self._rows([self._measure(text) for text in texts]))
 
     def _rows(self, measured: Sequence[Sequence[Histogram]]) -> Counts:
         data: list[float] = []
@@ -209,6 +212,7 @@ class WritePrintsFeatures:
         return rows
 
 
-def _measured(text: str) -> list[Histogram]:
+def measured_groups(text: str) -> Sequence[Histogram]:
+    """What each group measures in a text, in the order of GROUPS."""
     reading = Reading(text)
     return [group.measure(reading) for group in GROUPS]
