@@ -17,6 +17,7 @@ from inkblur.evaluation.settings import Setting
 from inkblur.experiments.contenders import contenders
 from inkblur.experiments.earthmovers.findings import BEYOND, Rows, outcome
 from inkblur.experiments.earthmovers.nearness import (
+    READ,
     distances,
     majority_hits,
     nearest_hits,
@@ -88,6 +89,8 @@ class _Place:
         self.runs = work.size(5, 2)
         self.sizes = work.size((20, 50), (4, 8))
         self.lengths = work.size(LENGTHS, dict.fromkeys(LENGTHS, 20))
+        # Fewer than any document has with a vector in any vocabulary: bags of one size.
+        self.read = work.size(READ, 5)
         self.most = work.size(LARGEST, 3_000)  # words of a vocabulary
         self.seed = work.seed
         self._tables: dict[str, Embedding] = {}
@@ -124,7 +127,10 @@ class _Place:
             batch = blur.release_batch(_records(suspects.snippets), stream)
             released[f"{epsilon}"] = batch.texts
             unchanged[f"{epsilon}"] = batch.counts["unchanged"] / batch.counts["drawn"]
-        near = {key: distances(texts, suspects.known, table) for key, texts in released.items()}
+        near = {
+            key: distances(texts, suspects.known, table, self.read)
+            for key, texts in released.items()
+        }
         told = self._told(suspects, list(released.values()))
         out: dict[str, Any] = {"unchanged": unchanged}
         for count in self.counts(data):
@@ -172,13 +178,16 @@ class _Place:
                 "words unchanged": float(released.unchanged or 0.0),
                 "DRauth": _named(clean, released.texts) / size,
                 "DRauth, adaptive": _named(adaptive, released.texts) / size,
-                "SRauth": nearest_hits(distances(released.texts, authors.known, table)) / size,
-                "SRauth, adaptive": nearest_hits(distances(released.texts, studied, table)) / size,
+                "SRauth": self._nearest(released.texts, authors.known) / size,
+                "SRauth, adaptive": self._nearest(released.texts, studied) / size,
             }
         told = self._told(topical, groups)
         for setting, hits in zip(settings, told, strict=True):
             out[setting.name]["DRtopic"] = sum(hits) / len(hits)
         return out
+
+    def _nearest(self, released: Sequence[str], known: Sequence[str]) -> int:
+        return nearest_hits(distances(released, known, self.raced, self.read))
 
     def _koppel(self, known: Sequence[str], run: int) -> Koppel:
         attack = Koppel(seed=self.seed + run, similarity="cosine")
