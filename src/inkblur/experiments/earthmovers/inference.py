@@ -29,6 +29,7 @@ from inkblur.experiments.earthmovers.texts import (
     Documents,
     Suspects,
     plain_words,
+    shortened,
 )
 from inkblur.experiments.result import Outcome
 from inkblur.experiments.workshop import Workshop
@@ -103,7 +104,8 @@ class _Place:
     @cached_property
     def raced(self) -> Embedding:
         """A smaller vocabulary: the exponential mechanism's costs are all pairs of words."""
-        return plain_words(self.work.shelf.glove, self.work.size(10_000, 1_000))
+        words = plain_words(self.work.shelf.glove, self.work.size(10_000, 1_000))
+        return shortened(words, self.work.size(words.dimension, 50))
 
     @cached_property
     def documents(self) -> Documents:

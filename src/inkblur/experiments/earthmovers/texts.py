@@ -62,6 +62,14 @@ def plain_words(embedding: Embedding, most: int = LARGEST) -> Embedding:
     return embedding.restricted(kept, origin=f"{len(kept)} commonest plain words")
 
 
+def shortened(embedding: Embedding, dimension: int) -> Embedding:
+    """The first components of every vector."""
+    if dimension == embedding.dimension:
+        return embedding
+    name = f"{embedding.name}, first {dimension} components"
+    return Embedding(embedding.words, embedding.vectors[:, :dimension], name=name)
+
+
 def document(texts: Sequence[str], embedding: Embedding, length: int) -> str | None:
     """The texts as one document, or None where they hold too few words.
 
@@ -102,7 +110,7 @@ class Documents:
             if (topic, author) not in suspects
             for text in texts
         ]
-        few = slice(None, None, self._work.size(1, 10))
+        few = slice(None, None, self._work.size(1, 40))
         return [words for words, _ in pairs[few]], [topic for _, topic in pairs[few]]
 
     def _c50(self, authors: int, run: str) -> Suspects:

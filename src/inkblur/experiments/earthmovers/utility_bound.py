@@ -16,9 +16,8 @@ import numpy as np
 from scipy.special import gammainc
 
 from inkblur.documents.bag_utility import chance_within
-from inkblur.embeddings.table import Embedding
 from inkblur.evaluation.intervals import clopper_pearson_upper
-from inkblur.experiments.earthmovers.texts import plain_words
+from inkblur.experiments.earthmovers.texts import plain_words, shortened
 from inkblur.experiments.estimate import Estimate
 from inkblur.experiments.result import Claim, Drawing, Outcome, Reading
 from inkblur.experiments.workshop import Workshop
@@ -136,8 +135,7 @@ def _lengths(n: int, count: int, rng: Rng) -> Array:
 def _words(work: Workshop, n: int, size: int, epsilon: float) -> dict[str, list[float]]:
     """Earth Mover's distances of noisy bags of words, as vectors and as the words nearest them."""
     glove = plain_words(work.shelf.glove, work.size(10_000, 1_000))
-    vectors = glove.vectors[:, :n]
-    table = glove if n == glove.dimension else Embedding(glove.words, vectors, name="cut")
+    table = shortened(glove, n)
     mechanism = Laplace(table, epsilon=epsilon)
     noise = LaplaceNoise(n, epsilon=epsilon)
     out: dict[str, list[float]] = {"vectors": [], "words": []}
