@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from inkblur.evaluation.corpora import Corpus
 from inkblur.evaluation.settings import Setting
-from inkblur.evaluation.utility import Model, label_answers, rates_of
+from inkblur.evaluation.utility import Model, label_answers
 from inkblur.experiments.estimate import Estimate
 from inkblur.experiments.mahalanobis.published import BASELINES, EPSILONS, JUDGED, LAMBDAS
 from inkblur.experiments.mahalanobis.vocabulary import Vocabulary
 from inkblur.experiments.result import Claim, Drawing, Outcome, Reading
 from inkblur.experiments.workshop import Workshop
+from inkblur.rng import Rng
 
-TRAINING_SHARE = 0.7
+TEST_SHARE, REPETITIONS = 0.3, 3  # no text is tested twice
 MARGIN = 0.02  # of accuracy: a smaller loss counts as none
 WITHOUT_NOISE = "Section 5.2: texts as they are"
 MEASURES = ("accuracy", "precision", "recall")
 
-Scores = Mapping[str, float]  # the measures, and the share of words that came out unchanged
+Told = Mapping[str, Any]  # of one repetition; `right` and `said`: a digit a test text
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,7 @@ class Task:
     figure: str
     positive: str  # the label that precision and recall are about
     models: tuple[Model, ...]  # the first one reads the released texts too
-    sampled: int  # texts a repetition
+    sampled: int  # texts that are released
     quick: int  # the same for a quick look; enough for the positive label to be in both parts
 
     def corpus(self, work: Workshop) -> Corpus:
@@ -41,8 +44,8 @@ class Task:
 
 
 TASKS = (
-    Task("tweets", "Figure 6", "1", (Model.FASTTEXT,), 2_000, 60),
-    Task("SMS", "Figure 7", "spam", (Model.SVM, Model.NAIVE_BAYES), 2_000, 200),
+    Task("tweets", "Figure 6", "1", (Model.FASTTEXT,), 4_800, 60),
+    Task("SMS", "Figure 7", "spam", (Model.SVM, Model.NAIVE_BAYES), 3_500, 200),
 )
 
 
@@ -61,7 +64,7 @@ def run(work: Workshop) -> Outcome:
                     _released, work, task, vocabulary, Setting("mahalanobis", epsilon, lam=lam),
                     repetition,
                 )
-                for repetition in range(_repetitions(work, lam, epsilon))
+                for repetition in range(REPETITIONS)
             ]
             for lam in work.size(LAMBDAS, (0.0, 1.0))
             for epsilon in work.size(EPSILONS, JUDGED)
@@ -76,34 +79,25 @@ def run(work: Workshop) -> Outcome:
     return Outcome(tuple(readings), tuple(claims), tuple(drawings), notes=_notes(work))
 
 
-def _repetitions(work: Workshop, lam: float, epsilon: float) -> int:
-    """More where a claim is judged."""
-    judged = lam in (0.0, 1.0) and epsilon in JUDGED
-    return work.size(5 if judged else 3, 2)
-
-
 def _released(
     work: Workshop, task: Task, vocabulary: Vocabulary, setting: Setting, repetition: int
-) -> dict[str, float]:
-    """One repetition: its own texts, split and noise; the first two are the same in all settings.
-
-    Both parts are released in one go, so every text has noise of its own.
-    """
-    corpus = _sampled(work, task, repetition)
+) -> dict[str, Any]:
+    """One repetition: noise of its own; texts and split are the same in all settings."""
+    corpus = _sampled(work, task)
     released = work.release(
         setting, vocabulary.table, corpus.texts, task.data, f"repetition {repetition}"
     )
-    scores = _scores(work, task, vocabulary, corpus, released.texts, task.models[0], repetition)
-    return {**scores, "unchanged": float(released.unchanged or 0.0)}
+    told = _told(work, task, vocabulary, corpus, released.texts, task.models[0], repetition)
+    return {**told, "unchanged": float(released.unchanged or 0.0)}
 
 
-def _sampled(work: Workshop, task: Task, repetition: int) -> Corpus:
+def _sampled(work: Workshop, task: Task) -> Corpus:
     corpus = task.corpus(work)
-    rows = work.sample(work.size(task.sampled, task.quick), len(corpus), task.data, str(repetition))
-    return corpus.rows(rows)
+    count = work.size(task.sampled, task.quick)
+    return corpus.rows(work.sample(count, len(corpus), task.data))
 
 
-def _scores(
+def _told(
     work: Workshop,
     task: Task,
     vocabulary: Vocabulary,
@@ -111,13 +105,15 @@ def _scores(
     texts: Sequence[str],
     model: Model,
     repetition: int,
-) -> dict[str, float]:
-    """Train on 70 % and test on the rest; precision and recall of the positive label."""
+) -> dict[str, Any]:
+    """Test on this repetition's 30 % and train on the rest.
+
+    `right`: 1 where the answer was; `said`: 1 where the answer was the positive label.
+    """
     assert corpus.labels is not None
-    count = len(corpus)
-    train = work.sample(round(TRAINING_SHARE * count), count, "train", task.data, str(repetition))
-    chosen = set(train)
-    test = [row for row in range(count) if row not in chosen]
+    test = split(len(corpus), work.rng("split", task.data, str(len(corpus))), repetition)
+    held = set(test)
+    train = [row for row in range(len(corpus)) if row not in held]
     told = label_answers(
         [texts[row] for row in train],
         [corpus.labels[row] for row in train],
@@ -127,8 +123,37 @@ def _scores(
         seed=1_000 * work.seed + repetition,
         embedding=vocabulary.table,
     )
-    found = rates_of(task.positive, told.truth, told.answers)
-    return {measure: float(getattr(found, measure)) for measure in MEASURES}
+    return {
+        "right": "".join(str(int(a == b)) for a, b in zip(told.truth, told.answers, strict=True)),
+        "said": "".join(str(int(a == task.positive)) for a in told.answers),
+    }
+
+
+def split(count: int, rng: Rng, repetition: int) -> list[int]:
+    """The test texts of a repetition, 30 % of all; different repetitions share none."""
+    order = rng.rows(count, 1)[:, 0].argsort(kind="stable")
+    size = round(TEST_SHARE * count)
+    return sorted(order[repetition * size : (repetition + 1) * size].tolist())
+
+
+def scores(runs: Sequence[Told]) -> dict[str, Estimate]:
+    """Accuracy, precision and recall of the positive label over all tested texts.
+
+    >>> scores([{"right": "110", "said": "101"}])["precision"].value  # one of two was spam
+    0.5
+    """
+    right, said = _digits(runs, "right"), _digits(runs, "said")
+    hits = int((right & said).sum())
+    occurs = hits + int((~right & ~said).sum())
+    return {
+        "accuracy": Estimate.of_share(int(right.sum()), len(right)),
+        "precision": Estimate.of_share(hits, int(said.sum())) if said.any() else Estimate.exact(0),
+        "recall": Estimate.of_share(hits, occurs) if occurs else Estimate.exact(0),
+    }
+
+
+def _digits(runs: Sequence[Told], key: str) -> NDArray[np.bool_]:
+    return np.array([digit == "1" for run in runs for digit in run[key]])
 
 
 def _baselines(work: Workshop, task: Task, vocabulary: Vocabulary) -> list[Reading]:
@@ -143,43 +168,39 @@ def _baselines(work: Workshop, task: Task, vocabulary: Vocabulary) -> list[Readi
                     f"{task.data} as they are, {texts}, {model.value}, {repetition}",
                     _as_they_are, work, task, vocabulary, texts, model, repetition,
                 )
-                for repetition in range(work.size(5, 2))
+                for repetition in range(REPETITIONS)
             ]  # fmt: skip
             where = {"data": task.data, "texts": texts, "classifier": model.value}
-            for measure, paper in zip(MEASURES, BASELINES[task.data], strict=True):
-                found = Estimate.of_runs([run[measure] for run in runs])
-                readings.append(Reading(WITHOUT_NOISE, where, measure, found, paper))
+            found = scores(runs)
+            readings += [
+                Reading(WITHOUT_NOISE, where, measure, found[measure], paper)
+                for measure, paper in zip(MEASURES, BASELINES[task.data], strict=True)
+            ]
     return readings
 
 
 def _as_they_are(
     work: Workshop, task: Task, vocabulary: Vocabulary, texts: str, model: Model, repetition: int
-) -> dict[str, float]:
-    corpus = task.corpus(work) if texts == "all" else _sampled(work, task, repetition)
-    return _scores(work, task, vocabulary, corpus, corpus.texts, model, repetition)
+) -> dict[str, Any]:
+    corpus = task.corpus(work) if texts == "all" else _sampled(work, task)
+    return _told(work, task, vocabulary, corpus, corpus.texts, model, repetition)
 
 
 def _title(task: Task) -> str:
     return f"{task.figure}: {task.data}"
 
 
-def _figure(task: Task, found: Mapping[tuple[float, float], Sequence[Scores]]) -> list[Reading]:
-    return [
-        Reading(
-            _title(task),
-            {"epsilon": epsilon, "lambda": lam, "runs": len(runs)},
-            name,
-            Estimate.of_runs([run[measure] for run in runs]),
-        )
-        for (lam, epsilon), runs in found.items()
-        for measure, name in (
-            *((m, m) for m in MEASURES),
-            ("unchanged", "share of words unchanged"),
-        )
-    ]
+def _figure(task: Task, found: Mapping[tuple[float, float], Sequence[Told]]) -> list[Reading]:
+    readings = []
+    for (lam, epsilon), runs in found.items():
+        where = {"epsilon": epsilon, "lambda": lam}
+        unchanged = Estimate.of_runs([run["unchanged"] for run in runs])
+        measured = {**scores(runs), "share of words unchanged": unchanged}
+        readings += [Reading(_title(task), where, name, at) for name, at in measured.items()]
+    return readings
 
 
-def _no_loss(task: Task, found: Mapping[tuple[float, float], Sequence[Scores]]) -> list[Claim]:
+def _no_loss(task: Task, found: Mapping[tuple[float, float], Sequence[Told]]) -> list[Claim]:
     """Lambda 1 against lambda 0 at the same epsilon, on the same texts and splits."""
     return [
         Claim(
@@ -187,8 +208,7 @@ def _no_loss(task: Task, found: Mapping[tuple[float, float], Sequence[Scores]]) 
             f"Noise shaped like the vocabulary costs the classifier of {task.data} nothing at "
             f"epsilon {epsilon:g}.",
             "Mahalanobis paper, section 5.2",
-            "accuracy with lambda 1 minus accuracy with lambda 0, mean of runs on the same texts "
-            "and splits",
+            "accuracy with lambda 1 minus accuracy with lambda 0, over the same test texts",
             _difference(found[1.0, epsilon], found[0.0, epsilon]),
             -MARGIN,
         )
@@ -196,25 +216,24 @@ def _no_loss(task: Task, found: Mapping[tuple[float, float], Sequence[Scores]]) 
     ]
 
 
-def _growth(task: Task, found: Mapping[tuple[float, float], Sequence[Scores]]) -> Claim:
+def _growth(task: Task, found: Mapping[tuple[float, float], Sequence[Told]]) -> Claim:
     epsilons = sorted(epsilon for lam, epsilon in found if lam == 0.0)
     low, high = epsilons[0], epsilons[-1]
     return Claim(
         f"accuracy-grows-with-epsilon-{task.data.lower()}",
         f"The classifier of {task.data} is the better the larger epsilon is.",
         "Mahalanobis paper, section 5.2",
-        f"accuracy at epsilon {high:g} minus accuracy at epsilon {low:g}, lambda 0, mean of runs "
-        "on the same texts and splits",
+        f"accuracy at epsilon {high:g} minus accuracy at epsilon {low:g}, lambda 0, over the "
+        "same test texts",
         _difference(found[0.0, high], found[0.0, low]),
         0.0,
     )
 
 
-def _difference(first: Sequence[Scores], second: Sequence[Scores]) -> Estimate:
-    """Of accuracy, run by run: both have the same texts and split in the same repetition."""
-    shared = min(len(first), len(second))
-    pairs = zip(first[:shared], second[:shared], strict=True)
-    return Estimate.of_runs(np.array([a["accuracy"] - b["accuracy"] for a, b in pairs]).tolist())
+def _difference(first: Sequence[Told], second: Sequence[Told]) -> Estimate:
+    """Of accuracy, text by text: both told the labels of the same texts."""
+    gained = _digits(first, "right").astype(float) - _digits(second, "right")
+    return Estimate.of_units(gained)
 
 
 def _notes(work: Workshop) -> tuple[str, ...]:
@@ -233,9 +252,9 @@ def _notes(work: Workshop) -> tuple[str, ...]:
         "Training and test texts are both released. Vectors are GloVe 6B, the vocabulary is that "
         "of the collections. A word without a vector, a number or an address is the null word and "
         "comes out as some word. The paper does not say what it does with them.",
-        f"Each repetition draws {sizes}, splits them 70 to 30, and releases them with fresh noise; "
-        "a repetition has the same texts and split in every setting. Three repetitions, five where "
-        "a claim is judged; Student's intervals over repetitions.",
+        f"{sizes} were drawn and released under every setting in {REPETITIONS} repetitions; each "
+        "has its own noise, tests on 30 % that no other tests on, and trains on the remaining "
+        "70 %. Intervals are over the tested texts: counted shares, and paired differences.",
         f"No utility lost means: less than {MARGIN:g} of accuracy. At the same epsilon, lambda 1 "
         "also replaces more words (mahalanobis/privacy), so this is no comparison at equal "
         "survival.",
