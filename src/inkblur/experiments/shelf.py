@@ -21,6 +21,8 @@ from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError
 from inkblur.evaluation import corpora
 from inkblur.evaluation.corpora import Corpus, Split
+from inkblur.evaluation.dataset import Dataset
+from inkblur.evaluation.newsgroups import syntf_dataset
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,11 @@ class Shelf:
         split = corpora.newsgroups(self.folder)
         _same("postings", (len(split.train), len(split.test)), (11_314, 7_532))
         return split
+
+    @cached_property
+    def syntf(self) -> Dataset:
+        """20 Newsgroups as SynTF measures on it: bare postings, suspects numbered."""
+        return syntf_dataset(self.newsgroups)
 
     @cached_property
     def c50(self) -> Split:

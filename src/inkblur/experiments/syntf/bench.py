@@ -20,7 +20,7 @@ from inkblur.evaluation.attacks.classifiers import Classifier, make_classifier
 from inkblur.evaluation.attacks.reverse import reverse_vectorised
 from inkblur.evaluation.attacks.writeprints_features import WritePrintsFeatures, measured_groups
 from inkblur.evaluation.dataset import Dataset, Scenario
-from inkblur.evaluation.newsgroups import SCENARIOS, syntf_dataset
+from inkblur.evaluation.newsgroups import SCENARIOS
 from inkblur.evaluation.settings import Setting, VectorSetting
 from inkblur.evaluation.utility import label_answers, words_of
 from inkblur.experiments.workshop import Workshop
@@ -57,7 +57,7 @@ class Bench:
     @cached_property
     def data(self) -> Dataset:
         """All postings: bare, authors numbered."""
-        return syntf_dataset(self._work.shelf.newsgroups)
+        return self._work.shelf.syntf
 
     @cached_property
     def embedding(self) -> Embedding:

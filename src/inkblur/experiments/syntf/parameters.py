@@ -57,7 +57,7 @@ def run(work: Workshop) -> Outcome:
     runs: dict[Setting, list[Found]] = {}
     for setting in settings(quick=work.quick):
         repeats = work.size(5 if setting in (CENTRE, WITHOUT) else 3, 3)
-        lengths = LENGTHS[:-1] if setting == CENTRE else ()
+        lengths = work.size(LENGTHS[:-1], ()) if setting == CENTRE else ()
         name = f"{setting.name}, {repeats} runs"
         found = work.step(name, bench.synthetic, setting, repeats, lengths)
         for length, releases in found.items():
