@@ -36,6 +36,8 @@ td.n .soft { display: block; font-size: 12px; font-weight: 400; }
 tr.lead td { font-weight: 600; }
 .charts { display: flex; flex-wrap: wrap; gap: 24px 40px; }
 .charts figure { margin: 8px 0; flex: 1 1 430px; min-width: 0; }
+.charts figure.wide { flex-basis: 100%; }
+.charts svg { max-width: 100%; height: auto; }
 figcaption { font-weight: 600; margin-bottom: 4px; }
 .chart { width: 100%; height: auto; color: var(--ink); }
 .chart text { font: 12px system-ui, sans-serif; fill: currentColor; }

@@ -21,6 +21,7 @@ class Plot:
     file: str
     title: str
     svg: str
+    wide: bool  # several panels: it takes a row of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,12 @@ def plots(experiment: str, outcome: Outcome) -> tuple[Plot, ...]:
     """Every drawing of an experiment as SVG."""
     stem = experiment.replace("/", "-")
     return tuple(
-        Plot(f"{stem}-{number}.svg", drawing.title, _svg(drawing, outcome.readings))
+        Plot(
+            f"{stem}-{number}.svg",
+            drawing.title,
+            _svg(drawing, outcome.readings),
+            drawing.panel is not None,
+        )
         for number, drawing in enumerate(outcome.drawings, start=1)
     )
 
