@@ -81,7 +81,7 @@ def test_the_simulation_knows_the_law_of_one_vector(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "table", "claim"),
     [
-        ("inference", "Table 1, 8 authors: right answers of 8", "author-falls-topic-holds"),
+        ("inference", "Table 1, 20 Newsgroups, right answers of 8", "author-falls-topic-holds"),
         ("snippets", "Section 2", "example-bags-in-order"),
         ("utility-bound", "Theorem 3 at the edge of its condition", "bound-as-printed"),
     ],

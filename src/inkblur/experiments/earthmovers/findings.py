@@ -12,7 +12,7 @@ from inkblur.experiments.result import Claim, Drawing, Outcome, Reading
 
 BEYOND = "Beyond the paper: every mechanism at one survival"
 PAPER = "Earth Mover's paper, section 6"
-EQUAL_NOISE, PRINTED_NOISE = "GloVe, equal noise for the norm", "GloVe, epsilon as printed"
+EQUAL_NOISE, PRINTED_NOISE = "GloVe, equal noise", "GloVe"
 _DROPPED = "DRauth, unknown words dropped"
 _TOPICAL = "20 Newsgroups"
 
@@ -27,13 +27,15 @@ def outcome(
     lengths: Mapping[str, int],
 ) -> Outcome:
     """Everything that Table 1 and the race show."""
-    readings = [reading for size in sizes for reading in _table(found, size)]
+    places = [(size, data) for size in sizes for data in dict.fromkeys(d for d, _ in found)]
+    places = [(s, d) for s, d in places if str(s) in found[d, EQUAL_NOISE][0]]
+    readings = [reading for size, data in places for reading in _table(found, size, data)]
     readings += _race(raced)
     drawings = [
-        Drawing(f"{measure}, {size} authors", _title(size), measure, "words unchanged",
-                line="noise", panel="data")
-        for size in sizes
-        for measure in ("DRauth", "SRauth", "DRtopic")
+        Drawing(f"{data}, {size} authors: {measure}", _title(size, data), measure,
+                "words unchanged", line="noise")
+        for size, data in places
+        for measure in ("DRauth", "SRauth", *(["DRtopic"] if data == _TOPICAL else []))
     ]  # fmt: skip
     drawings.append(
         Drawing("Author over topic, every mechanism", BEYOND, "DRauth, adaptive", "DRtopic",
@@ -52,27 +54,26 @@ def relative_fall(before: float, after: float) -> float:
     return 1.0 - after / before if before else 0.0
 
 
-def _title(size: int) -> str:
-    return f"Table 1, {size} authors: right answers of {size}"
+def _title(size: int, data: str) -> str:
+    return f"Table 1, {data}, right answers of {size}"
 
 
-def _table(found: Rows, size: int) -> list[Reading]:
+def _table(found: Rows, size: int, wanted: str) -> list[Reading]:
     readings = []
+    title = _title(size, wanted)
     for (data, noise), runs in found.items():
-        if str(size) not in runs[0]:
+        if data != wanted:
             continue
         for epsilon in runs[0]["unchanged"]:
-            where = {"data": data, "noise": noise, "epsilon": epsilon}
+            where = {"noise": noise, "epsilon": epsilon}
             kept = Estimate.of_runs([run["unchanged"][epsilon] for run in runs])
-            readings.append(Reading(_title(size), where, "words unchanged", kept))
+            readings.append(Reading(title, where, "words unchanged", kept))
             counts = [run[str(size)][epsilon] for run in runs]
             printed = dict(zip(MEASURES, TABLE_1.get(size, {}).get(epsilon, ()), strict=False))
             for measure in (*MEASURES, _DROPPED):
                 if measure in counts[0]:
                     value = Estimate.of_runs([float(count[measure]) for count in counts])
-                    readings.append(
-                        Reading(_title(size), where, measure, value, printed.get(measure))
-                    )
+                    readings.append(Reading(title, where, measure, value, printed.get(measure)))
     return readings
 
 
@@ -89,8 +90,9 @@ def _claims(found: Rows, sizes: tuple[int, ...]) -> list[Claim]:
     claims = []
     size = str(sizes[-1])
     for noise, ending in ((EQUAL_NOISE, ""), (PRINTED_NOISE, "-as-printed")):
+        how = "scaled to the norm" if noise == EQUAL_NOISE else "as printed"
         told = [
-            f" Vectors and epsilon: {noise}.",
+            f" Epsilon {how}.",
             f"epsilon 10 against none, {size} authors, mean of the runs; {noise}",
         ]
         topical = found[_TOPICAL, noise]
@@ -200,7 +202,7 @@ def _notes(survival: float, lengths: Mapping[str, int]) -> tuple[str, ...]:
         "they are blurred like any other word.",
         f"Vectors: GloVe's 30,000 commonest words without numbers and signs. Their mean norm is "
         f"{NORMS['glove']}, that of the paper's word2vec {NORMS['word2vec']}: one epsilon is "
-        f"another noise. 'Equal noise for the norm' multiplies the printed epsilon by {ratio:.3f}; "
+        f"another noise. 'Equal noise' multiplies the printed epsilon by {ratio:.3f}; "
         "'word2vec' is a file of 7,895 of the paper's own vectors, on C50 only.",
         "DRauth is Koppel's method by cosine in its stronger weighting here (log tf-idf); DRtopic "
         "is fastText from GloVe's vectors, trained on clean postings of other authors.",
