@@ -183,7 +183,7 @@ def _notes(bags: int) -> tuple[str, ...]:
         "nothing.",
         f"At distances that occur: {bags} bags a setting, words drawn evenly from GloVe's 10,000 "
         "commonest, 300 dimensions or their first 50. Earth Mover's may carry a vector to another "
-        "word's copy, so the distance is often shorter than the mean displacement and the "
-        "corrected bound is on the safe side.",
+        "word's copy, which gains little in so many dimensions: the corrected bound is close to "
+        "what happens.",
         "'simulated, words' decodes to the nearest words first; the theorem is about vectors.",
     )
