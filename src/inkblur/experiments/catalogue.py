@@ -105,11 +105,6 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             "Does it so on collections that took no part in its design?",
         ),
         Experiment(
-            "joined/variants",
-            "none of the papers",
-            "What else does the idea allow, and does any of it win?",
-        ),
-        Experiment(
             "race",
             "none of the papers",
             "Which mechanism keeps most at equal attack success, and at equal proved loss?",

@@ -23,7 +23,7 @@ from inkblur.evaluation.corpora import Corpus, Split
 from inkblur.evaluation.forms import ContentWords
 from inkblur.evaluation.newsgroups import stripped
 from inkblur.evaluation.settings import Setting
-from inkblur.evaluation.utility import words_of
+from inkblur.evaluation.utility import rates, words_of
 from inkblur.experiments.workshop import Workshop
 
 WEIGHTINGS = (Weighting.SHARE, Weighting.LOG_TF_IDF)
@@ -44,9 +44,16 @@ class Duel:
     """Two collections; what was learned from true texts is learned once."""
 
     def __init__(
-        self, name: str, work: Workshop, authors: Split, labels: Split, sizes: Sizes
+        self,
+        name: str,
+        work: Workshop,
+        authors: Split,
+        labels: Split,
+        sizes: Sizes,
+        *,
+        score: str = "accuracy",  # of labels, or "f1": the mean over labels, where one is common
     ) -> None:
-        self.name, self.work, self.sizes = name, work, sizes
+        self.name, self.work, self.sizes, self._score = name, work, sizes, score
         self._studied = _content(authors.train.first_of_each_author(sizes.studied))
         self._known = self._studied.first_of_each_author(sizes.known)
         self._unknown = _content(authors.test.first_of_each_author(sizes.unknown))
@@ -113,8 +120,8 @@ class Duel:
 
     def _told(self, texts: Sequence[str]) -> float:
         assert self._asked.labels is not None
-        answers = self._analyst.predict(list(texts))
-        return float(np.mean([a == b for a, b in zip(answers, self._asked.labels, strict=True)]))
+        answers = self._analyst.predict(list(texts)).tolist()
+        return float(getattr(rates(self._asked.labels, answers), self._score))
 
     @cached_property
     def _analyst(self) -> Any:

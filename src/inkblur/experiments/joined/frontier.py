@@ -6,101 +6,68 @@ analyst is asked about the test part. The attacker names the authors of Reuters 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from inkblur.embeddings.table import Embedding
 from inkblur.evaluation.settings import Setting
-from inkblur.experiments.duel import Duel, Sizes, at_attack, bare_newsgroups
+from inkblur.experiments.duel import Duel, Sizes, bare_newsgroups
 from inkblur.experiments.estimate import Estimate
-from inkblur.experiments.joined.space import joined, plain
-from inkblur.experiments.result import Claim, Drawing, Outcome, Reading
+from inkblur.experiments.frontier import (
+    UNTOUCHED,
+    Measured,
+    Runs,
+    duel_readings,
+    frontier_drawings,
+    gained,
+    left_at,
+    untouched_readings,
+)
+from inkblur.experiments.joined.space import ALPHA, BETA, SMOOTHING, joined, plain
+from inkblur.experiments.result import Claim, Outcome, Where
 from inkblur.experiments.workshop import Workshop
 
 TABLE = "Attack on C50 authors, topic of 20 Newsgroups"
-PLAIN, JOINED = "word vectors", "joined"
-ATTACK, ADAPTIVE, TOPIC, LEFT = "static attack", "adaptive attack", "topic", "topic left"
+PLAIN, SHAPED, JOINED = "word vectors", "word vectors, Mahalanobis", "joined"
 LEVELS = ((0.25, 0.8), (0.15, 0.7))  # attack at most, share of the untouched topic at least
 # Epsilons differ by metric: what is compared is utility at equal attack, not at equal epsilon.
 SETTINGS = {
-    (PLAIN, "laplace"): (8.5, 7.5, 6.5),
-    (PLAIN, "mahalanobis"): (11.0, 9.0),
-    (JOINED, "laplace"): (19.0, 17.0, 13.5),
+    PLAIN: (Setting("laplace", 8.5), Setting("laplace", 7.5), Setting("laplace", 6.5)),
+    SHAPED: (Setting("mahalanobis", 11.0, lam=1.0), Setting("mahalanobis", 9.0, lam=1.0)),
+    JOINED: (Setting("laplace", 19.0), Setting("laplace", 17.0), Setting("laplace", 13.5)),
 }
 SIZES = Sizes(studied=50, known=20, unknown=10, taught=12_000, asked=2_500)
 QUICK_SIZES = Sizes(studied=3, known=2, unknown=1, taught=400, asked=60)
 
-Found = list[dict[str, float]]  # one a run
-
 
 def run(work: Workshop) -> Outcome:
     """Both metrics over a few epsilons, five runs each."""
-    topics = bare_newsgroups(work)
     sizes = work.size(SIZES, QUICK_SIZES)
-    duel = Duel("C50 and 20 Newsgroups", work, work.shelf.c50, topics, sizes)
-    spaces = {PLAIN: plain(work), JOINED: joined(work, duel.taught, "topic")}
-    runs = work.size(5, 2)
+    duel = Duel("C50, 20 Newsgroups", work, work.shelf.c50, bare_newsgroups(work), sizes)
+    vectors = plain(work)
+    spaces = {PLAIN: vectors, SHAPED: vectors, JOINED: joined(work, duel.taught, "topic")}
     before = duel.before()
-    found: dict[tuple[str, Setting], Found] = {
-        (metric, setting): [duel.after(setting, spaces[metric], run) for run in range(runs)]
-        for (metric, name), epsilons in SETTINGS.items()
-        for setting in _settings(name, epsilons)
-    }
-    readings = [*_before(before), *_readings(found, before["utility"])]
-    drawings = (
-        Drawing("Topic left over static attack", TABLE, LEFT, ATTACK, line="metric"),
-        Drawing("Topic left over adaptive attack", TABLE, LEFT, ADAPTIVE, line="metric"),
-    )
+    untouched: Where = {"metric": UNTOUCHED, "epsilon": ""}
+    readings = untouched_readings(TABLE, untouched, before)
+    curves: dict[str, list[Runs]] = {}
+    for metric, settings in SETTINGS.items():
+        for setting in settings:
+            runs = [duel.after(setting, spaces[metric], run) for run in range(work.size(5, 2))]
+            curves.setdefault(metric, []).append(runs)
+            where: Where = {"metric": metric, "epsilon": setting.epsilon}
+            readings += duel_readings(TABLE, where, runs, before)
     notes = (
-        f"Joined: {_described(spaces[JOINED])}",
+        f"Joined: alpha {ALPHA:g}, beta {BETA:g}, smoothing {SMOOTHING:g}; Laplace noise.",
         "Content words alone; GloVe's 30,000 most frequent words; other words are the null word. "
         "Static attack: Koppel, cosine, 50 authors, the better of two weightings; adaptive: it "
-        "studied 20 texts an author released in the same way.",
+        f"studied {sizes.known} texts an author released in the same way.",
         "Alpha, beta and smoothing were chosen on these collections: joined/pairs has others.",
     )
-    return Outcome(tuple(readings), _claims(found, before["utility"]), drawings, notes=notes)
+    return Outcome(
+        tuple(readings), _claims(curves, before), frontier_drawings(TABLE, "metric"), notes=notes
+    )
 
 
-def _settings(name: str, epsilons: Sequence[float]) -> list[Setting]:
-    lam = 1.0 if name == "mahalanobis" else None
-    return [Setting(name, epsilon, lam) for epsilon in epsilons]
-
-
-def _described(embedding: Embedding) -> str:
-    made = embedding.provenance["adapted"][-1]
-    return f"alpha {made['alpha']:g}, beta {made['beta']:g}, smoothing {made['smoothing']:g}."
-
-
-def _before(before: dict[str, float]) -> list[Reading]:
-    where = {"metric": "untouched texts", "mechanism": "", "epsilon": ""}
-    values = {ATTACK: before["static"], ADAPTIVE: before["adaptive"], TOPIC: before["utility"]}
-    return [Reading(TABLE, where, name, Estimate.exact(value)) for name, value in values.items()]
-
-
-def _readings(found: dict[tuple[str, Setting], Found], untouched: float) -> list[Reading]:
-    readings = []
-    for (metric, setting), runs in found.items():
-        where: dict[str, str | float] = {
-            "metric": metric,
-            "mechanism": setting.mechanism,
-            "epsilon": setting.epsilon,
-        }
-        columns = {
-            ATTACK: [run["static"] for run in runs],
-            ADAPTIVE: [run["adaptive"] for run in runs],
-            TOPIC: [run["utility"] for run in runs],
-            LEFT: [run["utility"] / untouched for run in runs],
-            "words unchanged": [run["unchanged"] for run in runs],
-        }
-        for measure, values in columns.items():
-            readings.append(Reading(TABLE, where, measure, Estimate.of_runs(values).share()))
-    return readings
-
-
-def _claims(found: dict[tuple[str, Setting], Found], untouched: float) -> tuple[Claim, ...]:
+def _claims(curves: dict[str, list[Runs]], before: Measured) -> tuple[Claim, ...]:
     claims = []
     for attack, share in LEVELS:
-        left = _left_at(found, JOINED, attack, untouched)
-        other = _left_at(found, PLAIN, attack, untouched)
+        left = left_at(curves[JOINED], attack, before)
         claims += [
             Claim(
                 f"joined-keeps-topic-at-{attack:g}",
@@ -117,27 +84,8 @@ def _claims(found: dict[tuple[str, Setting], Found], untouched: float) -> tuple[
                 "than the word vectors alone (Laplace both).",
                 "ours",
                 "difference of the topic left, joined minus plain",
-                Estimate.of_runs([a - b for a, b in zip(left, other, strict=True)]),
+                gained(left, left_at(curves[PLAIN], attack, before)),
                 0.0,
             ),
         ]
     return tuple(claims)
-
-
-def _left_at(
-    found: dict[tuple[str, Setting], Found], metric: str, attack: float, untouched: float
-) -> list[float]:
-    """Topic left at an attack level, a value a run."""
-    curves = [
-        runs
-        for (name, setting), runs in found.items()
-        if name == metric and setting.mechanism == "laplace"
-    ]
-    return [
-        at_attack(
-            [curve[run]["static"] for curve in curves],
-            [curve[run]["utility"] / untouched for curve in curves],
-            attack,
-        )
-        for run in range(len(curves[0]))
-    ]

@@ -8,7 +8,11 @@ from inkblur.evaluation.corpora import Corpus
 from inkblur.experiments.workshop import Workshop
 
 WORDS = 30_000  # the most frequent words of GloVe: what comes in and what can come out
-ALPHA, BETA, SMOOTHING = 0.1, 3.0, 10.0  # chosen on C50 and 20 Newsgroups: see joined/variants
+ALPHA, BETA, SMOOTHING = (
+    0.1,
+    3.0,
+    10.0,
+)  # chosen on C50 and 20 Newsgroups: see benchmarks/joined_metric.py
 
 
 def plain(work: Workshop) -> Embedding:
