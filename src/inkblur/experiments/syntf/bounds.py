@@ -92,7 +92,7 @@ def run(work: Workshop) -> Outcome:
         "paper does not say how its ratings are bounded. Vocabularies are the embeddings' own "
         "words as lemmas without stop words and numbers; the paper's comes from its corpus.",
         f"The curves over epsilon are of the {size:,} commonest words of each vocabulary, for the "
-        "tight loss takes a pass over all pairs; at the paper's epsilon the whole one stands beside."
+        "tight loss takes a pass over all pairs; at the paper's epsilon the whole one stands too."
         + work.size("", " In this quick run the whole ones are cut to the same words."),
         "A text without any known word is one more input, the null word, as in a release.",
         "The paper prints Figure 1 without numbers, so nothing stands beside it.",
