@@ -14,7 +14,7 @@ from inkblur.evaluation.newsgroups import SCENARIOS
 from inkblur.evaluation.settings import Setting
 from inkblur.experiments.shelf import Shelf
 from inkblur.experiments.syntf import gaps
-from inkblur.experiments.syntf.bench import MODELS, Bench, Found, weighted
+from inkblur.experiments.syntf.bench import MODELS, Bench, Found, _counts, weighted
 from inkblur.experiments.workshop import Workshop
 
 pytest.importorskip("sklearn")
@@ -77,6 +77,10 @@ def test_more_noise_takes_more_and_a_step_repeats(bench: Bench) -> None:
     for found in lost["40"]:
         assert found["utility"]["svm"][0] < 0.8
         assert found["attack"]["top-10"]["svm"][0] < kept["40"][0]["attack"]["top-10"]["svm"][0]
+
+
+def test_words_become_counts_row_by_row() -> None:
+    assert _counts(np.array([[0, 1, 1], [2, 2, 2]]), 3).toarray().tolist() == [[1, 2, 0], [0, 0, 3]]
 
 
 def test_vectorised_texts_keep_what_counts_can_tell(bench: Bench) -> None:

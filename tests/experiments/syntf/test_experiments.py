@@ -96,7 +96,11 @@ def test_syntf_is_compared_with_the_better_scrubber_in_the_worst_scenario() -> N
         ("syntf/parameters", {parameters.TABLE, parameters.FIGURE}, 4),
         (
             "syntf/analyst-attacker",
-            {analyst_attacker.TABLE, analyst_attacker.FIGURE_3, analyst_attacker.FIGURE_5},
+            {
+                analyst_attacker.TABLE,
+                *analyst_attacker.FIGURE_3.values(),
+                analyst_attacker.FIGURE_5,
+            },
             6,
         ),
     ],
