@@ -34,7 +34,8 @@ on {{ section.record.machine }}{{ "; a quick look" if section.record.quick }}.</
 {% if section.claims %}{{ grid(section.claims) }}{% endif %}
 {% for note in section.record.outcome.notes %}<p>{{ note }}</p>{% endfor %}
 <div class="charts">
-{% for plot in section.plots %}<figure{{ " class=wide" if plot.wide }}><figcaption>{{ plot.title }}</figcaption>
+{% for plot in section.plots %}<figure{{ " class=wide" if plot.wide }}>
+<figcaption>{{ plot.title }}</figcaption>
 {{ plot.svg|safe }}</figure>{% endfor %}
 </div>
 {% for table in section.tables %}<h3>{{ table.title }}</h3>{{ grid(table) }}{% endfor %}
