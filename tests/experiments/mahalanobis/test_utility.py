@@ -44,6 +44,7 @@ def test_scores_are_those_of_the_positive_label() -> None:
     assert found["accuracy"].value == 5 / 8
     assert found["precision"].value == 2 / 3
     assert found["recall"].value == 2 / 4
+    assert "precision" not in utility.scores([{"right": "10", "said": "00"}])
 
 
 def test_no_text_is_tested_twice() -> None:
