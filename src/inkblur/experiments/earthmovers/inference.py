@@ -12,7 +12,9 @@ from inkblur.documents.policies import TokenPolicies
 from inkblur.documents.privatizer import Privatizer
 from inkblur.embeddings.table import Embedding
 from inkblur.evaluation.attacks.koppel import Koppel
+from inkblur.evaluation.corpora import Corpus
 from inkblur.evaluation.fasttext_model import fasttext_labels
+from inkblur.evaluation.forms import content_words
 from inkblur.evaluation.settings import Setting
 from inkblur.experiments.contenders import contenders
 from inkblur.experiments.earthmovers.findings import (
@@ -85,7 +87,8 @@ def run(work: Workshop) -> Outcome:
         work.step(f"{BEYOND}, run {number}", place.race, settings, number)
         for number in range(work.size(3, 2))
     ]
-    return outcome(found, raced, survival, place.sizes, place.lengths)
+    held = work.step("PAN 2018, what the attacker holds", place.held)
+    return outcome(found, raced, held, survival, place.sizes, place.lengths)
 
 
 class _Place:
@@ -166,6 +169,29 @@ class _Place:
             }
         return out
 
+    def held(self) -> dict[str, list[int]]:
+        """Why PAN 2018 starts low: clean texts named, of how many, by what an attacker holds."""
+        split = self.work.shelf.pan18(1)
+        known, unknown = split.train, split.test.rows(range(self.work.size(len(split.test), 5)))
+        short = self.lengths["PAN 2018"]
+        one = known.first_of_each_author(1)
+        forms: dict[str, tuple[Corpus, Sequence[str], Sequence[str]]] = {
+            "whole texts": (known, known.texts, unknown.texts),
+            "content words": (known, _content(known.texts), _content(unknown.texts)),
+            f"{short} content words of one text": (
+                one,
+                _content(one.texts, short),
+                _content(unknown.texts, short),
+            ),
+        }
+        out = {}
+        for name, (corpus, studied, asked) in forms.items():
+            assert corpus.authors is not None  # by the loader
+            attack = Koppel(seed=self.seed, similarity="cosine").fit(studied, corpus.authors)
+            hits = int((attack.predict(asked) == unknown.authors).sum())
+            out[name] = [hits, len(unknown)]
+        return out
+
     def race(self, settings: Sequence[Setting], run: int) -> dict[str, dict[str, float]]:
         """One run of every mechanism on the larger set, against both attackers; shares."""
         table = self.raced
@@ -216,6 +242,10 @@ class _Place:
         size = len(suspects.topics)
         parts = [answers[start : start + size] for start in range(0, len(answers), size)]
         return [[int(a == t) for a, t in zip(part, suspects.topics, strict=True)] for part in parts]
+
+
+def _content(texts: Sequence[str], most: int | None = None) -> list[str]:
+    return [" ".join(content_words(text)[:most]) for text in texts]
 
 
 def _named(attack: Koppel, texts: Sequence[str]) -> int:

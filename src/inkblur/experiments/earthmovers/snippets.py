@@ -183,6 +183,5 @@ def _notes(words: int) -> tuple[str, ...]:
         "The sentence is ours; words of the vocabulary were drawn evenly for the share of "
         "unchanged words, and the paper gives no such share.",
         "Table 2 shows known texts of persons; here Reuters C50, 20 authors, means only. The paper "
-        "shows five snippets, of which four are nearest to their author's text (its Table 1: 12 of "
-        "20).",
+        "shows five snippets, of which three are nearest to their author's text.",
     )
