@@ -17,6 +17,7 @@ BESIDE = {  # our collection: the thesis's
     "PAN 2018, 20 authors": "fan fiction",
     "PAN 2018, 5 authors": "fan fiction",
 }
+_PAN = {"PAN 2018, 20 authors": 1, "PAN 2018, 5 authors": 2}  # the number of the problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ def case_of(work: Workshop, data: str) -> Case:
             for part in (split.train, split.test)
         )
         return Case(train, test.first_of_each_author(count))
-    split = work.shelf.pan18(1 if "20" in data else 2)
+    split = work.shelf.pan18(_PAN[data])
     return Case(split.train, split.test.rows(range(work.size(len(split.test), 5))))
 
 
