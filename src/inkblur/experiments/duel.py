@@ -139,15 +139,20 @@ def _content(corpus: Corpus) -> Corpus:
     return Corpus(corpus.name, texts, corpus.authors, corpus.labels)
 
 
-def bare_newsgroups(work: Workshop) -> Split:
-    """20 Newsgroups without headers, quotes and signatures: the topic is in the words alone."""
+def c50_and_newsgroups(work: Workshop) -> tuple[Split, Split]:
+    """Authors of Reuters C50 and topics of 20 Newsgroups; a quick look takes smaller collections.
+
+    Postings are stripped of headers, quotes and signatures: the topic is in the words alone.
+    """
+    if work.quick:
+        return work.shelf.pan18(2), halved(work, work.shelf.sms, 0.3)
 
     def bare(corpus: Corpus) -> Corpus:
         texts = tuple(stripped(text) for text in corpus.texts)
         return Corpus(corpus.name, texts, corpus.authors, corpus.labels)
 
-    split = work.shelf.newsgroups
-    return Split(bare(split.train), bare(split.test))
+    topics = work.shelf.newsgroups
+    return work.shelf.c50, Split(bare(topics.train), bare(topics.test))
 
 
 def halved(work: Workshop, corpus: Corpus, share: float) -> Split:

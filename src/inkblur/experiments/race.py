@@ -15,7 +15,7 @@ import numpy as np
 from inkblur.embeddings.table import Embedding
 from inkblur.evaluation.settings import Setting
 from inkblur.experiments.contenders import contenders
-from inkblur.experiments.duel import Duel, Sizes, bare_newsgroups
+from inkblur.experiments.duel import Duel, Sizes, c50_and_newsgroups
 from inkblur.experiments.estimate import Estimate
 from inkblur.experiments.frontier import (
     LEFT,
@@ -51,14 +51,14 @@ Losses = dict[float, float]  # the proved loss at each epsilon
 def run(work: Workshop) -> Outcome:
     """All mechanisms, both metrics, three survival rates, a few runs each."""
     sizes = work.size(SIZES, QUICK_SIZES)
-    duel = Duel("race", work, work.shelf.c50, bare_newsgroups(work), sizes)
+    duel = Duel("race", work, *c50_and_newsgroups(work), sizes)
     before = duel.before()
     untouched: Where = {"contender": UNTOUCHED, "epsilon": ""}
     readings = untouched_readings(CURVES, untouched, before)
     curves: dict[str, Curve] = {}
     losses: dict[str, Losses] = {}
     for metric, space in ((PLAIN, plain(work)), (JOINED, joined(work, duel.taught, "topic"))):
-        for survival in work.size(SURVIVALS, (0.35, 0.15)):
+        for survival in work.size(SURVIVALS, SURVIVALS[:1]):
             for setting in contenders(work, space, survival=survival):
                 name = f"{_family(setting)}, {metric}"
                 runs = [duel.after(setting, space, run) for run in range(work.size(3, 2))]

@@ -7,7 +7,7 @@ analyst is asked about the test part. The attacker names the authors of Reuters 
 from __future__ import annotations
 
 from inkblur.evaluation.settings import Setting
-from inkblur.experiments.duel import Duel, Sizes, bare_newsgroups
+from inkblur.experiments.duel import Duel, Sizes, c50_and_newsgroups
 from inkblur.experiments.estimate import Estimate
 from inkblur.experiments.frontier import (
     UNTOUCHED,
@@ -39,7 +39,7 @@ QUICK_SIZES = Sizes(studied=3, known=2, unknown=1, taught=400, asked=60)
 def run(work: Workshop) -> Outcome:
     """Both metrics over a few epsilons, five runs each."""
     sizes = work.size(SIZES, QUICK_SIZES)
-    duel = Duel("C50, 20 Newsgroups", work, work.shelf.c50, bare_newsgroups(work), sizes)
+    duel = Duel("frontier", work, *c50_and_newsgroups(work), sizes)
     vectors = plain(work)
     spaces = {PLAIN: vectors, SHAPED: vectors, JOINED: joined(work, duel.taught, "topic")}
     before = duel.before()

@@ -18,7 +18,7 @@ ALPHA, BETA, SMOOTHING = (
 def plain(work: Workshop) -> Embedding:
     """GloVe's most frequent words."""
     table = work.shelf.glove
-    return table.restricted(table.words[: work.size(WORDS, 3_000)], origin="most frequent")
+    return table.restricted(table.words[: work.size(WORDS, 1_000)], origin="most frequent")
 
 
 def joined(work: Workshop, corpus: Corpus, label: str) -> Embedding:

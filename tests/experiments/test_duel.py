@@ -1,0 +1,92 @@
+"""Attacker against analyst: equal texts are left out, curves are read off at equal attack."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import inkblur
+from inkblur.documents.adapt import adapt_embedding
+from inkblur.evaluation.corpora import Corpus, Split
+from inkblur.evaluation.settings import Setting
+from inkblur.experiments.duel import Duel, Sizes, at_attack, halved
+from inkblur.experiments.frontier import left_at
+from inkblur.experiments.shelf import Shelf
+from inkblur.experiments.workshop import Workshop
+
+WORDS = ["goal", "team", "match", "vote", "law", "party", "colour", "grey", "whilst", "gotten"]
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Workshop:
+    return Workshop("made/up", Shelf(tmp_path), seed=1, quick=True, folder=tmp_path)
+
+
+@pytest.fixture
+def table() -> inkblur.Embedding:
+    vectors = np.random.default_rng(5).normal(size=(len(WORDS), 4))
+    return inkblur.Embedding(WORDS, vectors, name="made")
+
+
+def split() -> Split:
+    texts = ("goal team colour", "match grey goal", "vote law whilst", "party vote gotten")
+    authors = np.array([0, 0, 1, 1])
+    labels = ("sport", "sport", "politics", "politics")
+    asked = ("team match colour goal", "law party", "goal team colour")  # the last one was taught
+    return Split(
+        Corpus("known", texts, authors, labels),
+        Corpus("asked", asked, np.array([0, 1, 0]), ("sport", "politics", "sport")),
+    )
+
+
+def authors() -> Split:
+    """Other texts: one that teaches the metric is refused when it is to be protected."""
+    texts = ("colour goal colour", "grey colour match", "whilst law whilst", "gotten whilst vote")
+    unknown = Corpus("unknown", ("colour grey team", "whilst gotten party"), np.array([0, 1]))
+    return Split(Corpus("known", texts, np.array([0, 0, 1, 1])), unknown)
+
+
+def duel(work: Workshop) -> Duel:
+    sizes = Sizes(studied=2, known=2, unknown=2, taught=10, asked=10)
+    return Duel("made", work, authors(), split(), sizes)
+
+
+def test_true_texts_are_told_apart(work: Workshop) -> None:
+    found = duel(work).before()
+    assert found["utility"] == 1.0
+    assert found["static"] > 0.5
+
+
+def test_a_taught_text_is_not_asked_about(work: Workshop, table: inkblur.Embedding) -> None:
+    fight = duel(work)
+    assert len(fight._asked) == 2
+    metric = adapt_embedding(table, fight.taught.texts, {"topic": fight.taught.labels or ()})
+    fight.after(Setting("laplace", 5.0), metric, 0)  # would be refused otherwise
+
+
+def test_runs_differ_and_repeat(work: Workshop, table: inkblur.Embedding) -> None:
+    fight = duel(work)
+    setting = Setting("laplace", 2.0)
+    fresh = [fight._after(setting, table, run) for run in ("0", "0", "1", "2", "3")]
+    assert fresh[0] == fresh[1]
+    assert len({found["unchanged"] for found in fresh}) > 1
+
+
+def test_both_parts_of_a_collection_are_all_of_it(work: Workshop) -> None:
+    corpus = Corpus("c", tuple("abcdefghij"), labels=tuple("xyxyxyxyxy"))
+    parts = halved(work, corpus, 0.3)
+    assert len(parts.test) == 3
+    assert sorted(parts.train.texts + parts.test.texts) == list("abcdefghij")
+
+
+def test_utility_is_read_off_at_equal_attack() -> None:
+    assert at_attack([0.4, 0.2], [0.8, 0.4], 0.3) == pytest.approx(0.6)
+    assert at_attack([0.4, 0.2], [0.8, 0.4], 0.1) == 0.4  # beyond the ends: the end's
+
+    def runs(static: float, utility: float) -> list[dict[str, float]]:
+        return [{"static": static, "utility": utility}, {"static": static, "utility": 2 * utility}]
+
+    left = left_at([runs(0.2, 0.1), runs(0.4, 0.3)], 0.3, {"utility": 0.5})
+    assert left == pytest.approx([0.4, 0.8])

@@ -1,0 +1,29 @@
+"""The experiments that are none of the papers' run through, on small samples of real data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from inkblur.experiments.run import held_records, reproduce
+from inkblur.mechanisms.catalogue import CATALOGUE
+
+
+@pytest.mark.parametrize("name", ["joined/frontier", "joined/pairs"])
+def test_both_metrics_are_compared(name: str, data_folder: Path, tmp_path: Path) -> None:
+    pytest.importorskip("sklearn")
+    (record,) = reproduce([name], tmp_path, data=data_folder, quick=True)
+    assert held_records(tmp_path) == (record,)
+    metrics = {reading.where["metric"] for reading in record.outcome.readings}
+    assert {"word vectors", "joined", "untouched texts"} <= metrics
+    assert all(claim.name.startswith("joined-") for claim in record.outcome.claims)
+
+
+def test_every_mechanism_races_on_both_metrics(data_folder: Path, tmp_path: Path) -> None:
+    pytest.importorskip("sklearn")
+    (record,) = reproduce(["race"], tmp_path, data=data_folder, quick=True)
+    contenders = {str(reading.where.get("contender", "")) for reading in record.outcome.readings}
+    for name in CATALOGUE:
+        for metric in ("word vectors", "joined"):
+            assert any(c.startswith(name) and c.endswith(metric) for c in contenders)
