@@ -220,8 +220,8 @@ def _notes(work: Workshop) -> tuple[str, ...]:
         "newsgroups' topic words for every collection, because the others have no topics: on "
         "news and fiction they are few, and short BOW forms of them are often empty.",
         "At scales 0.1 and 0.2 nearly all words come out unchanged (see the column), as the thesis "
-        "says of its own texts, so neither success has much to fall by; most change at 0.5, but only "
-        "at the equal ratio.",
+        "says of its own texts, so neither success has much to fall by; most change at 0.5, "
+        "but only at the equal ratio.",
         "Vectors, the two ways to read a scale, and words without a vector: as in thesis/topics. "
         "Raw texts also lose capitals, numbers and punctuation in a release, which the thesis "
         "never did: its raw texts are baselines only.",
