@@ -27,7 +27,7 @@ from inkblur.evaluation.attacks import (
     SameRepresentation,
     WritePrints,
 )
-from inkblur.evaluation.attacks.base import answered
+from inkblur.evaluation.attacks.base import DONT_KNOW, answered
 from inkblur.evaluation.dataset import Dataset, Scenario
 from inkblur.evaluation.forms import ProperNouns, TopicWords, make_form
 from inkblur.evaluation.intervals import checked_confidence
@@ -83,6 +83,7 @@ class Plan:
     redact: bool = False  # remove proper nouns first
     meaning_texts: int = 100  # texts whose movement is measured; Earth Mover's takes its time
     examples: int = 10
+    analysts: tuple[str, ...] = (ADAPTIVE, STATIC)  # static alone: public texts are not released
 
     def __post_init__(self) -> None:
         whole(self.repeats, "repeats")
@@ -97,6 +98,8 @@ class Plan:
         for scenario in self.scenarios:
             Scenario.of(scenario)
         make_form(self.form)
+        if self.analysts not in ((ADAPTIVE, STATIC), (STATIC,)):
+            raise ParameterError(f"the analysts are {ADAPTIVE} and {STATIC}, or {STATIC} alone")
         for column in (self.attacks, self.scenarios, self.models):
             if len(set(column)) != len(column):
                 raise ParameterError(f"{', '.join(column)} names something twice")
@@ -171,8 +174,9 @@ class Bench:
 
     @property
     def steps(self) -> int:
-        """Steps of one repetition: two attackers, two analysts."""
-        return 2 * self.first_steps - 1
+        """Steps of one repetition: two attackers, the plan's analysts."""
+        analysts = len(self.plan.analysts)
+        return 1 + 2 * len(self._pairs()) + analysts * len(self._models(vectors=False))
 
     def _formed(self) -> tuple[list[str], list[str]]:
         train, test = list(self.data.train.texts), list(self.data.test.texts)
@@ -244,8 +248,8 @@ class Bench:
             if meaning is not None:
                 meanings.append(meaning)
         confidence = self.plan.confidence
-        half = len(scores[0]) // 2
-        analysts = [ADAPTIVE] * half + [STATIC] * half
+        models = len(scores[0]) // len(self.plan.analysts)
+        analysts = [kind for kind in self.plan.analysts for _ in range(models)]
         return SettingResult(
             releaser.name,
             releaser.to_json(),
@@ -278,8 +282,17 @@ class Bench:
 
     def _released(self, releaser: Releaser, repeat: int) -> tuple[Released, Released]:
         rng = seeded_rng(self.plan.seed).child("evaluate", str(repeat))
-        train = releaser.release(self.train, rng.child("train"))
-        return train, releaser.release(self.test, rng.child("test"))
+        test = releaser.release(self.test, rng.child("test"))
+        if ADAPTIVE in self.plan.analysts:
+            return releaser.release(self.train, rng.child("train")), test
+        # Attackers alone study released texts: those by nobody are not released, and may be what
+        # the metric was learned from.
+        rows = np.flatnonzero(self.data.train.authors != DONT_KNOW).tolist()
+        out = releaser.release([self.train[row] for row in rows], rng.child("train"))
+        texts = [""] * len(self.train)
+        for row, text in zip(rows, out.texts, strict=True):
+            texts[row] = text
+        return Released(tuple(texts)), test
 
     def _pairs(self) -> list[tuple[str, str]]:
         return [(a, s) for s in self._suspects for a in self.plan.attacks]
@@ -325,6 +338,7 @@ class Bench:
         return [
             self._scored(model, kind, part, asked, repeat, step).scores()
             for kind, part in ((ADAPTIVE, studied), (STATIC, true))
+            if kind in self.plan.analysts
             for model in self._models(vectors)
         ]
 
