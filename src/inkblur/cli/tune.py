@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from inkblur.cli import options, texts
+from inkblur.cli import options, texts, tune_progress
 from inkblur.cli.console import data as out
-from inkblur.cli.console import plain_errors, progress, talk
+from inkblur.cli.console import plain_errors, talk
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from inkblur.evaluation.settings import Setting
     from inkblur.evaluation.tune import Goal, Trial
 
 
@@ -36,9 +34,26 @@ def tune(
     label_column: texts.LabelColumn = None,
     split_column: texts.SplitColumn = None,
     test_share: texts.TestShare = 0.3,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            help="'attack<=0.2' or 'utility>=0.8': choose on public texts, judge on held-out ones."
+        ),
+    ] = None,
+    authors: Annotated[
+        str | None,
+        typer.Option(help="--target: public texts with their authors, where DATA has none."),
+    ] = None,
+    alpha: Annotated[
+        str | None,
+        typer.Option(help="--target: weights of word vectors joined with label profiles."),
+    ] = None,
+    smoothing: Annotated[
+        str | None, typer.Option(help="--target: smoothings of those profiles, as 1,10.")
+    ] = None,
     criterion: Annotated[
-        str, typer.Option(help="least-survival, most-utility or largest-gap.")
-    ] = "largest-gap",
+        str | None, typer.Option(help="least-survival, most-utility or largest-gap (the default).")
+    ] = None,
     utility_floor: Annotated[
         float | None, typer.Option(help="least-survival: share of the F1 to keep, such as 0.8.")
     ] = None,
@@ -79,18 +94,43 @@ def tune(
     Every combination of the values given is measured. Results are kept as they come, so the same
     command continues a run that was stopped.
 
+    With --target, DATA is public labelled text and --authors public text by known authors. The
+    setting is chosen on one part of them and measured again on a part that was held out. With
+    --alpha or --smoothing the word vectors are joined with label profiles, as `inkblur embeddings
+    adapt` does; its beta stays 3, because only alpha : beta and epsilon times their scale matter.
+
     Example: inkblur tune posts.csv --author-column user --label-column topic -e 20,40 --lambda 0,1
     --criterion most-utility --most-attack 0.2 -o tuned
+
+    Example: inkblur tune topics.csv --label-column topic --authors authors.csv --author-column user
+    --target "attack<=0.2" --alpha 0.05,0.1 --smoothing 1,10 -m laplace -e 4,8,16 -o tuned
     """
     with plain_errors():
         from inkblur.documents.run import described
         from inkblur.errors import InkblurError, ParameterError
         from inkblur.evaluation.evaluate import Plan
-        from inkblur.evaluation.tune import Criterion, grid, make_goal
+        from inkblur.evaluation.tune import FILE, Criterion, grid, make_goal
+        from inkblur.evaluation.tune import tune as tuned
         from inkblur.reports import html, tuning_page
 
+        floors = {
+            "--criterion": criterion,
+            "--utility-floor": utility_floor,
+            "--most-survival": most_survival,
+            "--most-attack": most_attack,
+        }
+        if target is None:
+            joined = {"--authors": authors, "--alpha": alpha, "--smoothing": smoothing}
+            _refuse(joined, "only with --target: {}")
+        else:
+            _refuse(floors, "{} and --target are two goals: give one of them")
+            _refuse({"--split-column": split_column}, "{}: --target parts the texts itself")
+            _refuse(
+                {"--vocabulary": vocabulary},
+                "{} and --target: narrow the word vectors first, `inkblur embeddings import`",
+            )
         goal = make_goal(
-            criterion,
+            criterion or Criterion.LARGEST_GAP,
             utility_floor=utility_floor,
             most_survival=most_survival,
             most_attack=most_attack,
@@ -99,7 +139,7 @@ def tune(
             raise ParameterError("tuning weighs utility: give --label-column")
         attacked = goal.criterion is Criterion.LARGEST_GAP or most_attack is not None
         if attacked and author_column is None:
-            raise ParameterError("this criterion weighs attacks: give --author-column")
+            raise ParameterError("this goal weighs attacks: give --author-column")
         plan = Plan(
             seed=seed,
             attacks=texts.listed(attacks) if author_column is not None else (),
@@ -119,30 +159,42 @@ def tune(
             release=release,
         )
         columns = texts.Columns(text_column, author_column, label_column, split_column)
+        if target is not None:
+            from inkblur.cli import tune_target
+
+            tune_target.run(
+                tune_target.Request(
+                    labelled=data,
+                    authored=authors,
+                    columns=columns,
+                    target=target,
+                    alphas=texts.numbers(alpha, "--alpha") if alpha is not None else (),
+                    smoothings=texts.numbers(smoothing, "--smoothing")
+                    if smoothing is not None
+                    else (),
+                    settings=settings,
+                    plan=plan,
+                    test_share=test_share,
+                    embedding=embedding,
+                    output=output,
+                    as_json=as_json,
+                )
+            )
+            return
         dataset = texts.read_dataset(data, columns, test_share=test_share, seed=seed)
         table = options.embedding_from(embedding, vocabulary)
         html.require()
         texts.make_folder(output)
-        with progress("settings") as bar:
-            from inkblur.evaluation.tune import FILE
-            from inkblur.evaluation.tune import tune as tuned
-
-            task = bar.add_task("tuning", total=len(settings), rate="")
-            began = time.monotonic()
-
-            def show(setting: Setting, done: int, total: int) -> None:
-                rate = done / max(time.monotonic() - began, 1e-9)
-                bar.update(task, description=setting.name, completed=done, rate=f"{rate:.2g}")
-
-            try:
-                trials = tuned(dataset, table, settings, plan, output, words=words, on_trial=show)
-            except KeyboardInterrupt:
-                bar.stop()
-                talk.print(
-                    f"[bold red]stopped:[/] what was measured is kept in {output / FILE}; the same "
-                    "command goes on from there"
-                )
-                raise typer.Exit(130) from None
+        with tune_progress.shown(len(settings), output / FILE) as show:
+            trials = tuned(
+                dataset,
+                table,
+                settings,
+                plan,
+                output,
+                words=words,
+                on_trial=lambda setting, done, total: show(setting.name, done, total),
+            )
         best = goal.best(trials)
         body = json.dumps(_body(goal, seed, trials, best), indent=2, allow_nan=False) + "\n"
         texts.write(output / "tune.json", body)
@@ -187,6 +239,15 @@ def _print(trials: Sequence[Trial], best: Trial | None) -> None:
         survival = f"{trial.survival:.1f}"
         grid.add_row(escape(name), survival, *cells, style="bold" if trial is best else None)
     out.print(grid)
+
+
+def _refuse(given: Mapping[str, object | None], message: str) -> None:
+    """Refuse options that were given; the message's {} names them."""
+    from inkblur.errors import ParameterError
+
+    names = [name for name, value in given.items() if value is not None]
+    if names:
+        raise ParameterError(message.format(" and ".join(names)))
 
 
 def _whole_numbers(text: str) -> list[int]:

@@ -58,7 +58,7 @@ def adapt_embedding(
     >>> [f"{number:.1f}" for number in adapted.vectors[:, 2]]
     ['-3.1', '-2.1', '3.8']
     """
-    alpha = positive(alpha, "alpha") if alpha is not None else _usual_alpha(base)
+    alpha = positive(alpha, "alpha") if alpha is not None else usual_alpha(base)
     beta = positive(beta, "beta")
     smoothing = positive(smoothing, "smoothing")
     if isinstance(texts, str):
@@ -108,7 +108,8 @@ def adapt_embedding(
     )
 
 
-def _usual_alpha(base: Embedding) -> float:
+def usual_alpha(base: Embedding) -> float:
+    """The alpha that brings word vectors to a mean length of 0.65 about their centre."""
     about_centre = base.vectors.astype(np.float64) - base.null_vector
     length = float(np.linalg.norm(about_centre, axis=1).mean())
     if length == 0:

@@ -49,12 +49,19 @@ def scatter(
     y_label: str,
     chosen: Spot | None = None,
     limits: Limits | None = None,
+    frontier: Sequence[Spot] = (),
+    held_out: Spot | None = None,
 ) -> str:
-    """The points, lines through those of one path, and a ring around the chosen one."""
+    """The points, lines through those of one path, and a ring around the chosen one.
+
+    `frontier` is joined by a line of its own; `held_out` is where the chosen one lies on texts that
+    took no part in the choice.
+    """
     spots = [spot for path in paths for spot in path.spots]
     if not spots:
         raise ParameterError("nothing to draw")
-    frame = _Frame(max(1.0, *(math.ceil(4 * value) / 4 for s in spots for value in (s.x, s.y))))
+    seen = [*spots, *([held_out] if held_out is not None else [])]
+    frame = _Frame(max(1.0, *(math.ceil(4 * value) / 4 for s in seen for value in (s.x, s.y))))
     named = len(paths) <= _MOST_NAMED and any(path.name for path in paths)
     height = _TOP + _SIDE + 52 + (_LEGEND * len(paths) if named else 0)
     parts = [
@@ -63,6 +70,8 @@ def scatter(
         *_axes(frame, x_label, y_label),
         *_limits(frame, limits or Limits()),
     ]
+    if frontier:
+        parts.append(_frontier(frame, frontier))
     for number, path in enumerate(paths):
         colour = COLOURS[number] if named else COLOURS[0]
         parts += _path(frame, path, colour)
@@ -70,6 +79,8 @@ def scatter(
             parts += _legend(path, colour, _TOP + _SIDE + 62 + _LEGEND * number)
     if chosen is not None:
         parts += _ring(frame, chosen)
+        if held_out is not None:
+            parts += _moved(frame, chosen, held_out)
     parts.append("</svg>")
     return "\n".join(parts)
 
@@ -143,6 +154,26 @@ def _ring(frame: _Frame, chosen: Spot) -> list[str]:
         f'stroke-width="2"><title>chosen: {escape(chosen.name)}</title></circle>',
         f'<text x="{x + (13 if right else -13):.1f}" y="{y + (20 if below else -8):.1f}" '
         f'text-anchor="{"start" if right else "end"}" font-weight="600">chosen</text>',
+    ]
+
+
+def _frontier(frame: _Frame, spots: Sequence[Spot]) -> str:
+    line = " ".join(f"{frame.x(spot.x):.1f},{frame.y(spot.y):.1f}" for spot in spots)
+    return (
+        f'<polyline class="frontier" points="{line}" fill="none" stroke="currentColor" '
+        f'stroke-opacity="0.3" stroke-width="5" stroke-linejoin="round"/>'
+    )
+
+
+def _moved(frame: _Frame, chosen: Spot, held_out: Spot) -> list[str]:
+    x, y = frame.x(held_out.x), frame.y(held_out.y)
+    return [
+        f'<line class="mark" x1="{frame.x(chosen.x):.1f}" y1="{frame.y(chosen.y):.1f}" '
+        f'x2="{x:.1f}" y2="{y:.1f}"/>',
+        f'<rect x="{x - 5:.1f}" y="{y - 5:.1f}" width="10" height="10" fill="none" '
+        f'stroke="currentColor" stroke-width="2"><title>held out: {escape(held_out.name)}: '
+        f"{held_out.x:.1%}, {held_out.y:.1%}</title></rect>",
+        f'<text x="{x + 10:.1f}" y="{y + 16:.1f}">held out</text>',
     ]
 
 

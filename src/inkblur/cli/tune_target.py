@@ -1,0 +1,196 @@
+"""`inkblur tune --target`: choose on public texts, judge on held-out ones, say what is next."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from inkblur.cli import options, texts, tune_progress
+from inkblur.cli.console import data as out
+from inkblur.cli.console import talk
+
+if TYPE_CHECKING:
+    from inkblur.embeddings.table import Embedding
+    from inkblur.evaluation.evaluate import Plan
+    from inkblur.evaluation.joined_grid import Candidate
+    from inkblur.evaluation.parts import Parts
+    from inkblur.evaluation.search import Measured, Search
+    from inkblur.evaluation.settings import Setting
+
+# What the form `content` takes out of a text, for `inkblur privatize` to take out as well.
+_NO_CONTENT = ("stop-words", "numbers", "addresses", "punctuation")
+TAUGHT = (
+    "Learned from the whole file, the metric will know a little more about the labels than the one "
+    "measured, which learned from a part of it."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The options of a search, as they were given."""
+
+    labelled: str
+    authored: str | None  # None: the authors stand in `labelled`
+    columns: texts.Columns
+    target: str
+    alphas: Sequence[float]
+    smoothings: Sequence[float]
+    settings: Sequence[Setting]
+    plan: Plan
+    test_share: float
+    embedding: str | None
+    output: Path
+    as_json: bool
+
+
+def run(request: Request) -> None:
+    """Search, write the files, print the frontier; exit code 1 where the target is not met."""
+    from inkblur.documents.run import described
+    from inkblur.errors import InkblurError
+    from inkblur.evaluation.joined_grid import BETA, joined_grid
+    from inkblur.evaluation.search import search
+    from inkblur.evaluation.target import Target
+    from inkblur.evaluation.tune import FILE
+    from inkblur.reports import html, target_page
+
+    target = Target.parse(request.target)
+    table = options.embedding_from(request.embedding, None)
+    candidates = joined_grid(
+        request.settings, table, alphas=request.alphas, smoothings=request.smoothings
+    )
+    parts = _parts(request, table)
+    html.require()
+    texts.make_folder(request.output)
+    with tune_progress.shown(len(candidates) + 1, request.output / FILE) as show:
+        found = search(
+            parts, table, candidates, target, request.plan, request.output, on_trial=show
+        )
+    commands = next_commands(request, found.best.candidate) if found.best else ()
+    body = {
+        "seed": request.plan.seed,
+        "repeats": request.plan.repeats,
+        "form": request.plan.form,
+        "embedding": described(table),
+        "data": parts.to_json(),
+        "beta": BETA,
+        **found.to_json(),
+        "commands": list(commands),
+    }
+    text = json.dumps(body, indent=2, allow_nan=False) + "\n"
+    texts.write(request.output / "tune.json", text)
+    texts.write(
+        request.output / "tune.html",
+        target_page.target_page(
+            found, parts=parts, embedding=described(table), plan=request.plan, commands=commands
+        ),
+    )
+    if request.as_json:
+        typer.echo(text, nl=False)
+    else:
+        _print(found)
+    talk.print(f"wrote tune.html, tune.json into {request.output}", markup=False)
+    if parts.left_out:
+        talk.print(f"{parts.left_out:,} texts stand in two parts: left out of the later one")
+    if found.best is None:
+        raise InkblurError(
+            f"none of the {len(found.trials)} settings meets {target}; the nearest is "
+            f"{found.nearest.name}, attack {found.nearest.attack:.3f}, utility left "
+            f"{found.nearest.utility:.3f}: widen the grid or ask for less"
+        )
+    _tell(found, commands)
+
+
+def _parts(request: Request, table: Embedding) -> Parts:
+    """The public texts of both files, parted."""
+    from inkblur.evaluation.parts import PublicTexts, make_parts
+
+    text, author, label = request.columns.text, request.columns.author, request.columns.label
+    assert author is not None
+    assert label is not None
+    if request.authored is None:
+        rows, found = texts.read_columns(request.labelled, text, [label, author])
+        files = [PublicTexts(rows, found[author], found[label])]
+    else:
+        rows, found = texts.read_columns(request.labelled, text, [label])
+        others, names = texts.read_columns(request.authored, text, [author])
+        files = [PublicTexts(rows, labels=found[label]), PublicTexts(others, names[author])]
+    return make_parts(
+        files, test_share=request.test_share, seed=request.plan.seed, learned=table.corpus
+    )
+
+
+def next_commands(request: Request, candidate: Candidate | None) -> tuple[str, ...]:
+    """What to type to release private texts as the chosen candidate does."""
+    from inkblur.evaluation.joined_grid import BETA
+
+    assert candidate is not None
+    commands, source = [], request.embedding
+    if candidate.joining is not None:
+        source = str(request.output / "joined.ink")
+        adapt = ["inkblur", "embeddings", "adapt", request.embedding or "bundled"]
+        adapt += ["--corpus", request.labelled, "--text-column", request.columns.text]
+        adapt += ["--label-column", str(request.columns.label)]
+        adapt += ["--alpha", _number(candidate.joining.alpha), "--beta", _number(BETA)]
+        adapt += ["--smoothing", _number(candidate.joining.smoothing), "-o", source]
+        commands.append(shlex.join(adapt))
+    setting = candidate.setting
+    release = ["inkblur", "privatize", "private.csv", "-o", "blurred.csv"]
+    release += ["--mechanism", setting.mechanism, "--epsilon", _number(setting.epsilon)]
+    for option, value in (("--lambda", setting.lam), ("--bigram", setting.bigram)):
+        release += [option, _number(value)] if value is not None else []
+    release += ["--release", setting.release] if setting.release != "sequence" else []
+    release += ["--length", str(setting.length)] if setting.length is not None else []
+    release += ["--morphology", setting.morphology] if setting.morphology is not None else []
+    for name in _NO_CONTENT if request.plan.form == "content" else ():
+        release += ["--drop", name]
+    release += ["--embedding", source] if source is not None else []
+    return (*commands, shlex.join(release))
+
+
+def _number(value: float) -> str:
+    """As short as it can be written without changing it."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)
+
+
+def _print(found: Search) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    grid = Table("setting", "attack", "utility", "place")
+    front = found.frontier
+
+    def add(row: Measured, place: str = "", style: str | None = None) -> None:
+        shares = (f"{row.attack:.3f}", f"{row.utility:.3f}")
+        grid.add_row(escape(row.name), *shares, place, style=style)
+
+    add(found.before)
+    for trial in found.trials:
+        chosen = trial is found.best
+        place = "chosen" if chosen else "frontier" if trial in front else ""
+        add(trial, place, "bold" if chosen else None)
+    if found.held_out is not None and found.held_out_before is not None:
+        grid.add_section()
+        add(found.held_out_before, "held out")
+        add(found.held_out, "held out", "bold")
+    out.print(grid)
+
+
+def _tell(found: Search, commands: Sequence[str]) -> None:
+    assert found.held_out is not None
+    from inkblur.reports.target_page import verdict
+
+    talk.print(f"best: {found.held_out.name}", markup=False)
+    for sentence in verdict(found):
+        talk.print(sentence, markup=False)
+    talk.print("Next (private.csv stands for the file to be protected):")
+    for command in commands:
+        talk.print(f"  {command}", markup=False)
+    if len(commands) > 1:
+        talk.print(TAUGHT)

@@ -1,0 +1,132 @@
+"""What a search is to reach: at most so much attack, or at least so much utility.
+
+    attack<=0.2     most utility, where the strongest attack names at most 20 % of the authors
+    utility>=0.8    least attack, where at least 80 % of the utility is left
+
+The attack is the share of attacked texts whose author is named by the strongest of all attacks
+tried, whether its attacker studied true texts (static) or released ones (adaptive). The utility is
+the F1 of the best classifier of labels on released texts, divided by the best one's on true texts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol, TypeVar
+
+from inkblur.errors import ParameterError
+
+_WRITTEN = re.compile(r"\s*(attack|utility)\s*(<=|>=)\s*([0-9]*\.?[0-9]+)\s*")
+
+
+class Aim(Enum):
+    """Which of the two is bounded."""
+
+    ATTACK = "attack"
+    UTILITY = "utility"
+
+
+class Point(Protocol):
+    """What a setting reached."""
+
+    @property
+    def attack(self) -> float:
+        """Share of texts whose author is named, in [0, 1]."""
+        ...
+
+    @property
+    def utility(self) -> float:
+        """Share of the F1 that is left, at least 0."""
+        ...
+
+
+P = TypeVar("P", bound=Point)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A bound on one of the two; the other is to be as good as it can be."""
+
+    aim: Aim
+    bound: float  # of attack: in [0, 1); of utility: in (0, 1]
+
+    def __post_init__(self) -> None:
+        if self.aim is Aim.ATTACK and not 0 <= self.bound < 1:
+            raise ParameterError(
+                f"an attack of {self.bound:g} is no bound: it is a share of texts, below 1"
+            )
+        if self.aim is Aim.UTILITY and not 0 < self.bound <= 1:
+            raise ParameterError(
+                f"a utility of {self.bound:g} is no bound: it is a share of what true texts give, "
+                "above 0 and at most 1"
+            )
+
+    @classmethod
+    def parse(cls, text: str) -> Target:
+        """The target as it is written on the command line.
+
+        >>> Target.parse("attack<=0.2")
+        Target(aim=<Aim.ATTACK: 'attack'>, bound=0.2)
+        """
+        found = _WRITTEN.fullmatch(text)
+        if found is None:
+            raise ParameterError(
+                f"cannot read the target {text!r}; write 'attack<=0.2' or 'utility>=0.8', in "
+                "quotes, because the shell takes < and > for itself"
+            )
+        aim = Aim(found[1])
+        if found[2] != ("<=" if aim is Aim.ATTACK else ">="):
+            raise ParameterError(
+                f"the target {text!r} asks for the worse: attack has a ceiling (attack<=0.2), "
+                "utility a floor (utility>=0.8)"
+            )
+        return cls(aim, float(found[3]))
+
+    def __str__(self) -> str:
+        sign = "<=" if self.aim is Aim.ATTACK else ">="
+        return f"{self.aim.value}{sign}{self.bound:g}"
+
+    def sentence(self) -> str:
+        """What is wanted, in words."""
+        if self.aim is Aim.ATTACK:
+            return (
+                f"most utility, where the strongest attack names the author of at most "
+                f"{self.bound:.0%} of the texts"
+            )
+        return f"least attack, where at least {self.bound:.0%} of the utility is left"
+
+    def missed_by(self, point: Point) -> float:
+        """How far beyond the bound, 0 where it is met (a mean's rounding is no miss)."""
+        over = point.attack - self.bound if self.aim is Aim.ATTACK else self.bound - point.utility
+        return max(0.0, round(over, 12))
+
+    def best(self, points: Sequence[P]) -> P | None:
+        """The best that meets the bound; None where none does. The first of equals."""
+        allowed = [point for point in points if not self.missed_by(point)]
+        return max(allowed, key=self._worth, default=None)
+
+    def nearest(self, points: Sequence[P]) -> P:
+        """The one that misses the bound by least."""
+        return min(points, key=lambda p: (self.missed_by(p), *(-worth for worth in self._worth(p))))
+
+    def _worth(self, point: Point) -> tuple[float, float]:
+        if self.aim is Aim.ATTACK:
+            return point.utility, -point.attack
+        return -point.attack, point.utility
+
+
+def frontier(points: Sequence[P]) -> tuple[P, ...]:
+    """Those that no other beats in one measure without losing in the other, by rising attack.
+
+    >>> from types import SimpleNamespace as At
+    >>> found = [At(attack=a, utility=u) for a, u in ((0.1, 0.5), (0.2, 0.4), (0.3, 0.9))]
+    >>> [point.attack for point in frontier(found)]
+    [0.1, 0.3]
+    """
+    reached: list[P] = []
+    for point in sorted(points, key=lambda p: (p.attack, -p.utility)):
+        if not reached or point.utility > reached[-1].utility:
+            reached.append(point)
+    return tuple(reached)
