@@ -33,7 +33,16 @@ def measured(
     joined = Joining(alpha, 10.0)
     candidate = Candidate(Setting("laplace", epsilon), joined) if epsilon is not None else None
     return Measured(
-        candidate, part, attack, "adaptive koppel, 5 suspects", 40, utility / 2, utility, "svm", 90
+        candidate,
+        part,
+        attack,
+        "adaptive koppel, 5 suspects",
+        40,
+        utility / 2,
+        utility,
+        "svm",
+        90,
+        4,
     )
 
 
@@ -109,6 +118,7 @@ def test_the_verdict_says_what_was_not_confirmed() -> None:
     assert "attack 20.0% of 40 texts" in missed
     assert "attack 30.0% of 40 texts (for other texts like these 17% to 47%" in missed
     assert "do not confirm attack<=0.2" in missed
+    assert "keeps about 50% of the utility" in missed  # 4 labels: F1 0.25, of 0.5
     met = " ".join(verdict(search("attack<=0.2", 0.19)))
     assert "do not confirm" not in met
     assert "have now judged" not in met

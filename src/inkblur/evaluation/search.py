@@ -45,6 +45,7 @@ class Measured:
     utility: float  # that, divided by the best one's on the texts as they are
     model: str  # which classifier that was
     asked: int  # texts
+    labels: int  # that the analyst knows
 
     @property
     def name(self) -> str:
@@ -106,6 +107,15 @@ class Search:
         return frontier(self.trials)
 
     @property
+    def guessing(self) -> float:
+        """The utility that is left to who guesses labels by their shares, without any text.
+
+        Precision and recall of a label are then its share in the mean, and so is its F1: over all
+        labels, 1 / labels.
+        """
+        return 1 / (self.before.labels * self.before.f1)
+
+    @property
     def confirmed(self) -> bool:
         """Whether the choice meets the target on the held-out part too."""
         return self.held_out is not None and not self.target.missed_by(self.held_out)
@@ -120,6 +130,7 @@ class Search:
             "held_out": self.held_out.to_json() if self.held_out is not None else None,
             "confirmed": self.confirmed,
             "held_out_looks": self.looks,
+            "utility_of_guessing": self.guessing,
             "before": {
                 "validation": self.before.to_json(),
                 "held_out": self.held_out_before.to_json() if self.held_out_before else None,
@@ -242,4 +253,5 @@ def _summary(
         utility,
         score.model,
         score.tested,
+        score.labels,
     )

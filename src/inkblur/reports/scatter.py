@@ -54,8 +54,8 @@ def scatter(
 ) -> str:
     """The points, lines through those of one path, and a ring around the chosen one.
 
-    `frontier` is joined by a line of its own; `held_out` is where the chosen one lies on texts that
-    took no part in the choice.
+    `frontier` is joined by a line of its own; `held_out`, a square, is where the chosen one lies on
+    texts that took no part in the choice.
     """
     spots = [spot for path in paths for spot in path.spots]
     if not spots:
@@ -173,7 +173,6 @@ def _moved(frame: _Frame, chosen: Spot, held_out: Spot) -> list[str]:
         f'<rect x="{x - 5:.1f}" y="{y - 5:.1f}" width="10" height="10" fill="none" '
         f'stroke="currentColor" stroke-width="2"><title>held out: {escape(held_out.name)}: '
         f"{held_out.x:.1%}, {held_out.y:.1%}</title></rect>",
-        f'<text x="{x + 10:.1f}" y="{y + 16:.1f}">held out</text>',
     ]
 
 

@@ -36,7 +36,7 @@ published.</p></div>
 {% for sentence in verdict %}<p>{{ sentence }}</p>{% endfor %}
 {{ grid(judged) }}
 <p>Next, where private.csv stands for the file to be protected:</p>
-<pre class="wide">{% for command in commands %}{{ command }}
+<pre style="white-space: pre-wrap">{% for command in commands %}{{ command }}
 {% endfor %}</pre>
 {% else %}<p><b>No setting meets it.</b> The nearest is {{ nearest }}. Widen the grid, or ask for
 less. The held-out part was left alone.</p>{% endif %}
@@ -44,7 +44,9 @@ less. The held-out part was left alone.</p>{% endif %}
 <h2>The frontier that was searched</h2>
 <p>Every point is a setting on the validation part; thin lines join settings that differ in epsilon
 alone, the broad line the frontier: the settings that no other beats in attack and utility both. The
-dashed line is the target. The higher and the farther left, the better.</p>
+dashed line is the target, the ring the choice, and the square where it lies on held-out texts. The
+higher and the farther left, the better. Who guesses labels by their shares, without any text, keeps
+about {{ guessing }} of the utility.</p>
 <div class="charts"><figure><figcaption>{{ figure.title }}</figcaption>
 {{ figure.svg|safe }}</figure></div>
 <p class="soft">Attack: the share of texts whose author is named by the strongest attack tried, by
@@ -86,6 +88,7 @@ def target_page(
         commands=commands,
         figure=frontier_figure(found),
         beta=f"{BETA:g}",
+        guessing=f"{found.guessing:.0%}",
         table=frontier_table(found),
     )
 
@@ -102,6 +105,8 @@ def verdict(found: Search) -> tuple[str, ...]:
         f"On held-out texts, which took no part in the choice: attack {held.attack:.1%} of "
         f"{held.attacked:,} texts (for other texts like these {low:.0%} to {high:.0%}, with 95 % "
         f"confidence), utility left {held.utility:.1%}.",
+        f"Guessing labels by their shares, without any text, keeps about {found.guessing:.0%} of "
+        "the utility.",
     ]
     if not found.confirmed:
         sentences.append(
