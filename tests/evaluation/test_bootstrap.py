@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -36,8 +37,10 @@ def test_every_score_lies_within_its_interval_and_more_confidence_is_wider() -> 
     assert wide != over_texts(truth, answers, confidence=0.99, seed=4)
     for name in FIELDS:
         assert narrow[name].mean == getattr(rates(truth, answers), name)
-        lows, highs = (wide[name].low, narrow[name].low), (narrow[name].high, wide[name].high)
-        assert lows[0] < lows[1] < narrow[name].mean < highs[0] < highs[1]
+        ends = [wide[name].low, narrow[name].low, narrow[name].mean, narrow[name].high]
+        ends.append(wide[name].high)
+        assert None not in ends
+        assert all(left < right for left, right in pairwise(e for e in ends if e is not None))
 
 
 def test_the_texts_before_any_release_have_intervals_over_texts() -> None:
@@ -50,7 +53,10 @@ def test_the_texts_before_any_release_have_intervals_over_texts() -> None:
     plan = Plan(seed=5, attacks=("koppel",), models=("naive-bayes",), repeats=2)
     report = evaluate(data, table(), [Setting("laplace", 3.0)], plan)
     for result, over in ((report.before, "texts"), (report.settings[0], "repetitions")):
-        for found in (*result.attacks, *result.utility):
-            assert found.accuracy.over == found.f1.over == over
-            assert found.accuracy.low is not None
-            assert found.accuracy.low <= found.accuracy.mean <= found.accuracy.high
+        scored = [(found.accuracy, found.f1) for found in result.attacks]
+        scored += [(found.accuracy, found.f1) for found in result.utility]
+        for accuracy, f1 in scored:
+            assert accuracy.over == f1.over == over
+            assert accuracy.low is not None
+            assert accuracy.high is not None
+            assert accuracy.low <= accuracy.mean <= accuracy.high

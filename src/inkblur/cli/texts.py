@@ -129,6 +129,6 @@ def make_folder(folder: Path) -> None:
 
 def write(path: Path, text: str) -> None:
     """Write a file whole, or leave what was there."""
-    from inkblur.io.target import write_whole_file
+    from inkblur.io.whole import write_whole
 
-    write_whole_file(path, text.encode("utf-8"))
+    write_whole(path, text)

@@ -74,14 +74,12 @@ class Workshop:
     @property
     def processor_seconds(self) -> float:
         """The same, by what the processors worked: other programs do not count."""
-        return float(
-            sum(row.get("processor_seconds", row["seconds"]) for row in self._done.values())
-        )
+        return float(sum(row["processor_seconds"] for row in self._done.values()))
 
     @property
     def commits(self) -> tuple[str, ...]:
         """The sources the steps were made with: several, where a run was continued."""
-        return tuple(dict.fromkeys(row.get("commit", "unknown") for row in self._done.values()))
+        return tuple(dict.fromkeys(row["commit"] for row in self._done.values()))
 
     def rng(self, *names: str) -> Rng:
         """The stream of these names."""

@@ -115,22 +115,6 @@ class Target:
                 os.close(nowhere)
 
 
-def write_whole_file(path: Path, data: bytes) -> None:
-    """A small file at once: whole, or what was there stays.
-
-    Unlike :class:`Target` it takes no notice of what a killed run left beside: results that took
-    hours are not refused for that.
-    """
-    beside = path.with_name(path.name + ".partial")
-    try:
-        beside.write_bytes(data)
-        beside.replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            beside.unlink(missing_ok=True)
-        raise OutputError(f"cannot write {path}: {error.strerror}") from None
-
-
 def write_all(file: io.BufferedIOBase, data: bytes | memoryview) -> int:
     """Write every byte; an unbuffered standard output (python -u) may take fewer at a time."""
     rest = memoryview(data)

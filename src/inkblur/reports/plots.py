@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from inkblur.errors import MissingExtra, ParameterError
 from inkblur.evaluation.statistics import PrivacyStatistics, Summary
-from inkblur.io.target import write_whole_file
+from inkblur.io.whole import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,7 +51,7 @@ def write_statistics_figures(
     ):
         for format in formats:
             path = directory / f"{name}.{format}"
-            write_whole_file(path, rendered(figure, format))
+            write_whole(path, rendered(figure, format))
             written.append(path)
     return tuple(written)
 

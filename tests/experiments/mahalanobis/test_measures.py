@@ -16,7 +16,7 @@ def _covered(truth: float, estimates: list[Estimate]) -> float:
 
 def test_percentiles_and_spreads_cover_the_truth() -> None:
     rng = np.random.default_rng(4)
-    samples = [rng.exponential(size=400) for _ in range(300)]
+    samples = [rng.exponential(size=400).tolist() for _ in range(300)]
     assert _covered(-np.log(0.05), [percentile(s, 95) for s in samples]) > 0.92
     assert _covered(-np.log(0.5), [percentile(s, 50) for s in samples]) > 0.92
     assert 0.85 < _covered(1.0, [spread(s) for s in samples]) < 0.99

@@ -33,7 +33,7 @@ SHARE_ASKED = 0.3
 LEVEL = 0.25  # attack at which the metrics are compared
 SIZES = {
     "PAN 2018": Sizes(studied=7, known=7, unknown=6, taught=6_000, asked=1_500),
-    "C50": Sizes(studied=50, known=5, unknown=5, taught=6_000, asked=1_500),
+    "C50": Sizes(studied=50, known=3, unknown=3, taught=6_000, asked=1_500),
 }
 QUICK_SIZES = Sizes(studied=2, known=2, unknown=1, taught=300, asked=60)
 

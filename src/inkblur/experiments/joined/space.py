@@ -15,16 +15,16 @@ ALPHA, BETA, SMOOTHING = (
 )  # chosen on C50 and 20 Newsgroups: see benchmarks/joined_metric.py
 
 
-def plain(work: Workshop) -> Embedding:
+def plain(work: Workshop, words: int = WORDS) -> Embedding:
     """GloVe's most frequent words."""
     table = work.shelf.glove
-    return table.restricted(table.words[: work.size(WORDS, 1_000)], origin="most frequent")
+    return table.restricted(table.words[: work.size(words, 1_000)], origin="most frequent")
 
 
-def joined(work: Workshop, corpus: Corpus, label: str) -> Embedding:
+def joined(work: Workshop, corpus: Corpus, label: str, words: int = WORDS) -> Embedding:
     """The same, joined with the profiles that a labelled collection teaches."""
     return adapt_embedding(
-        plain(work),
+        plain(work, words),
         corpus.texts,
         {label: corpus.labels or ()},
         alpha=ALPHA,
