@@ -1,10 +1,10 @@
-"""The NumPy engine beside its arithmetic: threads, and life without threadpoolctl."""
+"""The NumPy engine beside its arithmetic: threads."""
 
-import importlib.util
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 
 from inkblur.nearest import reference
 from inkblur.nearest.canonical import Float32s, Float64s, exhaustive
@@ -22,15 +22,7 @@ def problem(monkeypatch: pytest.MonkeyPatch) -> tuple[Float32s, Float64s]:
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 7])
-@pytest.mark.parametrize("controlled", [True, False])
-def test_threads_do_not_matter(
-    problem: tuple[Float32s, Float64s],
-    monkeypatch: pytest.MonkeyPatch,
-    threads: int,
-    controlled: bool,
-) -> None:
-    if not controlled:
-        monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+def test_threads_do_not_matter(problem: tuple[Float32s, Float64s], threads: int) -> None:
     vectors, queries = problem
     engine = Reference(threads=threads)
     engine.put(vectors)
@@ -40,14 +32,13 @@ def test_threads_do_not_matter(
 def test_searches_at_the_same_time_leave_blas_as_it_was(
     problem: tuple[Float32s, Float64s],
 ) -> None:
-    control = pytest.importorskip("threadpoolctl", reason="threadpoolctl is not installed")
     vectors, queries = problem
     engines = [Reference(threads=2) for _ in range(4)]
     for engine in engines:
         engine.put(vectors)
 
     def threads() -> list[int]:
-        return [entry["num_threads"] for entry in control.threadpool_info()]
+        return [entry["num_threads"] for entry in threadpool_info()]
 
     before = threads()
     expected = exhaustive(vectors, queries)

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_info
 
 from inkblur.embeddings.table import Embedding
 from inkblur.nearest.canonical import Float32s, Float64s, Ids
@@ -52,18 +53,14 @@ def missing() -> list[str]:
 
 
 def blas_kernels() -> list[str]:
-    """For which processor each loaded OpenBLAS works; nothing where threadpoolctl is not there.
+    """For which processor each loaded OpenBLAS works.
 
     One that is older than the processor takes kernels of 2004 ("Prescott") and runs at a quarter of
     the speed, which flatters everyone else: OPENBLAS_CORETYPE=SKYLAKEX (or HASWELL) helps it.
     """
-    try:
-        loaded = importlib.import_module("threadpoolctl").threadpool_info()
-    except ImportError:
-        return []
     found = (
         f"{entry['internal_api']} {entry['version']} ({entry['architecture']})"
-        for entry in loaded
+        for entry in threadpool_info()
         if entry.get("architecture")
     )
     return sorted(set(found))

@@ -29,13 +29,12 @@ product that BLAS spreads over the cores, leaves all cores but one idle while ma
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import numpy.typing as npt
+from threadpoolctl import threadpool_limits
 
 from inkblur.nearest.canonical import (
     FAR,
@@ -63,11 +62,7 @@ class Reference:
     """The NumPy backend: any machine, bounded memory, exact."""
 
     def __init__(self, *, threads: int | None = None) -> None:
-        """threads: at least 1, by default one for each processor.
-
-        Without threadpoolctl (it comes with scikit-learn) nobody can tell BLAS to use one thread in
-        each of ours, so there is one of ours and BLAS uses as many as it likes.
-        """
+        """threads: at least 1, by default one for each processor."""
         self.threads = processors() if threads is None else threads
         if self.threads < 1:
             raise ValueError(f"threads is {threads}, expected at least 1")
@@ -106,14 +101,9 @@ class Reference:
         def search(start: int) -> None:
             out[start : start + step] = self._tile(points[start : start + step])
 
-        if importlib.util.find_spec("threadpoolctl") is None:
-            for start in starts:
-                search(start)
-            return out
-        limits = importlib.import_module("threadpoolctl").threadpool_limits
         with (
             _TURN,
-            limits(limits=1, user_api="blas"),
+            threadpool_limits(limits=1, user_api="blas"),  # one BLAS thread in each of ours
             ThreadPoolExecutor(self.threads) as pool,
         ):
             list(pool.map(search, starts))  # a list, so that an error is raised here

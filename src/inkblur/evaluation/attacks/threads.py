@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
+
+from threadpoolctl import threadpool_limits
 
 
 def one_thread() -> AbstractContextManager[object]:
     """Keep matrix products to one thread while inside.
 
     Each takes about a millisecond, and on a busy machine the threads of one product wait for each
-    other ten times as long. threadpoolctl comes with scikit-learn; without it, nothing is limited.
+    other ten times as long.
     """
-    try:
-        from threadpoolctl import (  # type: ignore[import-untyped, import-not-found, unused-ignore]
-            threadpool_limits,
-        )
-    except ImportError:
-        return nullcontext()
     limited: AbstractContextManager[object] = threadpool_limits(limits=1, user_api="blas")
     return limited
