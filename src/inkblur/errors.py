@@ -23,6 +23,10 @@ class ParameterError(InkblurError, ValueError):
     """A wrong argument; the message says which values are allowed."""
 
 
+class Unreachable(ParameterError):
+    """No value of epsilon does what was asked."""
+
+
 class InputError(InkblurError):
     """Something read is not what it should be; the message names the file and the place."""
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from inkblur.embeddings.table import Embedding
-from inkblur.errors import ParameterError
+from inkblur.errors import ParameterError, Unreachable
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.mechanisms.catalogue import make_mechanism
 from inkblur.rng import seeded_rng
@@ -34,10 +34,16 @@ def epsilon_from_level(level: float, radius: float) -> float:
 
 
 def calibrate(
-    name: str, embedding: Embedding, *, survival: float, sample: int = SAMPLE, **options: Any
+    name: str,
+    embedding: Embedding,
+    *,
+    survival: float,
+    sample: int = SAMPLE,
+    words: Ids | None = None,
+    **options: Any,
 ) -> float:
-    """The epsilon at which a word drawn evenly from the vocabulary survives with probability
-    `survival`.
+    """The epsilon at which a word survives with probability `survival`: one drawn evenly from the
+    vocabulary, or one of the `words` (public ids, in random order).
 
     For vector noise the same uniforms serve every epsilon tried. A word's cell of nearest points is
     convex and holds its vector, so a draw that survives at one epsilon survives at every larger
@@ -45,13 +51,13 @@ def calibrate(
     """
     if not 0 < survival < 1:
         raise ParameterError(f"survival must lie between 0 and 1, both excluded, got {survival}")
-    words = _sampled_ids(len(embedding), sample)
+    ids = _sampled_ids(len(embedding), sample) if words is None else words
 
     def rate(epsilon: float, size: int) -> float:
         mechanism = make_mechanism(name, embedding, epsilon=epsilon, **options)
-        return survival_rate(mechanism, words[:size])
+        return survival_rate(mechanism, ids[:size])
 
-    return _bisect(rate, survival, len(words))
+    return _bisect(rate, survival, len(ids))
 
 
 def survival_rate(mechanism: WordMechanism, words: Ids | None = None) -> float:
@@ -74,7 +80,7 @@ def strengths(name: str, embedding: Embedding, **options: Any) -> dict[str, floa
     """The epsilons of the strengths that the mechanism can reach, calibrated now."""
     found: dict[str, float] = {}
     for strength in Strength:
-        with suppress(ParameterError):  # an angle cut off at 90 degrees cannot be strong
+        with suppress(Unreachable):  # an angle cut off at 90 degrees cannot be strong
             found[strength.value] = calibrate(
                 name, embedding, survival=strength.survival, **options
             )
@@ -114,11 +120,11 @@ def _bisect(rate: Callable[[float, int], float], wanted: float, sample: int) -> 
         while rate(high, size) < wanted:
             low, high = high, high * 1.5
             if high > 1e9:
-                raise ParameterError(f"no epsilon up to 1e9 lets {wanted:.0%} of the words survive")
+                raise Unreachable(f"no epsilon up to 1e9 lets {wanted:.0%} of the words survive")
         while rate(low, size) > wanted:
             low, high = low / 1.5, low
             if low < 1e-9:
-                raise ParameterError(f"no epsilon down to 1e-9 lets only {wanted:.0%} survive")
+                raise Unreachable(f"no epsilon down to 1e-9 lets only {wanted:.0%} survive")
         while high / low > precision:
             middle = math.sqrt(low * high)
             if rate(middle, size) < wanted:
