@@ -2,6 +2,7 @@
 
 InkblurError
 ├── ParameterError          a wrong argument: epsilon 0, lambda 2, an unknown mechanism
+│   └── Unreachable         no epsilon does what was asked
 ├── InputError              something read is not what it should be; names the file and the place
 │   └── EmbeddingError      the same, for word vectors
 ├── OutputError             the result cannot be written

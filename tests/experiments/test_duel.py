@@ -83,10 +83,14 @@ def test_both_parts_of_a_collection_are_all_of_it(work: Workshop) -> None:
 
 def test_utility_is_read_off_at_equal_attack() -> None:
     assert at_attack([0.4, 0.2], [0.8, 0.4], 0.3) == pytest.approx(0.6)
-    assert at_attack([0.4, 0.2], [0.8, 0.4], 0.1) == 0.4  # beyond the ends: the end's
+    assert at_attack([0.4, 0.2], [0.8, 0.4], 0.1) is None  # nothing was measured down there
+    assert at_attack([0.4, 0.2], [0.8, 0.4], 0.5) is None
 
     def runs(static: float, utility: float) -> list[dict[str, float]]:
-        return [{"static": static, "utility": utility}, {"static": static, "utility": 2 * utility}]
+        first = {"static": static, "adaptive": 0.0, "utility": utility}
+        return [first, {**first, "adaptive": static + 0.05, "utility": 2 * utility}]
 
-    left = left_at([runs(0.2, 0.1), runs(0.4, 0.3)], 0.3, {"utility": 0.5})
-    assert left == pytest.approx([0.4, 0.8])
+    curve, before = [runs(0.2, 0.1), runs(0.4, 0.3)], {"utility": 0.5}
+    assert left_at(curve, 0.3, before, static=True) == pytest.approx([0.4, 0.8])
+    assert left_at(curve, 0.3, before) == pytest.approx([0.4, 0.6])  # the stronger of both
+    assert left_at(curve, 0.2, before) is None  # the second run does not come down to it

@@ -18,6 +18,7 @@ def test_both_metrics_are_compared(name: str, data_folder: Path, tmp_path: Path)
     metrics = {reading.where["metric"] for reading in record.outcome.readings}
     assert {"word vectors", "joined", "untouched texts"} <= metrics
     assert all(claim.name.startswith("joined-") for claim in record.outcome.claims)
+    assert record.outcome.drawings
 
 
 def test_every_mechanism_races_on_both_metrics(data_folder: Path, tmp_path: Path) -> None:

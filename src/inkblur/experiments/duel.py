@@ -25,6 +25,7 @@ from inkblur.evaluation.newsgroups import stripped
 from inkblur.evaluation.settings import Setting
 from inkblur.evaluation.utility import rates, words_of
 from inkblur.experiments.workshop import Workshop
+from inkblur.types import NULL_ID, Ids
 
 WEIGHTINGS = (Weighting.SHARE, Weighting.LOG_TF_IDF)
 
@@ -38,6 +39,10 @@ class Sizes:
     unknown: int  # texts an author that are attacked
     taught: int  # labelled texts that the analyst learns from, at most
     asked: int  # texts whose label is asked for, at most
+
+    def __str__(self) -> str:
+        counts = (self.studied, self.known, self.unknown, self.taught, self.asked)
+        return "/".join(str(count) for count in counts)
 
 
 class Duel:
@@ -67,10 +72,19 @@ class Duel:
     def _chosen(self, count: int, of: int, part: str) -> list[int]:
         return self.work.sample(min(count, of), of, self.name, part)
 
+    def words(self, embedding: Embedding, count: int) -> Ids:
+        """`count` tokens of the texts that attackers study, as they come; known words only."""
+        tokens = [word for text in self._studied.texts for word in text.split()]
+        chosen = self.work.sample(min(8 * count, len(tokens)), len(tokens), self.name, "tokens")
+        ids = embedding.ids([tokens[place] for place in chosen])
+        known: Ids = ids[ids != NULL_ID]
+        order = self.work.rng(self.name, "order").rows(len(known), 1)[:, 0].argsort(kind="stable")
+        return known[order][:count]
+
     def before(self) -> dict[str, float]:
         """Attack and utility on the true texts."""
         return self.work.step(  # type: ignore[no-any-return]
-            f"{self.name}, true texts",
+            f"{self.name}, true texts, {self.sizes}",
             lambda: {
                 "static": self._attacked(self._unknown.texts),
                 "adaptive": self._attack(self._known, Weighting.LOG_TF_IDF, self._unknown.texts),
@@ -80,7 +94,7 @@ class Duel:
 
     def after(self, setting: Setting, embedding: Embedding, run: int) -> dict[str, float]:
         """The same under a release; `run` numbers the repetition."""
-        key = f"{self.name}, {setting.name} on {embedding.name}, run {run}"
+        key = f"{self.name}, {setting.name} on {embedding.sha256[:16]}, {self.sizes}, run {run}"
         return self.work.step(key, self._after, setting, embedding, str(run))  # type: ignore[no-any-return]
 
     def _after(self, setting: Setting, embedding: Embedding, run: str) -> dict[str, float]:
@@ -162,14 +176,17 @@ def halved(work: Workshop, corpus: Corpus, share: float) -> Split:
     return Split(corpus.rows([row for row in rows if row not in asked]), corpus.rows(sorted(asked)))
 
 
-def at_attack(attacks: Sequence[float], utilities: Sequence[float], level: float) -> float:
+def at_attack(attacks: Sequence[float], utilities: Sequence[float], level: float) -> float | None:
     """Utility where the attack succeeds with probability `level`, by linear interpolation.
 
-    Beyond the measured ends it is the end's: too low for a curve that stops above the level, which
-    was measured at less attack than allowed.
+    None where no measurement lies below the level, or none above it: nothing is known there.
 
     >>> at_attack([0.1, 0.3], [0.4, 0.6], 0.2)
     0.5
+    >>> at_attack([0.1, 0.3], [0.4, 0.6], 0.4) is None
+    True
     """
+    if not min(attacks) <= level <= max(attacks):
+        return None
     order = np.argsort(attacks)
     return float(np.interp(level, np.asarray(attacks)[order], np.asarray(utilities)[order]))

@@ -1,9 +1,9 @@
 """Every mechanism of the catalogue in one race, on plain and on joined word vectors.
 
 Attack on Reuters C50 authors, topics of 20 Newsgroups. A mechanism runs at the epsilons where given
-shares of the vocabulary survive, which gives each a curve of utility over attack; the race is read
-off at equal attack. At equal proved loss it is read off where the bound between two typical words
-(the median pair of the vocabulary) is the same.
+shares of the words in such texts survive, which gives each a curve of utility over attack; the race
+is read off at equal attack. At equal proved loss it is read off where the bound between two words
+of the texts (the median pair) is the same.
 """
 
 from __future__ import annotations
@@ -18,27 +18,29 @@ from inkblur.experiments.contenders import contenders
 from inkblur.experiments.duel import Duel, Sizes, c50_and_newsgroups
 from inkblur.experiments.estimate import Estimate
 from inkblur.experiments.frontier import (
+    ADAPTIVE,
     LEFT,
+    OVER_RUNS,
+    STATIC,
     UNTOUCHED,
     Measured,
     Runs,
     duel_readings,
-    frontier_drawings,
-    gained,
+    frontier_drawing,
+    gain_claims,
     left_at,
     untouched_readings,
 )
-from inkblur.experiments.joined.space import joined, plain
+from inkblur.experiments.joined.space import JOINED, PLAIN, joined, plain
 from inkblur.experiments.result import Claim, Drawing, Outcome, Reading, Where
 from inkblur.experiments.workshop import Workshop
-from inkblur.mechanisms.typical import typical_loss
+from inkblur.types import Ids
 
 CURVES = "Utility over attack"
 EQUAL_ATTACK = "At equal attack"
 EQUAL_LOSS = "At equal proved loss"
-PLAIN, JOINED = "word vectors", "joined"
-SURVIVALS = (0.6, 0.35, 0.15)
-LEVELS = (0.25, 0.15)  # static attack
+SURVIVALS = (0.3, 0.13, 0.05)  # of words as they come in the texts that attackers study
+LEVELS = (0.25, 0.15)  # the stronger attack
 LOSSES = (20.0, 60.0)  # bound on the log likelihood ratio between a median pair of words
 WORDS = 10_000
 SIZES = Sizes(studied=50, known=5, unknown=3, taught=12_000, asked=600)
@@ -60,32 +62,36 @@ def run(work: Workshop) -> Outcome:
     losses: dict[str, Losses] = {}
     spaces = {PLAIN: plain(work, WORDS), JOINED: joined(work, duel.taught, "topic", WORDS)}
     for metric, space in spaces.items():
+        words = duel.words(space, 2_000)
         for survival in work.size(SURVIVALS, SURVIVALS[:1]):
-            for setting in contenders(work, space, survival=survival):
+            for setting in contenders(work, space, survival=survival, words=words):
                 name = f"{_family(setting)}, {metric}"
                 runs = [duel.after(setting, space, run) for run in range(work.size(3, 2))]
                 curves.setdefault(name, {})[setting.epsilon] = runs
                 where: Where = {"contender": name, "epsilon": setting.epsilon}
                 readings += duel_readings(CURVES, where, runs, before)
-                loss = work.step(f"loss of {setting.name} on {space.name}", _loss, setting, space)
+                step = f"loss of {setting.name} on {space.sha256[:16]}"
+                loss = work.step(step, _loss, setting, space, words[:200])
                 if loss is not None:
                     losses.setdefault(name, {})[setting.epsilon] = loss
                     readings.append(Reading(CURVES, where, LOSS, Estimate.exact(loss)))
     readings += _at_equal_attack(curves, before)
     readings += _at_equal_loss(curves, losses, before)
     drawings = (
-        *frontier_drawings(CURVES, "contender"),
+        frontier_drawing(CURVES, "contender"),
         Drawing("Utility left over the proved loss", CURVES, LEFT, LOSS, line="contender"),
     )
     notes = (
         "A new entry of the mechanisms' catalogue takes part without any other change.",
         "Content words alone; GloVe's 10,000 most frequent words. Utility: topic accuracy of a "
         "linear SVM that learned from true postings.",
-        "Proved loss: the bound on the log likelihood ratio between two words at the vocabulary's "
-        "median distance, in each mechanism's own metric; exponential: between any two words. A "
+        "Proved loss: the bound on the log likelihood ratio between two words of such texts, at "
+        "the median distance in each mechanism's own metric; exponential: between any two words. A "
         "mechanism without a guarantee has none.",
+        "Alpha, beta and smoothing of the joined metric were chosen on these collections.",
+        OVER_RUNS,
     )
-    return Outcome(tuple(readings), (_claim(curves, before),), drawings, notes=notes)
+    return Outcome(tuple(readings), _claims(curves, before), drawings, notes=notes)
 
 
 def _family(setting: Setting) -> str:
@@ -93,11 +99,12 @@ def _family(setting: Setting) -> str:
     return f"{setting.mechanism}{lam}"
 
 
-def _loss(setting: Setting, embedding: Embedding) -> float | None:
+def _loss(setting: Setting, embedding: Embedding, words: Ids) -> float | None:
     mechanism = setting.mechanism_on(embedding)
     if not mechanism.guarantee.private:
         return None
-    return typical_loss(mechanism).pair_loss
+    apart = mechanism.pairwise(words, words)[np.triu_indices(len(words), 1)]
+    return mechanism.guarantee.loss(float(np.median(apart)))
 
 
 def _at_equal_attack(curves: dict[str, Curve], before: Measured) -> list[Reading]:
@@ -105,9 +112,10 @@ def _at_equal_attack(curves: dict[str, Curve], before: Measured) -> list[Reading
     for name, curve in curves.items():
         for level in LEVELS:
             left = left_at(list(curve.values()), level, before)
-            where: Where = {"contender": name}
-            measure = f"{LEFT} at {level:.0%} static attack"
-            readings.append(Reading(EQUAL_ATTACK, where, measure, Estimate.of_runs(left)))
+            if left is not None:
+                where: Where = {"contender": name}
+                measure = f"{LEFT} at {level:.0%} attack"
+                readings.append(Reading(EQUAL_ATTACK, where, measure, Estimate.of_runs(left)))
     return readings
 
 
@@ -122,8 +130,8 @@ def _at_equal_loss(
                 where: Where = {LOSS: level, "contender": name}
                 columns = {
                     LEFT: _at_loss(curves[name], loss, level, "utility", before["utility"]),
-                    "static attack": _at_loss(curves[name], loss, level, "static", 1.0),
-                    "adaptive attack": _at_loss(curves[name], loss, level, "adaptive", 1.0),
+                    STATIC: _at_loss(curves[name], loss, level, "static", 1.0),
+                    ADAPTIVE: _at_loss(curves[name], loss, level, "adaptive", 1.0),
                 }
                 readings += [
                     Reading(EQUAL_LOSS, where, measure, Estimate.of_runs(values))
@@ -145,17 +153,20 @@ def _at_loss(
     ]
 
 
-def _claim(curves: Mapping[str, Curve], before: Measured) -> Claim:
+def _claims(curves: Mapping[str, Curve], before: Measured) -> tuple[Claim, ...]:
+    """Each mechanism on the joined metric against itself on word vectors: nobody is picked."""
+    claims = []
     level = LEVELS[0]
-    left = {name: left_at(list(curve.values()), level, before) for name, curve in curves.items()}
-    best = max((name for name in left if name.endswith(PLAIN)), key=lambda n: sum(left[n]))
-    winner = max((name for name in left if name.endswith(JOINED)), key=lambda n: sum(left[n]))
-    return Claim(
-        "joined-wins-the-race",
-        f"At a static attack of {level:.0%} the best mechanism on the joined metric keeps more of "
-        "the topic than the best on word vectors alone.",
-        "ours",
-        f"difference of the utility left: {winner}, minus {best}",
-        gained(left[winner], left[best]),
-        0.0,
-    )
+    for name, curve in curves.items():
+        family = name.removesuffix(f", {PLAIN}")
+        other = curves.get(f"{family}, {JOINED}")
+        if family != name and other is not None:
+            claims += gain_claims(
+                f"joined-beats-plain-{family.replace(', lambda ', '-')}",
+                f"Where the stronger attack names {level:.0%} of the authors, {family} keeps more "
+                "of the topic on the joined metric than on word vectors.",
+                level,
+                left_at(list(other.values()), level, before),
+                left_at(list(curve.values()), level, before),
+            )
+    return tuple(claims)

@@ -1,9 +1,9 @@
-"""The joined metric on collections that took no part in its design.
+"""The joined metric on labels, and on authors, that took no part in its design.
 
 Labels of tweets (a disaster or not) and of SMS (spam or not) teach the metric; the attacker names
-authors of PAN 2018, problem 1, and of Reuters C50. Alpha, beta and smoothing are those of
-joined/frontier. Metrics are compared at equal attack, because one epsilon means nothing across two
-of them: each runs at epsilons that let the same shares of the vocabulary survive.
+authors of PAN 2018, problem 1, and of Reuters C50 (on whose texts alpha, beta and smoothing were
+chosen, with other labels). Metrics are compared at equal attack, because one epsilon means nothing
+across two of them: each runs at epsilons that let the same shares of the attacked words survive.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from functools import partial
 from inkblur.evaluation.settings import Setting
 from inkblur.experiments.duel import Duel, Sizes, halved
 from inkblur.experiments.frontier import (
+    OVER_RUNS,
     UNTOUCHED,
     Measured,
     Runs,
     duel_readings,
-    frontier_drawings,
-    gained,
+    frontier_drawing,
+    gain_claims,
     left_at,
+    stronger,
     untouched_readings,
 )
-from inkblur.experiments.joined.space import joined, plain
+from inkblur.experiments.joined.space import JOINED, PLAIN, WORDS, joined, plain
 from inkblur.experiments.result import Claim, Drawing, Outcome, Reading, Where
 from inkblur.experiments.workshop import Workshop
 from inkblur.mechanisms.calibration import calibrate
 
-PLAIN, JOINED = "word vectors", "joined"
-SURVIVALS = (0.6, 0.3, 0.1)
+SURVIVALS = (0.35, 0.15, 0.05)  # of words as they come in the texts that attackers study
 SHARE_ASKED = 0.3
-LEVEL = 0.25  # attack at which the metrics are compared
 SIZES = {
     "PAN 2018": Sizes(studied=7, known=7, unknown=6, taught=6_000, asked=1_500),
     "C50": Sizes(studied=50, known=3, unknown=3, taught=6_000, asked=1_500),
@@ -54,14 +54,17 @@ def run(work: Workshop) -> Outcome:
             duel = Duel(f"{author}, {label}", work, texts, parts, sizes, score="f1")
             found, curves = _measured(work, duel, table, label)
             readings += found
-            claims.append(_claim(author, label, curves, duel.before()))
-            drawings.append(frontier_drawings(table, "metric")[0])
+            claims += _claims(author, label, curves, duel.before())
+            drawings.append(frontier_drawing(table, "metric"))
     notes = (
-        "Laplace on both metrics. Content words alone; GloVe's 30,000 most frequent words.",
+        f"Laplace on both metrics. Content words alone; GloVe's {WORDS:,} most frequent words.",
         "Of the labelled texts 70 % teach the metric and the analyst; of the others, those that "
         "equal a teaching text are left out, for the joined metric refuses them.",
         "Utility is the F1 of both labels in the mean: 87 % of the SMS are no spam, so accuracy "
         "would say little.",
+        "Compared where the stronger of the static and the adaptive attack has half of its success "
+        "on the true texts.",
+        OVER_RUNS,
     )
     return Outcome(tuple(readings), tuple(claims), tuple(drawings), notes=notes)
 
@@ -74,12 +77,11 @@ def _measured(
     readings = untouched_readings(table, untouched, before)
     curves: dict[str, list[Runs]] = {}
     for metric, space in ((PLAIN, plain(work)), (JOINED, joined(work, duel.taught, label))):
+        words = duel.words(space, work.size(2_000, 200))
         for survival in work.size(SURVIVALS, SURVIVALS[:2]):
             epsilon = work.step(
-                f"epsilon on {space.sha256[:16]} for survival {survival:g}",
-                partial(
-                    calibrate, "laplace", space, survival=survival, sample=work.size(2_000, 200)
-                ),
+                f"epsilon of {duel.name} on {space.sha256[:16]} for survival {survival:g}",
+                partial(calibrate, "laplace", space, survival=survival, words=words),
             )
             setting = Setting("laplace", round(epsilon, 2))
             runs = [duel.after(setting, space, run) for run in range(work.size(5, 2))]
@@ -89,15 +91,15 @@ def _measured(
     return readings, curves
 
 
-def _claim(author: str, label: str, curves: dict[str, list[Runs]], before: Measured) -> Claim:
-    level = min(LEVEL, before["static"] / 2)  # an attack that starts low is compared lower
-    return Claim(
+def _claims(
+    author: str, label: str, curves: dict[str, list[Runs]], before: Measured
+) -> list[Claim]:
+    level = stronger(before) / 2
+    return gain_claims(
         f"joined-beats-plain-{author.split()[0].lower()}-{label.lower()}",
-        f"At equal attack on {author} authors the joined metric keeps more of the label of {label} "
-        "than the word vectors alone.",
-        "ours",
-        f"difference of the F1 left at a static attack of {level:.0%}, joined minus "
-        "plain, interpolated in each run",
-        gained(left_at(curves[JOINED], level, before), left_at(curves[PLAIN], level, before)),
-        0.0,
+        f"Where the attack on {author} authors has half of its success, the joined metric keeps "
+        f"more of the label of {label} than the word vectors alone.",
+        level,
+        left_at(curves[JOINED], level, before),
+        left_at(curves[PLAIN], level, before),
     )

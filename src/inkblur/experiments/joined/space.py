@@ -7,6 +7,7 @@ from inkblur.embeddings.table import Embedding
 from inkblur.evaluation.corpora import Corpus
 from inkblur.experiments.workshop import Workshop
 
+PLAIN, JOINED = "word vectors", "joined"
 WORDS = 30_000  # the most frequent words of GloVe: what comes in and what can come out
 ALPHA, BETA, SMOOTHING = (
     0.1,
