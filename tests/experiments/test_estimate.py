@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from inkblur.errors import ParameterError
-from inkblur.experiments.estimate import Estimate
+from inkblur.experiments.estimate import Estimate, weakest
 
 
 def covered(intervals: list[Estimate], truth: float) -> float:
@@ -46,6 +46,13 @@ def test_one_run_has_no_interval() -> None:
 def test_nothing_has_no_mean() -> None:
     with pytest.raises(ParameterError, match="nothing was measured"):
         Estimate.of_units([])
+
+
+def test_what_lies_below_decides_before_what_is_open() -> None:
+    above, wide, below = Estimate(2, 1.5, 2.5), Estimate(3, 0.5, 5.5), Estimate(0.5, 0.2, 0.9)
+    assert weakest([above, Estimate(5, 4, 6)], 1.0) is above
+    assert weakest([above, wide], 1.0) is wide  # though its mean is larger
+    assert weakest([above, Estimate(3, 0.1, 5.5), below], 1.0) is below
 
 
 def test_turning_the_sign_turns_the_interval() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -88,6 +88,20 @@ class Estimate:
     def negated(self) -> Estimate:
         """The same number with its sign turned: a claim says "above" after turning."""
         return Estimate(-self.value, -self.high, -self.low)
+
+
+def weakest(estimates: Iterable[Estimate], threshold: float) -> Estimate:
+    """The estimate that decides whether every one lies above a threshold.
+
+    One that lies below refutes it, so it goes first; else all lie above only when the smallest
+    lower end does. The one with the smallest mean would not do: another's interval may be wider.
+
+    >>> weakest([Estimate(0.1, 0.05, 0.15), Estimate(0.2, -0.1, 0.5)], 0.0)
+    Estimate(value=0.2, low=-0.1, high=0.5)
+    >>> weakest([Estimate(-0.1, -0.2, -0.05), Estimate(0.2, -0.3, 0.7)], 0.0).value
+    -0.1
+    """
+    return min(estimates, key=lambda found: (found.high >= threshold, found.low))
 
 
 def _resampled_means(values: Array) -> Array:

@@ -107,6 +107,21 @@ def scores(utility: float, attacks: tuple[float, float, float, float]) -> Found:
     }
 
 
+def test_every_scenario_is_decided_by_the_lowest_end_and_not_by_the_lowest_mean() -> None:
+    before = scores(0.8, (0.8,) * 4)
+    steady, shaky = (0.6, 0.6, 0.6), (0.2, 0.4, 0.7)  # attacks; the utility left is 1
+    runs = [scores(0.8, (a, b, 0.2, 0.2)) for a, b in zip(steady, shaky, strict=True)]
+
+    def gap(found: Found, scenario: str) -> float:
+        return gaps.gap(found, before, scenario, "svm")
+
+    means = [found.value for found in gaps.by_scenario(gap, runs)]
+    assert min(means) == means[0]
+    decides = gaps.in_every(gap, runs)
+    assert decides.value == means[1]
+    assert decides.low < 0 < decides.high
+
+
 def test_gaps_are_between_relative_scores_and_the_worst_scenario_counts() -> None:
     before = scores(0.8, (0.8, 0.4, 0.5, 0.2))
     after = scores(0.6, (0.4, 0.3, 0.1, 0.1))
@@ -118,7 +133,8 @@ def test_gaps_are_between_relative_scores_and_the_worst_scenario_counts() -> Non
         return gaps.gap(found, before, scenario, "svm")
 
     other = scores(0.6, (0.4, 0.2, 0.1, 0.1))
-    found = gaps.worst(gap, [after, other])
-    assert found.value == pytest.approx(0.125)  # Top 10/Any: the mean of 0 and 0.25
-    assert found.low < 0 < found.high
+    found = gaps.by_scenario(gap, [after, other])
+    assert found[1].value == pytest.approx(0.125)  # Top 10/Any: the mean of 0 and 0.25
+    assert gaps.in_every(gap, [after, other]) == found[1]
+    assert found[1].low < 0 < found[1].high
     assert gaps.attack_left(after, scores(0.8, (0, 0, 0, 0)), "top-5", "svm") == 0.0

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import replace
+from math import sqrt
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from inkblur.evaluation.corpora import VARIABLE
@@ -70,6 +72,25 @@ def test_the_bigram_factor_turns_the_advantage_where_it_does() -> None:
         parameters.WITHOUT: runs[parameters.CENTRE],
     }
     assert {c.verdict for c in parameters.claims(turned, before)} == {Verdict.FAILS}
+
+
+def test_all_rivals_are_covered_at_once() -> None:
+    """Bonferroni with a pooled spread: no false winner in more than 5 % of even races."""
+    draws = np.random.default_rng(7)
+    before = scores(0.8, (0.8,) * 4)
+    rivals = [replace(parameters.CENTRE, length=100 + place) for place in range(12)]
+    refuted = missed = 0
+    for _ in range(400):
+        runs = {
+            setting: [scores(0.64, (0.48 + noise,) * 4) for noise in draws.normal(0, 0.01, size)]
+            for setting, size in ((parameters.CENTRE, 5), *((rival, 3) for rival in rivals))
+        }
+        found = parameters.ahead_of_each(runs, before)
+        assert list(found) == rivals
+        refuted += any(ahead.high < 0 for ahead in found.values())
+        missed += any(not ahead.low <= 0 <= ahead.high for ahead in found.values())
+    assert refuted <= missed <= 0.05 * 400 + 3 * sqrt(400 * 0.05 * 0.95)
+    assert missed > 0  # and yet no wider than need be
 
 
 def test_syntf_is_compared_with_the_better_scrubber_in_the_worst_scenario() -> None:

@@ -16,9 +16,9 @@ from inkblur.experiments.syntf.gaps import (
     SHOWN,
     attack_left,
     gap,
+    in_every,
     summarised,
     utility_left,
-    worst,
 )
 from inkblur.experiments.syntf.published import (
     BIGRAM,
@@ -35,6 +35,7 @@ TABLE = "Table 3"
 FIGURE_3 = {"naive-bayes": "Figure 3a", "svm": "Figure 3b"}
 FIGURE_5 = "Figure 5"
 ORIGINAL, SYNTF = "none (original)", "SynTF"
+DECIDING = "in the one of four scenarios that decides (it fails, or has the smallest lower end)"
 OTHER_EPSILONS = (35.0, 55.0)  # the ends of Figure 3, besides the paper's choice
 
 
@@ -206,8 +207,8 @@ def _claims(runs: Mapping[str, Sequence[Found]]) -> tuple[Claim, ...]:
                 f"SynTF takes more from the attacker than from the analyst in every scenario, "
                 f"with {said}.",
                 "SynTF, section 4.3, Figure 3",
-                "relative F1 of the analyst minus that of the attacker, worst of four scenarios",
-                worst(ours, runs[SYNTF]),
+                f"relative F1 of the analyst minus that of the attacker, {DECIDING}",
+                in_every(ours, runs[SYNTF]),
                 0.0,
             )
         )
@@ -218,8 +219,8 @@ def _claims(runs: Mapping[str, Sequence[Found]]) -> tuple[Claim, ...]:
                     f"SynTF leaves the analyst further ahead than scrubbing does, in every "
                     f"scenario, with {said}.",
                     "SynTF, section 4.3.1, Figure 5",
-                    "gap of SynTF minus the gap of the better scrubber, worst of four scenarios",
-                    worst(ahead, runs[SYNTF]),
+                    f"gap of SynTF minus the gap of the better scrubber, {DECIDING}",
+                    in_every(ahead, runs[SYNTF]),
                     0.0,
                 )
             )
@@ -240,7 +241,8 @@ def _notes(work: Workshop) -> tuple[str, ...]:
         "JStylo with Weka's. Table 3 does not say which classifier it shows: its numbers stand "
         "beside both.",
         "Intervals are over runs of the mechanism on the same postings; what nothing was drawn "
-        "for (original, vectorised, scrubbed) has none. With 113 to 224 attacked postings in a "
+        "for (original, vectorised, scrubbed) is a single run without one, and claims take it as "
+        "exact. With 113 to 224 attacked postings in a "
         "scenario, other postings would differ by more.",
         "Both scrubbers look for patterns (addresses, numbers, links) and not for names: scrubadub "
         "has its defaults of today, Presidio no trained model. On postings without headers that is "

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from inkblur.evaluation.newsgroups import SCENARIOS
 from inkblur.evaluation.results import relative
-from inkblur.experiments.estimate import Estimate
+from inkblur.experiments.estimate import Estimate, weakest
 from inkblur.experiments.syntf.bench import MODELS, Found
 
 STRONGEST = "strongest"  # both tasks by whichever classifier does best, before and after
@@ -47,21 +47,29 @@ def smallest_gap(found: Found, before: Found, classifier: str = STRONGEST) -> fl
 
 def summarised(runs: Sequence[Found], number: Callable[[Found], float]) -> Estimate:
     """A number over runs; exact where there is one run, for then nothing was drawn."""
-    values = [number(run) for run in runs]
-    return Estimate.of_runs(values) if len(values) > 1 else Estimate.exact(values[0])
+    return _over([number(run) for run in runs])
 
 
-def worst(
+def by_scenario(
+    number: Callable[[Found, str], float],
+    runs: Sequence[Found],
+    scenarios: Sequence[str] = SCENARIOS,
+) -> list[Estimate]:
+    """A number over runs, scenario by scenario."""
+    return [_over([number(run, scenario) for run in runs]) for scenario in scenarios]
+
+
+def in_every(
     number: Callable[[Found, str], float],
     runs: Sequence[Found],
     scenarios: Sequence[str] = SCENARIOS,
 ) -> Estimate:
-    """The scenario where a number is smallest on average over the runs, with its interval."""
-    found = []
-    for scenario in scenarios:
-        values = [number(run, scenario) for run in runs]
-        found.append(Estimate.of_runs(values) if len(values) > 1 else Estimate.exact(values[0]))
-    return min(found, key=lambda estimate: estimate.value)
+    """The scenario that decides whether a number lies above 0 in every one, with its interval."""
+    return weakest(by_scenario(number, runs, scenarios), 0.0)
+
+
+def _over(values: Sequence[float]) -> Estimate:
+    return Estimate.of_runs(values) if len(values) > 1 else Estimate.exact(values[0])
 
 
 def _left(after: dict[str, list[float]], before: dict[str, list[float]], classifier: str) -> float:

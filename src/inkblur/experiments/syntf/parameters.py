@@ -5,22 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from math import sqrt
+
+import numpy as np
 
 from inkblur.evaluation.newsgroups import SCENARIOS
 from inkblur.evaluation.settings import Setting
 from inkblur.evaluation.tune import grid
-from inkblur.experiments.estimate import Estimate
+from inkblur.experiments.estimate import CONFIDENCE, Estimate, weakest
 from inkblur.experiments.result import Claim, Drawing, Outcome, Passage, Reading, Where
 from inkblur.experiments.syntf.bench import Bench, Found
 from inkblur.experiments.syntf.gaps import (
     CLASSIFIERS,
     SHOWN,
     STRONGEST,
+    by_scenario,
     gap,
+    in_every,
     smallest_gap,
     summarised,
     utility_left,
-    worst,
 )
 from inkblur.experiments.syntf.published import (
     BIGRAM,
@@ -37,6 +41,7 @@ TABLE = "Table 2"
 FIGURE = "Figure 4"
 TOP_5 = ("top-5", "top-5-multi")
 OTHER_EPSILONS = (35.0, 55.0)
+DECIDING = "in the one of two scenarios that decides (it fails, or has the smallest lower end)"
 CENTRE = Setting(
     "exponential", EPSILON, bigram=BIGRAM, release="tf", length=LENGTH, morphology=MORPHOLOGY
 )
@@ -119,7 +124,8 @@ def _table(runs: Runs, before: Found) -> list[Reading]:
 
 
 def _smallest(found: Sequence[Found], before: Found) -> Estimate:
-    return worst(partial(_gap, before=before), found)
+    """Of the scenario where the gap is smallest on average."""
+    return min(by_scenario(partial(_gap, before=before), found), key=lambda at: at.value)
 
 
 def _gap(found: Found, scenario: str, *, before: Found) -> float:
@@ -148,12 +154,9 @@ def claims(runs: Runs, before: Found) -> tuple[Claim, ...]:
         smallest_gap(a, before) - smallest_gap(b, before) for a, b in zip(ours, plain, strict=True)
     ]
     turned = partial(_gap, before=before)
-    rivals = [setting for setting in runs if setting != CENTRE]
-    best = max(rivals, key=lambda setting: _smallest(runs[setting], before).value)
-    ahead = [
-        smallest_gap(a, before) - smallest_gap(b, before)
-        for a, b in zip(ours, runs[best], strict=False)
-    ]
+    rivals = ahead_of_each(runs, before)
+    closest = weakest(rivals.values(), 0.0)
+    best = next(setting for setting, found in rivals.items() if found is closest)
     return (
         Claim(
             "bigram-factor-raises-the-gap",
@@ -168,28 +171,56 @@ def claims(runs: Runs, before: Found) -> tuple[Claim, ...]:
             "Without the bigram factor the attacker keeps more than the analyst in the Top 5 "
             "scenarios.",
             "SynTF, section 4.3, Figure 4",
-            "gap at s = 0 with the sign turned, smaller of the two Top 5 scenarios",
-            worst(lambda found, scenario: -turned(found, scenario), plain, TOP_5),
+            f"gap at s = 0 with the sign turned, {DECIDING}",
+            in_every(lambda found, scenario: -turned(found, scenario), plain, TOP_5),
             0.0,
         ),
         Claim(
             "analyst-ahead-with-bigrams",
             "With the bigram factor of 0.3 the analyst keeps more in the Top 5 scenarios.",
             "SynTF, section 4.3, Figure 4",
-            "gap at s = 0.3, smaller of the two Top 5 scenarios",
-            worst(turned, ours, TOP_5),
+            f"gap at s = 0.3, {DECIDING}",
+            in_every(turned, ours, TOP_5),
             0.0,
         ),
         Claim(
             "papers-parameters-are-best",
             "No other parameters tried have a larger smallest gap than the paper's.",
             "SynTF, section 4.3, Table 2",
-            f"smallest gap of the paper's parameters minus that of the best others ({best.name}), "
-            "by run",
-            Estimate.of_runs(ahead),
+            f"smallest gap of the paper's parameters minus that of {best.name}, the rival of "
+            f"{len(rivals)} that decides (mean of runs). It is chosen on the same runs, which is "
+            "unfair to the paper's; so the intervals are Bonferroni's, 95 % for all rivals at "
+            "once, with the spread of runs pooled over all settings",
+            closest,
             0.0,
         ),
     )
+
+
+def ahead_of_each(runs: Runs, before: Found) -> dict[Setting, Estimate]:
+    """How much larger the paper's smallest gap is than each rival's, mean of the runs.
+
+    Two or four degrees of freedom a setting would make intervals that are good for nothing, so the
+    spread of runs is taken to be the same in all settings. Bonferroni: every interval covers with
+    1 - 0.05 / rivals, so all of them do with 95 %, and the choice of a rival is free.
+    """
+    from scipy.stats import t
+
+    gaps = {
+        setting: np.array([smallest_gap(run, before) for run in found])
+        for setting, found in runs.items()
+    }
+    freedom = sum(len(values) - 1 for values in gaps.values())
+    within = sum(((values - values.mean()) ** 2).sum() for values in gaps.values())
+    rivals = [setting for setting in runs if setting != CENTRE]
+    wide = float(t.ppf(1 - (1 - CONFIDENCE) / (2 * len(rivals)), freedom))
+    ours, found = gaps[CENTRE], {}
+    for setting in rivals:
+        theirs = gaps[setting]
+        ahead = float(ours.mean() - theirs.mean())
+        half = wide * sqrt(float(within) / freedom * (1 / len(ours) + 1 / len(theirs)))
+        found[setting] = Estimate(ahead, ahead - half, ahead + half)
+    return found
 
 
 def _notes(work: Workshop) -> tuple[str, ...]:
@@ -206,6 +237,7 @@ def _notes(work: Workshop) -> tuple[str, ...]:
         "Shorter vectors are the first draws of the long ones. GloVe has no capitals: unchanged "
         "spelling (orth) drops every capitalised word.",
         "Gaps are between what both tasks keep with their stronger classifier, F1 weighted by "
-        "class size; Figure 4 has each classifier too. Intervals are over runs on the same "
-        "postings.",
+        "class size; Figure 4 has each classifier too. Intervals are over runs of the "
+        "mechanism on the same postings: other postings would differ by more. The original "
+        "postings are a single run, taken as exact.",
     )
