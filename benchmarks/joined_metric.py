@@ -362,9 +362,8 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
                         r["static"] if attacker == "static" else max(r["static"], r["adaptive"])
                         for r in mine
                     ]
-                    reached = min(attacks) <= level <= max(attacks)
                     left = at_attack(attacks, [r["left"] for r in mine], level)
-                    values.append(left if reached else float("nan"))
+                    values.append(float("nan") if left is None else left)
                 cells.append(Estimate.of_runs(values))
         lines.append((cells[1].value, name, cells))
     lines.sort(key=lambda line: -np.nan_to_num(line[0]))

@@ -13,7 +13,7 @@ from inkblur.experiments.catalogue import EXPERIMENTS
 
 
 def test_the_list_names_every_experiment() -> None:
-    result = CliRunner().invoke(app, ["reproduce", "--list"], env={"COLUMNS": "200"})
+    result = CliRunner().invoke(app, ["reproduce", "--list"], env={"COLUMNS": "80"})
     assert result.exit_code == 0
     assert all(name in result.output for name in EXPERIMENTS)
 

@@ -51,7 +51,7 @@ class Made:
         module.run = self.run  # type: ignore[attr-defined]
         monkeypatch.setitem(sys.modules, "inkblur.experiments.made", ModuleType("made"))
         monkeypatch.setitem(sys.modules, "inkblur.experiments.made.up", module)
-        entry = Experiment(NAME, "Table 9", "Does it run?")
+        entry = Experiment(NAME, "Table 9", "Does it run?", ())
         monkeypatch.setitem(catalogue.EXPERIMENTS, NAME, entry)
 
     def run(self, work: Workshop) -> Outcome:

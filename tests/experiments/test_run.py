@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 from inkblur.errors import InputError, ParameterError
+from inkblur.experiments.catalogue import chosen
 from inkblur.experiments.estimate import Estimate
 from inkblur.experiments.result import Claim, Record, Verdict
 from inkblur.experiments.run import held_records, record_file, reproduce
+from inkblur.experiments.shelf import SOURCES, Shelf
+from inkblur.experiments.workshop import Workshop
 from tests.experiments.made import NAME, Made
 
 
@@ -25,7 +28,7 @@ def test_a_stopped_run_goes_on(tmp_path: Path, made: Made) -> None:
     assert stopped.outcome == straight.outcome
 
 
-def test_the_seed_decides_and_the_order_does_not(tmp_path: Path, made: Made) -> None:
+def test_the_seed_decides(tmp_path: Path, made: Made) -> None:
     (one,) = reproduce([NAME], tmp_path / "1", data=tmp_path, seed=1)
     (two,) = reproduce([NAME], tmp_path / "2", data=tmp_path, seed=2)
     assert one.outcome != two.outcome
@@ -69,3 +72,31 @@ def test_unknown_names_are_refused_before_any_work(tmp_path: Path, made: Made) -
 )
 def test_a_verdict_needs_the_whole_interval(found: Estimate, verdict: Verdict) -> None:
     assert Claim("c", "", "", "", found, 1.0).verdict is verdict
+
+
+def test_steps_on_other_data_are_not_taken(tmp_path: Path) -> None:
+    def work(text: str) -> Workshop:
+        file = tmp_path / "data" / SOURCES["sms"].path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        shelf = Shelf(tmp_path / "data")
+        return Workshop(NAME, shelf, seed=1, quick=True, folder=tmp_path, needs=("sms",))
+
+    work("ham\ta\n").step("one", lambda: 1)
+    assert work("ham\ta\n").step("one", lambda: 2) == 1
+    with pytest.raises(InputError, match="data differs"):
+        work("ham\tb\n")
+
+
+def test_missing_data_shows_before_any_work(tmp_path: Path, made: Made) -> None:
+    with pytest.raises(InputError, match="public original is at"):
+        reproduce([NAME, "race"], tmp_path / "out", data=tmp_path)
+    assert made.done == []
+
+
+def test_a_paper_means_all_its_experiments() -> None:
+    assert [e.name for e in chosen(["joined", "race"])] == [
+        "joined/frontier",
+        "joined/pairs",
+        "race",
+    ]

@@ -54,4 +54,6 @@ def test_the_same_records_give_the_same_files(tmp_path: Path, record: Record) ->
 
 
 def test_the_summary_counts_verdicts(record: Record) -> None:
-    assert summary([record]).startswith("1 experiments, 1 claims: 1 hold, 0 fail, 0 stay open")
+    assert summary([record]).startswith(
+        "Experiments: 1. Claims judged: 1; 1 hold, 0 fail, 0 stay open"
+    )

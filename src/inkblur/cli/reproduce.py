@@ -42,6 +42,7 @@ def reproduce(
         from inkblur.experiments.run import reproduce as run
         from inkblur.reports.html import require as require_jinja
         from inkblur.reports.plots import require as require_matplotlib
+        from inkblur.reports.reproduction import shown_verdict
         from inkblur.reports.reproduction_page import PAGE, summary, write_reproduction
 
         require_jinja()  # before the measuring
@@ -64,20 +65,22 @@ def reproduce(
                     "goes on from there"
                 )
                 raise typer.Exit(130) from None
-            line.update("writing the page")
-            write_reproduction(held_records(output), output)
+            finally:  # also where it was stopped or failed: what is finished can be read
+                line.update("writing the page")
+                if held_records(output):
+                    write_reproduction(held_records(output), output)
         for record in records:
             for claim in record.outcome.claims:
-                data.print(f"{claim.verdict.value:5}  {record.experiment}  {claim.name}")
+                data.print(f"{shown_verdict(record, claim):5}  {record.experiment}  {claim.name}")
         talk.print(f"{summary(records)} Wrote {output / PAGE}")
 
 
 def _print_list() -> None:
-    from rich.table import Table
+    from rich.table import Column, Table
 
     from inkblur.experiments.catalogue import EXPERIMENTS
 
-    table = Table("experiment", "repeats", "question")
+    table = Table(Column("experiment", no_wrap=True), "repeats", "question")
     for entry in EXPERIMENTS.values():
         table.add_row(entry.name, entry.repeats, entry.question)
     data.print(table)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from inkblur.errors import InputError
 from inkblur.experiments.catalogue import EXPERIMENTS, chosen
-from inkblur.experiments.origin import machine
+from inkblur.experiments.origin import commit, machine
 from inkblur.experiments.result import Record
 from inkblur.experiments.shelf import Shelf
 from inkblur.experiments.workshop import Workshop
@@ -26,12 +27,17 @@ def reproduce(
     seed: int = 1,
     on_progress: OnProgress = lambda experiment, step, done, total: None,
 ) -> tuple[Record, ...]:
-    """Run experiments by name (or "all"); finished ones in `folder` are not run again.
+    """Run experiments by name, by paper, or "all"; finished steps in `folder` are not done again.
 
     `data`: the folder of the public collections; None takes INKBLUR_DATA.
     """
     experiments = chosen(names)
     shelf = Shelf(data)
+    # What is missing shows now, not after an hour; and all code is that of one commit.
+    for key in dict.fromkeys(key for experiment in experiments for key in experiment.needs):
+        shelf.digest(key)
+    loaded = {experiment.name: experiment.load() for experiment in experiments}
+    source = commit()
     records = []
     for place, experiment in enumerate(experiments):
         file = record_file(folder, experiment.name)
@@ -40,10 +46,18 @@ def reproduce(
             on_progress(name, step, place, len(experiments))
 
         work = Workshop(
-            experiment.name, shelf, seed=seed, quick=quick, folder=folder, on_step=heard
+            experiment.name,
+            shelf,
+            seed=seed,
+            quick=quick,
+            folder=folder,
+            needs=experiment.needs,
+            commit=source,
+            on_step=heard,
         )
         heard("")
-        outcome = experiment.run(work)
+        outcome = loaded[experiment.name](work)
+        outcome = replace(outcome, notes=(*outcome.notes, *shelf.notes))
         record = Record(
             experiment.name,
             seed,

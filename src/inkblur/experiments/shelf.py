@@ -85,7 +85,7 @@ class Shelf:
     def __init__(self, folder: str | Path | None = None) -> None:
         self.folder = corpora.data_folder(folder)
         self.notes: list[str] = []  # files that differ from the ones the records were measured on
-        self._checked: set[str] = set()
+        self._digests: dict[str, str] = {}
 
     @cached_property
     def glove(self) -> Embedding:
@@ -105,7 +105,7 @@ class Shelf:
     @cached_property
     def sms(self) -> Corpus:
         """SMS Spam Collection; labels ham and spam."""
-        self._check("sms")
+        self.digest("sms")
         corpus = corpora.sms_spam(self.folder)
         _same("SMS messages", _counts(corpus), {"ham": 4_827, "spam": 747})
         return corpus
@@ -113,7 +113,7 @@ class Shelf:
     @cached_property
     def tweets(self) -> Corpus:
         """Disaster tweets; labels 0 and 1."""
-        self._check("tweets")
+        self.digest("tweets")
         corpus = corpora.disaster_tweets(self.folder)
         _same("tweets", _counts(corpus), {"0": 4_342, "1": 3_271})
         return corpus
@@ -121,7 +121,7 @@ class Shelf:
     @cached_property
     def newsgroups(self) -> Split:
         """20 Newsgroups by date: whole postings."""
-        self._check("newsgroups")
+        self.digest("newsgroups")
         split = corpora.newsgroups(self.folder)
         _same("postings", (len(split.train), len(split.test)), (11_314, 7_532))
         return split
@@ -134,7 +134,7 @@ class Shelf:
     @cached_property
     def c50(self) -> Split:
         """Reuters C50."""
-        self._check("c50")
+        self.digest("c50")
         split = corpora.reuters_c50(self.folder)
         for part in (split.train, split.test):
             assert part.authors is not None
@@ -143,7 +143,7 @@ class Shelf:
 
     def pan18(self, problem: int) -> Split:
         """PAN 2018, English problem 1 (20 authors) or 2 (5 authors)."""
-        self._check("pan18")
+        self.digest("pan18")
         split = corpora.pan18(problem, self.folder)
         expected = {1: (140, 105), 2: (35, 21)}
         _same(f"PAN 2018 texts, problem {problem}", (len(split.train), len(split.test)),
@@ -151,17 +151,17 @@ class Shelf:
         return split
 
     def _vectors(self, key: str, shape: tuple[int, int], name: str, norm: float) -> Embedding:
-        self._check(key)
+        self.digest(key)
         table = load_embedding(self.folder / SOURCES[key].path, name=name)
         _same(f"{name} words and dimensions", (len(table), table.dimension), shape)
         mean = float(np.linalg.norm(table.vectors, axis=1).mean())
         _same(f"{name} mean norm", round(mean, 3), norm)
         return table
 
-    def _check(self, key: str) -> None:
-        """The file is there; its checksum is compared once."""
-        if key in self._checked:
-            return
+    def digest(self, key: str) -> str:
+        """The checksum of a file, compared once with the known one; the file has to be there."""
+        if key in self._digests:
+            return self._digests[key]
         source = SOURCES[key]
         path = self.folder / source.path
         if not path.is_file():
@@ -176,7 +176,8 @@ class Shelf:
                 f"{source.path} has the checksum {digest[:16]}..., not {source.sha256[:16]}...: "
                 "the same counts in another packing, or other texts."
             )
-        self._checked.add(key)
+        self._digests[key] = digest
+        return digest
 
 
 def _counts(corpus: Corpus) -> dict[str, int]:

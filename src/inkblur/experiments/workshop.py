@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 from inkblur.embeddings.table import Embedding
 from inkblur.evaluation.settings import Released, Setting
-from inkblur.experiments.origin import commit
 from inkblur.experiments.shelf import Shelf
 from inkblur.io.ledger import Ledger
 from inkblur.rng import Rng, seeded_rng
@@ -34,16 +33,24 @@ class Workshop:
         seed: int,
         quick: bool,
         folder: Path,
+        needs: Sequence[str] = (),
+        commit: str = "",
         on_step: OnStep = lambda name: None,
     ) -> None:
+        """`needs`: the files of the shelf that steps depend on; `commit`: the source's."""
         self.experiment, self.shelf, self.seed, self.quick = experiment, shelf, seed, quick
         self._on_step = on_step
         self._ledger = Ledger(
             folder / "steps" / f"{experiment.replace('/', '-')}.jsonl",
-            {"experiment": experiment, "seed": seed, "quick": quick},
+            {
+                "experiment": experiment,
+                "seed": seed,
+                "quick": quick,
+                "data": {key: shelf.digest(key) for key in needs},
+            },
         )
         self._done = {row["step"]: row for row in self._ledger.rows}
-        self._commit = commit()
+        self._commit = commit
 
     def size(self, full: Size, quick: Size) -> Size:
         """The full value, or the one for a quick look that only shows that everything runs."""

@@ -39,10 +39,13 @@ class Ledger:
             first, *self.rows = [json.loads(line) for line in whole.decode("utf-8").splitlines()]
         except ValueError:
             raise InputError(f"{file} is no file of finished work; choose another folder") from None
-        if first != json.loads(_line(run)):
+        stated = json.loads(_line(run))
+        if not isinstance(first, dict) or first != stated:
+            first = first if isinstance(first, dict) else {}
+            others = sorted(key for key in {*first, *stated} if first.get(key) != stated.get(key))
             raise InputError(
-                f"{file} holds the work of another run, on other data or with other measures; "
-                "choose another folder, or remove it"
+                f"{file} holds the work of another run, on other data or with other measures "
+                f"({', '.join(others)} differs); choose another folder, or remove it"
             )
 
     def add(self, row: dict[str, Any]) -> None:

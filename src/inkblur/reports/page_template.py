@@ -138,7 +138,8 @@ of the texts is {{ report.form }}{% if report.redacted %}, without proper nouns{
 GRID = """<div class="wide"><table><thead><tr>{% for head in table.heads %}
 <th{% if head.number %} class="n"{% endif %}>{{ head.text }}</th>{% endfor %}</tr></thead>
 <tbody>{% for row in table.rows %}<tr{% if row.lead %} class="lead"{% endif %}>
-{% for cell in row.cells %}<td{% if cell.number %} class="n"{% endif %}>{{ cell.text }}
+{% for cell in row.cells %}<td{% if cell.number %} class="n"{% endif %}>
+{% if cell.link %}<a href="#{{ cell.link }}">{{ cell.text }}</a>{% else %}{{ cell.text }}{% endif %}
 {% if cell.detail %}
 <span class="soft">{{ cell.detail }}</span>{% endif %}</td>{% endfor %}</tr>{% endfor %}</tbody>
 </table></div>"""

@@ -27,7 +27,7 @@ class Section:
     @property
     def anchor(self) -> str:
         """For links."""
-        return self.experiment.name.replace("/", "-")
+        return _anchor(self.experiment.name)
 
 
 def sections(records: Sequence[Record]) -> tuple[Section, ...]:
@@ -39,7 +39,7 @@ def sections(records: Sequence[Record]) -> tuple[Section, ...]:
             Section(
                 EXPERIMENTS[record.experiment],
                 record,
-                claims_table(outcome.claims) if outcome.claims else None,
+                claims_table(record) if outcome.claims else None,
                 reading_tables(outcome),
                 plots(record.experiment, outcome),
                 outcome.passages,
@@ -53,31 +53,39 @@ def overview(records: Sequence[Record]) -> Table:
     rows = [
         Row(
             (
-                Cell(record.experiment),
+                Cell(record.experiment, link=_anchor(record.experiment)),
                 Cell(claim.text),
-                Cell(claim.verdict.value),
+                Cell(shown_verdict(record, claim)),
                 Cell(_number(claim.found.value), True, _range(claim.found)),
+                Cell(f"> {_number(claim.threshold)}", True),
             )
         )
         for record in records
         for claim in record.outcome.claims
     ]
-    return Table("", "", heads("experiment", "claim", "verdict", "#statistic"), tuple(rows))
+    return Table(
+        "", "", heads("experiment", "claim", "verdict", "#statistic", "#claimed"), tuple(rows)
+    )
 
 
-def claims_table(claims: Sequence[Claim]) -> Table:
+def shown_verdict(record: Record, claim: Claim) -> str:
+    """A quick look judges nothing."""
+    return "-" if record.quick else claim.verdict.value
+
+
+def claims_table(record: Record) -> Table:
     """The claims of one experiment, each with the number that decides it."""
     rows = [
         Row(
             (
                 Cell(claim.name),
                 Cell(claim.text, detail=claim.source),
-                Cell(claim.verdict.value),
+                Cell(shown_verdict(record, claim)),
                 Cell(_number(claim.found.value), True, _range(claim.found)),
                 Cell(f"above {_number(claim.threshold)}: {claim.statistic}"),
             )
         )
-        for claim in claims
+        for claim in record.outcome.claims
     ]
     names = heads("claim", "in words", "verdict", "#found", "holds when the number lies")
     return Table("Claims", "", names, tuple(rows))
@@ -98,9 +106,19 @@ def reading_tables(outcome: Outcome) -> tuple[Table, ...]:
             cells = [_place(at.get(axis)) for axis in axes]
             cells += [_reading(held.get((place, measure))) for measure in measures]
             rows.append(Row(tuple(cells)))
-        names = heads(*axes, *(f"#{measure}" for measure in measures))
+        numeric = {
+            axis for r in readings for axis, at in r.where.items() if at and not isinstance(at, str)
+        }
+        names = heads(
+            *(f"#{axis}" if axis in numeric else axis for axis in axes),
+            *(f"#{measure}" for measure in measures),
+        )
         tables.append(Table(title, "", names, tuple(rows)))
     return tuple(tables)
+
+
+def _anchor(name: str) -> str:
+    return name.replace("/", "-")
 
 
 def _place(value: str | float | None) -> Cell:
@@ -131,7 +149,7 @@ def _range(found: Estimate) -> str:
 def _number(value: float) -> str:
     """Three digits that count, and no exponent where a person would not write one."""
     if value == 0 or not math.isfinite(value):
-        return f"{value:g}"
+        return f"{value + 0.0:g}"  # no minus before a zero
     if abs(value) >= 100:
         return f"{value:,.0f}"
     return f"{value:.3g}" if abs(value) >= 1e-4 else f"{value:.1e}"

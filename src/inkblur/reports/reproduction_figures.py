@@ -45,7 +45,7 @@ def plots(experiment: str, outcome: Outcome) -> tuple[Plot, ...]:
             f"{stem}-{number}.svg",
             drawing.title,
             _svg(drawing, outcome.readings),
-            drawing.panel is not None,
+            drawing.panel is not None or len(_lines(drawing, outcome.readings)) > 6,
         )
         for number, drawing in enumerate(outcome.drawings, start=1)
     )
@@ -56,7 +56,8 @@ def _svg(drawing: Drawing, readings: Sequence[Reading]) -> str:
     from matplotlib.figure import Figure
 
     mine = [reading for reading in readings if reading.table == drawing.table]
-    panels = list(dict.fromkeys(_named(r, drawing.panel) for r in mine if _has(r, drawing.panel)))
+    drawn = [reading for reading in mine if reading.measure == drawing.measure]
+    panels = list(dict.fromkeys(_named(r, drawing.panel) for r in drawn if _has(r, drawing.panel)))
     panels = panels or [""]
     figure = Figure(figsize=(min(14.0, 1.6 + 4.0 * len(panels)), 3.8), layout="constrained")
     axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
@@ -66,17 +67,25 @@ def _svg(drawing: Drawing, readings: Sequence[Reading]) -> str:
         if panel:
             place.set_title(f"{drawing.panel} {panel}", fontsize=10)
     axes[0].set_ylabel(drawing.measure)
-    handles, labels = axes[0].get_legend_handles_labels()
-    if len(labels) > 1:
-        figure.legend(handles, labels, loc="outside right center", frameon=False, fontsize=9)
+    entries = {
+        label: handle
+        for place in axes
+        for handle, label in zip(*place.get_legend_handles_labels(), strict=True)
+    }
+    if len(entries) > 1:
+        figure.legend(
+            list(entries.values()),
+            list(entries),
+            loc="outside right center",
+            frameon=False,
+            fontsize=9 if len(entries) <= 8 else 7,
+        )
     text = rendered(figure, "svg").decode("utf-8")
     return text[text.index("<svg") :]
 
 
 def _panel(axes: Axes, drawing: Drawing, readings: Sequence[Reading]) -> None:
-    lines = list(
-        dict.fromkeys(_named(r, drawing.line) for r in readings if r.measure == drawing.measure)
-    )
+    lines = _lines(drawing, readings)
     for number, line in enumerate(lines):
         spots = _spots(drawing, [r for r in readings if _named(r, drawing.line) == line])
         colour = COLOURS[number % len(COLOURS)]
@@ -119,6 +128,16 @@ def _panel(axes: Axes, drawing: Drawing, readings: Sequence[Reading]) -> None:
     axes.set_xlabel(drawing.x)
     axes.grid(alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def _lines(drawing: Drawing, readings: Sequence[Reading]) -> list[str]:
+    return list(
+        dict.fromkeys(
+            _named(reading, drawing.line)
+            for reading in readings
+            if reading.table == drawing.table and reading.measure == drawing.measure
+        )
+    )
 
 
 def _spots(drawing: Drawing, readings: Sequence[Reading]) -> list[_Spot]:

@@ -121,13 +121,15 @@ def reproduction_document(records: Sequence[Record], made: Sequence[Section]) ->
 
 def summary(records: Sequence[Record]) -> str:
     """How many claims hold, fail and stay open."""
-    counts = Counter(claim.verdict for record in records for claim in record.outcome.claims)
+    judged = [record for record in records if not record.quick]
+    counts = Counter(claim.verdict for record in judged for claim in record.outcome.claims)
     minutes = sum(record.seconds for record in records) / 60
     worked = sum(record.processor_seconds for record in records) / 60
     return (
-        f"{len(records)} experiments, {sum(counts.values())} claims: {counts[Verdict.HOLDS]} hold, "
-        f"{counts[Verdict.FAILS]} fail, {counts[Verdict.OPEN]} stay open (the 95 % interval lies "
-        f"on both sides). {minutes:,.0f} minutes by the clock, {worked:,.0f} of processor time. "
+        f"Experiments: {len(records)}. Claims judged: {sum(counts.values())}; "
+        f"{counts[Verdict.HOLDS]} hold, {counts[Verdict.FAILS]} fail, {counts[Verdict.OPEN]} stay "
+        f"open (the 95 % interval lies on both sides). {minutes:,.0f} minutes by the clock, "
+        f"{worked:,.0f} of processor time. "
         "Small print in a cell: the interval, and the number that the paper prints."
     )
 
@@ -147,7 +149,10 @@ def _sources() -> Table:
 
 def _notes(records: Sequence[Record]) -> list[str]:
     if any(record.quick for record in records):
-        return ["A quick look on small samples: it shows that everything runs, and judges nothing."]
+        return [
+            "A quick look on small samples, sometimes of smaller collections than the notes name: "
+            "it shows that everything runs, and judges nothing."
+        ]
     return []
 
 

@@ -25,6 +25,7 @@ class Cell:
     text: str
     number: bool = False
     detail: str = ""
+    link: str = ""  # a place on the same page
 
 
 @dataclass(frozen=True, slots=True)

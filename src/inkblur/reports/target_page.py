@@ -8,7 +8,7 @@ from typing import Any
 from inkblur.evaluation.evaluate import Plan
 from inkblur.evaluation.joined_grid import BETA
 from inkblur.evaluation.parts import Parts
-from inkblur.evaluation.search import Measured, Search
+from inkblur.evaluation.search import Judgement, Measured, Search
 from inkblur.evaluation.target import Aim
 from inkblur.reports.html import Figure, page
 from inkblur.reports.page_template import HEAD
@@ -108,11 +108,19 @@ def verdict(found: Search) -> tuple[str, ...]:
         f"Guessing labels by their shares, without any text, keeps about {found.guessing:.0%} of "
         "the utility.",
     ]
-    if not found.confirmed:
+    if found.judgement is Judgement.MISSED:
         sentences.append(
-            f"The held-out texts do not confirm {found.target}: ask for more than you need, or "
+            f"{found.target} is not met on the held-out texts: ask for more than you need, or "
             "choose with more texts."
         )
+    elif found.judgement is Judgement.OPEN:
+        sentences.append(
+            f"{found.target} is met on the held-out texts, but the interval reaches {high:.0%}: "
+            "ask for more than you need, or hold out more texts."
+        )
+    else:
+        alone = " by this figure, which has no interval" if found.target.aim is Aim.UTILITY else ""
+        sentences.append(f"{found.target} is met on the held-out texts{alone}.")
     if found.looks > 1:
         sentences.append(
             f"The held-out texts have now judged {found.looks} choices in this folder: the more, "
