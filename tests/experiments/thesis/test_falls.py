@@ -7,6 +7,7 @@ import pytest
 
 from inkblur.experiments.thesis.falls import (
     fall_gap,
+    mean_kept,
     relative_fall,
     share_kept,
     success,
@@ -42,6 +43,13 @@ def test_the_gap_pairs_texts_and_leaves_out_empty_baselines() -> None:
     same = fall_gap([(before, after, before, after), (np.zeros(100), after, before, after)])
     assert (same.value, same.low, same.high) == (0.0, 0.0, 0.0)
     assert fall_gap([(before, 0 * before, before, before)]).value == pytest.approx(1.0)
+
+
+def test_what_is_kept_is_the_mean_over_forms_that_had_something() -> None:
+    half, all_ = np.array([1.0, 0.0] * 10), np.ones(20)
+    found = mean_kept([(all_, half), (all_, all_), (np.zeros(20), half)])
+    assert found.value == pytest.approx(0.75)
+    assert found.low < 0.75 < found.high
 
 
 def test_no_hit_at_all_is_not_certainty() -> None:

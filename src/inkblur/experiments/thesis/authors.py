@@ -12,6 +12,7 @@ from inkblur.experiments.thesis.published import AUTHORS, FORMS, OBFUSCATED, SCA
 from inkblur.experiments.thesis.scales import Noise, obfuscation
 from inkblur.experiments.thesis.suspects import BESIDE, NEWSGROUPS, Attack, Cases, hits
 from inkblur.experiments.workshop import Workshop
+from inkblur.types import Array
 
 TABLE = "Table 5.4 (paper: Reuters beside C50, fan fiction beside PAN 2018)"
 ADAPTIVE = "Beyond the paper: attacker and classifier learn from obfuscated texts (20 Newsgroups)"
@@ -19,7 +20,11 @@ VOCABULARY = 30_000
 RUNS = {Noise.AS_PRINTED: 1, Noise.EQUAL_RATIO: 3}
 RUNS_OF_RAW = 1  # its texts are twice as long, and the thesis prints no numbers for it
 RUNS_OF_ADAPTIVE = 3
+HOLDS = 0.9  # of the baseline: what counts as "the topic holds"
+SOURCE = "thesis, sections 5.4.2 and 5.4.3"
 MEASURES = {"author": "author named", "topic": "topic told"}
+
+Pair = tuple[list[dict[str, Any]], list[dict[str, Any]]]  # runs before and after, of one form
 
 
 def run(work: Workshop) -> Outcome:
@@ -54,29 +59,23 @@ def run(work: Workshop) -> Outcome:
         readings.append(
             Reading(ADAPTIVE, where, measure, falls.success([one[key] for one in adaptive]))
         )
-    claims = [
-        _claim(
-            f"author-falls-topic-holds-at-{scale:g}{noise.suffix}",
-            f"At scale {scale:g} ({noise.value}) author identification falls while topic holds.",
-            "mean over the thesis's five forms",
-            [
+    claims = []
+    for noise in Noise:
+        for scale in SCALES[1:]:
+            pairs = [
                 (found[NEWSGROUPS, form, None, 0.0], found[NEWSGROUPS, form, noise, scale])
                 for form in forms
                 if form in OBFUSCATED
-            ],
-        )
-        for noise in Noise
-        for scale in SCALES[1:]
-    ]
-    claims.append(
-        _claim(
-            "author-falls-topic-holds-at-0.5-adaptive",
-            "At scale 0.5 author identification falls while topic holds, also when both learn from "
-            "obfuscated texts.",
-            "content words, both trained on texts obfuscated in the same way",
-            [(plain, adaptive)],
-        )
-    )
+            ]
+            at, which = f"At scale {scale:g} ({noise.value})", "mean over the thesis's five forms"
+            claims.append(_falls_more(f"{scale:g}{noise.suffix}", at, which, pairs))
+            if scale == max(SCALES):
+                claims.append(_topic_holds(f"{scale:g}{noise.suffix}", at, which, pairs))
+    at = f"At scale {max(SCALES):g}, when attacker and classifier learn from obfuscated texts,"
+    which = "content words, both trained on texts obfuscated in the same way"
+    name = f"{max(SCALES):g}-adaptive"
+    claims.append(_falls_more(name, at, which, [(plain, adaptive)]))
+    claims.append(_topic_holds(name, at, which, [(plain, adaptive)]))
     drawing = Drawing(
         "What is left of the attack in each form, by collection (equal noise-to-signal ratio)",
         TABLE + ", drawn",
@@ -177,26 +176,35 @@ def _readings(
     return made
 
 
-def _claim(
-    name: str, text: str, which: str, forms: list[tuple[list[dict[str, Any]], list[dict[str, Any]]]]
-) -> Claim:
+def _falls_more(name: str, at: str, which: str, forms: list[Pair]) -> Claim:
     """Falls of both successes on the same released postings, form by form."""
-    rows = []
-    for before, after in forms:
-        named, told = (
-            [falls.by_text([one[key] for one in done]) for done in (before, after)]
-            for key in ("author", "topic")
-        )
-        rows.append((named[0], named[1], told[0], told[1]))
+    rows = [(*_by_text(pair, "author"), *_by_text(pair, "topic")) for pair in forms]
     return Claim(
-        name,
-        text,
-        "thesis, sections 5.4.2 and 5.4.3",
+        f"author-falls-more-than-topic-at-{name}",
+        f"{at} author identification falls more than topic classification.",
+        SOURCE,
         "relative fall of author success minus relative fall of topic success on the same "
         f"obfuscated postings of 20 Newsgroups; {which}",
         falls.fall_gap(rows),
         0.0,
     )
+
+
+def _topic_holds(name: str, at: str, which: str, forms: list[Pair]) -> Claim:
+    return Claim(
+        f"topic-holds-at-{name}",
+        f"{at} topic classification keeps at least {HOLDS:.0%} of its right answers.",
+        SOURCE,
+        f"share of topic success that is kept on 20 Newsgroups; {which}. Threshold ours, the same "
+        "as in earthmovers/inference: the thesis gives none",
+        falls.mean_kept([_by_text(pair, "topic") for pair in forms]),
+        HOLDS,
+    )
+
+
+def _by_text(pair: Pair, key: str) -> tuple[Array, Array]:
+    before, after = (falls.by_text([one[key] for one in done]) for done in pair)
+    return before, after
 
 
 def _notes(work: Workshop) -> tuple[str, ...]:

@@ -71,6 +71,15 @@ def fall_gap(rows: Sequence[tuple[Array, Array, Array, Array]]) -> Estimate:
     return Estimate.of_units(np.mean(gaps, axis=0))
 
 
+def mean_kept(rows: Sequence[tuple[Array, Array]]) -> Estimate:
+    """The share of a success that is kept, mean over document forms as in :func:`fall_gap`.
+
+    A row is one form: before and after, each (texts,) over the same texts.
+    """
+    kept = [1.0 - relative_fall(before, after) for before, after in rows if before.any()]
+    return Estimate.of_units(np.mean(kept, axis=0))
+
+
 def unchanged(table: str, where: Where, runs: Sequence[Mapping[str, Any]]) -> Reading | None:
     """The share of words that came out as they went in; each was drawn by itself, so counted."""
     words = sum(run["words"] for run in runs)
