@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from inkblur.embeddings.table import Embedding
 from inkblur.guarantees import compose
 from inkblur.mechanisms.exponential import Exponential
-from inkblur.mechanisms.ladder import Ladder
+from inkblur.mechanisms.ladder import BLOCK, block_ladder, blocks_in, word_ladders
 from inkblur.mechanisms.loss import tight_loss
 from inkblur.rng import keyed_rng
 from inkblur.types import Array
@@ -29,7 +29,7 @@ def mechanism(seed: int, words: int, epsilon: float, bigram: float, bounding: st
 made = st.builds(
     mechanism,
     st.integers(0, 10**6),
-    st.integers(2, 12),
+    st.one_of(st.integers(2, 12), st.integers(60, 140)),  # one block, or up to three
     st.floats(0.01, 120),
     st.sampled_from([0.0, 0.3, 1.0]),
     st.sampled_from(["clip", "rescale"]),
@@ -44,14 +44,21 @@ def test_no_output_of_any_two_words_beats_the_guarantee(subject: Exponential) ->
     ratings = subject.rating.block(np.arange(-1, size), slice(0, size))
     drawn = np.empty((size + 1, size))
     for i, row in enumerate(ratings):
-        ladder, tail = Ladder.of(row, subject.kappa), Ladder.tail(row, subject.kappa)
-        drawn[i, ladder.words[1:]] = np.diff(ladder.rungs) / ladder.rungs[-1]
-        if len(tail.words) > 1:
-            share = ladder.rungs[0] / ladder.rungs[-1] / tail.rungs[-1]
-            drawn[i, tail.words[1:]] = np.diff(tail.rungs) * share
+        padded = np.full((blocks_in(size), BLOCK), -1.0)
+        padded.reshape(-1)[:size] = row
+        inside = _shares(*word_ladders(padded, subject.kappa))
+        rungs, order = block_ladder(row, subject.kappa)
+        drawn[i] = (_shares(rungs[None], order[None]).T * inside).reshape(-1)[:size]
     losses = np.log(drawn.max(axis=0) / drawn.min(axis=0))
     assert losses.max() <= subject.guarantee.epsilon
     assert losses.max() >= subject.guarantee.epsilon - 1e-7  # and the bound is tight
+
+
+def _shares(rungs: Array, order: Array) -> Array:
+    """The part of its ladder that each item has, (ladders, items)."""
+    out = np.empty(rungs.shape)
+    np.put_along_axis(out, order.astype(np.int64), np.diff(rungs, prepend=0.0), axis=1)
+    return out / rungs[:, -1:]
 
 
 @settings(max_examples=60, deadline=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal, localcontext
 
 import numpy as np
@@ -10,7 +11,9 @@ from scipy import stats
 
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import EmbeddingError, ParameterError
+from inkblur.mechanisms import exponential
 from inkblur.mechanisms.exponential import Exponential
+from inkblur.mechanisms.ladder import BLOCK, digits
 from inkblur.mechanisms.rating import CosineRating
 from inkblur.rng import JoinedRows, seeded_rng
 from inkblur.types import NULL_ID, Array, Ids, Metric
@@ -63,13 +66,14 @@ def _cosine(left: list[Decimal], right: list[Decimal]) -> Decimal:
 
 @pytest.mark.parametrize("epsilon", [1.0, 12.0, 40.0])
 @pytest.mark.parametrize("word", [0, 17, NULL_ID])
-def test_frequencies_follow_the_probabilities(epsilon: float, word: int) -> None:
-    mechanism = Exponential(table(), epsilon=epsilon)
+@pytest.mark.parametrize("size", [40, 200])  # one block, and four
+def test_frequencies_follow_the_probabilities(epsilon: float, word: int, size: int) -> None:
+    mechanism = Exponential(table(size), epsilon=epsilon)
     draws = 50_000
     ids = np.full(draws, word)
     out = mechanism.replace(ids, seeded_rng(11))
     expected = mechanism.probabilities(np.array([word]))[0] * draws
-    counts = np.bincount(out, minlength=40)
+    counts = np.bincount(out, minlength=size)
     common = expected >= 5
     observed = np.append(counts[common], counts[~common].sum())
     wanted = np.append(expected[common], expected[~common].sum())
@@ -77,17 +81,34 @@ def test_frequencies_follow_the_probabilities(epsilon: float, word: int) -> None
     assert stats.chisquare(observed[keep], wanted[keep]).pvalue > 1e-4
 
 
-def test_the_chance_of_rare_words_is_right_too() -> None:
-    """Positions that land among the last 2^-52 of the probability still find their words."""
-    mechanism = Exponential(table(dimension=2), epsilon=300.0)
-    shares = mechanism.probabilities(np.array([3]))[0]
+@pytest.mark.parametrize("size", [40, 200])
+def test_the_chance_of_rare_words_is_right_too(size: int) -> None:
+    """Positions that land among the last 2^-52 of a block's probability still find their words."""
+    mechanism = Exponential(table(size, dimension=2), epsilon=300.0)
+    first, spare = mechanism.width - digits(150.0, BLOCK), digits(150.0, BLOCK) - 2
+    block = mechanism.probabilities(np.array([3]))[0][:BLOCK]
+    shares = block / block.sum()
     rare = np.flatnonzero(shares < 2.0**-53)
     assert len(rare) > 3
     edge = shares[rare].sum()
     where = edge * (np.arange(4000) + 0.5) / 4000
-    out = mechanism.draw(np.full(4000, 3), where)
-    counts = np.bincount(out, minlength=40)
+    lead = np.full((4000, first), seeking_block(mechanism, 3, 0))
+    # In units of the second digit, below a first one of 0; what is finer does not matter here.
+    digit = np.column_stack([np.full(4000, 2.0**-54), where * 2.0**52, np.zeros((4000, spare))])
+    out = mechanism.draw(np.full(4000, 3), np.column_stack([lead, digit]))
+    counts = np.bincount(out, minlength=size)
     assert counts[rare] == pytest.approx(shares[rare] / edge * 4000, abs=1.5)
+
+
+def seeking_block(mechanism: Exponential, word: int, block: int) -> float:
+    """A uniform that leads from the word into the block."""
+    if not (first := mechanism.width - digits(mechanism.kappa, BLOCK)):
+        return 0.5
+    grid = (np.arange(4000) + 0.5) / 4000
+    uniforms = np.full((4000, mechanism.width), 0.5)
+    uniforms[:, :first] = grid[:, None]
+    found = mechanism.draw(np.full(4000, word), uniforms) // BLOCK
+    return float(grid[np.flatnonzero(found == block)[0]])
 
 
 def test_the_exact_distribution_says_so() -> None:
@@ -102,44 +123,47 @@ def test_no_probability_is_zero() -> None:
         assert mechanism.probabilities(np.arange(-1, 40)).min() > 0
 
 
-@pytest.mark.parametrize("store_bytes", [0, 500, 1 << 20])
-def test_neither_batch_nor_store_shows(store_bytes: int) -> None:
+@pytest.mark.parametrize("bigram", [0.0, 0.4])
+@pytest.mark.parametrize("store_bytes", [0, 500, 10_000, 1 << 20])
+def test_neither_batch_nor_store_shows(
+    store_bytes: int, bigram: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The same draws token by token, record by record, in one batch, stored or not."""
     embedding = table(200, 20)
-    ids = np.random.default_rng(3).integers(-1, 200, 400)
-    whole = Exponential(embedding, epsilon=20.0).replace(ids, seeded_rng(5))
-    mechanism = Exponential(embedding, epsilon=20.0, store_bytes=store_bytes)
+    ids = np.random.default_rng(3).permutation(np.tile(np.arange(-1, 200), 6))
+    whole = Exponential(embedding, epsilon=20.0, bigram=bigram, store_bytes=0)
+    wanted = whole.replace(ids, seeded_rng(5))
+    monkeypatch.setattr(exponential, "_COMMON", 3)
+    mechanism = Exponential(embedding, epsilon=20.0, bigram=bigram, store_bytes=store_bytes)
     stream = seeded_rng(5)
-    pieces = [mechanism.replace(part, stream) for part in np.array_split(ids, 37)]
-    assert np.array_equal(np.concatenate(pieces), whole)
+    pieces = [mechanism.replace(part, stream) for part in np.array_split(ids, 137)]
+    assert np.array_equal(np.concatenate(pieces), wanted)
     again = mechanism.replace(ids, JoinedRows([seeded_rng(5)], [len(ids)]))
-    assert np.array_equal(again, whole)
-    assert mechanism._store._held <= store_bytes
+    assert np.array_equal(again, wanted)
+    stores = (mechanism._known, mechanism._common)
+    assert sum(t.nbytes for store in stores for t in store.tables) <= store_bytes
+    stored = [int((store.slots >= 0).sum()) for store in stores]
+    assert stored == {0: [0, 0], 500: [5, 0], 10_000: [104, 2], 1 << 20: [201, 201]}[store_bytes]
 
 
-def test_draws_below_a_stored_head_find_the_same_words() -> None:
+def test_batches_may_share_a_mechanism(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some fill the stores while others read them."""
+    monkeypatch.setattr(exponential, "_COMMON", 3)
     embedding = table(300, 20)
-    mechanism = Exponential(embedding, epsilon=60.0)
-    ids = np.zeros(500, dtype=np.int64)
-    where = np.geomspace(1e-12, 1, 500)
-    first = mechanism.draw(ids, where)
-    head = mechanism._store.get(0, 99)
-    assert head is not None
-    assert head.below(where).any()
-    assert np.array_equal(mechanism.draw(ids, where), first)
-    assert len(np.unique(first)) > 50
+    ids = np.random.default_rng(4).integers(-1, 300, (40, 50))
+    alone = [Exponential(embedding, epsilon=20.0).replace(part, seeded_rng(6)) for part in ids]
+    shared = Exponential(embedding, epsilon=20.0, store_bytes=200_000)
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda part: shared.replace(part, seeded_rng(6)), ids))
+    assert np.array_equal(together, alone)
 
 
-def test_a_wide_batch_does_not_empty_the_store() -> None:
-    embedding = table(100, 20)
-    mechanism = Exponential(embedding, epsilon=5.0, store_bytes=20 * 1200)
-    mechanism.replace(np.zeros(3, dtype=np.int64), seeded_rng(1))
-    ids = np.concatenate([np.arange(1, 100), np.full(50, 42)])
-    mechanism.replace(ids, seeded_rng(2))
-    held = mechanism._store._ladders
-    assert 42 in held  # the commonest of the batch
-    assert 0 not in held  # an older batch's
-    assert 10 <= len(held) <= 20
+def test_the_commonest_words_are_stored_first() -> None:
+    mechanism = Exponential(table(100, 20), epsilon=5.0, store_bytes=2 * 24 * 20)
+    mechanism.replace(np.concatenate([np.arange(100), np.full(50, 42)]), seeded_rng(2))
+    held = np.flatnonzero(mechanism._known.slots >= 0)
+    assert 42 in held
+    assert len(held) == 20
 
 
 def test_no_tokens() -> None:

@@ -8,7 +8,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from inkblur.mechanisms.ladder import Ladder, choose_words, digits, positions, rounding
+from inkblur.mechanisms.ladder import (
+    BLOCK,
+    block_ladder,
+    blocks_in,
+    climb,
+    digits,
+    positions,
+    rounding,
+    word_ladders,
+)
 from inkblur.rng import seeded_rng
 from inkblur.types import Array
 
@@ -21,20 +30,28 @@ def exact_probabilities(ratings: Array, kappa: float) -> list[Decimal]:
         return [w / total for w in weights]
 
 
+def in_blocks(ratings: Array) -> Array:
+    rows = np.full((blocks_in(len(ratings)), BLOCK), -1.0)
+    rows.reshape(-1)[: len(ratings)] = ratings
+    return rows
+
+
 def drawn_probabilities(ratings: Array, kappa: float) -> list[Fraction]:
     """Lengths of the intervals that draws are answered from, as exact fractions of the whole."""
-    out = [Fraction(0)] * len(ratings)
-    ladder, tail = Ladder.of(ratings, kappa), Ladder.tail(ratings, kappa)
-    whole, foot = Fraction(float(ladder.rungs[-1])), Fraction(float(ladder.rungs[0]))
-    for part, share in ((ladder, Fraction(1) / whole), (tail, foot / whole / _last(tail))):
-        rungs = list(map(Fraction, part.rungs.tolist()))
-        for i, word in enumerate(part.words.tolist()[1:], 1):
-            out[word] += (rungs[i] - rungs[i - 1]) * share
+    shares = _lengths(*block_ladder(ratings, kappa))
+    out = []
+    for share, rungs, order in zip(shares, *word_ladders(in_blocks(ratings), kappa), strict=True):
+        out += [share * inside for inside in _lengths(rungs, order)]
+    assert not any(out[len(ratings) :])  # nothing is found where words end
+    return out[: len(ratings)]
+
+
+def _lengths(rungs: Array, order: Array) -> list[Fraction]:
+    ends = [Fraction(0), *map(Fraction, rungs.tolist())]
+    out = [Fraction(0)] * len(order)
+    for i, item in enumerate(order.tolist()):
+        out[item] = (ends[i + 1] - ends[i]) / ends[-1]
     return out
-
-
-def _last(tail: Ladder) -> Fraction:
-    return Fraction(float(tail.rungs[-1])) if len(tail.rungs) > 1 else Fraction(1)
 
 
 def adverse_ratings(kind: str, size: int) -> Array:
@@ -102,49 +119,43 @@ def test_positions_are_uniform_down_to_the_smallest() -> None:
     assert np.abs(np.quantile(where, [0.1, 0.5, 0.9]) - [0.1, 0.5, 0.9]).max() < 0.02
 
 
-def test_tail_and_head_answer_as_one_ladder_would() -> None:
-    """Against a plain search over exact intervals, foot to top, in the ladder's own order."""
-    rng = np.random.default_rng(5)
-    ratings = rng.uniform(0, 1, 3000) ** 2
-    where = np.concatenate([rng.uniform(0, 1, 3000), np.geomspace(1e-9, 1e-3, 3000)])
-    words, ladder = choose_words(ratings, 40.0, where)
-    tail = Ladder.tail(ratings, 40.0)
-    assert len(tail.words) + len(ladder.words) == 3002
-    assert len(tail.words) > 1000
-    order = np.concatenate([tail.words[1:], ladder.words[1:]])
-    climbing = np.cumsum(np.exp(40.0 * (ratings[order] - 1)).astype(np.longdouble))
-    wanted = order[np.searchsorted(climbing / climbing[-1], where, side="right")]
-    assert (words == wanted).mean() > 0.9999  # the two round differently at an interval's very end
-    assert set(words) & set(tail.words.tolist())
+@pytest.mark.parametrize("steps", [1, 2, 63, 64, 65, 500])
+def test_a_climb_is_a_search_in_each_row(steps: int) -> None:
+    rng = np.random.default_rng(steps)
+    rungs = np.cumsum(rng.integers(0, 3, (9, steps)) + (np.arange(steps) == 0), axis=1) * 0.25
+    order = rng.permuted(np.tile(np.arange(steps, dtype=np.int32), (9, 1)), axis=1)
+    rows = rng.integers(0, 9, 4000)
+    where = rng.integers(1, 1 << 10, 4000) / 1024  # many are rungs, to the last bit
+    got = climb(rungs, order, rows, where)
+    for row, place, found in zip(rows, where, got, strict=True):
+        step = np.searchsorted(rungs[row], place * rungs[row, -1], side="right")
+        assert found == order[row, step]
 
 
-def test_a_tail_holds_at_most_its_share() -> None:
-    rng = np.random.default_rng(6)
-    for kappa in (0.5, 20.0, 60.0, 300.0):
-        ladder = Ladder.of(rng.uniform(0, 1, 2000), kappa)
-        assert ladder.rungs[0] <= 2.0**-14 * ladder.rungs[-1]
+def test_two_steps_answer_as_one_ladder_would() -> None:
+    """How much of a fine grid of both positions leads to each word: its probability."""
+    ratings = np.random.default_rng(5).uniform(0, 1, 150) ** 2
+    grid = (np.arange(3000) + 0.5) / 3000
+    rungs, order = block_ladder(ratings, 12.0)
+    blocks = climb(rungs[None], order[None], np.zeros(3000, dtype=np.int64), grid)
+    shares = np.bincount(blocks, minlength=3) / 3000
+    inside = word_ladders(in_blocks(ratings), 12.0)
+    for block in range(3):
+        words = climb(*inside, np.full(3000, block), grid)
+        got = shares[block] * np.bincount(words, minlength=BLOCK) / 3000
+        wanted = np.exp(12.0 * (ratings - 1)) / np.exp(12.0 * (ratings - 1)).sum()
+        wanted = wanted[block * BLOCK : (block + 1) * BLOCK]
+        assert got[: len(wanted)] == pytest.approx(wanted, abs=2 / 3000)
+        assert not got[len(wanted) :].any()
 
 
-def test_the_head_answers_as_the_whole_does() -> None:
-    rng = np.random.default_rng(5)
-    whole = Ladder.of(rng.uniform(0, 1, 3000) ** 3, 30.0)
-    head = whole.head()
-    assert head.bytes < whole.bytes
-    where = np.concatenate([rng.uniform(0, 1, 5000), rng.uniform(0, 1e-4, 5000)])
-    below = head.below(where)
-    assert 0 < below.sum() < len(where)
-    assert np.array_equal(head.climb(where)[~below], whole.climb(where)[~below])
-    assert (head.climb(where)[~below] >= 0).all()
-
-
-def test_a_flat_row_has_no_tail() -> None:
-    ladder = Ladder.of(np.full(100, 0.3), 5.0)
-    assert len(ladder.words) == 101
-    assert len(ladder.head().words) == 101
-    assert not ladder.head().below(np.array([1e-30])).any()
-
-
+@pytest.mark.parametrize("ratings", [[0.0, 1.0], [1.0, 0.0], [0.0, 0.0], [0.5]])
 @pytest.mark.parametrize("kappa", [0.5, 50.0, 300.0])
-def test_the_ends_of_the_unit_interval_are_words(kappa: float) -> None:
-    words, _ = choose_words(np.array([0.0, 1.0]), kappa, np.array([2.0**-520, 1.0]))
-    assert words.tolist() == [0, 1]
+def test_the_ends_of_the_unit_interval_are_words(kappa: float, ratings: list[float]) -> None:
+    """The least word and the greatest, and never a place after a short block's end."""
+    ladders = word_ladders(in_blocks(np.array(ratings)), kappa)
+    ends = climb(*ladders, np.zeros(2, dtype=np.int64), np.array([2.0**-520, 1.0]))
+    assert ends.tolist() == [
+        int(np.argmin(ratings)),
+        len(ratings) - 1 - int(np.argmax(ratings[::-1])),
+    ]

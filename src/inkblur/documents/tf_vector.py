@@ -25,7 +25,6 @@ from inkblur.guarantees import Guarantee
 from inkblur.io.records import Record
 from inkblur.mechanisms.base import drawn_from
 from inkblur.mechanisms.exponential import Exponential
-from inkblur.mechanisms.ladder import positions
 from inkblur.rng import JoinedRows, Rng
 from inkblur.types import Array, Ids, Unit, whole
 
@@ -151,7 +150,7 @@ class SyntheticVectors:
         for row, (ids, shares) in enumerate(compositions):
             part = slice(row * self.length, (row + 1) * self.length)
             terms[part] = pick(ids, shares, uniforms[part, 0])
-        return self.mechanism.draw(terms, positions(uniforms[:, 1:]))
+        return self.mechanism.draw(terms, uniforms[:, 1:])
 
     def _counts(self, words: Ids, documents: int) -> csr_matrix:
         from scipy.sparse import csr_matrix

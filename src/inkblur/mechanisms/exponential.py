@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import OrderedDict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,13 +24,16 @@ from inkblur.guarantees import PUBLIC_EMBEDDING, SECRET_KEY, Guarantee
 from inkblur.mechanisms.base import WordMechanism, standing_on
 from inkblur.mechanisms.bounds import improved_bound, standard_bound
 from inkblur.mechanisms.ladder import (
+    BLOCK,
     MOST_KAPPA,
-    Ladder,
-    choose_words,
+    block_ladder,
+    blocks_in,
+    climb,
     digits,
     positions,
     rounding,
     weights,
+    word_ladders,
 )
 from inkblur.mechanisms.loss import remembered_loss
 from inkblur.mechanisms.rating import SENSITIVITY, Bounding, CosineRating, Rating, checked
@@ -40,7 +43,9 @@ from inkblur.types import Array, Ids, Metric, positive
 
 _BLOCK_BYTES = 64 << 20  # ratings computed at a time
 _TOKENS = 1 << 21  # draws in flight
+_CLIMBS = 4096  # draws whose blocks of ratings are held at a time: they stay in the cache
 _STORE_BYTES = 512 << 20
+_COMMON = 512  # draws after which a word's whole ladders pay for themselves
 ROUNDING_INCLUDED = "epsilon includes the rounding of 64-bit arithmetic and of the random numbers"
 
 
@@ -86,8 +91,14 @@ class Exponential(WordMechanism):
             if rating is not None
             else CosineRating(embedding, bigram=bigram, bounding=bounding)
         )
-        self.width = digits(self.kappa, len(embedding))  # uniforms a draw
-        self._store = _Store(store_bytes)
+        blocks = blocks_in(len(embedding))
+        # Uniforms that choose the block (the last may be a single word); one block needs none.
+        self._first = digits(self.kappa, len(embedding)) if blocks > 1 else 0
+        self.width = self._first + digits(self.kappa, BLOCK)  # uniforms a draw
+        # Half for the sums of blocks of many words, half for all weights of the commonest.
+        self._known = _Store(store_bytes // 2, len(embedding), blocks, np.int32)
+        self._common = _Store(store_bytes // 2, len(embedding), blocks * BLOCK, np.uint8)
+        self._drawn = np.zeros(len(embedding) + 1, dtype=np.int64)  # draws by word so far
 
     @property
     def parameters(self) -> dict[str, float | str]:
@@ -143,98 +154,114 @@ class Exponential(WordMechanism):
         out = np.empty(len(ids), dtype=np.int64)
         for start in range(0, len(ids), _TOKENS):
             part = slice(start, start + _TOKENS)
-            out[part] = self.draw(ids[part], positions(rng.rows(len(ids[part]), self.width)))
+            out[part] = self.draw(ids[part], rng.rows(len(ids[part]), self.width))
         return out
 
-    def draw(self, ids: Ids, where: Array) -> Ids:
-        """The words at these positions in (0, 1] of their inputs' ladders (see `ladder`)."""
-        out = np.empty(len(ids), dtype=np.int64)
-        turn = self._store.turn()
-        missing: list[tuple[int, Ids]] = []
-        for word, tokens in _by_word(ids):
-            ladder = self._store.get(word, turn)
-            if ladder is None:
-                missing.append((word, tokens))
-                continue
-            out[tokens] = ladder.climb(where[tokens])
-            below = ladder.below(where[tokens])
-            if below.any():
-                missing.append((word, tokens[below]))
-        missing.sort(key=lambda item: -len(item[1]))  # the commonest are stored first
-        self._draw_missing(missing, where, out, turn)
-        return out
-
-    def _draw_missing(
-        self, missing: list[tuple[int, Ids]], where: Array, out: Ids, turn: int
-    ) -> None:
-        """Draws that need their word's whole row of ratings; the ladders go into the store."""
-        step = max(1, _BLOCK_BYTES // (8 * self.rating.size))
-
-        def answer(item: tuple[int, Ids], ratings: Array) -> Ladder:
-            tokens = item[1]
-            out[tokens], ladder = choose_words(ratings, self.kappa, where[tokens])
-            return ladder.head()
-
+    def draw(self, ids: Ids, uniforms: Array) -> Ids:
+        """The words that rows of :attr:`width` uniforms draw for these ids (see `ladder`)."""
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            for start in range(0, len(missing), step):
-                block = missing[start : start + step]
-                words = np.array([word for word, _ in block])
-                ratings = self.rating.block(words, slice(0, self.rating.size))
-                for (word, _), head in zip(block, pool.map(answer, block, ratings), strict=True):
-                    self._store.put(word, head, turn)
+            blocks = self._draw_blocks(ids, positions(uniforms[:, : self._first]), pool)
+            return self._draw_words(ids, blocks, positions(uniforms[:, self._first :]), pool)
+
+    def _draw_blocks(self, ids: Ids, where: Array, pool: ThreadPoolExecutor) -> Ids:
+        """A block for each id; words that are not in the store need a whole row of ratings each."""
+        out = np.empty(len(ids), dtype=np.int64)
+        slots = self._known.slots[ids]
+        known, missing = np.flatnonzero(slots >= 0), np.flatnonzero(slots < 0)
+        out[known] = climb(*self._known.tables, slots[known], where[known])
+        words, which, counts = np.unique(ids[missing], return_inverse=True, return_counts=True)
+        commonest = np.argsort(-counts, kind="stable")  # they are stored first
+        place = np.argsort(commonest)[which]
+        start = 0
+        for part, ratings in self._rows(words[commonest]):
+            ladders = pool.map(lambda row: block_ladder(row, self.kappa), ratings)
+            rungs, order = (np.stack(column) for column in zip(*ladders, strict=True))
+            self._known.put(part, rungs, order)
+            here = np.flatnonzero((place >= start) & (place < start + len(part)))
+            out[missing[here]] = climb(rungs, order, place[here] - start, where[missing[here]])
+            start += len(part)
+        return out
+
+    def _draw_words(self, ids: Ids, blocks: Ids, where: Array, pool: ThreadPoolExecutor) -> Ids:
+        """A word of its block for each id. Draws from one block share a product of matrices."""
+        self._keep_common(ids, pool)
+        out = blocks * BLOCK
+        slots = self._common.slots[ids].astype(np.int64)
+        common, rare = np.flatnonzero(slots >= 0), np.flatnonzero(slots < 0)
+        rungs, order = self._common.tables
+        rows = slots[common] * blocks_in(self.rating.size) + blocks[common]
+        out[common] += climb(
+            rungs.reshape(-1, BLOCK), order.reshape(-1, BLOCK), rows, where[common]
+        )
+        rare = rare[np.argsort(blocks[rare], kind="stable")]
+
+        def answer(start: int) -> None:
+            tokens = rare[start : start + _CLIMBS]
+            ladders = word_ladders(self._block_ratings(ids[tokens], blocks[tokens]), self.kappa)
+            out[tokens] += climb(*ladders, np.arange(len(tokens)), where[tokens])
+
+        list(pool.map(answer, range(0, len(rare), _CLIMBS)))
+        return out
+
+    def _block_ratings(self, ids: Ids, blocks: Ids) -> Array:
+        """Ratings of the words of block i in place of id i, blocks rising; -1 where words end."""
+        ratings = np.full((len(ids), BLOCK), -1.0)
+        ends = np.append(np.flatnonzero(np.diff(blocks)) + 1, len(ids)).tolist()
+        for start, end in pairwise([0, *ends]):
+            first = int(blocks[start]) * BLOCK
+            last = min(first + BLOCK, self.rating.size)
+            ratings[start:end, : last - first] = self.rating.block(
+                ids[start:end], slice(first, last)
+            )
+        return ratings
+
+    def _keep_common(self, ids: Ids, pool: ThreadPoolExecutor) -> None:
+        """Count these draws; words drawn often enough get all of their ladders stored."""
+        np.add.at(self._drawn, ids, 1)
+        often = (self._drawn[ids] >= _COMMON) & (self._common.slots[ids] < 0)
+        words = np.unique(ids[often])
+        words = words[np.argsort(-self._drawn[words], kind="stable")][: self._common.room]
+
+        def ladders(ratings: Array) -> tuple[Array, NDArray[np.uint8]]:
+            row = np.full(self._common.tables[0].shape[1], -1.0)
+            row[: len(ratings)] = ratings
+            rungs, order = word_ladders(row.reshape(-1, BLOCK), self.kappa)
+            return rungs.reshape(1, -1), order.reshape(1, -1)
+
+        for part, ratings in self._rows(words):
+            for word, made in zip(part, pool.map(ladders, ratings), strict=True):
+                self._common.put(word[None], *made)
+
+    def _rows(self, words: Ids) -> Iterator[tuple[Ids, Array]]:
+        """Some of the words at a time, with their ratings of the whole vocabulary."""
+        step = max(1, _BLOCK_BYTES // (8 * self.rating.size))
+        for start in range(0, len(words), step):
+            part = words[start : start + step]
+            yield part, self.rating.block(part, slice(0, self.rating.size))
 
 
 class _Store:
-    """Heads of ladders by word, within a limit in bytes.
+    """Ladders by word, as rows of two tables, within a limit in bytes.
 
-    The least recently used goes first, but nothing that the present batch uses goes to make room
-    for the same batch's rarer words: a batch wider than the store would otherwise empty it in
-    passing.
+    Rows are added and never replaced, so that other batches may read meanwhile: a row is written
+    before its number is shown. Texts name their commonest words early; for a word that finds the
+    store full, the work is done again each time.
     """
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._held = 0
-        self._turns = 0
-        self._ladders: OrderedDict[int, tuple[int, Ladder]] = OrderedDict()
+    def __init__(self, limit: int, words: int, steps: int, labels: type[np.integer]) -> None:
+        rows = min(words + 1, limit // (steps * (8 + np.dtype(labels).itemsize)))
+        # Memory that is not written to is not taken.
+        self.tables = np.empty((rows, steps)), np.empty((rows, steps), dtype=labels)
+        self.slots = np.full(words + 1, -1, dtype=np.int32)  # row by id; last, the null word's
+        self.room = rows
         self._lock = threading.Lock()
 
-    def turn(self) -> int:
-        """The number of a new batch."""
+    def put(self, words: Ids, rungs: Array, order: NDArray[np.integer]) -> None:
+        """Add the first of these words' ladders, as many as there is room for."""
         with self._lock:
-            self._turns += 1
-            return self._turns
-
-    def get(self, word: int, turn: int) -> Ladder | None:
-        """The word's ladder, marked as used by this batch."""
-        with self._lock:
-            found = self._ladders.get(word)
-            if found is None:
-                return None
-            self._ladders[word] = (turn, found[1])
-            self._ladders.move_to_end(word)
-            return found[1]
-
-    def put(self, word: int, ladder: Ladder, turn: int) -> None:
-        """Store it if there is room, or if older batches' ladders can make room."""
-        with self._lock:
-            if word in self._ladders:
-                return
-            while self._held + ladder.bytes > self._limit:
-                oldest = next(iter(self._ladders), None)
-                if oldest is None or self._ladders[oldest][0] >= turn:
-                    return
-                self._held -= self._ladders.pop(oldest)[1].bytes
-            self._held += ladder.bytes
-            self._ladders[word] = (turn, ladder)
-
-
-def _by_word(ids: Ids) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    """Each distinct id with the positions of its tokens."""
-    order = np.argsort(ids, kind="stable")
-    ends = np.flatnonzero(np.diff(ids[order])) + 1
-    starts = np.concatenate([[0], ends])
-    stops = np.concatenate([ends, [len(ids)]])
-    for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
-        if stop > start:
-            yield int(ids[order[start]]), order[start:stop]
+            new = np.flatnonzero(self.slots[words] < 0)[: self.room]
+            first = len(self.tables[0]) - self.room
+            rows = slice(first, first + len(new))
+            self.tables[0][rows], self.tables[1][rows] = rungs[new], order[new]
+            self.slots[words[new]] = np.arange(rows.start, rows.stop)
+            self.room -= len(new)

@@ -142,8 +142,9 @@ class Spelling:
         """B between the words `rows` (NULL_ID allowed) and the words `columns`."""
         last = len(self._counts) - 1
         rows = np.where(rows < 0, last, rows)
-        shared = (self._pairs[rows] @ self._pairs[:last][columns].T).toarray()
-        total = self._counts[rows][:, None] + self._counts[:last][columns][None, :]
+        within = slice(*columns.indices(last))
+        shared = (self._pairs[rows] @ self._pairs[within].T).toarray()
+        total = self._counts[rows][:, None] + self._counts[within][None, :]
         overlap: Array = np.divide(2.0 * shared, total, out=np.zeros(total.shape), where=total > 0)
         return overlap
 
