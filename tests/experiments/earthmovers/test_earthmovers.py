@@ -10,12 +10,21 @@ import numpy as np
 import pytest
 
 from inkblur.embeddings.table import Embedding
+from inkblur.experiments.earthmovers import snippets
 from inkblur.experiments.earthmovers.findings import relative_fall
 from inkblur.experiments.earthmovers.nearness import distances, majority_hits, nearest_hits
 from inkblur.experiments.earthmovers.published import EPSILONS, MEASURES, TABLE_1
-from inkblur.experiments.earthmovers.texts import Suspects, document, plain_words
+from inkblur.experiments.earthmovers.texts import (
+    ENOUGH,
+    LENGTHS,
+    TOPICS,
+    Documents,
+    Suspects,
+    document,
+    plain_words,
+)
 from inkblur.experiments.earthmovers.utility_bound import _edge, contradicted
-from inkblur.experiments.result import Record
+from inkblur.experiments.result import Record, Verdict
 from inkblur.experiments.run import record_file, reproduce
 from inkblur.experiments.shelf import Shelf
 from inkblur.experiments.workshop import Workshop
@@ -62,6 +71,33 @@ def test_a_smaller_set_has_both_topics() -> None:
 def test_signs_and_numbers_are_no_words() -> None:
     table = Embedding(["cat", ",", "1990", "dog"], np.eye(4), name="mixed")
     assert plain_words(table).words == ("cat", "dog")
+
+
+def test_what_changes_is_decided_at_the_step_that_is_least_sure() -> None:
+    shares = dict(zip(snippets.EPSILONS, (1.0, 0.9, 0.7, 0.5, 0.3, 0.2, 0.0), strict=True))
+    kept = {("equal noise for the norm", e): [share] * 50 for e, share in shares.items()}
+    near = {"three": [[1.0, 1.05, 1.1]] * 5}
+    bags = {"b1 b2": 1.0, "b1 b3": 2.0, "b2 b3": 2.0}
+
+    def verdict() -> Verdict:
+        claims = {claim.name: claim for claim in snippets._claims(bags, near, kept)}
+        return claims["changes-grow"].verdict
+
+    assert verdict() is Verdict.HOLDS
+    kept["equal noise for the norm", 20.0] = [0.0, 0.99] * 25  # the mean falls from 25 to 20
+    assert verdict() is Verdict.HOLDS
+    kept["equal noise for the norm", 20.0] = [0.0, 1.36] * 25  # to 0.68: too little to be sure of
+    assert verdict() is Verdict.OPEN
+    kept["equal noise for the norm", 20.0] = [0.8] * 50
+    assert verdict() is Verdict.FAILS
+
+
+def test_so_many_authors_of_newsgroups_have_enough_words(data_folder: Path, tmp_path: Path) -> None:
+    shelf = Shelf(data_folder)
+    work = Workshop("earthmovers/inference", shelf, seed=1, quick=False, folder=tmp_path)
+    made = Documents(work, plain_words(shelf.glove), LENGTHS).of("20 Newsgroups", 1_000, 0)
+    assert made.topics is not None
+    assert {topic: made.topics.count(topic) for topic in TOPICS} == ENOUGH
 
 
 def test_a_fall_from_nothing_is_no_fall() -> None:

@@ -42,5 +42,6 @@ BAGS = {
 }
 BAG_DISTANCES = {("b1", "b2"): 2.816, ("b1", "b3"): 4.121, ("b2", "b3"): 3.941}
 
-# Mean norms of the vectors: the paper's, and ours.
+# Mean norms of the vectors: of the 7,895 words of the paper's word2vec that are at hand, and of all
+# 65,205 words of GloVe that are (its first 30,000: 6.487).
 NORMS = {"word2vec": 2.927, "glove": 6.510}

@@ -28,6 +28,8 @@ LARGEST = 30_000  # words of GloVe, the paper's number for its 50 authors
 LENGTHS = {"Reuters C50": 200, "PAN 2018": 150, "20 Newsgroups": 100}  # words that have a vector
 # The paper's two topics are two fandoms; these are the two groups of followers of a sport.
 TOPICS = ("rec.sport.baseball", "rec.sport.hockey")
+# Authors of each who have a document of LENGTHS words in both parts: 50 authors are 24 and 25.
+ENOUGH = {"rec.sport.baseball": 24, "rec.sport.hockey": 33}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,11 @@ def document(texts: Sequence[str], embedding: Embedding, length: int) -> str | N
 
 
 class Documents:
-    """Chooses authors and texts for each run; every run takes other ones."""
+    """Chooses authors and texts for each run anew, as far as a collection has others.
+
+    Reuters C50 has 50 authors and PAN 2018 has 20, so a run of so many has all of them, with other
+    texts; of 10 authors of PAN 2018 there is one snippet only, the same in every run.
+    """
 
     def __init__(self, work: Workshop, embedding: Embedding, length: Mapping[str, int]) -> None:
         self._work, self._embedding, self._length = work, embedding, length

@@ -164,7 +164,7 @@ def _claims(wrong: dict[tuple[str, str], int], tried: dict[str, int]) -> tuple[C
             f"The bound {text}.",
             SOURCE + (", which does not claim it" if name.endswith("printed-everywhere") else ""),
             f"minus the number of settings, of {tried[table]}, in which the simulation rules the "
-            "bound out (99.9 %)",
+            "bound out (99.9 %); none ruled out is no proof",
             Estimate.exact(-wrong[table, bound]),
             -0.5,
         )
@@ -185,5 +185,11 @@ def _notes(bags: int) -> tuple[str, ...]:
         "commonest, 300 dimensions or their first 50. Earth Mover's may carry a vector to another "
         "word's copy, which gains little in so many dimensions: the corrected bound is close to "
         "what happens.",
+        "That a bound holds means only that no setting tried ruled it out: no simulation proves a "
+        "bound, and a small breach could hide in few draws. That it fails is as sure as the 99.9 % "
+        "interval of a setting; with as many settings as stand in the claim, one wrong refutation "
+        "in all of them has a chance below one in ten.",
+        "Intervals are over the bags drawn, counted (Clopper and Pearson), for these words and "
+        "this n, N and epsilon. The spans of one setting are read off the same bags.",
         "'simulated, words' decodes to the nearest words first; the theorem is about vectors.",
     )
