@@ -64,6 +64,6 @@ def print_density(found: Density) -> None:
 def _texts(path: str, column: str) -> Generator[str, None, None]:
     from inkblur.io import open_source
 
-    with open_source(path, column=column) as source:
+    with open_source(path, column=column, column_option="--text-column") as source:
         for batch in source.batches(_RECORDS, _CHARACTERS):
             yield from batch.texts

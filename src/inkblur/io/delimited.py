@@ -38,7 +38,14 @@ class Cells:
 class DelimitedReader(RowReader[list[str]]):
     """Reads strictly: a stray quote or a row of another width is an error, not a guess."""
 
-    def __init__(self, lines: Lines, format: Format, column: str, id_column: str | None) -> None:
+    def __init__(
+        self,
+        lines: Lines,
+        format: Format,
+        column: str,
+        id_column: str | None,
+        option: str = "--column",
+    ) -> None:
         """The header is read here, so that a missing column shows at once."""
         # The limit is one for the whole process; raising it takes nothing from anybody else.
         csv.field_size_limit(max(MAX_LINE, csv.field_size_limit()))
@@ -59,8 +66,8 @@ class DelimitedReader(RowReader[list[str]]):
                 f"the header of {self._name} names {listed(repeats)} more than once; "
                 "rename one of the two"
             )
-        self._place = self._find(names, column)
-        self._id_place = None if id_column is None else self._find(names, id_column)
+        self._place = self._find(names, column, option)
+        self._id_place = None if id_column is None else self._find(names, id_column, "--id-column")
         newline = "\r\n" if self._last.endswith("\r\n") else "\n"
         self.schema = Schema(format, column, names, newline=newline, bom=lines.bom)
 
@@ -111,7 +118,7 @@ class DelimitedReader(RowReader[list[str]]):
                 reason = f"a quote out of place ({error}); double the quotes inside quoted cells"
             raise InputError(f"the row at line {number} of {self._name} has {reason}") from None
 
-    def _find(self, names: tuple[str, ...], wanted: str) -> int:
+    def _find(self, names: tuple[str, ...], wanted: str, option: str) -> int:
         if wanted in names:
             return names.index(wanted)
         hint = ""
@@ -119,7 +126,7 @@ class DelimitedReader(RowReader[list[str]]):
             hint = f", which looks separated by something else than {self._delimiter!r}"
         raise InputError(
             f"{self._name} has no column {wanted!r}; it has {listed(names)}{hint}; "
-            "choose with --column or --id-column"
+            f"choose with {option}"
         )
 
 

@@ -87,11 +87,14 @@ class Surroundings:
 class JsonlReader(RowReader[tuple[str, str]]):
     """Reads a line, finds its text and its id, and keeps the rest as it is spelled."""
 
-    def __init__(self, lines: Lines, column: str, id_column: str | None) -> None:
+    def __init__(
+        self, lines: Lines, column: str, id_column: str | None, option: str = "--column"
+    ) -> None:
         """Nothing is read yet: every line has its own keys."""
         self.schema = Schema(Format.JSONL, column, None)
         self._lines = lines
         self._id_column = id_column
+        self._option = option
 
     def rows(self) -> Iterator[Row[tuple[str, str]]]:
         """Every line that is not blank."""
@@ -114,7 +117,7 @@ class JsonlReader(RowReader[tuple[str, str]]):
             raise _bad(line, where, error) from None
         except RecursionError:
             raise InputError(f"{where} is nested too deeply; flatten it") from None
-        text = _only(found, self.schema.column, where, "--column")
+        text = _only(found, self.schema.column, where, self._option)
         if not (text.value is None or _is_text(text.value)):
             raise InputError(
                 f"{where}: {self.schema.column!r} is {_kind(text.value)}, expected a string or null"

@@ -62,7 +62,12 @@ class ParquetReader:
     """Reads a seekable binary file."""
 
     def __init__(
-        self, file: io.BufferedIOBase, name: str, column: str, id_column: str | None
+        self,
+        file: io.BufferedIOBase,
+        name: str,
+        column: str,
+        id_column: str | None,
+        option: str = "--column",
     ) -> None:
         """Schema and column types are checked here, before any row is read."""
         self._name = name
@@ -78,14 +83,14 @@ class ParquetReader:
             raise InputError(
                 f"{name} has the column {listed(repeats)} more than once; rename one of the two"
             )
-        self._place = self._find(column)
+        self._place = self._find(column, option)
         kind = self._arrow.field(self._place).type
         if not _is_string(kind):
             raise InputError(
                 f"column {column!r} of {name} has type {kind}, expected string or large_string; "
-                "cast it, or choose another with --column"
+                f"cast it, or choose another with {option}"
             )
-        self._id_place = None if id_column is None else self._find(id_column)
+        self._id_place = None if id_column is None else self._find(id_column, "--id-column")
         if self._id_place is not None:
             kind = self._arrow.field(self._id_place).type
             if not (_is_string(kind) or pa.types.is_integer(kind)):
@@ -160,12 +165,12 @@ class ParquetReader:
         codec = next((leaf.compression for leaf in leaves if leaf.path_in_schema == name), "SNAPPY")
         return cast(Codec, "none" if codec == "UNCOMPRESSED" else codec.lower())
 
-    def _find(self, wanted: str) -> int:
+    def _find(self, wanted: str, option: str) -> int:
         names = self._arrow.names
         if wanted not in names:
             raise InputError(
                 f"{self._name} has no column {wanted!r}; it has {listed(names) or 'none'}; "
-                "choose with --column or --id-column"
+                f"choose with {option}"
             )
         return names.index(wanted)
 

@@ -33,12 +33,14 @@ def open_source(
     id_column: str | None = None,
     encoding: str = "utf-8",
     format: Format | None = None,
+    column_option: str = "--column",
 ) -> Source:
     """Open a file of records, or standard input (`-`), to be read once from front to back.
 
     The suffix tells the format (.txt .csv .tsv .jsonl .parquet, the first four also with
     .gz) unless `format` does. Missing files, columns and headers show here; what is wrong with a
     later line shows when that line is read. Everything wrong is an `InputError` of one line.
+    `column_option` is what the command at hand calls the option that names `column`.
 
     A file without a single byte is an error. A header without records (csv, tsv, parquet) is a file
     of zero records. Empty texts are records like any other. Two records with one id are refused:
@@ -65,7 +67,7 @@ def open_source(
     name = "standard input" if is_stream(path) else str(path)
     with contextlib.ExitStack() as opened:
         file = _opened(path, name, opened)
-        return _source(file, path, name, kind, column, id_column, encoding, opened)
+        return _source(file, path, name, kind, column, id_column, encoding, opened, column_option)
 
 
 class Reader(Protocol):
@@ -194,6 +196,7 @@ def _source(
     id_column: str | None,
     encoding: str,
     opened: contextlib.ExitStack,
+    option: str,
 ) -> Source:
     known = not is_stream(path) and regular_file(file) is not None
     total = os.fstat(file.fileno()).st_size if known else None
@@ -201,7 +204,7 @@ def _source(
         from inkblur.io.parquet import ParquetReader
 
         whole_file = file if known else _spooled(file, name, opened)
-        table = ParquetReader(whole_file, name, column, id_column)
+        table = ParquetReader(whole_file, name, column, id_column, option)
         size = total if total is not None else whole_file.seek(0, io.SEEK_END)
         return Source(
             table,
@@ -219,9 +222,9 @@ def _source(
     if kind is Format.TXT:
         reader = TxtReader(lines, column)
     elif kind is Format.JSONL:
-        reader = JsonlReader(lines, column, id_column)
+        reader = JsonlReader(lines, column, id_column, option)
     else:
-        reader = DelimitedReader(lines, kind, column, id_column)
+        reader = DelimitedReader(lines, kind, column, id_column, option)
     return Source(
         reader,
         name,
