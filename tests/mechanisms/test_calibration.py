@@ -9,6 +9,7 @@ import pytest
 from tests.laws.catalogue import ALL, label
 
 import inkblur
+from inkblur.documents.adapt import adapt_embedding
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.mechanisms import make_mechanism
@@ -54,6 +55,36 @@ def test_stored_strengths_are_those_of_the_bundled_embedding(
     mechanism = make_mechanism(name, table, epsilon=epsilon, **options)
     words = np.arange(50, len(table), 150, dtype=np.int64)
     assert survival_rate(mechanism, words) == pytest.approx(0.5, abs=0.1)
+
+
+@pytest.fixture(scope="module")
+def adapted(toy: Embedding) -> Embedding:
+    """Twelve of sixty words are in the corpus, and lie far from the others."""
+    texts = [f"{toy.words[k]} {toy.words[k + 4]}" for k in range(8)]
+    topics = {"topic": ["one", "two"] * 4}
+    return adapt_embedding(toy, texts, topics, alpha=0.1, beta=3.0, smoothing=0.1)
+
+
+@pytest.mark.parametrize("setting", ALL, ids=label)
+@pytest.mark.parametrize("strength", Strength)
+def test_a_strength_on_an_adapted_table_would_say_too_little(
+    setting: tuple[str, dict[str, Any]], strength: Strength, adapted: Embedding
+) -> None:
+    name, options = setting
+    for table in (adapted, adapted.restricted(adapted.words[:30], origin="a list")):
+        with pytest.raises(ParameterError, match="give --epsilon: `inkblur tune --target` finds"):
+            epsilon_for(strength, name, table, **options)
+
+
+def test_words_of_texts_survive_more_than_an_adapted_vocabulary(adapted: Embedding) -> None:
+    """Why; and calibrate itself still serves who knows that."""
+    epsilon = calibrate("laplace", adapted, survival=0.2)
+    mechanism = make_mechanism("laplace", adapted, epsilon=epsilon)
+    vocabulary, texts = (
+        survival_rate(mechanism, np.tile(np.arange(count), 200)) for count in (60, 12)
+    )
+    assert vocabulary == pytest.approx(0.2, abs=0.1)
+    assert texts > 1.5 * vocabulary
 
 
 def test_level_and_radius() -> None:

@@ -65,6 +65,8 @@ def calibrate(
             word = make_mechanism(mechanism, table, epsilon=1.0, **settings)
             result["radius"] = radius_of_file(references, word, length=length)
             result["length"] = length
+        if table.adaptations:
+            talk.print(f"warning: {table.name} is adapted: {calibration.UNEVEN}", markup=False)
         if as_json:
             data.print_json(json.dumps(result))
             return

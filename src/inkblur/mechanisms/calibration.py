@@ -21,6 +21,11 @@ from inkblur.types import Ids, Strength, positive
 # words drawn evenly from the vocabulary: the survival rate's standard error is at most 0.008
 SAMPLE = 4_000
 _SEED = 20_260_000  # public: calibration looks at the public vocabulary alone
+UNEVEN = (
+    "words that occur in texts have large label profiles and survive far more often than words "
+    "drawn evenly from the vocabulary, which this is calibrated on; give --epsilon: "
+    "`inkblur tune --target` finds one"
+)
 _STORED = "strengths.json"  # for the bundled embedding, written by tools/bundled/strengths.py
 
 
@@ -67,7 +72,13 @@ def survival_rate(mechanism: WordMechanism, words: Ids | None = None) -> float:
 
 
 def epsilon_for(strength: Strength, name: str, embedding: Embedding, **options: Any) -> float:
-    """The epsilon of a strength: stored for the bundled embedding, calibrated for others."""
+    """The epsilon of a strength: stored for the bundled embedding, calibrated for others.
+
+    Refused on an adapted embedding, where it would understate the risk: at "strong" a fifth of the
+    vocabulary survives, but most words of a text.
+    """
+    if embedding.adaptations:
+        raise ParameterError(f"no strength on {embedding.name}, which is adapted: {UNEVEN}")
     stored = _stored_strengths()
     if stored.get("sha256") == embedding.sha256:
         known = stored["epsilons"].get(setting_key(name, options), {})

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from inkblur.embeddings.table import Embedding
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.rng import seeded_rng
+from inkblur.types import Ids
 
 _SAMPLE = 100  # words whose neighbours are looked at; public, so the sample may be seeded
 _BLOCK = 8192  # vocabulary words compared at a time
@@ -24,14 +26,16 @@ class TypicalLoss:
     nearest_loss: float  # epsilon times the distance: bound on the log of the likelihood ratio
     pair_loss: float
     sample: int  # words measured
+    adapted: bool = False  # measured over the words that the corpus of an adapted embedding has
 
     def sentences(self) -> list[str]:
         """The same in plain words."""
+        over = ", measured over words the corpus has" if self.adapted else ""
         return [
             "Changing one word to its nearest neighbour (typical distance "
-            f"{self.nearest_distance:.3g}) makes any output at most {_factor(self.nearest_loss)} "
-            f"times as likely; to an unrelated word ({self.pair_distance:.3g}), at most "
-            f"{_factor(self.pair_loss)} times.",
+            f"{self.nearest_distance:.3g}{over}) makes any output at most "
+            f"{_factor(self.nearest_loss)} times as likely; to an unrelated word "
+            f"({self.pair_distance:.3g}), at most {_factor(self.pair_loss)} times.",
             self._verdict(),
         ]
 
@@ -49,20 +53,34 @@ class TypicalLoss:
 
 
 def typical_loss(mechanism: WordMechanism) -> TypicalLoss:
-    """Measure an even sample of the vocabulary in the guarantee's own metric."""
+    """Measure an even sample of the vocabulary in the guarantee's own metric.
+
+    Of an adapted embedding, only words that its corpus has: the others have profile zero and crowd
+    near each other, so that with them the distances between words of texts would be understated.
+    """
+    words = _profiled(mechanism.embedding)
     count = len(mechanism.vocabulary)
-    uniforms = seeded_rng(_SEED).child("typical").rows(count, 1)[:, 0]
-    sample = np.argsort(uniforms, kind="stable")[:_SAMPLE].astype(np.int64)
+    adapted = len(words) < count
+    uniforms = seeded_rng(_SEED).child("typical").rows(count, 1)[words, 0]
+    sample = words[np.argsort(uniforms, kind="stable")[:_SAMPLE]]
     nearest = np.full(len(sample), np.inf)
-    for start in range(0, count, _BLOCK):
-        ids = np.arange(start, min(start + _BLOCK, count), dtype=np.int64)
+    for start in range(0, len(words), _BLOCK):
+        ids = words[start : start + _BLOCK]
         distances = mechanism.pairwise(sample, ids)
         distances[sample[:, None] == ids[None, :]] = np.inf
         np.minimum(nearest, distances.min(axis=1), out=nearest)
     pairs = mechanism.pairwise(sample, sample)[np.triu_indices(len(sample), 1)]
     near, pair = float(np.median(nearest)), float(np.median(pairs))
     word = mechanism.guarantee
-    return TypicalLoss(near, pair, word.loss(near), word.loss(pair), len(sample))
+    return TypicalLoss(near, pair, word.loss(near), word.loss(pair), len(sample), adapted)
+
+
+def _profiled(embedding: Embedding) -> Ids:
+    """Words with a label profile other than zero; all words where fewer than two have one."""
+    columns = [column for told in embedding.adaptations for column in told.columns]
+    profiles = embedding.vectors[:, embedding.dimension - sum(c.dimensions for c in columns) :]
+    found = np.flatnonzero(profiles.any(axis=1)).astype(np.int64)
+    return found if len(found) > 1 else np.arange(len(embedding), dtype=np.int64)
 
 
 def _factor(loss: float) -> str:
