@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -164,19 +165,60 @@ def test_a_narrower_table_still_knows_its_corpus(tmp_path: Path) -> None:
         assert narrow.adaptations == adapted.adaptations
 
 
-def test_a_store_that_lost_its_corpus_is_refused(tmp_path: Path) -> None:
+def _rewritten(path: Path, changes: dict[bytes, bytes]) -> None:
+    """The file again, with other metadata."""
     import pyarrow as pa
 
-    path = tmp_path / "mine.ink"
-    write_store(path, adapt_embedding(table(), TEXTS, {"topic": TOPICS}))
     with pa.OSFile(str(path), "rb") as source:
         batch = pa.ipc.open_file(source).get_batch(0)
+    metadata = {**batch.schema.metadata, **changes}
+    with pa.ipc.new_file(str(path), batch.schema.with_metadata(metadata)) as writer:
+        writer.write_batch(batch.replace_schema_metadata(metadata))
+
+
+def test_a_store_that_lost_its_corpus_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "mine.ink"
+    write_store(path, adapt_embedding(table(), TEXTS, {"topic": TOPICS}))
     for left in (b"", b"AAAA", b"not base64"):
-        metadata = {**batch.schema.metadata, b"inkblur.corpus": left}
-        with pa.ipc.new_file(str(path), batch.schema.with_metadata(metadata)) as writer:
-            writer.write_batch(batch.replace_schema_metadata(metadata))
+        _rewritten(path, {b"inkblur.corpus": left})
         with pytest.raises(EmbeddingError, match="fingerprints of its corpus"):
             open_store(path)
+
+
+def _header(path: Path) -> dict[str, Any]:
+    import pyarrow as pa
+
+    with pa.OSFile(str(path), "rb") as source:
+        metadata = pa.ipc.open_file(source).schema.metadata
+    header: dict[str, Any] = json.loads(metadata[b"inkblur"])
+    return header
+
+
+def test_versions_that_know_no_corpus_cannot_open_an_adapted_table(tmp_path: Path) -> None:
+    """They read format 1 and no other."""
+    path = tmp_path / "mine.ink"
+    adapted = adapt_embedding(table(), TEXTS, {"topic": TOPICS})
+    for made, number in ((table(), 1), (adapted, 2), (adapted.unguarded(), 2)):
+        write_store(path, made)
+        assert _header(path)["format"] == number
+        assert open_store(path).sha256 == made.sha256
+
+
+@pytest.mark.parametrize("number", [0, 3, "2", None])
+def test_another_format_is_a_clear_error(tmp_path: Path, number: object) -> None:
+    path = tmp_path / "mine.ink"
+    write_store(path, table())
+    _rewritten(path, {b"inkblur": json.dumps({**_header(path), "format": number}).encode()})
+    with pytest.raises(EmbeddingError, match=f"has format {number}, this version reads 1 and 2"):
+        open_store(path)
+
+
+def test_an_adapted_table_of_format_1_is_still_read_with_its_corpus(tmp_path: Path) -> None:
+    path = tmp_path / "mine.ink"
+    adapted = adapt_embedding(table(), TEXTS, {"topic": TOPICS})
+    write_store(path, adapted)
+    _rewritten(path, {b"inkblur": json.dumps({**_header(path), "format": 1}).encode()})
+    np.testing.assert_array_equal(open_store(path).corpus, adapted.corpus)
 
 
 def test_adapting_twice_keeps_both_corpora_and_both_lines() -> None:

@@ -2,9 +2,9 @@
 
 One record batch with two columns, `word` (utf8) and `vector` (fixed-size list of float32, or of
 int8 with a multiplier a dimension); the schema's metadata holds name, provenance and fingerprint as
-JSON, and for an adapted table the fingerprints of its corpus's texts (uint64 in base64). Any Arrow
-reader opens it. Float32 tables are used straight from the page cache, so opening costs the same for
-40 MB and 4 GB.
+JSON, and for an adapted table the fingerprints of its corpus's texts (uint64 in base64) and another
+format number: versions that know no corpus would promise too much. Any Arrow reader opens it.
+Float32 tables are used straight from the page cache, so opening costs the same for 40 MB and 4 GB.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from inkblur.errors import EmbeddingError, OutputError
 SUFFIX = ".ink"
 _KEY = b"inkblur"
 _CORPUS = b"inkblur.corpus"
-_FORMAT = 1
+_PLAIN, _ADAPTED = 1, 2  # formats; a version that knows no corpus must not open a table with one
 
 
 def write_store(
@@ -43,7 +43,7 @@ def write_store(
     the same fingerprint.
     """
     header: dict[str, Any] = {
-        "format": _FORMAT,
+        "format": _ADAPTED if "adapted" in embedding.provenance else _PLAIN,
         "name": embedding.name,
         "provenance": embedding.provenance,
         "sha256": embedding.sha256,
@@ -142,10 +142,10 @@ def _header(metadata: Mapping[bytes, bytes] | None, path: Path) -> dict[str, Any
     header = json.loads(metadata[_KEY])
     if not isinstance(header, dict) or not {"name", "provenance", "sha256"} <= header.keys():
         raise _unreadable(path, "its header is damaged")
-    if header.get("format") != _FORMAT:
+    if header.get("format") not in (_PLAIN, _ADAPTED):
         raise EmbeddingError(
-            f"{path} has format {header.get('format')}, this version reads {_FORMAT}; "
-            "import it again"
+            f"{path} has format {header.get('format')}, this version reads {_PLAIN} and "
+            f"{_ADAPTED}; use the version of Inkblur that wrote it, or import it again"
         )
     return header
 
