@@ -11,7 +11,7 @@ from tests.evaluation.made import corpus
 from inkblur.evaluation.evaluate import Plan
 from inkblur.evaluation.joined_grid import Candidate, Joining
 from inkblur.evaluation.parts import Part, PublicTexts, make_parts
-from inkblur.evaluation.search import Measured, Search
+from inkblur.evaluation.search import Judgement, Measured, Search
 from inkblur.evaluation.settings import Setting
 from inkblur.evaluation.target import Target
 from inkblur.reports.target_page import (
@@ -113,16 +113,39 @@ def test_tables_have_every_trial_and_both_parts() -> None:
     assert [row.cells[1].text for row in judged] == ["70.0%", "20.0%", "60.0%", "30.0%"]
 
 
-def test_the_verdict_says_what_was_not_confirmed() -> None:
+def test_the_verdict_says_what_was_not_met() -> None:
     missed = " ".join(verdict(search("attack<=0.2", 0.3)))
     assert "attack 20.0% of 40 texts" in missed
     assert "attack 30.0% of 40 texts (for other texts like these 17% to 47%" in missed
-    assert "do not confirm attack<=0.2" in missed
+    assert "attack<=0.2 is not met on the held-out texts:" in missed
     assert "keeps about 50% of the utility" in missed  # 4 labels: F1 0.25, of 0.5
-    met = " ".join(verdict(search("attack<=0.2", 0.19)))
-    assert "do not confirm" not in met
+    met = " ".join(verdict(search("attack<=0.2", 0.05)))
+    assert "(for other texts like these 1% to 17%" in met
+    assert "attack<=0.2 is met on the held-out texts." in met
     assert "have now judged" not in met
     assert "have now judged 3 choices" in " ".join(verdict(search("attack<=0.2", looks=3)))
+
+
+def test_an_interval_beyond_the_bound_is_said() -> None:
+    """10 % of 40 texts: other texts like these may give up to 24 %."""
+    found = search("attack<=0.2", 0.1)
+    assert found.judgement is Judgement.OPEN
+    assert found.to_json()["judgement"] == "met, but the interval reaches beyond"
+    told = " ".join(verdict(found))
+    assert "attack<=0.2 is met on the held-out texts, but the interval reaches 24%:" in told
+    assert "but the interval reaches 24%" in page_of(found)
+    assert search("attack<=0.25", 0.1).judgement is Judgement.MET
+    assert search("attack<=0.2", 0.21).judgement is Judgement.MISSED
+
+
+def test_a_utility_is_judged_by_its_figure_alone() -> None:
+    found = search("utility>=0.5", 0.99)  # 0.55 is left
+    assert found.judgement is Judgement.MET
+    told = " ".join(verdict(found))
+    assert (
+        "utility>=0.5 is met on the held-out texts by this figure, which has no interval." in told
+    )
+    assert search("utility>=0.56").judgement is Judgement.MISSED
 
 
 def test_the_page_loads_nothing_escapes_and_repeats() -> None:

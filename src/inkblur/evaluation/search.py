@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,19 @@ from inkblur.evaluation.intervals import clopper_pearson_lower, clopper_pearson_
 from inkblur.evaluation.joined_grid import Candidate, Metrics
 from inkblur.evaluation.parts import Part, Parts
 from inkblur.evaluation.results import STATIC, SettingResult, relative
-from inkblur.evaluation.target import Target, frontier
+from inkblur.evaluation.target import Aim, Target, frontier
 from inkblur.evaluation.tune import FILE, fingerprint
 from inkblur.io.ledger import Ledger
 
 _FORMS = ("raw", "content")
+
+
+class Judgement(Enum):
+    """What held-out texts say of a target."""
+
+    MET = "met"
+    OPEN = "met, but the interval reaches beyond"  # other texts like these may not meet it
+    MISSED = "not met"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +125,19 @@ class Search:
         return 1 / (self.before.labels * self.before.f1)
 
     @property
-    def confirmed(self) -> bool:
-        """Whether the choice meets the target on the held-out part too."""
-        return self.held_out is not None and not self.target.missed_by(self.held_out)
+    def judgement(self) -> Judgement | None:
+        """Whether the choice meets the target on the held-out part too; None without a choice.
+
+        An attack below its bound is judged by its 95 % interval as well. The utility has none: it
+        is judged by the figure alone.
+        """
+        if self.held_out is None:
+            return None
+        if self.target.missed_by(self.held_out):
+            return Judgement.MISSED
+        high = self.held_out.attack_between[1]
+        attack = self.target.aim is Aim.ATTACK
+        return Judgement.OPEN if attack and high > self.target.bound else Judgement.MET
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object; the same data, plan and seed give the same."""
@@ -128,7 +147,7 @@ class Search:
             "best": self.best.to_json() if self.best is not None else None,
             "nearest": self.nearest.to_json(),
             "held_out": self.held_out.to_json() if self.held_out is not None else None,
-            "confirmed": self.confirmed,
+            "judgement": self.judgement.value if self.judgement is not None else None,
             "held_out_looks": self.looks,
             "utility_of_guessing": self.guessing,
             "before": {
