@@ -182,8 +182,8 @@ class Guarantee:
         if self.euclidean:
             low, high = (_number(e) for e in self.euclidean)
             parts.append(
-                f"Measured by plain Euclidean distance, epsilon is at most {high} (and, in the "
-                f"best protected direction, {low})."
+                "Measured by Euclidean distance between the same vectors, epsilon is at most "
+                f"{high} (and, in the best protected direction, {low})."
             )
         if self.bounds:
             named = ", ".join(f"{name} {_number(bound)}" for name, bound in self.bounds)

@@ -122,6 +122,12 @@ def test_the_mechanism_without_a_guarantee_says_so(toy: Embedding) -> None:
     assert accepted.loss(0.1) == math.inf
 
 
+def test_the_euclidean_terms_are_of_the_same_vectors(toy: Embedding) -> None:
+    """Of an adapted table these are the joined ones, not plain word vectors."""
+    sentence = Mahalanobis(toy, epsilon=0.3, lam=0.5).guarantee.sentence()
+    assert "Measured by Euclidean distance between the same vectors, epsilon is at" in sentence
+
+
 def test_the_euclidean_sandwich_holds(toy: Embedding) -> None:
     import numpy as np
 
