@@ -74,10 +74,43 @@ def test_privatize_refuses_a_text_of_the_corpus_and_leaves_nothing(here: Path) -
     for release in (["--release", "sequence"], ["--release", "bag"]):
         done = run("privatize", "mine.csv", *how, *release, "-o", "out.csv")
         assert done.exit_code == 1
-        assert "record 1 is part of the public corpus" in done.stderr
+        assert "record 1 has the same content words as a text of the public corpus" in done.stderr
     tf = ["--embedding", "topic.ink", "--release", "tf", "--length", "4", "--epsilon", "3"]
-    assert "record 1 is part of" in run("privatize", "mine.csv", *tf, "-o", "out.npz").stderr
+    assert "record 1 has the same" in run("privatize", "mine.csv", *tf, "-o", "out.npz").stderr
     assert sorted(path.name for path in here.iterdir()) == before
+
+
+def test_a_strength_is_refused_and_calibrate_warns() -> None:
+    assert adapt().exit_code == 0
+    Path("mine.txt").write_text("a vote on bread\n")
+    done = run("privatize", "mine.txt", "--strength", "medium", "--embedding", "topic.ink")
+    assert done.exit_code == 1
+    assert "give --epsilon: `inkblur tune --target` finds one" in " ".join(done.stderr.split())
+    how = ["calibrate", "-m", "laplace", "--survival", "0.5", "--json"]
+    for table, warned in (("topic.ink", True), ("glove.txt", False)):
+        done = run(*how, "--embedding", table)
+        assert done.exit_code == 0, done.output
+        assert json.loads(done.stdout)["epsilon"]["0.5"] > 0
+        assert ("survive far more often" in " ".join(done.stderr.split())) == warned
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet"])
+def test_a_missing_text_column_names_the_option_of_this_command(suffix: str) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = Path(f"other.{suffix}")
+    if suffix == "parquet":
+        pq.write_table(pa.table({"a": ["b"], "topic": ["c"]}), str(path))
+    else:
+        comma = "\t" if suffix == "tsv" else ","
+        rows = '{"a": "b", "topic": "c"}\n' if suffix == "jsonl" else f"a{comma}topic\nb{comma}c\n"
+        path.write_text(rows)
+    done = adapt("--corpus", str(path))
+    assert done.exit_code == 1
+    assert done.stderr.endswith("choose with --text-column\n")
+    done = run("privatize", str(path), "--epsilon", "3", "-o", f"out.{suffix}")
+    assert done.stderr.endswith("choose with --column\n")
 
 
 @pytest.mark.parametrize("suffix", ["tsv", "jsonl", "parquet"])

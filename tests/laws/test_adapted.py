@@ -1,6 +1,6 @@
 """An adapted embedding is guarded: its own texts are refused, its guarantees say what they show.
 
-Every mechanism of the catalogue, every door that releases a text.
+Every mechanism of the catalogue, every door that releases documents.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ def test_every_mechanism_refuses_a_text_of_the_corpus(setting: Setting, adapted:
     for release in ("sequence", "bag"):
         blur = Privatizer(mechanism, release=release)
         for text in (*CORPUS, CORPUS[1].upper(), f"  The {CORPUS[0]}!"):
-            with pytest.raises(PrivateCalibration, match="the text is part of the public corpus"):
+            with pytest.raises(PrivateCalibration, match="the text has the same content words as"):
                 blur.release(text, secure_rng())
-            with pytest.raises(PrivateCalibration, match="record b is part of"):
+            with pytest.raises(PrivateCalibration, match="record b has the same content"):
                 blur.release_batch([Record("a", ""), Record("b", text)], seeded_rng(1))
         for text in OTHERS:
             blur.release(text, secure_rng())
@@ -90,7 +90,8 @@ def test_every_guarantee_names_the_joined_metric_and_the_corpus(
     mechanism = make(setting, adapted, 0.3)
     for guarantee in (mechanism.guarantee, Privatizer(mechanism, release="bag").guarantee):
         sentence = guarantee.sentence()
-        for part in ("[1 x word vector of toy ; 3 x profile of 3 labels 'topic']", "on purpose"):
+        metric = "[1 x word vector of toy ; 3 x profile of 3 labels 'topic']"
+        for part in (metric, "on purpose", "and so is whatever goes with it."):
             assert part in sentence
         assert told.corpus_sha256[:12] in sentence
         assert told.assumption in guarantee.assumptions
@@ -118,6 +119,38 @@ def test_a_table_that_forgot_its_corpus_promises_nothing(
     assert len(free.texts) == 1
 
 
+@pytest.mark.parametrize("setting", PRIVATE, ids=label)
+def test_adapting_again_gives_no_promise_back(setting: Setting, adapted: Embedding) -> None:
+    other, tone = ["wordaa wordbd", "wordbe", "wordbf"], {"tone": ["loud", "quiet", "loud"]}
+    again = adapt_embedding(adapted.unguarded(), other, tone, smoothing=0.5)
+    assert again.corpus.size
+    for table in (again, again.restricted(again.words[:30], origin="a list")):
+        guarantee = make(setting, table, 0.3).guarantee
+        assert not guarantee.private
+        assert "no longer knows which texts" in guarantee.sentence()
+
+
+def test_a_plain_table_has_no_corpus_to_forget(toy: Embedding) -> None:
+    assert Laplace(toy.unguarded(), epsilon=1.0).guarantee.private
+    later = adapt_embedding(toy.unguarded(), CORPUS, {"topic": TOPICS}, alpha=1.0, smoothing=0.5)
+    assert Laplace(later, epsilon=1.0).guarantee.private
+
+
+@pytest.mark.parametrize("text", CORPUS)
+def test_vectors_ask_the_corpus_that_the_promise_stands_on(text: str, adapted: Embedding) -> None:
+    free, guarded = Vectoriser(adapted.unguarded()), Vectoriser(adapted)
+    mixed = SyntheticVectors(Exponential(guarded.embedding, epsilon=2.0), free, 5)
+    assert mixed.guarantee.private
+    with pytest.raises(PrivateCalibration):
+        mixed.vectors([Record("0", text)], seeded_rng(1))
+    other = SyntheticVectors(Exponential(free.embedding, epsilon=2.0), guarded, 5)
+    with pytest.raises(PrivateCalibration):
+        other.vectors([Record("0", text)], seeded_rng(1))
+    unchecked = SyntheticVectors(Exponential(free.embedding, epsilon=2.0), free, 5)
+    unchecked.vectors([Record("0", text)], seeded_rng(1))
+    assert not unchecked.guarantee.private
+
+
 @pytest.mark.parametrize("setting", [s for s in VECTOR if s in PRIVATE], ids=label)
 def test_the_inequality_holds_in_the_joined_metric(setting: Setting, adapted: Embedding) -> None:
     mechanism = make(setting, adapted, 1.5)
@@ -141,3 +174,26 @@ def test_words_that_say_other_things_are_farther_apart_than_before(
     before, after = (Laplace(t, epsilon=1.0).pairwise(ids, ids) for t in (toy, adapted))
     assert (after >= before - 1e-6).all()
     assert after[0, 1] > before[0, 1] + 0.1
+
+
+def test_alpha_and_beta_cancel_in_the_mahalanobis_metric_of_lambda_1(toy: Embedding) -> None:
+    """docs/adapted-metric.md: only the scale of distances is left of them; laplace keeps them."""
+    ids = np.arange(20)
+    words = [" ".join(toy.words[i] for i in (k, k + 1, (7 * k) % 60)) for k in range(59)]
+    topics = [str(k % 3) for k in range(59)]
+    tables = [
+        adapt_embedding(toy, words, {"topic": topics}, alpha=alpha, beta=3.0, smoothing=0.5)
+        for alpha in (0.1, 1.0)
+    ]
+    apart = ~np.eye(20, dtype=bool)
+
+    def ratios(name: str, **options: Any) -> Any:
+        near, far = (
+            make((name, options), table, 1.0).pairwise(ids, ids)[apart] for table in tables
+        )
+        return far / near
+
+    cancelled = ratios("mahalanobis", lam=1.0)
+    np.testing.assert_allclose(cancelled, cancelled[0], rtol=1e-3)
+    kept = ratios("laplace")
+    assert kept.max() > 1.5 * kept.min()

@@ -2,7 +2,8 @@
 
 A text is known again by its content words: folded, in order, without stop words, numbers,
 addresses and signs. So other capitals, spaces and punctuation hide nothing, nor does a text whose
-stop words were taken out before. Where there are no content words, all its words count.
+stop words were taken out before. Where there are no content words, all its words count. An edited,
+shortened or quoted copy has other words and is not recognised.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def refuse_corpus(
     if found.size:
         name = names[int(found[0])]
         raise PrivateCalibration(
-            f"{f'record {name}' if name else 'the text'} is part of the public corpus that "
-            f"{learned}; what was learned from a text cannot protect it: learn from other, public "
-            "texts, or leave this one out"
+            f"{f'record {name}' if name else 'the text'} has the same content words as a text of "
+            f"the public corpus that {learned}; what was learned from a text cannot protect it: "
+            "learn from other, public texts, or leave this one out"
         )

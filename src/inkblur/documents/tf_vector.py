@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from inkblur.documents.fingerprints import ADAPTED, refuse_corpus
 from inkblur.documents.vectoriser import Vectoriser
 from inkblur.errors import ParameterError
 from inkblur.guarantees import Guarantee
@@ -121,7 +122,10 @@ class SyntheticVectors:
         from scipy.sparse import vstack
 
         records = list(records)
-        self.vectoriser.refuse_reference([r.text for r in records], [r.id for r in records])
+        texts, names = [r.text for r in records], [r.id for r in records]
+        self.vectoriser.refuse_reference(texts, names)
+        if self.mechanism.embedding is not self.vectoriser.embedding:  # it may know another corpus
+            refuse_corpus(texts, names, self.mechanism.embedding.corpus, ADAPTED)
         spec, step = self.spec, max(1, _DRAWS // self.length)
         parts, empty = [], 0
         for start in range(0, len(records), step):
@@ -142,7 +146,11 @@ class SyntheticVectors:
         )
 
     def draw(self, compositions: Sequence[tuple[Ids, Array]], streams: Sequence[Rng]) -> Ids:
-        """n words a document, one document after the other; a stream may serve one document."""
+        """n words a document, one document after the other; a stream may serve one document.
+
+        Compositions have no text any more, so nothing is looked for in a corpus here:
+        :meth:`vectors` does that.
+        """
         sizes = [self.length] * len(streams)
         supply = JoinedRows(streams, sizes)
         uniforms = supply.rows(self.length * len(streams), 1 + self.mechanism.width)

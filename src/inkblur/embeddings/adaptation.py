@@ -55,7 +55,8 @@ class Adaptation:
         return (
             f"the words' vectors are joined, [{self.alpha:.3g} x word vector of {self.base} ; "
             f"{self.beta:g} x {profiles}], with profiles learned from {self._corpus}: on purpose, "
-            f"what a word says about {about} is blurred less than the rest"
+            f"what a word says about {about} is blurred less than the rest, and so is whatever "
+            "goes with it"
         )
 
     def lines(self) -> list[str]:

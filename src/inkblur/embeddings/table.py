@@ -125,13 +125,16 @@ class Embedding:
         """An adapted table that forgot its corpus, for measuring on that corpus itself.
 
         An attacker or analyst may hold texts of the corpus, blurred; to measure them, these must
-        be blurred too. A mechanism over the result promises nothing.
+        be blurred too. A mechanism over the result promises nothing, nor over a table that is made
+        from it: the provenance says that a corpus was forgotten.
         """
+        if not self.provenance.get("adapted"):
+            return self  # there is nothing to forget
         return Embedding._trusted(
             self.words,
             self.vectors,
             name=self.name,
-            provenance=self.provenance,
+            provenance={**self.provenance, "unguarded": True},
             sha256=self.sha256,
         )
 

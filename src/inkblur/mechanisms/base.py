@@ -38,7 +38,9 @@ def standing_on(embedding: Embedding, guarantee: Guarantee) -> Guarantee:
     """The guarantee of a mechanism over this table: an adapted one names what it shows, and why."""
     for adaptation in embedding.adaptations:
         guarantee = guarantee.revealing(adaptation.reveals).assuming(adaptation.assumption)
-    if embedding.adaptations and not embedding.corpus.size:
+    # A table adapted again has a corpus, but not that of the table it was made from.
+    forgot = embedding.provenance.get("unguarded", False)
+    if forgot or (embedding.adaptations and not embedding.corpus.size):
         return guarantee.voided(UNGUARDED)
     return guarantee
 
@@ -94,6 +96,9 @@ class WordMechanism(ABC):
         """Replace words in order; unknown ones enter as the null word.
 
         Each call spends: releasing the same words again with the same `rng` draws fresh noise.
+
+        Words are not looked for in the corpus of an adapted embedding: a text is known again by
+        its words together, and only documents (:class:`inkblur.Privatizer`) are checked.
         """
         words = list(words)
         ids = self.ids(words)
