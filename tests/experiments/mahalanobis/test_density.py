@@ -8,9 +8,16 @@ from pathlib import Path
 import pytest
 
 from inkblur.evaluation.corpora import VARIABLE
-from inkblur.experiments.mahalanobis.density import MEASURES
+from inkblur.experiments.mahalanobis.density import MEASURES, claims
 from inkblur.experiments.result import Record, Verdict
 from inkblur.experiments.run import reproduce
+
+
+def test_a_missing_ratio_supports_nothing() -> None:
+    (claim,) = claims([3.0, None, 4.0])
+    assert claim.found.value == 3.0
+    assert "of the 2 vocabularies" in claim.statistic
+    assert claims([None, None]) == ()
 
 
 @pytest.mark.skipif(VARIABLE not in os.environ, reason=f"{VARIABLE} is not set")

@@ -60,9 +60,16 @@ class _Bench:
 
 def test_equal_survival_is_read_off_between_two_epsilons() -> None:
     half = privacy._half_survive(_Bench(), None, Setting("laplace", 5.2))  # type: ignore[arg-type]
+    assert half is not None
     assert half.survived == pytest.approx([45, 55])
     assert half.distinct == pytest.approx([55, 45])
     assert float(half.name.removeprefix("laplace, epsilon ")) == pytest.approx(5.0, abs=0.01)
+
+
+def test_nothing_is_read_off_where_the_tries_do_not_reach_half() -> None:
+    for epsilon in (3.0, 8.0):  # a quarter more or less of it is not 5
+        setting = Setting("laplace", epsilon)
+        assert privacy._half_survive(_Bench(), None, setting) is None  # type: ignore[arg-type]
 
 
 @pytest.mark.skipif(VARIABLE not in os.environ, reason=f"{VARIABLE} is not set")
