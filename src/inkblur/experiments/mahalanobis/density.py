@@ -35,7 +35,7 @@ def run(work: Workshop) -> Outcome:
         "The paper's prose and table disagree on which extremes d_max and d_min are; here d_max "
         "belongs to the sparsest word and d_min to the densest.",
         "Everything is computed from all words of a vocabulary, so there are no intervals. A ratio "
-        "whose dense words share their vectors has no value and is left out.",
+        "that is infinite, because dense words share their vectors, is left out.",
     )
     return Outcome(tuple(readings), claims(ratios), notes=notes)
 
