@@ -18,7 +18,7 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-from inkblur.evaluation.corpora import Split, newsgroups, posting_body, posting_from
+from inkblur.evaluation.corpora import Corpus, Split, newsgroups, posting_body, posting_from
 from inkblur.evaluation.dataset import Dataset, Names, make_dataset
 
 SCENARIOS = ("top-5", "top-10", "top-5-multi", "top-10-multi")  # Table 1, "Any" and "Multi"
@@ -54,6 +54,11 @@ def syntf_dataset(split: Split, *, strip_quotes: bool = True) -> Dataset:
         seed=0,  # draws nothing: the parts are given
     )
     return replace(data, names=Names([posting_from(posting) for posting in postings]))
+
+
+def bare(corpus: Corpus) -> Corpus:
+    """The same postings :func:`stripped`."""
+    return replace(corpus, texts=tuple(stripped(text) for text in corpus.texts))
 
 
 def stripped(posting: str, *, quotes: bool = True) -> str:

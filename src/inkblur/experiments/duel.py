@@ -9,7 +9,7 @@ studied texts released by the same mechanism. Analyst: a linear SVM that learned
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,7 +21,7 @@ from inkblur.evaluation.attacks import Koppel
 from inkblur.evaluation.attacks.koppel import Weighting
 from inkblur.evaluation.corpora import Corpus, Split
 from inkblur.evaluation.forms import ContentWords
-from inkblur.evaluation.newsgroups import stripped
+from inkblur.evaluation.newsgroups import bare
 from inkblur.evaluation.settings import Setting
 from inkblur.evaluation.utility import rates, words_of
 from inkblur.experiments.workshop import Workshop
@@ -103,7 +103,7 @@ class Duel:
 
         def released(corpus: Corpus, part: str) -> Corpus:
             out = releaser.release(corpus.texts, rng.child(part))
-            return Corpus(corpus.name, out.texts, corpus.authors, corpus.labels)
+            return replace(corpus, texts=out.texts)
 
         unknown = releaser.release(self._unknown.texts, rng.child("unknown"))
         known = released(self._known, "known")
@@ -149,8 +149,7 @@ class Duel:
 
 
 def _content(corpus: Corpus) -> Corpus:
-    texts = tuple(ContentWords().transform(corpus.texts))
-    return Corpus(corpus.name, texts, corpus.authors, corpus.labels)
+    return replace(corpus, texts=tuple(ContentWords().transform(corpus.texts)))
 
 
 def c50_and_newsgroups(work: Workshop) -> tuple[Split, Split]:
@@ -160,11 +159,6 @@ def c50_and_newsgroups(work: Workshop) -> tuple[Split, Split]:
     """
     if work.quick:
         return work.shelf.pan18(2), halved(work, work.shelf.sms, 0.3)
-
-    def bare(corpus: Corpus) -> Corpus:
-        texts = tuple(stripped(text) for text in corpus.texts)
-        return Corpus(corpus.name, texts, corpus.authors, corpus.labels)
-
     topics = work.shelf.newsgroups
     return work.shelf.c50, Split(bare(topics.train), bare(topics.test))
 

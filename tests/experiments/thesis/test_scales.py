@@ -7,8 +7,8 @@ import pytest
 
 from inkblur.embeddings.table import Embedding
 from inkblur.evaluation.forms import make_form
+from inkblur.evaluation.newsgroups import bare
 from inkblur.experiments.thesis.forms import Forms
-from inkblur.experiments.thesis.newsgroups import bare
 from inkblur.experiments.thesis.published import FORMS
 from inkblur.experiments.thesis.scales import WORD2VEC_NORM, Noise, obfuscation, scale_on
 

@@ -76,7 +76,7 @@ def run(work: Workshop) -> Outcome:
             )
             for model, table in FIGURE_3.items()
         ),
-        notes=(*_notes(work), *missing, *work.shelf.notes),
+        notes=(*_notes(work), *missing),
     )
 
 

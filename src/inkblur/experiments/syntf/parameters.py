@@ -81,7 +81,7 @@ def run(work: Workshop) -> Outcome:
                 (("here", best.name), ("in the paper", CENTRE.name)),
             ),
         ),
-        (*_notes(work), *work.shelf.notes),
+        _notes(work),
     )
 
 

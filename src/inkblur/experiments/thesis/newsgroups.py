@@ -9,7 +9,7 @@ from typing import Any
 
 from inkblur.embeddings.table import Embedding
 from inkblur.evaluation.corpora import Corpus
-from inkblur.evaluation.newsgroups import LEAST_TESTED, stripped
+from inkblur.evaluation.newsgroups import LEAST_TESTED, bare
 from inkblur.evaluation.utility import words_of
 from inkblur.experiments.thesis.forms import Forms
 from inkblur.experiments.thesis.scales import commonest
@@ -83,12 +83,6 @@ def suspects(work: Workshop, *, authors: int, each: int) -> tuple[Corpus, Corpus
 def _authors(corpus: Corpus) -> list[int]:
     assert corpus.authors is not None  # by the loader
     return [int(author) for author in corpus.authors]
-
-
-def bare(corpus: Corpus) -> Corpus:
-    """The same postings without headers, footers and quotes."""
-    texts = tuple(stripped(text) for text in corpus.texts)
-    return Corpus(corpus.name, texts, corpus.authors, corpus.labels)
 
 
 class TopicTeller:
