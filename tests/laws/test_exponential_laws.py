@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from inkblur.embeddings.table import Embedding
 from inkblur.guarantees import compose
@@ -54,7 +56,7 @@ def test_no_output_of_any_two_words_beats_the_guarantee(subject: Exponential) ->
     assert losses.max() >= subject.guarantee.epsilon - 1e-7  # and the bound is tight
 
 
-def _shares(rungs: Array, order: Array) -> Array:
+def _shares(rungs: Array, order: NDArray[np.integer[Any]]) -> Array:
     """The part of its ladder that each item has, (ladders, items)."""
     out = np.empty(rungs.shape)
     np.put_along_axis(out, order.astype(np.int64), np.diff(rungs, prepend=0.0), axis=1)

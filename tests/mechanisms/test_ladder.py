@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from inkblur.mechanisms.ladder import (
     BLOCK,
@@ -46,7 +48,7 @@ def drawn_probabilities(ratings: Array, kappa: float) -> list[Fraction]:
     return out[: len(ratings)]
 
 
-def _lengths(rungs: Array, order: Array) -> list[Fraction]:
+def _lengths(rungs: Array, order: NDArray[np.integer[Any]]) -> list[Fraction]:
     ends = [Fraction(0), *map(Fraction, rungs.tolist())]
     out = [Fraction(0)] * len(order)
     for i, item in enumerate(order.tolist()):

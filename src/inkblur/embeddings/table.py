@@ -193,6 +193,14 @@ class Embedding:
             digest.update(np.ascontiguousarray(block, dtype="<f4").data)
         return digest.hexdigest()
 
+    def first(self, count: int) -> Embedding:
+        """Its first so many words: the commonest, where a table is in order of frequency.
+
+        >>> Embedding(["the", "of", "cat"], [[0.0], [1.0], [2.0]], name="toy").first(2).words
+        ('the', 'of')
+        """
+        return self.restricted(self.words[:count], origin=f"its first {count:,} words")
+
     def restricted(self, words: Iterable[str], *, origin: str) -> Embedding:
         """Only these words (a public list), in this table's order; `origin` goes to provenance."""
         wanted = set(words)

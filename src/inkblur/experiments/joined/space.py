@@ -18,8 +18,7 @@ ALPHA, BETA, SMOOTHING = (
 
 def plain(work: Workshop, words: int = WORDS) -> Embedding:
     """GloVe's most frequent words."""
-    table = work.shelf.glove
-    return table.restricted(table.words[: work.size(words, 1_000)], origin="most frequent")
+    return work.shelf.glove.first(work.size(words, 1_000))
 
 
 def joined(work: Workshop, corpus: Corpus, label: str, words: int = WORDS) -> Embedding:

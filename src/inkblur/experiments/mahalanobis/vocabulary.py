@@ -35,7 +35,7 @@ class Vocabulary:
         held = whole.restricted(self.words, origin="SMS Spam Collection and disaster tweets")
         if not self.work.quick:
             return held
-        return held.restricted(held.words[:_QUICK_WORDS], origin="the commonest of them")
+        return held.first(_QUICK_WORDS)
 
     def counts(self) -> tuple[int, int]:
         """How many words have a vector, and how many there are."""

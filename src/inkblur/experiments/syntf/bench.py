@@ -62,8 +62,7 @@ class Bench:
     @cached_property
     def embedding(self) -> Embedding:
         """The public words."""
-        glove = self._work.shelf.glove
-        return glove.restricted(glove.words[: self._words], origin="its commonest words")
+        return self._work.shelf.glove.first(self._words)
 
     @cached_property
     def analysed(self) -> dict[str, list[int]]:

@@ -48,7 +48,7 @@ def run(work: Workshop) -> Outcome:
     def tight(name: str, size: int | None, epsilon: float) -> dict[str, float]:
         table = vocabulary(name)
         if size is not None:
-            table = table.restricted(table.words[:size], origin=f"its {size} commonest")
+            table = table.first(size)
         loss = tight_loss(CosineRating(table, bigram=BIGRAM), epsilon).loss
         return {"words": len(table), "loss": loss}
 

@@ -35,8 +35,7 @@ class Noise(Enum):
 
 def commonest(work: Workshop, words: int) -> Embedding:
     """GloVe cut to its commonest words, which is the vocabulary that can come out."""
-    table = work.shelf.glove
-    return table.restricted(table.words[:words], origin=f"the {words:,} commonest words of GloVe")
+    return work.shelf.glove.first(words)
 
 
 def scale_on(embedding: Embedding, scale: float, noise: Noise) -> float:
