@@ -141,6 +141,7 @@ def next_commands(request: Request, candidate: Candidate | None) -> tuple[str, .
         commands.append(shlex.join(adapt))
     setting = candidate.setting
     release = ["inkblur", "privatize", "private.csv", "-o", "blurred.csv"]
+    release += ["--column", request.columns.text] if request.columns.text != "text" else []
     release += ["--mechanism", setting.mechanism, "--epsilon", _number(setting.epsilon)]
     for option, value in (("--lambda", setting.lam), ("--bigram", setting.bigram)):
         release += [option, _number(value)] if value is not None else []
