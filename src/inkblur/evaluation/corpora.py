@@ -82,7 +82,8 @@ def data_folder(folder: str | Path | None = None) -> Path:
     chosen = folder if folder is not None else os.environ.get(VARIABLE)
     if not chosen:
         raise InputError(
-            f"no data folder: give --data (folder= in Python), or set {VARIABLE} to where the corpora are"
+            f"no data folder: give --data (folder= in Python), or set {VARIABLE} to where the "
+            "corpora are"
         )
     path = Path(chosen)
     if not path.is_dir():
