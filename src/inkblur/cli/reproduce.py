@@ -23,6 +23,9 @@ def reproduce(
         bool, typer.Option("--quick", help="Small samples: shows that it runs, judges nothing.")
     ] = False,
     seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 1,
+    workers: Annotated[
+        int, typer.Option(help="Experiments done at the same time, about 1.5 GB each.")
+    ] = 1,
     output: Annotated[
         Path, typer.Option("-o", "--output", help="Where records, page and document go.")
     ] = Path("reproduction"),
@@ -48,15 +51,24 @@ def reproduce(
         require_jinja()  # before the measuring
         require_matplotlib()
         with talk.status("starting") as line:
+            last = -1
 
-            def show(experiment: str, step: str, done: int, total: int) -> None:
-                line.update(f"{done} of {total} done; {experiment}{': ' * bool(step)}{step}")
-                if not talk.is_terminal and not step:
-                    talk.print(f"{done} of {total} done; {experiment}")
+            def show(doing: str, done: int, total: int) -> None:
+                nonlocal last
+                line.update(f"{done} of {total} done; {doing}")
+                if not talk.is_terminal and done > last:
+                    talk.print(f"{done} of {total} done; {doing}")
+                last = done
 
             try:
                 records = run(
-                    names or [], output, data=folder, quick=quick, seed=seed, on_progress=show
+                    names or [],
+                    output,
+                    data=folder,
+                    quick=quick,
+                    seed=seed,
+                    workers=workers,
+                    on_progress=show,
                 )
             except KeyboardInterrupt:
                 line.stop()

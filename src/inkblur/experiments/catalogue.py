@@ -64,7 +64,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             "thesis/angular",
             "thesis, section 4.2, mechanism 1 (which it could not run)",
             "What does angular noise give beside component-wise noise at equal survival?",
-            ("glove", "newsgroups", "c50"),
+            ("glove", "c50"),
         ),
         Experiment(
             "thesis/metrics",
@@ -82,13 +82,13 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             "earthmovers/snippets",
             "Earth Mover's paper, Tables 2 and 3",
             "What do words and a text become under each epsilon?",
-            ("glove", "word2vec"),
+            ("glove", "c50"),
         ),
         Experiment(
             "earthmovers/utility-bound",
             "Earth Mover's paper, Theorem 3",
             "Does the utility bound hold as printed, and as corrected?",
-            (),
+            ("glove",),
         ),
         Experiment(
             "syntf/analyst-attacker",

@@ -12,10 +12,11 @@ from inkblur.experiments.catalogue import EXPERIMENTS, chosen
 from inkblur.experiments.origin import commit, machine
 from inkblur.experiments.result import Record
 from inkblur.experiments.shelf import Shelf
-from inkblur.experiments.workshop import Workshop
+from inkblur.experiments.workshop import OnStep, Workshop
 from inkblur.io.whole import write_whole
+from inkblur.types import whole
 
-OnProgress = Callable[[str, str, int, int], None]  # experiment, step, experiments done, of how many
+OnProgress = Callable[[str, int, int], None]  # what is being done, experiments done, of how many
 
 
 def reproduce(
@@ -25,52 +26,102 @@ def reproduce(
     data: str | Path | None = None,
     quick: bool = False,
     seed: int = 1,
-    on_progress: OnProgress = lambda experiment, step, done, total: None,
+    workers: int = 1,
+    on_progress: OnProgress = lambda doing, done, total: None,
 ) -> tuple[Record, ...]:
     """Run experiments by name, by paper, or "all"; finished steps in `folder` are not done again.
 
-    `data`: the folder of the public collections; None takes INKBLUR_DATA.
+    `data`: the folder of the public collections; None takes INKBLUR_DATA. `workers`: experiments
+    done at the same time, each in a process of its own.
     """
     experiments = chosen(names)
     shelf = Shelf(data)
     # What is missing shows now, not after an hour; and all code is that of one commit.
     for key in dict.fromkeys(key for experiment in experiments for key in experiment.needs):
         shelf.digest(key)
-    loaded = {experiment.name: experiment.load() for experiment in experiments}
+    for experiment in experiments:
+        experiment.load()
     source = commit()
+    if whole(workers, "workers") > 1:
+        jobs = [(e.name, folder, shelf.folder, quick, seed, source) for e in experiments]
+        return _at_the_same_time(jobs, workers, on_progress)
     records = []
     for place, experiment in enumerate(experiments):
-        file = record_file(folder, experiment.name)
 
         def heard(step: str, name: str = experiment.name, place: int = place) -> None:
-            on_progress(name, step, place, len(experiments))
+            on_progress(f"{name}: {step}", place, len(experiments))
 
-        work = Workshop(
-            experiment.name,
-            shelf,
-            seed=seed,
-            quick=quick,
-            folder=folder,
-            needs=experiment.needs,
-            commit=source,
-            on_step=heard,
-        )
-        heard("")
-        outcome = loaded[experiment.name](work)
-        outcome = replace(outcome, notes=(*outcome.notes, *shelf.notes))
-        record = Record(
-            experiment.name,
-            seed,
-            quick,
-            work.commits,
-            machine(),
-            round(work.seconds, 1),
-            round(work.processor_seconds, 1),
-            outcome,
-        )
-        write_whole(file, json.dumps(record.to_json(), indent=1, allow_nan=False) + "\n")
-        records.append(record)
+        on_progress(experiment.name, place, len(experiments))
+        records.append(_one(experiment.name, folder, shelf, quick, seed, source, heard))
     return tuple(records)
+
+
+def _one(
+    name: str,
+    folder: Path,
+    shelf: Shelf,
+    quick: bool,
+    seed: int,
+    source: str,
+    on_step: OnStep = lambda step: None,
+) -> Record:
+    """Run one experiment and write its record."""
+    experiment = EXPERIMENTS[name]
+    work = Workshop(
+        name,
+        shelf,
+        seed=seed,
+        quick=quick,
+        folder=folder,
+        needs=experiment.needs,
+        commit=source,
+        on_step=on_step,
+    )
+    outcome = experiment.load()(work)
+    record = Record(
+        name,
+        seed,
+        quick,
+        work.commits,
+        machine(),
+        round(work.seconds, 1),
+        round(work.processor_seconds, 1),
+        replace(outcome, notes=(*outcome.notes, *shelf.notes)),
+    )
+    body = json.dumps(record.to_json(), indent=1, allow_nan=False) + "\n"
+    write_whole(record_file(folder, name), body)
+    return record
+
+
+Job = tuple[str, Path, Path, bool, int, str]  # name, folder, data, quick, seed, source
+
+
+def _at_the_same_time(
+    jobs: Sequence[Job], workers: int, on_progress: OnProgress
+) -> tuple[Record, ...]:
+    from concurrent.futures import ProcessPoolExecutor, wait
+    from multiprocessing import get_context
+
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        running = {pool.submit(_job, job): job[0] for job in jobs}
+        try:
+            while not all(future.done() for future in running):
+                done = sum(future.done() for future in running)
+                doing = [name for future, name in running.items() if future.running()]
+                on_progress(", ".join(doing), done, len(jobs))
+                wait(running, timeout=1.0)
+                for future in running:
+                    if future.done():
+                        future.result()  # an error stops the others before they start
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+        return tuple(future.result() for future in running)
+
+
+def _job(job: Job) -> Record:
+    name, folder, data, quick, seed, source = job
+    return _one(name, folder, Shelf(data), quick, seed, source)
 
 
 def record_file(folder: Path, name: str) -> Path:
