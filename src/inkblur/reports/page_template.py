@@ -32,7 +32,7 @@ th, td { text-align: left; padding: 6px 10px; border-bottom: 1px solid var(--lin
   vertical-align: top; }
 th { font-weight: 600; background: var(--band); }
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-td.n .soft { display: block; font-size: 12px; font-weight: 400; }
+td .soft { display: block; font-size: 12px; font-weight: 400; }
 tr.lead td { font-weight: 600; }
 .charts { display: flex; flex-wrap: wrap; gap: 24px 40px; }
 .charts figure { margin: 8px 0; flex: 1 1 430px; min-width: 0; }
