@@ -12,6 +12,7 @@ from functools import partial
 
 from inkblur.evaluation.settings import Setting
 from inkblur.experiments.duel import Duel, Sizes, halved
+from inkblur.experiments.estimate import Estimate
 from inkblur.experiments.frontier import (
     OVER_RUNS,
     UNTOUCHED,
@@ -64,6 +65,8 @@ def run(work: Workshop) -> Outcome:
         "would say little.",
         "Compared where the stronger of the static and the adaptive attack has half of its success "
         "on the true texts.",
+        "The claims on strongest and mildest noise were added after a first look: with the 58 "
+        "texts that PAN 2018 has here, the curves did not reach half of the attack in every run.",
         OVER_RUNS,
     )
     return Outcome(tuple(readings), tuple(claims), tuple(drawings), notes=notes)
@@ -95,11 +98,35 @@ def _claims(
     author: str, label: str, curves: dict[str, list[Runs]], before: Measured
 ) -> list[Claim]:
     level = stronger(before) / 2
-    return gain_claims(
-        f"joined-beats-plain-{author.split()[0].lower()}-{label.lower()}",
+    name = f"{author.split()[0].lower()}-{label.lower()}"
+    at_equal_attack = gain_claims(
+        f"joined-beats-plain-{name}",
         f"Where the attack on {author} authors has half of its success, the joined metric keeps "
         f"more of the label of {label} than the word vectors alone.",
         level,
         left_at(curves[JOINED], level, before),
         left_at(curves[PLAIN], level, before),
     )
+    noisy, mild = curves[JOINED][-1], curves[PLAIN][0]
+    pairs = list(zip(noisy, mild, strict=True))
+    return [
+        *at_equal_attack,
+        Claim(
+            f"joined-hides-more-{name}",
+            f"At its strongest noise the joined metric hides {author} authors better than word "
+            "vectors at their weakest noise.",
+            "ours",
+            "success of the stronger attack: word vectors at the mildest noise minus joined at the "
+            "strongest, in each run",
+            Estimate.of_runs([stronger(b) - stronger(a) for a, b in pairs]),
+            0.0,
+        ),
+        Claim(
+            f"joined-keeps-more-{name}",
+            f"And there it keeps more of the label of {label} all the same.",
+            "ours",
+            "utility left: joined at the strongest noise minus word vectors at the mildest",
+            Estimate.of_runs([(a["utility"] - b["utility"]) / before["utility"] for a, b in pairs]),
+            0.0,
+        ),
+    ]
