@@ -24,8 +24,9 @@ def reproduce(
     ] = False,
     seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 1,
     workers: Annotated[
-        int, typer.Option(help="Experiments done at the same time, about 1.5 GB each.")
-    ] = 1,
+        int,
+        typer.Option(help="Experiments done at the same time, each a process of about 1.5 GB."),
+    ] = 2,
     output: Annotated[
         Path, typer.Option("-o", "--output", help="Where records, page and document go.")
     ] = Path("reproduction"),

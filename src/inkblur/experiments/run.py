@@ -42,7 +42,7 @@ def reproduce(
     for experiment in experiments:
         experiment.load()
     source = commit()
-    if whole(workers, "workers") > 1:
+    if min(whole(workers, "workers"), len(experiments)) > 1:
         jobs = [(e.name, folder, shelf.folder, quick, seed, source) for e in experiments]
         return _at_the_same_time(jobs, workers, on_progress)
     records = []
