@@ -111,6 +111,11 @@ class Exponential(WordMechanism):
             }
         return {"epsilon": self.epsilon, "rating": self.rating.spec}
 
+    @property
+    def spec(self) -> str:
+        """Names the way of drawing too: the same uniforms must never choose words in two ways."""
+        return f"{super().spec} draw=blocks of {BLOCK}"
+
     @cached_property
     def guarantee(self) -> Guarantee:  # type: ignore[override]
         """For one word as it is drawn: the tight loss, computed on first use and remembered."""
