@@ -18,7 +18,8 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -74,6 +75,10 @@ class Rng:
         """Like :meth:`child`, and different on each call: repeated releases are independent."""
         self._released += 1
         return self.child(self._released.to_bytes(8, "little"), *parts)
+
+    def copies(self) -> Callable[[], Rng]:
+        """Makes this stream again from its start, in another process too: it holds the key."""
+        return partial(Rng, self._key, seeded=self.seeded, kept=self.kept)
 
     def rows(self, count: int, width: int) -> Array:
         """The next rows of uniforms, strictly between 0 and 1."""

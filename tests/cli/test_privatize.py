@@ -95,6 +95,14 @@ def test_a_key_replays_for_any_number_of_workers(folder: Path) -> None:
     assert inkblur(folder, "in.csv", "-e", "1").stdout != outputs[0]
 
 
+@pytest.mark.parametrize("extra", [[], ["-m", "exponential", "--length", "4"]])
+def test_processes_never_change_the_output(folder: Path, extra: list[str]) -> None:
+    common = ["in.csv", "-e", "1", "--key-file", "key", *extra]
+    result = inkblur(folder, *common, "--processes", "--workers", "2")
+    assert result.exit_code == 0, result.output
+    assert result.stdout == inkblur(folder, *common).stdout
+
+
 @pytest.mark.parametrize(("processors", "expected"), [(1, 2), (2, 2), (6, 6), (64, 8)])
 def test_batches_in_flight_follow_the_machine(
     folder: Path, monkeypatch: pytest.MonkeyPatch, processors: int, expected: int

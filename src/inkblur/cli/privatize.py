@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -17,6 +18,7 @@ from inkblur.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from inkblur.documents.crew import Make
     from inkblur.documents.privatizer import Privatizer
     from inkblur.documents.run import Summary
     from inkblur.documents.run_vectors import VectorSummary
@@ -96,10 +98,18 @@ def privatize(
     workers: Annotated[
         int | None,
         typer.Option(
-            help="Batches in flight, a processor each, 2 to 8 if not given; never changes the "
-            "output."
+            help="Batches in flight, a processor each, 2 to 8 if not given (all processors with "
+            "--processes); never changes the output."
         ),
     ] = None,
+    processes: Annotated[
+        bool,
+        typer.Option(
+            "--processes",
+            help="A process for each worker: starts slower, then faster on many processors; "
+            "never changes the output.",
+        ),
+    ] = False,
     device: options.DeviceName = "auto",
     threads: options.Threads = None,
     accept_no_guarantee: options.AcceptNoGuarantee = False,
@@ -113,7 +123,7 @@ def privatize(
         from inkblur.io import Format, open_sink, open_source
         from inkblur.types import ReleaseKind, choose, whole
 
-        in_flight = _in_flight() if workers is None else whole(workers, "workers")
+        in_flight = _in_flight(processes) if workers is None else whole(workers, "workers")
         kind = choose(ReleaseKind, release, "release")
         name = mechanism or ("exponential" if kind is ReleaseKind.TF else "mahalanobis")
         own = options.own_options(
@@ -140,10 +150,10 @@ def privatize(
         ) as source:
             table = options.embedding_from(embedding, vocabulary)
             if kind is ReleaseKind.TF:
-                if keep or drop or threads is not None or device != "auto":
+                if keep or drop or threads is not None or device != "auto" or processes:
                     raise ParameterError(
                         "a tf release drops all but words and searches nothing: leave out --keep, "
-                        "--drop, --device and --threads"
+                        "--drop, --device, --threads and --processes"
                     )
                 vectoriser = _vectoriser(table, morphology, weighting, reference, wordnet)
                 vectors = _synthetic(vectoriser, made, length)
@@ -153,23 +163,57 @@ def privatize(
                     raise ParameterError(
                         "--morphology, --weighting, --reference, --wordnet belong to --release tf"
                     )
-                options.serve(table, device, threads)
-                blur = Privatizer(made(table), release=kind, policies=policies, length=length)
+                replacing = made(table)
+                lifted = partial(Privatizer, release=kind, policies=policies, length=length)
+                if processes:
+                    own["epsilon"] = replacing.parameters["epsilon"]
+                    search = _each_search(device, threads)
+                    copies = partial(_copy, embedding, vocabulary, search, name, own, lifted)
+                else:
+                    options.serve(table, device, threads)
+                    copies = None
                 sink = open_sink(output, source, format=given if output == "-" else None)
-                summary = _run(source, sink, blur, rng, in_flight)
+                summary = _run(source, sink, lifted(replacing), rng, in_flight, copies)
         if report is not None:
             _write_report(report, summary)
         _tell(summary)
 
 
-def _in_flight() -> int:
+def _in_flight(processes: bool) -> int:
     """Batches at a time: noise is drawn on a thread each. Beyond 8 they wait for each other."""
     from inkblur.nearest.native import processors
 
-    return min(max(2, processors()), 8)
+    return processors() if processes else min(max(2, processors()), 8)
 
 
-def _run(source: Source, sink: Sink, blur: Privatizer, rng: Rng, workers: int) -> Summary:
+def _each_search(device: str, threads: int | None) -> tuple[str, int | None]:
+    """Where each of many processes searches: the GPU if there is one, else on one thread."""
+    from inkblur.nearest import gpu
+
+    if device == "cuda" or (device == "auto" and threads is None and gpu.available()):
+        return "cuda", threads
+    return "cpu", 1 if threads is None else threads
+
+
+def _copy(
+    embedding: str | None,
+    vocabulary: Path | None,
+    search: tuple[str, int | None],
+    mechanism: str,
+    own: dict[str, Any],
+    lifted: Callable[[WordMechanism], Privatizer],
+) -> Privatizer:
+    """The same privatizer again, made in another process."""
+    from inkblur.mechanisms import make_mechanism
+
+    table = options.embedding_from(embedding, vocabulary)
+    options.serve(table, *search)
+    return lifted(make_mechanism(mechanism, table, **own))
+
+
+def _run(
+    source: Source, sink: Sink, blur: Privatizer, rng: Rng, workers: int, copies: Make | None
+) -> Summary:
     import time
 
     from inkblur.documents.run import run
@@ -182,7 +226,7 @@ def _run(source: Source, sink: Sink, blur: Privatizer, rng: Rng, workers: int) -
             rate = words / max(time.monotonic() - began, 1e-9)
             bar.update(task, completed=source.bytes_read(), rate=f"{rate:,.0f}")
 
-        return run(source, sink, blur, rng, workers=workers, on_batch=show)
+        return run(source, sink, blur, rng, workers=workers, copies=copies, on_batch=show)
 
 
 def _vectoriser(

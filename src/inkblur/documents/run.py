@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
+from inkblur.documents.crew import Make, ReleaseRecords, crew
 from inkblur.documents.policies import TokenField
 from inkblur.documents.privatizer import BatchRelease, Privatizer
 from inkblur.embeddings.table import Embedding
@@ -18,9 +20,11 @@ from inkblur.io.records import Batch
 from inkblur.io.sink import Sink
 from inkblur.io.source import Source
 from inkblur.mechanisms.typical import TypicalLoss, typical_loss
+from inkblur.processes import told
 from inkblur.rng import Rng
 
 _RECORDS = 4096  # at most, in one batch
+_FEWER = "use fewer --workers, or leave out --processes"
 _CHARACTERS = 1 << 16  # about 12,000 words: enough to fill the engine, small enough to overlap
 
 
@@ -129,25 +133,29 @@ def run(
     rng: Rng,
     *,
     workers: int = 2,
+    copies: Make | None = None,
     batch_records: int = _RECORDS,
     on_batch: Callable[[int, int], None] = lambda words, documents: None,
 ) -> Summary:
     """Privatize every record of `source` into `sink`.
 
-    The result does not depend on `workers` or on how records fall into batches.
+    Workers are threads; given `copies`, which makes the same privatizer again, each is a process
+    with its own. The result depends neither on workers nor on how records fall into batches.
     """
     began = time.perf_counter()
     counts: Counter[str] = Counter()
     documents = empty = 0
     batches = source.batches(batch_records, _CHARACTERS)
 
-    def release(batch: Batch) -> BatchRelease:
-        return privatizer.release_batch(batch.records, rng)
-
     if privatizer.length is not None:
         # A text that is missing must not show either: it is filled up like an empty one.
         batches = (replace(batch, nulls=frozenset()) for batch in batches)
-    for batch, released in _in_order(batches, release, workers):
+    pool, release = (
+        (ThreadPoolExecutor(workers), partial(privatizer.release_batch, rng=rng))
+        if copies is None
+        else crew(copies, privatizer, rng, workers)
+    )
+    for batch, released in _in_order(batches, pool, release, workers):
         sink.write(batch, released.texts)
         counts.update(released.counts)
         documents += len(batch)
@@ -192,20 +200,20 @@ def described(table: Embedding) -> dict[str, Any]:
 
 
 def _in_order(
-    batches: Iterator[Batch], release: Callable[[Batch], BatchRelease], workers: int
+    batches: Iterator[Batch], pool: Executor, release: ReleaseRecords, workers: int
 ) -> Iterator[tuple[Batch, BatchRelease]]:
-    """Release batches in a few threads, a bounded number in flight, results in input order."""
+    """Release batches, a bounded number in flight, results in input order."""
     waiting: deque[tuple[Batch, Future[BatchRelease]]] = deque()
-    pool = ThreadPoolExecutor(max_workers=workers, thread_name_prefix="inkblur")
     try:
-        for batch in batches:
-            waiting.append((batch, pool.submit(release, batch)))
-            if len(waiting) > workers:
+        with told(_FEWER):
+            for batch in batches:
+                waiting.append((batch, pool.submit(release, batch.records)))
+                if len(waiting) > workers:
+                    ready, future = waiting.popleft()
+                    yield ready, future.result()
+            while waiting:
                 ready, future = waiting.popleft()
                 yield ready, future.result()
-        while waiting:
-            ready, future = waiting.popleft()
-            yield ready, future.result()
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 

@@ -99,10 +99,12 @@ Job = tuple[str, Path, Path, bool, int, str]  # name, folder, data, quick, seed,
 def _at_the_same_time(
     jobs: Sequence[Job], workers: int, on_progress: OnProgress
 ) -> tuple[Record, ...]:
-    from concurrent.futures import ProcessPoolExecutor, wait
-    from multiprocessing import get_context
+    from concurrent.futures import wait
 
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+    from inkblur.processes import processes, told
+
+    again = "run the same command again to go on from there, with --workers 1 if memory is short"
+    with told(again), processes(workers) as pool:
         running = {pool.submit(_job, job): job[0] for job in jobs}
         try:
             while not all(future.done() for future in running):

@@ -1,0 +1,53 @@
+"""Processes that work for this one: they end when it ends, and when they end it says so."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import wait
+from typing import Any
+
+from inkblur.errors import InkblurError
+
+
+def processes(
+    size: int, begin: Callable[..., None] | None = None, *arguments: Any
+) -> ProcessPoolExecutor:
+    """A pool of so many; each calls `begin` first. What they are sent goes through pipes."""
+    return ProcessPoolExecutor(
+        size,
+        mp_context=get_context("spawn"),  # a fork of a process with threads may hang
+        initializer=_begin,
+        initargs=(begin, *arguments),
+    )
+
+
+@contextmanager
+def told(advice: str) -> Iterator[None]:
+    """Where a process is gone, an error for people that ends with `advice`."""
+    try:
+        yield
+    except BrokenProcessPool:
+        raise InkblurError(
+            "a process ended before its work was done: most likely memory ran out, or it was "
+            f"stopped; {advice}"
+        ) from None
+
+
+def _begin(begin: Callable[..., None] | None, *arguments: Any) -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    if begin is not None:
+        begin(*arguments)
+
+
+def _end_with_parent() -> None:
+    """A process whose parent was killed would wait for more work for ever."""
+    parent = parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
