@@ -11,7 +11,7 @@ import inkblur
 
 ORDER = [
     ("errors", "types", "rng"),
-    ("guarantees",),
+    ("guarantees", "processes"),
     ("protocols",),
     ("embeddings", "noise", "io", "metrics"),
     ("nearest",),
