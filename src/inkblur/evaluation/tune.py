@@ -33,6 +33,7 @@ from inkblur.evaluation.results import ADAPTIVE, STATIC, SettingResult, relative
 from inkblur.evaluation.settings import Setting
 from inkblur.evaluation.statistics import RUNS, privacy_statistics
 from inkblur.io.ledger import Ledger
+from inkblur.mechanisms.catalogue import find
 from inkblur.rng import seeded_rng
 from inkblur.types import choose, whole
 
@@ -161,6 +162,11 @@ def grid(
     """
     if not epsilons:
         raise ParameterError("no epsilon given; give at least one, such as 10")
+    if not find(mechanism).private:
+        raise ParameterError(
+            f"{mechanism} proves nothing, so no setting of it can be advised; `inkblur evaluate "
+            "--accept-no-guarantee` measures it"
+        )
     axes: list[list[Any]] = [
         list(axis) or [None] for axis in (lambdas, bigrams, lengths, morphologies)
     ]
