@@ -13,7 +13,12 @@ from inkblur.experiments.result import Record
 from inkblur.experiments.run import reproduce
 
 CLAIMS = {
-    "thesis/topics": {"topic-above-chance", "topic-above-chance-as-printed"},
+    "thesis/topics": {
+        "topic-above-chance",
+        "topic-above-chance-as-printed",
+        "topic-holds-for-evenly-drawn-postings-at-0.5",
+        "topic-holds-for-evenly-drawn-postings-at-0.5-as-printed",
+    },
     "thesis/authors": {
         "author-falls-more-than-topic-at-0.2",
         "author-falls-more-than-topic-at-0.5",

@@ -11,6 +11,7 @@ import pytest
 
 from inkblur.evaluation.corpora import Corpus, Split
 from inkblur.experiments.shelf import Shelf
+from inkblur.experiments.thesis.newsgroups import Postings, suspected
 from inkblur.experiments.thesis.suspects import NEWSGROUPS, case_of
 from inkblur.experiments.workshop import Workshop
 
@@ -24,9 +25,8 @@ def _split(authors: int, each: int) -> Split:
 @pytest.fixture
 def work(tmp_path: Path) -> Workshop:
     problems = {1: _split(20, 2), 2: _split(5, 2)}
-    shelf: Any = SimpleNamespace(
-        pan18=problems.__getitem__, c50=_split(50, 5), newsgroups=_split(25, 15)
-    )
+    held = SimpleNamespace(pan18=problems.__getitem__, c50=_split(50, 5), newsgroups=_split(25, 15))
+    shelf: Any = SimpleNamespace(lent=lambda experiment, needs: held)
     return Workshop("made", cast(Shelf, shelf), seed=1, quick=False, folder=tmp_path)
 
 
@@ -47,3 +47,15 @@ def test_a_collection_has_its_authors(work: Workshop, data: str, authors: int, a
     assert len(case.asked) == asked
     if data == NEWSGROUPS:
         assert not any("@" in text for text in (*case.known.texts, *case.asked.texts))
+
+
+def test_nothing_is_learned_from_a_suspects_posting(work: Workshop) -> None:
+    whole = work.shelf.newsgroups.train
+    assert whole.authors is not None
+    suspects = suspected(work, 20)
+    assert suspects == set(range(20))  # of 25 authors who posted as much: the first
+    learned = Postings(work, train=1_000, test=0, vocabulary=0, suspects=20).train
+    assert learned.authors is not None
+    assert set(learned.authors.tolist()) == set(range(20, 25))
+    everybody = Postings(work, train=1_000, test=0, vocabulary=0).train
+    assert len(everybody) == len(whole)

@@ -14,7 +14,13 @@ from inkblur.experiments.estimate import Estimate
 from inkblur.experiments.result import Claim, Drawing, Outcome, Reading
 from inkblur.experiments.thesis import falls
 from inkblur.experiments.thesis.newsgroups import Postings
-from inkblur.experiments.thesis.suspects import NEWSGROUPS, Attack, Cases
+from inkblur.experiments.thesis.suspects import (
+    LEARNED,
+    NEWSGROUPS,
+    Attack,
+    Cases,
+    newsgroup_suspects,
+)
 from inkblur.experiments.workshop import Workshop
 from inkblur.mechanisms.calibration import survival_rate
 from inkblur.mechanisms.catalogue import make_mechanism
@@ -35,7 +41,7 @@ def run(work: Workshop) -> Outcome:
     """Words: how many stand in for one, and how near. Texts: the suspects of 20 Newsgroups."""
     bench = _Bench(work)
     attack = bench.attack
-    plain = work.step("plain", lambda: dict(attack.hits(attack.case.asked.texts)))
+    plain = work.step(f"{LEARNED}, plain", lambda: dict(attack.hits(attack.case.asked.texts)))
     readings = _success({"survival": 1.0, "mechanism": "none"}, [plain])
     judged: dict[str, Found] = {}
     for survival in work.size(SURVIVALS, (JUDGED,)):
@@ -43,7 +49,7 @@ def run(work: Workshop) -> Outcome:
             name = f"{setting.name} at {survival:g}"
             words = work.step(f"{name}, words", bench.words, setting)
             texts = [
-                work.step(f"{name}, texts, run {n}", bench.texts, setting, n)
+                work.step(f"{name}, texts, {LEARNED}, run {n}", bench.texts, setting, n)
                 for n in range(work.size(3, 1))
             ]
             where: dict[str, Any] = {"survival": survival, "mechanism": _shown(setting)}
@@ -76,7 +82,11 @@ class _Bench:
     def __init__(self, work: Workshop) -> None:
         self.work = work
         self.postings = Postings(
-            work, train=work.size(100, 8), test=0, vocabulary=work.size(VOCABULARY, 800)
+            work,
+            train=work.size(100, 8),
+            test=0,
+            vocabulary=work.size(VOCABULARY, 800),
+            suspects=newsgroup_suspects(work),
         )
         self.attack = Attack(work, self.postings, NEWSGROUPS, Cases(work, self.postings), FORM)
 

@@ -17,11 +17,17 @@ from inkblur.experiments.workshop import Workshop
 
 
 class Postings:
-    """Postings without headers, footers and quotes, an even number from every group."""
+    """Postings without headers, footers and quotes, an even number from every group.
 
-    def __init__(self, work: Workshop, *, train: int, test: int, vocabulary: int) -> None:
+    Nothing is learned from postings by the first `suspects` (see :func:`suspected`): a classifier
+    that had read the very people it is asked about would know their words besides their topics.
+    """
+
+    def __init__(
+        self, work: Workshop, *, train: int, test: int, vocabulary: int, suspects: int = 0
+    ) -> None:
         self._work, self._counts = work, {"train": train, "test": test}
-        self._vocabulary = vocabulary
+        self._vocabulary, self._suspects = vocabulary, suspects
 
     @cached_property
     def embedding(self) -> Embedding:
@@ -54,25 +60,34 @@ class Postings:
 
     def _sample(self, part: str) -> Corpus:
         whole = getattr(self._work.shelf.newsgroups, part)
+        left_out = suspected(self._work, self._suspects) if self._suspects else set()
+        writers = _authors(whole) if left_out else [-1] * len(whole)
         rows: list[int] = []
         for label in sorted(set(whole.labels)):
-            of_label = [row for row, held in enumerate(whole.labels) if held == label]
+            of_label = [
+                row
+                for row, (held, writer) in enumerate(zip(whole.labels, writers, strict=True))
+                if held == label and writer not in left_out
+            ]
             count = min(self._counts[part], len(of_label))
             rows += [of_label[i] for i in self._work.sample(count, len(of_label), part, label)]
         return bare(whole.rows(rows))
 
 
-def suspects(work: Workshop, *, authors: int, each: int) -> tuple[Corpus, Corpus]:
-    """All training postings, and the first `each` test postings, of the authors with most of the
-    former among those with at least eight of the latter.
-    """
+def suspected(work: Workshop, authors: int) -> set[int]:
+    """The authors with most training postings among those with at least eight test postings."""
     split = work.shelf.newsgroups
     known, tested = Counter(_authors(split.train)), Counter(_authors(split.test))
     ranked = sorted(
         (author for author in known if author >= 0 and tested[author] >= LEAST_TESTED),
         key=lambda author: (-known[author], author),
     )
-    chosen = set(ranked[:authors])
+    return set(ranked[:authors])
+
+
+def suspects(work: Workshop, *, authors: int, each: int) -> tuple[Corpus, Corpus]:
+    """All training postings, and the first `each` test postings, of the suspected authors."""
+    split, chosen = work.shelf.newsgroups, suspected(work, authors)
     train, test = (
         part.rows([row for row, author in enumerate(_authors(part)) if author in chosen])
         for part in (split.train, split.test)

@@ -17,6 +17,8 @@ BESIDE = {  # our collection: the thesis's
     "PAN 2018, 20 authors": "fan fiction",
     "PAN 2018, 5 authors": "fan fiction",
 }
+# For names of steps: the classifier of topics, and the topic words, know no suspect's posting.
+LEARNED = "topics learned from others"
 _PAN = {"PAN 2018, 20 authors": 1, "PAN 2018, 5 authors": 2}  # the number of the problem
 
 
@@ -28,10 +30,15 @@ class Case:
     asked: Corpus
 
 
+def newsgroup_suspects(work: Workshop) -> int:
+    """How many authors of 20 Newsgroups are suspects."""
+    return work.size(20, 5)
+
+
 def case_of(work: Workshop, data: str) -> Case:
     """Texts by their collection's name."""
     if data == NEWSGROUPS:
-        return Case(*suspects(work, authors=work.size(20, 5), each=work.size(12, 4)))
+        return Case(*suspects(work, authors=newsgroup_suspects(work), each=work.size(12, 4)))
     if data == "C50":
         split = work.shelf.c50
         count, authors = work.size(3, 1), work.size(50, 4)
