@@ -9,6 +9,7 @@ import pytest
 
 from inkblur.errors import InputError
 from inkblur.experiments.shelf import SOURCES, Shelf
+from inkblur.experiments.workshop import Workshop
 
 
 @pytest.mark.parametrize(
@@ -28,6 +29,34 @@ def test_other_counts_are_refused(tmp_path: Path) -> None:
     file.write_text("ham\thello\nspam\twin\n")
     with pytest.raises(InputError, match="its makers state"):
         _ = Shelf(tmp_path).sms
+
+
+def test_an_experiment_gets_what_it_needs_and_nothing_else(tmp_path: Path) -> None:
+    work = Workshop("made/up", Shelf(tmp_path), seed=1, quick=True, folder=tmp_path)
+    assert len(work.shelf.bundled) > 0  # part of Inkblur
+    for name in (*SOURCES, "syntf"):
+        with pytest.raises(RuntimeError, match="not among its needs"):
+            getattr(work.shelf, name)
+
+
+def test_what_is_lent_is_loaded_once(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path)
+    assert shelf.lent("a", ()).bundled is shelf.lent("b", ()).bundled
+
+
+def test_other_words_for_the_same_vectors_are_other_data(tmp_path: Path) -> None:
+    (vectors, _), (words, _) = SOURCES["glove"].files
+    (tmp_path / vectors).parent.mkdir()
+    (tmp_path / vectors).write_bytes(b"rows")
+
+    def digest(names: str) -> str:
+        (tmp_path / words).write_text(names)
+        return Shelf(tmp_path).digest("glove")
+
+    assert digest("cat dog") == digest("cat dog") != digest("dog cat")
+    (tmp_path / words).unlink()
+    with pytest.raises(InputError, match=r"vocab\.txt is not in the data folder"):
+        Shelf(tmp_path).digest("glove")
 
 
 def test_real_collections_are_what_they_say(data_folder: Path) -> None:

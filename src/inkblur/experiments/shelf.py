@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 
@@ -27,12 +28,18 @@ from inkblur.evaluation.newsgroups import syntf_dataset
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One file of the data folder."""
+    """One file of the data folder, or vectors with the words of their rows beside them."""
 
     path: str  # in the data folder
     sha256: str  # of the file that the committed records were measured on
     origin: str  # where the public original is downloaded
     packing: str = ""  # how the file differs from that original
+    words: tuple[str, str] | None = None  # the same of the file that names the rows of vectors
+
+    @property
+    def files(self) -> tuple[tuple[str, str], ...]:
+        """Path and checksum of each file that the data are read from."""
+        return ((self.path, self.sha256), *([self.words] if self.words else []))
 
 
 SOURCES = {
@@ -41,12 +48,20 @@ SOURCES = {
         "657b317105419f7fcf886d970322a459afe72ba3eb1b0a6b98df878aec6e9b53",
         "https://nlp.stanford.edu/data/glove.6B.zip",
         "65,205 of its 400,000 words, with the words in glove-6b-300d.vocab.txt",
+        (
+            "vectors/glove-6b-300d.vocab.txt",
+            "e41e96dfe50d85fef9d6fd17d75ada6e6090fb232e4b70d0e3b8471751157a85",
+        ),
     ),
     "word2vec": Source(
         "vectors/word2vec-googlenews-300d.npy",
         "045c2e442c92ed80b83223e13fb49b8105b059265a5fbaaaccfb17d31c27e479",
         "https://code.google.com/archive/p/word2vec/",
         "7,895 of its 3,000,000 words, with the words in word2vec-googlenews-300d.vocab.txt",
+        (
+            "vectors/word2vec-googlenews-300d.vocab.txt",
+            "4f64bcda5e59ae4cab5b7f1ab5284bf04ccba27a276e2129900d2749b2e48917",
+        ),
     ),
     "sms": Source(
         "sms-spam/SMSSpamCollection",
@@ -159,25 +174,52 @@ class Shelf:
         return table
 
     def digest(self, key: str) -> str:
-        """The checksum of a file, compared once with the known one; the file has to be there."""
-        if key in self._digests:
-            return self._digests[key]
-        source = SOURCES[key]
-        path = self.folder / source.path
-        if not path.is_file():
+        """The checksum of its file, and that of the words where it has them, joined by "+".
+
+        Compared once with the known ones; the files have to be there.
+        """
+        if key not in self._digests:
+            source = SOURCES[key]
+            found = [self._checked(source, path, stated) for path, stated in source.files]
+            self._digests[key] = "+".join(found)
+        return self._digests[key]
+
+    def _checked(self, source: Source, path: str, stated: str) -> str:
+        file = self.folder / path
+        if not file.is_file():
             raise InputError(
-                f"{source.path} is not in the data folder {self.folder}; the public original is at "
+                f"{path} is not in the data folder {self.folder}; the public original is at "
                 f"{source.origin}" + f" (here: {source.packing})" * bool(source.packing)
             )
-        with path.open("rb") as stream:
+        with file.open("rb") as stream:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
-        if digest != source.sha256:
+        if digest != stated:
             self.notes.append(
-                f"{source.path} has the checksum {digest[:16]}..., not {source.sha256[:16]}...: "
+                f"{path} has the checksum {digest[:16]}..., not {stated[:16]}...: "
                 "the same counts in another packing, or other texts."
             )
-        self._digests[key] = digest
         return digest
+
+    def lent(self, experiment: str, needs: Sequence[str]) -> Shelf:
+        """The same shelf, which gives that experiment what it needs and nothing else."""
+        return cast(Shelf, _Lent(self, experiment, needs))
+
+
+class _Lent:
+    """A finished step is done again when a file among the needs has changed, and only then: what
+    is read without being named there would leave old numbers standing.
+    """
+
+    def __init__(self, shelf: Shelf, experiment: str, needs: Sequence[str]) -> None:
+        self._shelf, self._experiment, self._needs = shelf, experiment, frozenset(needs)
+
+    def __getattr__(self, name: str) -> Any:
+        key = "newsgroups" if name == "syntf" else name
+        if key in SOURCES and key not in self._needs:
+            raise RuntimeError(
+                f"{self._experiment} reads {key}, which is not among its needs in the catalogue"
+            )
+        return getattr(self._shelf, name)
 
 
 def _counts(corpus: Corpus) -> dict[str, int]:

@@ -37,8 +37,9 @@ class Workshop:
         commit: str = "",
         on_step: OnStep = lambda name: None,
     ) -> None:
-        """`needs`: the files of the shelf that steps depend on; `commit`: the source's."""
-        self.experiment, self.shelf, self.seed, self.quick = experiment, shelf, seed, quick
+        """`needs`: what steps may take from the shelf; `commit`: the source's."""
+        self.experiment, self.seed, self.quick = experiment, seed, quick
+        self.shelf = shelf.lent(experiment, needs)
         self._on_step = on_step
         self._ledger = Ledger(
             folder / "steps" / f"{experiment.replace('/', '-')}.jsonl",

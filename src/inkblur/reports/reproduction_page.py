@@ -138,12 +138,13 @@ def _sources() -> Table:
     rows = []
     for source in SOURCES.values():
         packing = f"here: {source.packing}" if source.packing else ""
-        cells = (
-            Cell(source.path),
-            Cell(source.sha256[:16] + "..."),
-            Cell(source.origin, detail=packing),
-        )
-        rows.append(Row(cells))
+        for path, sha256 in source.files:
+            cells = (
+                Cell(path),
+                Cell(sha256[:16] + "..."),
+                Cell(source.origin, detail=packing),
+            )
+            rows.append(Row(cells))
     return Table("", "", heads("file", "sha256", "public original"), tuple(rows))
 
 

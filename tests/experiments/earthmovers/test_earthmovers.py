@@ -94,7 +94,8 @@ def test_what_changes_is_decided_at_the_step_that_is_least_sure() -> None:
 
 def test_so_many_authors_of_newsgroups_have_enough_words(data_folder: Path, tmp_path: Path) -> None:
     shelf = Shelf(data_folder)
-    work = Workshop("earthmovers/inference", shelf, seed=1, quick=False, folder=tmp_path)
+    work = Workshop("earthmovers/inference", shelf, seed=1, quick=False, folder=tmp_path,
+                    needs=("newsgroups",))  # fmt: skip
     made = Documents(work, plain_words(shelf.glove), LENGTHS).of("20 Newsgroups", 1_000, 0)
     assert made.topics is not None
     assert {topic: made.topics.count(topic) for topic in TOPICS} == ENOUGH
