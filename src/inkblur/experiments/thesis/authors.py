@@ -241,9 +241,9 @@ def _notes(work: Workshop) -> tuple[str, ...]:
         "public mechanism lets anyone do.",
         "Only 20 Newsgroups has authors and topics, so the claims are judged there: each released "
         "posting is read by the attacker and by the classifier of topics (multinomial naive "
-        f"Bayes, {work.size(100, 8)} training postings of each group, none by a suspect). BOW words "
-        "are the newsgroups' topic words for every collection, because the others have no topics: "
-        "on news and fiction they are few, and short BOW forms of them are often empty.",
+        f"Bayes, {work.size(100, 8)} training postings of each group, none by a suspect). BOW "
+        "words are the newsgroups' topic words for every collection, because the others have no "
+        "topics: on news and fiction they are few, and short BOW forms of them are often empty.",
         "The claims about topics are about these few authors, who post much: thesis/topics judges "
         "whether the topic holds on postings drawn evenly from every group, which is the case of "
         "the thesis's Table 5.3.",
