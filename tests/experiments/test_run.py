@@ -105,7 +105,18 @@ def test_a_paper_means_all_its_experiments() -> None:
 def test_experiments_at_the_same_time_find_the_same(data_folder: Path, tmp_path: Path) -> None:
     names = ["earthmovers/utility-bound", "earthmovers/snippets"]
     alone = reproduce(names, tmp_path / "1", data=data_folder, quick=True)
-    beside = reproduce(names, tmp_path / "2", data=data_folder, quick=True, workers=2)
+    doing: list[str] = []
+    beside = reproduce(
+        names,
+        tmp_path / "2",
+        data=data_folder,
+        quick=True,
+        workers=2,
+        on_progress=lambda now, done, total: doing.append(now),
+    )
+    assert [record.experiment for record in beside] == [record.experiment for record in alone]
+    begun = next(now for now in doing if now)
+    assert begun.startswith("earthmovers/utility-bound")  # the last of the catalogue
     assert [record.outcome for record in beside] == [record.outcome for record in alone]
     assert held_records(tmp_path / "2") == beside
     with pytest.raises(InputError, match="another run"):  # an error in a worker reaches us

@@ -105,7 +105,9 @@ def _at_the_same_time(
 
     again = "run the same command again to go on from there, with --workers 1 if memory is short"
     with told(again), processes(workers) as pool:
-        running = {pool.submit(_job, job): job[0] for job in jobs}
+        # The last of the catalogue first: joined/* and the race are the longest, and begun last
+        # they would leave the other workers idle at the end.
+        running = {pool.submit(_job, job): job[0] for job in reversed(jobs)}
         try:
             while not all(future.done() for future in running):
                 done = sum(future.done() for future in running)
@@ -118,7 +120,7 @@ def _at_the_same_time(
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-        return tuple(future.result() for future in running)
+        return tuple(future.result() for future in reversed(running))
 
 
 def _job(job: Job) -> Record:
