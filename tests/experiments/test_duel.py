@@ -9,9 +9,10 @@ import pytest
 
 import inkblur
 from inkblur.documents.adapt import adapt_embedding
+from inkblur.evaluation.attacks import Koppel
 from inkblur.evaluation.corpora import Corpus, Split
 from inkblur.evaluation.settings import Setting
-from inkblur.experiments.duel import Duel, Sizes, at_attack, halved
+from inkblur.experiments.duel import WEIGHTINGS, Duel, Sizes, at_attack, halved
 from inkblur.experiments.frontier import left_at
 from inkblur.experiments.shelf import Shelf
 from inkblur.experiments.workshop import Workshop
@@ -72,6 +73,29 @@ def test_runs_differ_and_repeat(work: Workshop, table: inkblur.Embedding) -> Non
     fresh = [fight._after(setting, table, run) for run in ("0", "0", "1", "2", "3")]
     assert fresh[0] == fresh[1]
     assert len({found["unchanged"] for found in fresh}) > 1
+
+
+def test_the_adaptive_attacker_has_both_weightings_too(
+    work: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The better of two counts for either attacker, whichever of the two it is."""
+    fight = duel(work)
+    right = fight._unknown.authors
+    assert right is not None
+    for good in WEIGHTINGS:
+        monkeypatch.setattr(
+            Koppel,
+            "predict",
+            lambda self, texts, good=good: right if self.weighting is good else right + 9,
+        )
+        assert fight._best(fight._fitted(fight._known), fight._unknown.texts) == 1.0
+        assert fight._best(fight._static, fight._unknown.texts) == 1.0
+
+
+def test_notes_say_what_attackers_studied() -> None:
+    said = Sizes(studied=50, known=10, unknown=3, taught=1, asked=1).attackers
+    assert "50 true texts" in said
+    assert "10 texts" in said
 
 
 def test_both_parts_of_a_collection_are_all_of_it(work: Workshop) -> None:

@@ -2,8 +2,8 @@
 
 The attacker and the analyst work on collections of their own, as the papers' measurements do. All
 texts are reduced to their content words first. Attacker: Koppel's, cosine. The static one studied
-true texts, with two weightings of the n-grams, and the better of the two counts. The adaptive one
-studied texts released by the same mechanism. Analyst: a linear SVM that learned from true texts.
+true texts, the adaptive one texts released by the same mechanism. Each has two weightings of
+the n-grams, and the better of the two counts. Analyst: a linear SVM that learned from true texts.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from inkblur.experiments.workshop import Workshop
 from inkblur.types import NULL_ID, Ids
 
 WEIGHTINGS = (Weighting.SHARE, Weighting.LOG_TF_IDF)
+_ATTACKERS = "/".join(weighting.value for weighting in WEIGHTINGS)  # in the names of steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,15 @@ class Sizes:
     def __str__(self) -> str:
         counts = (self.studied, self.known, self.unknown, self.taught, self.asked)
         return "/".join(str(count) for count in counts)
+
+    @property
+    def attackers(self) -> str:
+        """What each attacker studied, as a sentence."""
+        return (
+            f"Attackers: Koppel, cosine, the better of two weightings for each. The static one "
+            f"studied {self.studied} true texts an author, the adaptive one {self.known} texts an "
+            f"author released in the same way; {self.unknown} texts an author are attacked."
+        )
 
 
 class Duel:
@@ -84,17 +94,18 @@ class Duel:
     def before(self) -> dict[str, float]:
         """Attack and utility on the true texts."""
         return self.work.step(  # type: ignore[no-any-return]
-            f"{self.name}, true texts, {self.sizes}",
+            f"{self.name}, true texts, {_ATTACKERS}, {self.sizes}",
             lambda: {
-                "static": self._attacked(self._unknown.texts),
-                "adaptive": self._attack(self._known, Weighting.LOG_TF_IDF, self._unknown.texts),
+                "static": self._best(self._static, self._unknown.texts),
+                "adaptive": self._best(self._fitted(self._known), self._unknown.texts),
                 "utility": self._told(self._asked.texts),
             },
         )
 
     def after(self, setting: Setting, embedding: Embedding, run: int) -> dict[str, float]:
         """The same under a release; `run` numbers the repetition."""
-        key = f"{self.name}, {setting.name} on {embedding.sha256[:16]}, {self.sizes}, run {run}"
+        where = f"{self.name}, {setting.name} on {embedding.sha256[:16]}"
+        key = f"{where}, {_ATTACKERS}, {self.sizes}, run {run}"
         return self.work.step(key, self._after, setting, embedding, str(run))  # type: ignore[no-any-return]
 
     def _after(self, setting: Setting, embedding: Embedding, run: str) -> dict[str, float]:
@@ -108,29 +119,31 @@ class Duel:
         unknown = releaser.release(self._unknown.texts, rng.child("unknown"))
         known = released(self._known, "known")
         return {
-            "static": self._attacked(unknown.texts),
-            "adaptive": self._attack(known, Weighting.LOG_TF_IDF, unknown.texts),
+            "static": self._best(self._static, unknown.texts),
+            "adaptive": self._best(self._fitted(known), unknown.texts),
             "utility": self._told(released(self._asked, "asked").texts),
             "unchanged": unknown.unchanged or 0.0,
         }
 
-    def _attacked(self, texts: Sequence[str]) -> float:
-        return max(self._share(attack.predict(texts)) for attack in self._static)
-
     @cached_property
     def _static(self) -> list[Koppel]:
-        return [self._fitted(self._studied, weighting) for weighting in WEIGHTINGS]
+        return self._fitted(self._studied)
 
-    def _fitted(self, corpus: Corpus, weighting: Weighting) -> Koppel:
+    def _fitted(self, corpus: Corpus) -> list[Koppel]:
+        """An attacker with each weighting, who studied these texts."""
         assert corpus.authors is not None
-        attack = Koppel(seed=self.work.seed, similarity="cosine", weighting=weighting)
-        return attack.fit(corpus.texts, corpus.authors)
+        return [
+            Koppel(seed=self.work.seed, similarity="cosine", weighting=weighting).fit(
+                corpus.texts, corpus.authors
+            )
+            for weighting in WEIGHTINGS
+        ]
 
-    def _attack(self, known: Corpus, weighting: Weighting, texts: Sequence[str]) -> float:
-        return self._share(self._fitted(known, weighting).predict(texts))
-
-    def _share(self, answers: Any) -> float:
-        return float((answers == self._unknown.authors).mean())
+    def _best(self, attacks: Sequence[Koppel], texts: Sequence[str]) -> float:
+        """The share of authors that the best of them names."""
+        return max(
+            float((attack.predict(texts) == self._unknown.authors).mean()) for attack in attacks
+        )
 
     def _told(self, texts: Sequence[str]) -> float:
         assert self._asked.labels is not None

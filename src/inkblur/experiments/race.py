@@ -43,7 +43,7 @@ SURVIVALS = (0.3, 0.13, 0.05)  # of words as they come in the texts that attacke
 LEVELS = (0.25, 0.15)  # the stronger attack
 LOSSES = (20.0, 60.0)  # bound on the log likelihood ratio between a median pair of words
 WORDS = 10_000
-SIZES = Sizes(studied=50, known=5, unknown=3, taught=12_000, asked=600)
+SIZES = Sizes(studied=50, known=10, unknown=3, taught=12_000, asked=600)
 QUICK_SIZES = Sizes(studied=3, known=2, unknown=1, taught=400, asked=60)
 LOSS = "proved loss, median pair"
 
@@ -85,6 +85,7 @@ def run(work: Workshop) -> Outcome:
         "A new entry of the mechanisms' catalogue takes part without any other change.",
         "Content words alone; GloVe's 10,000 most frequent words. Utility: topic accuracy of a "
         "linear SVM that learned from true postings.",
+        sizes.attackers,
         "Proved loss: the bound on the log likelihood ratio between two words of such texts, at "
         "the median distance in each mechanism's own metric; exponential: between any two words. A "
         "mechanism without a guarantee has none.",

@@ -34,7 +34,7 @@ SURVIVALS = (0.35, 0.15, 0.05)  # of words as they come in the texts that attack
 SHARE_ASKED = 0.3
 SIZES = {
     "PAN 2018": Sizes(studied=7, known=7, unknown=6, taught=6_000, asked=1_500),
-    "C50": Sizes(studied=50, known=3, unknown=3, taught=6_000, asked=1_500),
+    "C50": Sizes(studied=50, known=10, unknown=3, taught=6_000, asked=1_500),
 }
 QUICK_SIZES = Sizes(studied=2, known=2, unknown=1, taught=300, asked=60)
 
@@ -59,6 +59,7 @@ def run(work: Workshop) -> Outcome:
             drawings.append(frontier_drawing(table, "metric"))
     notes = (
         f"Laplace on both metrics. Content words alone; GloVe's {WORDS:,} most frequent words.",
+        *(f"{author}. {work.size(SIZES[author], QUICK_SIZES).attackers}" for author in authors),
         "Of the labelled texts 70 % teach the metric and the analyst; of the others, those that "
         "equal a teaching text are left out, for the joined metric refuses them.",
         "Utility is the F1 of both labels in the mean: 87 % of the SMS are no spam, so accuracy "
