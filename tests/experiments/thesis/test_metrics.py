@@ -8,7 +8,8 @@ import pytest
 from inkblur.embeddings.table import Embedding
 from inkblur.evaluation.meaning import meaning_kept
 from inkblur.experiments.thesis.angular import nearness
-from inkblur.experiments.thesis.metrics import pairs, word_movers
+from inkblur.experiments.thesis.metrics import pairs, straightness, word_movers
+from inkblur.rng import seeded_rng
 
 
 @pytest.mark.parametrize("same", [True, False])
@@ -34,3 +35,20 @@ def test_nearness_looks_at_replaced_words_only() -> None:
     table = Embedding(["a", "b", "c"], [[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]], name="toy")
     ids, out = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 1, 2, 1, 1, 1])
     assert nearness(table, ids, out, 3) == [0.5, None]
+
+
+@pytest.mark.parametrize(("bend", "straight"), [(0.0, True), (2.0, False)])
+def test_a_curve_gains_where_the_relation_bends(bend: float, straight: bool) -> None:
+    draws = np.random.default_rng(4)
+    x = draws.uniform(0, 1, 300)
+    y = x + bend * (x - 0.5) ** 2 + draws.normal(0, 0.1, 300)
+    found = straightness(x, y, seeded_rng(1))
+    for degree, name in ((1, "R squared, line"), (2, "R squared, curve")):
+        left = y - np.polyval(np.polyfit(x, y, degree), x)
+        assert found[name].value == pytest.approx(1 - (left @ left) / (len(y) * y.var()))
+    gain = found["gain of the curve"]
+    assert gain.value == pytest.approx(
+        found["R squared, curve"].value - found["R squared, line"].value
+    )
+    assert 0 <= gain.low <= gain.high
+    assert (gain.high < 0.05) if straight else (gain.low > 0.05)

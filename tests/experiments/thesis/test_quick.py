@@ -34,7 +34,15 @@ CLAIMS = {
         "mechanism-1-keeps-more-topic",
         "mechanism-1-hides-more-authors",
     },
-    "thesis/metrics": {"linear-relation-raw", "linear-relation-content-words"},
+    "thesis/metrics": {
+        f"{what}-{form}{pairs}"
+        for form in ("raw", "content-words")
+        for what, pairs in (
+            ("strong-correlation", ""),
+            ("linear-relation", ""),
+            ("linear-relation", "-without-near-duplicates"),
+        )
+    },
 }
 needs_data = pytest.mark.skipif(
     not os.environ.get(VARIABLE), reason=f"{VARIABLE} is not set: no public data to run on"
