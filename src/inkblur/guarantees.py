@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from decimal import ROUND_CEILING, Context
 from typing import Any
 
 from inkblur.errors import Incomposable, ParameterError
@@ -50,6 +51,7 @@ class Guarantee:
     metric: Metric
     unit: Unit = Unit.WORD
     size: int | None = None  # N of a bag or vector; None: the release's own number of words
+    without: tuple[str, ...] = ()  # classes left out before words are counted and compared
     metric_detail: str = ""  # what else defines the metric, e.g. "lambda 0.5"
     space: str = ""  # sha256 of the word vectors that distances are measured on; empty: none are
     euclidean: tuple[float, float] | None = None  # epsilon in Euclidean terms, from below and above
@@ -88,10 +90,15 @@ class Guarantee:
         return self.epsilon * distance
 
     def lifted(
-        self, unit: Unit, *, size: int | None = None, passed: Iterable[str] = ()
+        self,
+        unit: Unit,
+        *,
+        size: int | None = None,
+        without: tuple[str, ...] = (),
+        passed: Iterable[str] = (),
     ) -> Guarantee:
         """The guarantee of a whole document from that of one word."""
-        return replace(self, unit=unit, size=size).passing(passed)
+        return replace(self, unit=unit, size=size, without=without).passing(passed)
 
     def passing(self, shown: Iterable[str]) -> Guarantee:
         """The same promise, naming more that is released as it is."""
@@ -121,6 +128,7 @@ class Guarantee:
         body["epsilon"] = self.epsilon if math.isfinite(self.epsilon) else None
         body["euclidean"] = list(self.euclidean) if self.euclidean else None
         body["bounds"] = dict(self.bounds)
+        body["without"] = list(self.without)
         body["assumptions"] = list(self.assumptions)
         body["reveals"] = list(self.reveals)
         body["passed"] = list(self.passed)
@@ -137,6 +145,7 @@ class Guarantee:
             metric=Metric(body["metric"]),
             unit=Unit(body["unit"]),
             size=body["size"],
+            without=tuple(body.get("without", ())),  # older files have none
             metric_detail=body["metric_detail"],
             space=body["space"],
             euclidean=(float(euclidean[0]), float(euclidean[1])) if euclidean else None,
@@ -162,6 +171,9 @@ class Guarantee:
 
     def _promise(self) -> list[str]:
         pair, total = self._pair_and_total()
+        if self.without:
+            left_out = " and ".join(filter(None, (", ".join(self.without[:-1]), self.without[-1])))
+            pair += f" ({left_out} left out before words are counted and compared)"
         value = f"epsilon = {_number(self.epsilon)}"
         factor = f"exp(epsilon x {total})"
         if self.metric is Metric.DISCRETE:
@@ -207,13 +219,13 @@ class Guarantee:
 def compose(guarantees: Sequence[Guarantee]) -> Guarantee:
     """What several releases of one input spend together: their epsilons add.
 
-    Refuses to add what does not add up: other metrics, units or sizes.
+    Refuses to add what does not add up: other metrics, units, sizes or words counted.
     """
     if not guarantees:
         raise ParameterError("nothing to compose: at least one release is needed")
     first = guarantees[0]
     for other in guarantees[1:]:
-        for field in ("metric", "metric_detail", "space", "unit", "size"):
+        for field in ("metric", "metric_detail", "space", "unit", "size", "without"):
             if getattr(first, field) != getattr(other, field):
                 raise Incomposable(
                     f"guarantees of different {field.replace('_', ' ')} do not add up: "
@@ -229,7 +241,7 @@ def compose(guarantees: Sequence[Guarantee]) -> Guarantee:
         reveals=_union([g.reveals for g in guarantees]),
         passed=_union([g.passed for g in guarantees]),
         releases=sum(g.releases for g in guarantees),
-        void=next((g.void for g in guarantees if g.void), ""),
+        void="; ".join(_union([tuple(filter(None, [g.void])) for g in guarantees])),
     )
 
 
@@ -251,8 +263,12 @@ def _union(groups: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
 
 
 def _number(value: float) -> str:
-    return f"{value:.4g}"
+    """Four digits, rounded up: a bound that is printed must still be one."""
+    digits = Context(prec=4, rounding=ROUND_CEILING).create_decimal(repr(float(value)))
+    return f"{float(digits):.4g}"
 
 
 def _shown(value: object) -> str:
+    if isinstance(value, tuple):
+        value = ", ".join(value)
     return str(getattr(value, "value", value)) or "none"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 from inkblur.embeddings.table import Embedding
@@ -9,9 +10,11 @@ from inkblur.mechanisms import CATALOGUE, Perturbation, make_mechanism
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.mechanisms.catalogue import find
 
-OPTIONS: dict[str, list[dict[str, Any]]] = {
-    "lam": [{"lam": 0.0}, {"lam": 0.5}, {"lam": 1.0}],
-    "accept_no_guarantee": [{"accept_no_guarantee": True}],
+OPTIONS: dict[str, list[Any]] = {
+    "lam": [0.0, 0.5, 1.0],
+    "bigram": [0.0, 0.3],
+    "bounding": ["clip", "rescale"],
+    "accept_no_guarantee": [True],
 }
 
 
@@ -19,8 +22,9 @@ def settings() -> list[tuple[str, dict[str, Any]]]:
     """Every name with every setting of its options that changes the law."""
     out: list[tuple[str, dict[str, Any]]] = []
     for name, entry in CATALOGUE.items():
-        known = [OPTIONS[option] for option in entry.options if option in OPTIONS]
-        out += [(name, options) for options in (known[0] if known else [{}])]
+        known = [option for option in entry.options if option in OPTIONS]
+        for values in product(*(OPTIONS[option] for option in known)):
+            out.append((name, dict(zip(known, values, strict=True))))
     return out
 
 

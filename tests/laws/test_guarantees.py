@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any
 
 import pytest
 
-from inkblur.documents import Privatizer
+from inkblur.documents import Privatizer, TokenPolicies
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import Incomposable, NoGuarantee, ParameterError
 from inkblur.guarantees import SEEDED, Guarantee, compose
@@ -67,6 +68,9 @@ def test_different_metrics_units_and_sizes_do_not_add(toy: Embedding) -> None:
         Privatizer(Mahalanobis(toy, epsilon=1.0), release="bag", length=9).guarantee,
         Privatizer(word, release="bag", length=8).guarantee,
         Privatizer(word).guarantee,
+        Privatizer(
+            word, release="bag", length=9, policies=TokenPolicies.of(drop=["stop-words"])
+        ).guarantee,
     ]
     for other in others:
         with pytest.raises(Incomposable):
@@ -81,6 +85,30 @@ def test_different_metrics_units_and_sizes_do_not_add(toy: Embedding) -> None:
                 )
             ]
         )
+
+
+def test_what_is_dropped_is_no_position_and_the_sentence_says_so() -> None:
+    """Dropping "the" moves words: "the cat dog" against "dog cat the" compares cat with dog."""
+    table = Embedding(["the", "cat", "dog"], [[0.0], [10.0], [0.0]], name="line")
+    word = Laplace(table, epsilon=1.0)
+    blur = Privatizer(word, policies=TokenPolicies.of(drop=["stop-words", "numbers"]))
+    first, second = blur.ids("the cat 7 dog"), blur.ids("dog cat the 7")
+    assert word.pairwise(first, second).trace() == 20.0  # 0 if "the" were a position
+    sentence = blur.guarantee.sentence()
+    assert "(stop words and numbers left out before words are counted and compared)" in sentence
+    with pytest.raises(Incomposable, match="without"):
+        compose([blur.guarantee, Privatizer(word).guarantee])
+    text = json.dumps(blur.guarantee.to_json(), allow_nan=False)
+    assert Guarantee.from_json(json.loads(text)) == blur.guarantee
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.23449, 84.98123, 3e-7, 123456.7])
+def test_a_printed_bound_is_a_bound(epsilon: float) -> None:
+    word = Guarantee(epsilon=epsilon, metric=Metric.EUCLIDEAN, euclidean=(epsilon, epsilon))
+    printed = [float(number) for number in re.findall(r"\d[\d.e+-]*\d", word.sentence())]
+    assert len(printed) == 3
+    for number in printed:
+        assert epsilon <= number <= epsilon * 1.001
 
 
 def test_distances_in_two_spaces_do_not_add(toy: Embedding) -> None:
@@ -100,6 +128,10 @@ def test_one_void_release_voids_the_sum_and_every_reason_is_named(
             assert not compose(order).private
         assert SEEDED in seeded.sentence()
         assert guarantee.void in seeded.void
+    other = all_units(setting, toy)[0].voided("another reason")
+    both = compose([all_units(setting, toy)[0].voided(SEEDED), other])
+    assert SEEDED in both.void
+    assert "another reason" in both.void
 
 
 @pytest.mark.parametrize("setting", PRIVATE, ids=label)

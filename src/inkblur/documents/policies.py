@@ -54,13 +54,10 @@ class TokenPolicies:
         <Treatment.KEEP: 'keep'>
         """
         policies = cls()
-        chosen: dict[str, str] = {}
         for treatment, names in ((Treatment.KEEP, keep), (Treatment.DROP, drop)):
             for name in names:
                 field = choose(TokenField, name, "token class").name.lower()
-                if chosen.setdefault(field, name) != name or (
-                    getattr(policies, field) not in (Treatment.BLUR, treatment)
-                ):
+                if getattr(policies, field) not in (Treatment.BLUR, treatment):
                     raise ParameterError(f"{name} cannot be both kept and dropped")
                 policies = replace(policies, **{field: treatment})
         return policies
@@ -69,6 +66,11 @@ class TokenPolicies:
     def kept(self) -> tuple[str, ...]:
         """Names of the classes that are copied as they are."""
         return tuple(f.name for f in fields(self) if getattr(self, f.name) is Treatment.KEEP)
+
+    @property
+    def without(self) -> tuple[str, ...]:
+        """Classes of words that are dropped, so that they are no positions of the text."""
+        return tuple(line for name, line in _WORDS.items() if getattr(self, name) is Treatment.DROP)
 
     def passed(self) -> tuple[str, ...]:
         """What a sequence released under these policies shows unprotected, a line each."""
@@ -94,6 +96,12 @@ class TokenField(Enum):
     CAPITALS = "capitals"
 
 
+_WORDS = {
+    "stop_words": "stop words",
+    "unknown": "unknown words",
+    "numbers": "numbers",
+    "addresses": "addresses",
+}
 _KEPT_LINES = {
     "stop_words": "stop words, copied word for word",
     "unknown": "words that the vocabulary does not know, copied letter for letter",

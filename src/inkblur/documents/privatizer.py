@@ -84,10 +84,12 @@ class Privatizer:
             # What is copied stands before the filling, and so shows where that begins.
             shorter = f"the number of words of texts shorter than {self.length}"
             shown = (shorter,) if self.policies.kept else ()
-        if self.kind is ReleaseKind.BAG:
-            return self.mechanism.guarantee.lifted(Unit.BAG, size=self.length, passed=shown)
+        bag = self.kind is ReleaseKind.BAG
         return self.mechanism.guarantee.lifted(
-            Unit.SEQUENCE, size=self.length, passed=(*shown, *self.policies.passed())
+            Unit.BAG if bag else Unit.SEQUENCE,
+            size=self.length,
+            without=self.policies.without,
+            passed=shown if bag else (*shown, *self.policies.passed()),
         )
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,7 +47,7 @@ class VectorSummary:
         """What the bound is worth, in plain words."""
         return [
             f"Between any two documents the log of the likelihood ratio is at most "
-            f"{self.guarantee.loss(1.0):,.1f}."
+            f"{math.ceil(10 * self.guarantee.loss(1.0)) / 10:,.1f}."
         ]
 
     def to_json(self) -> dict[str, Any]:

@@ -84,8 +84,11 @@ def _profiled(embedding: Embedding) -> Ids:
 
 
 def _factor(loss: float) -> str:
+    """exp(loss), rounded up: it follows "at most"."""
     if not math.isfinite(loss):
         return "infinity"
+    if loss < math.log(100):
+        return f"{math.ceil(100 * math.exp(loss)) / 100:,.2f}"
     if loss < math.log(1e6):
-        return f"{math.exp(loss):,.2f}" if loss < math.log(100) else f"{math.exp(loss):,.0f}"
-    return f"10^{loss / math.log(10):.0f}"
+        return f"{math.ceil(math.exp(loss)):,}"
+    return f"10^{math.ceil(10 * loss / math.log(10)) / 10:.1f}"
