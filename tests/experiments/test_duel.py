@@ -13,7 +13,8 @@ from inkblur.evaluation.attacks import Koppel
 from inkblur.evaluation.corpora import Corpus, Split
 from inkblur.evaluation.settings import Setting
 from inkblur.experiments.duel import WEIGHTINGS, Duel, Sizes, at_attack, halved
-from inkblur.experiments.frontier import left_at
+from inkblur.experiments.frontier import gain_claim, left_at, sorted_out
+from inkblur.experiments.result import Claim
 from inkblur.experiments.shelf import Shelf
 from inkblur.experiments.workshop import Workshop
 
@@ -117,4 +118,20 @@ def test_utility_is_read_off_at_equal_attack() -> None:
     curve, before = [runs(0.2, 0.1), runs(0.4, 0.3)], {"utility": 0.5}
     assert left_at(curve, 0.3, before, static=True) == pytest.approx([0.4, 0.8])
     assert left_at(curve, 0.3, before) == pytest.approx([0.4, 0.6])  # the stronger of both
-    assert left_at(curve, 0.2, before) is None  # the second run does not come down to it
+    assert left_at(curve, 0.2, before) == [0.2, None]  # the second does not come down to it
+
+
+def test_a_claim_is_judged_by_the_runs_that_reach_the_level_and_never_vanishes() -> None:
+    kept, missed = [0.5, 0.6, None], [0.3, 0.3, 0.3]
+    claim = gain_claim("more", "It keeps more.", 0.3, kept, missed)
+    assert isinstance(claim, Claim)
+    assert claim.found.value == pytest.approx(0.25)
+    assert "in 2 of 3 runs" in claim.statistic
+    whole = gain_claim("more", "It keeps more.", 0.3, missed, missed)
+    assert isinstance(whole, Claim)
+    assert "of 3 runs" not in whole.statistic
+    note = gain_claim("more", "It keeps more.", 0.3, kept, [None, 0.1, 0.2])
+    assert isinstance(note, str)
+    assert "Undecided: more" in note
+    assert "1 of 3 runs" in note
+    assert sorted_out([claim, note, whole]) == ((claim, whole), (note,))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from inkblur.experiments.duel import at_attack
 from inkblur.experiments.estimate import Estimate
@@ -58,12 +58,12 @@ def stronger(run: Measured) -> float:
 
 def left_at(
     curve: Curve, level: float, before: Measured, *, static: bool = False
-) -> list[float] | None:
+) -> list[float | None]:
     """Utility left where the stronger (or the static) attack succeeds with probability `level`.
 
-    One value a run; None where the curve does not reach the level in every run.
+    One value a run; None where the run's curve does not reach the level.
     """
-    found = [
+    return [
         at_attack(
             [runs[run]["static"] if static else stronger(runs[run]) for runs in curve],
             [runs[run]["utility"] / before["utility"] for runs in curve],
@@ -71,23 +71,58 @@ def left_at(
         )
         for run in range(len(curve[0]))
     ]
-    known = [value for value in found if value is not None]
-    return known if len(known) == len(found) else None
 
 
-def gain_claims(
-    name: str, text: str, level: float, left: list[float] | None, right: list[float] | None
-) -> list[Claim]:
-    """That the left keeps more at one level of attack; no claim where a curve misses the level."""
-    if left is None or right is None:
-        return []
-    return [
-        Claim(
-            name,
-            text,
-            "ours",
-            f"difference of the utility left at an attack of {level:.0%}, interpolated in each run",
-            Estimate.of_runs([a - b for a, b in zip(left, right, strict=True)]),
-            0.0,
+def reached(values: Sequence[float | None]) -> list[float]:
+    """The values of the runs that reach the level."""
+    return [value for value in values if value is not None]
+
+
+def level_claim(
+    name: str,
+    text: str,
+    statistic: str,
+    values: Sequence[float | None],  # one a run; None: that run does not reach the level
+    threshold: float,
+) -> Claim | str:
+    """The claim, judged by the runs that reach its level, or a note that it is undecided.
+
+    A claim never vanishes: whether a curve reaches a level is an outcome too.
+    """
+    known = reached(values)
+    if len(known) < 2:
+        return (
+            f'Undecided: {name} ("{text}"): {len(known)} of {len(values)} runs reach the level of '
+            "attack, and two are needed."
         )
-    ]
+    if len(known) < len(values):
+        statistic += (
+            f"; in {len(known)} of {len(values)} runs: the others do not reach the level of attack"
+        )
+    return Claim(name, text, "ours", statistic, Estimate.of_runs(known), threshold)
+
+
+def gain_claim(
+    name: str,
+    text: str,
+    level: float,
+    left: Sequence[float | None],
+    right: Sequence[float | None],
+) -> Claim | str:
+    """That the left keeps more at one level of attack; a run counts where both curves reach it."""
+    return level_claim(
+        name,
+        text,
+        f"difference of the utility left at an attack of {level:.0%}, interpolated in each run",
+        [None if a is None or b is None else a - b for a, b in zip(left, right, strict=True)],
+        0.0,
+    )
+
+
+def sorted_out(judged: Iterable[Claim | str]) -> tuple[tuple[Claim, ...], tuple[str, ...]]:
+    """Claims, and the notes on those that are undecided."""
+    found = list(judged)
+    return (
+        tuple(item for item in found if isinstance(item, Claim)),
+        tuple(item for item in found if isinstance(item, str)),
+    )

@@ -27,8 +27,10 @@ from inkblur.experiments.frontier import (
     Runs,
     duel_readings,
     frontier_drawing,
-    gain_claims,
+    gain_claim,
     left_at,
+    reached,
+    sorted_out,
     untouched_readings,
 )
 from inkblur.experiments.joined.space import JOINED, PLAIN, joined, plain
@@ -81,6 +83,7 @@ def run(work: Workshop) -> Outcome:
         frontier_drawing(CURVES, "contender"),
         Drawing("Utility left over the proved loss", CURVES, LEFT, LOSS, line="contender"),
     )
+    claims, undecided = sorted_out(_claims(curves, before))
     notes = (
         "A new entry of the mechanisms' catalogue takes part without any other change.",
         "Content words alone; GloVe's 10,000 most frequent words. Utility: topic accuracy of a "
@@ -90,9 +93,11 @@ def run(work: Workshop) -> Outcome:
         "the median distance in each mechanism's own metric; exponential: between any two words. A "
         "mechanism without a guarantee has none.",
         "Alpha, beta and smoothing of the joined metric were chosen on these collections.",
+        *_missed(curves, before),
         OVER_RUNS,
+        *undecided,
     )
-    return Outcome(tuple(readings), _claims(curves, before), drawings, notes=notes)
+    return Outcome(tuple(readings), claims, drawings, notes=notes)
 
 
 def _family(setting: Setting) -> str:
@@ -112,12 +117,29 @@ def _at_equal_attack(curves: dict[str, Curve], before: Measured) -> list[Reading
     readings = []
     for name, curve in curves.items():
         for level in LEVELS:
-            left = left_at(list(curve.values()), level, before)
-            if left is not None:
+            left = reached(left_at(list(curve.values()), level, before))
+            if len(left) >= 2:
                 where: Where = {"contender": name}
                 measure = f"{LEFT} at {level:.0%} attack"
                 readings.append(Reading(EQUAL_ATTACK, where, measure, Estimate.of_runs(left)))
     return readings
+
+
+def _missed(curves: dict[str, Curve], before: Measured) -> list[str]:
+    """Who has fewer numbers at a level of attack than runs."""
+    notes = []
+    for level in LEVELS:
+        runs = {
+            name: left_at(list(curve.values()), level, before) for name, curve in curves.items()
+        }
+        few = {name: len(reached(left)) for name, left in runs.items() if None in left}
+        if few:
+            listed = "; ".join(f"{name}: {count}" for name, count in few.items())
+            notes.append(
+                f"Runs that reach an attack of {level:.0%}, where not all do: {listed}. A number "
+                "at equal attack is over the runs that reach it, two at least."
+            )
+    return notes
 
 
 def _at_equal_loss(
@@ -154,20 +176,22 @@ def _at_loss(
     ]
 
 
-def _claims(curves: Mapping[str, Curve], before: Measured) -> tuple[Claim, ...]:
+def _claims(curves: Mapping[str, Curve], before: Measured) -> list[Claim | str]:
     """Each mechanism on the joined metric against itself on word vectors: nobody is picked."""
-    claims = []
+    claims: list[Claim | str] = []
     level = LEVELS[0]
     for name, curve in curves.items():
         family = name.removesuffix(f", {PLAIN}")
         other = curves.get(f"{family}, {JOINED}")
         if family != name and other is not None:
-            claims += gain_claims(
-                f"joined-beats-plain-{family.replace(', lambda ', '-')}",
-                f"Where the stronger attack names {level:.0%} of the authors, {family} keeps more "
-                "of the topic on the joined metric than on word vectors.",
-                level,
-                left_at(list(other.values()), level, before),
-                left_at(list(curve.values()), level, before),
+            claims.append(
+                gain_claim(
+                    f"joined-beats-plain-{family.replace(', lambda ', '-')}",
+                    f"Where the stronger attack names {level:.0%} of the authors, {family} keeps "
+                    "more of the topic on the joined metric than on word vectors.",
+                    level,
+                    left_at(list(other.values()), level, before),
+                    left_at(list(curve.values()), level, before),
+                )
             )
-    return tuple(claims)
+    return claims
