@@ -5,37 +5,85 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from inkblur.evaluation.corpora import VARIABLE
+from inkblur.experiments.estimate import Estimate
 from inkblur.experiments.mahalanobis import utility
-from inkblur.experiments.mahalanobis.published import BASELINES
+from inkblur.experiments.mahalanobis.published import BASELINES, JUDGED
 from inkblur.experiments.result import Record, Verdict
 from inkblur.experiments.run import reproduce
 from inkblur.rng import seeded_rng
 
 
-def _told(right: str, said: str = "") -> list[dict[str, str]]:
-    return [{"right": right, "said": said or "0" * len(right)}]
+def _told(truth: str, said: str) -> list[dict[str, str]]:
+    right = "".join(str(int(a == b)) for a, b in zip(truth, said, strict=True))
+    return [{"right": right, "said": said}]
+
+
+def _spam(told: int, wrongly: int) -> list[dict[str, str]]:
+    """Of 200 spam among 1,000 so many are told, and so many others are called spam."""
+    said = "1" * told + "0" * (200 - told) + "1" * wrongly + "0" * (800 - wrongly)
+    return _told("1" * 200 + "0" * 800, said)
 
 
 def test_differences_are_taken_text_by_text() -> None:
-    found = utility._difference(_told("1101" * 50), _told("1001" * 50))
-    assert found.value == 0.25
-    assert 0.15 < found.low < found.high < 0.35
+    truth = "1010" * 50
+    found = utility.differences(_told(truth, truth), _told(truth, "1011" * 50))
+    assert found["accuracy"].value == 0.25
+    assert 0.15 < found["accuracy"].low < found["accuracy"].high < 0.35
+    assert found["precision"].value == pytest.approx(1 / 3)
+    assert found["recall"] == Estimate(0.0, 0.0, 0.0)  # each text was told alike
+
+
+def test_intervals_are_those_of_drawing_texts_again() -> None:
+    first, second = _spam(150, 20), _spam(170, 30)
+    found = utility.differences(first, second)
+    digits = [np.array([c == "1" for c in run[0]["said"]]) for run in (first, second)]
+    truth = np.arange(1_000) < 200
+    rng = np.random.default_rng(1)
+    drawn = []
+    for _ in range(1_000):
+        rows = rng.integers(0, 1_000, 1_000)
+        drawn.append([truth[rows][said[rows]].mean() for said in digits])
+    low, high = np.percentile(np.subtract(*np.transpose(drawn)), [2.5, 97.5])
+    assert found["precision"].low == pytest.approx(low, abs=0.004)
+    assert found["precision"].high == pytest.approx(high, abs=0.004)
 
 
 @pytest.mark.parametrize(
-    ("lost", "verdict"), [(0, Verdict.HOLDS), (5, Verdict.HOLDS), (80, Verdict.FAILS)]
+    ("blurred", "verdict", "decides"),
+    [
+        (_spam(190, 0), Verdict.HOLDS, "accuracy"),
+        (_spam(187, 0), Verdict.OPEN, "recall"),  # 0.015 of 200
+        (_spam(180, 0), Verdict.FAILS, "recall"),  # accuracy falls by 0.01 only
+        (_spam(190, 19), Verdict.FAILS, "precision"),
+        (_spam(0, 0), Verdict.FAILS, "recall"),  # no precision
+    ],
 )
-def test_a_loss_beyond_the_margin_fails_the_claim(lost: int, verdict: Verdict) -> None:
-    found = {
-        (lam, epsilon): _told("0" * lost * int(lam) + "1" * (1_000 - lost * int(lam)))
-        for lam in (0.0, 1.0)
-        for epsilon in (5.0, 10.0, 20.0)
-    }
-    claims = utility._no_loss(utility.TASKS[0], found)
+def test_a_loss_beyond_the_margin_fails_the_claim(
+    blurred: list[dict[str, str]], verdict: Verdict, decides: str
+) -> None:
+    found = {(0.0, epsilon): _spam(190, 0) for epsilon in JUDGED}
+    found |= {(1.0, epsilon): blurred for epsilon in JUDGED}
+    claims = utility._no_loss(utility.TASKS[1], found)
     assert [claim.verdict for claim in claims] == [verdict] * 3
+    assert claims[0].statistic.startswith(decides)
+    assert "ours" in claims[0].statistic
+
+
+@pytest.mark.parametrize(
+    ("steps", "verdict"),
+    [
+        ((0, 50, 100, 150), Verdict.HOLDS),
+        ((0, 50, 50, 150), Verdict.OPEN),
+        ((0, 150, 100, 190), Verdict.FAILS),  # though the last is far above the first
+    ],
+)
+def test_growth_is_judged_at_every_step(steps: tuple[int, ...], verdict: Verdict) -> None:
+    found = {(0.0, float(place)): _spam(told, 0) for place, told in enumerate(steps)}
+    assert utility._growth(utility.TASKS[1], found).verdict is verdict
 
 
 def test_scores_are_those_of_the_positive_label() -> None:
