@@ -12,7 +12,7 @@ from functools import partial
 
 from inkblur.evaluation.settings import Setting
 from inkblur.experiments.duel import Duel, Sizes, halved
-from inkblur.experiments.estimate import Estimate
+from inkblur.experiments.estimate import Estimate, weakest
 from inkblur.experiments.frontier import (
     OVER_RUNS,
     UNTOUCHED,
@@ -69,7 +69,8 @@ def run(work: Workshop) -> Outcome:
         "Compared where the stronger of the static and the adaptive attack has half of its success "
         "on the true texts.",
         "The claims on strongest and mildest noise were added after a first look: with the 58 "
-        "texts that PAN 2018 has here, the curves did not reach half of the attack in every run.",
+        "texts that PAN 2018 has here, the curves did not reach half of the attack in every run. "
+        "They are judged by the weaker of two differences, because either alone says little.",
         OVER_RUNS,
         *undecided,
     )
@@ -113,24 +114,20 @@ def _claims(
     )
     noisy, mild = curves[JOINED][-1], curves[PLAIN][0]
     pairs = list(zip(noisy, mild, strict=True))
+    hides = Estimate.of_runs([stronger(b) - stronger(a) for a, b in pairs])
+    keeps = Estimate.of_runs([(a["utility"] - b["utility"]) / before["utility"] for a, b in pairs])
     return [
         at_equal_attack,
         Claim(
-            f"joined-hides-more-{name}",
-            f"At its strongest noise the joined metric hides {author} authors better than word "
-            "vectors at their weakest noise.",
+            f"joined-hides-and-keeps-more-{name}",
+            f"At its strongest noise the joined metric both hides {author} authors better and "
+            f"keeps more of the label of {label} than word vectors at their weakest noise (added "
+            "after a first look).",
             "ours",
-            "success of the stronger attack: word vectors at the mildest noise minus joined at the "
-            "strongest, in each run",
-            Estimate.of_runs([stronger(b) - stronger(a) for a, b in pairs]),
-            0.0,
-        ),
-        Claim(
-            f"joined-keeps-more-{name}",
-            f"And there it keeps more of the label of {label} all the same.",
-            "ours",
-            "utility left: joined at the strongest noise minus word vectors at the mildest",
-            Estimate.of_runs([(a["utility"] - b["utility"]) / before["utility"] for a, b in pairs]),
+            "the weaker of two differences between joined at the strongest noise and word vectors "
+            "at the mildest, in each run: how much less the stronger attack names, and how much "
+            "more utility is left",
+            weakest((hides, keeps), 0.0),
             0.0,
         ),
     ]
