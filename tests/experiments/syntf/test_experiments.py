@@ -16,6 +16,7 @@ from inkblur.evaluation.newsgroups import SCENARIOS
 from inkblur.experiments.result import Record, Verdict
 from inkblur.experiments.run import reproduce
 from inkblur.experiments.syntf import analyst_attacker, bounds, parameters, published
+from inkblur.reports.reproduction_figures import plots
 from tests.experiments.syntf.test_bench import scores
 
 
@@ -138,3 +139,6 @@ def test_a_quick_run_fills_every_table(
     if name == "syntf/analyst-attacker":
         shown = {r.where.get("scenario") for r in record.outcome.readings} - {None}
         assert len(shown) == len(SCENARIOS)
+        (drawn,) = (d for d in record.outcome.drawings if d.table == analyst_attacker.FIGURE_5)
+        (svg,) = (p.svg for p in plots(name, record.outcome) if p.title == drawn.title)
+        assert all(f"scenario {scenario}" in svg for scenario in shown)
