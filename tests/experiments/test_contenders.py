@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import inkblur
-from inkblur.experiments.contenders import contenders
+from inkblur.evaluation.settings import Setting
+from inkblur.experiments.contenders import at_loss, contenders, entrants, proved_loss
 from inkblur.experiments.shelf import Shelf
 from inkblur.experiments.workshop import Workshop
 from inkblur.mechanisms import catalogue
@@ -52,3 +53,21 @@ def test_a_mechanism_that_cannot_be_so_strong_is_left_out(
     names = {setting.mechanism for setting in contenders(work, table, survival=0.02)}
     assert "laplace" in names
     assert "angular-laplace" not in names
+
+
+def test_every_mechanism_that_proves_something_runs_at_one_loss(
+    work: Workshop, table: inkblur.Embedding
+) -> None:
+    words = np.arange(0, 300, 7)
+    for entrant in entrants():
+        setting = at_loss(work, entrant, table, loss=20.0, words=words)
+        assert (setting is not None) == CATALOGUE[entrant.mechanism].private
+        if setting is not None:
+            assert proved_loss(setting, table, words) == pytest.approx(20.0, rel=2e-3)
+
+
+def test_no_epsilon_where_none_has_the_loss(work: Workshop, table: inkblur.Embedding) -> None:
+    beyond = at_loss(
+        work, Setting("exponential", 1.0), table, loss=5_000.0, words=np.arange(0, 300, 7)
+    )
+    assert beyond is None

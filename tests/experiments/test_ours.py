@@ -28,3 +28,12 @@ def test_every_mechanism_races_on_both_metrics(data_folder: Path, tmp_path: Path
     for name, entry in CATALOGUE.items():
         for metric in ("word vectors", "joined") if entry.private else ():  # others may not reach
             assert any(c.startswith(name) and c.endswith(metric) for c in contenders)
+    at_loss = {
+        (reading.where["contender"], reading.measure): reading.where["epsilon"]
+        for reading in record.outcome.readings
+        if reading.table == "At equal proved loss"
+    }
+    for name, entry in CATALOGUE.items():
+        for metric in ("word vectors", "joined"):
+            measures = {m for c, m in at_loss if c.startswith(name) and c.endswith(metric)}
+            assert len(measures) == (4 if entry.private else 0)

@@ -2,19 +2,17 @@
 
 Attack on Reuters C50 authors, topics of 20 Newsgroups. A mechanism runs at the epsilons where given
 shares of the words in such texts survive, which gives each a curve of utility over attack; the race
-is read off at equal attack. At equal proved loss it is read off where the bound between two words
+is read off at equal attack. Those with a guarantee run once more where the bound between two words
 of the texts (the median pair) is the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
-import numpy as np
+from collections.abc import Mapping
 
 from inkblur.embeddings.table import Embedding
 from inkblur.evaluation.settings import Setting
-from inkblur.experiments.contenders import contenders
+from inkblur.experiments.contenders import at_loss, contenders, entrants, proved_loss
 from inkblur.experiments.duel import Duel, Sizes, c50_and_newsgroups
 from inkblur.experiments.estimate import Estimate
 from inkblur.experiments.frontier import (
@@ -22,6 +20,7 @@ from inkblur.experiments.frontier import (
     LEFT,
     OVER_RUNS,
     STATIC,
+    UNCHANGED,
     UNTOUCHED,
     Measured,
     Runs,
@@ -36,6 +35,7 @@ from inkblur.experiments.frontier import (
 from inkblur.experiments.joined.space import JOINED, PLAIN, joined, plain
 from inkblur.experiments.result import Claim, Drawing, Outcome, Reading, Where
 from inkblur.experiments.workshop import Workshop
+from inkblur.mechanisms.catalogue import find
 from inkblur.types import Ids
 
 CURVES = "Utility over attack"
@@ -43,14 +43,14 @@ EQUAL_ATTACK = "At equal attack"
 EQUAL_LOSS = "At equal proved loss"
 SURVIVALS = (0.3, 0.13, 0.05)  # of words as they come in the texts that attackers study
 LEVELS = (0.25, 0.15)  # the stronger attack
-LOSSES = (20.0, 60.0)  # bound on the log likelihood ratio between a median pair of words
+LOSSES = (20.0,)  # bound on the log likelihood ratio between a median pair of words
 WORDS = 10_000
+PAIRED = 200  # words whose pairs give the median distance
 SIZES = Sizes(studied=50, known=10, unknown=3, taught=12_000, asked=600)
 QUICK_SIZES = Sizes(studied=3, known=2, unknown=1, taught=400, asked=60)
 LOSS = "proved loss, median pair"
 
 Curve = dict[float, Runs]  # the runs at each epsilon
-Losses = dict[float, float]  # the proved loss at each epsilon
 
 
 def run(work: Workshop) -> Outcome:
@@ -60,25 +60,36 @@ def run(work: Workshop) -> Outcome:
     before = duel.before()
     untouched: Where = {"contender": UNTOUCHED, "epsilon": ""}
     readings = untouched_readings(CURVES, untouched, before)
+    at_equal_loss: list[Reading] = []
     curves: dict[str, Curve] = {}
-    losses: dict[str, Losses] = {}
+    absent: list[str] = []
+    unproved: list[str] = []
     spaces = {PLAIN: plain(work, WORDS), JOINED: joined(work, duel.taught, "topic", WORDS)}
     for metric, space in spaces.items():
         words = duel.words(space, 2_000)
         for survival in work.size(SURVIVALS, SURVIVALS[:1]):
-            for setting in contenders(work, space, survival=survival, words=words):
+            settings = contenders(work, space, survival=survival, words=words)
+            present = {_family(setting) for setting in settings}
+            absent += [
+                f"{_family(entrant)}, {metric}, at {survival:.0%}"
+                for entrant in entrants()
+                if _family(entrant) not in present
+            ]
+            for setting in settings:
                 name = f"{_family(setting)}, {metric}"
                 runs = [duel.after(setting, space, run) for run in range(work.size(3, 2))]
                 curves.setdefault(name, {})[setting.epsilon] = runs
                 where: Where = {"contender": name, "epsilon": setting.epsilon}
                 readings += duel_readings(CURVES, where, runs, before)
                 step = f"loss of {setting.name} on {space.sha256[:16]}"
-                loss = work.step(step, _loss, setting, space, words[:200])
+                loss = work.step(step, proved_loss, setting, space, words[:PAIRED])
                 if loss is not None:
-                    losses.setdefault(name, {})[setting.epsilon] = loss
                     readings.append(Reading(CURVES, where, LOSS, Estimate.exact(loss)))
+        found, without = _at_equal_loss(duel, metric, space, words[:PAIRED], before)
+        at_equal_loss += found
+        unproved += without
     readings += _at_equal_attack(curves, before)
-    readings += _at_equal_loss(curves, losses, before)
+    readings += at_equal_loss
     drawings = (
         frontier_drawing(CURVES, "contender"),
         Drawing("Utility left over the proved loss", CURVES, LEFT, LOSS, line="contender"),
@@ -91,7 +102,9 @@ def run(work: Workshop) -> Outcome:
         sizes.attackers,
         "Proved loss: the bound on the log likelihood ratio between two words of such texts, at "
         "the median distance in each mechanism's own metric; exponential: between any two words. A "
-        "mechanism without a guarantee has none.",
+        "mechanism without a guarantee has none, and is left out at equal proved loss.",
+        *_named("No epsilon lets so few words survive, so left out there", absent),
+        *_named("No epsilon with that proved loss was found, so left out there", unproved),
         "Alpha, beta and smoothing of the joined metric were chosen on these collections.",
         *_missed(curves, before),
         OVER_RUNS,
@@ -105,12 +118,8 @@ def _family(setting: Setting) -> str:
     return f"{setting.mechanism}{lam}"
 
 
-def _loss(setting: Setting, embedding: Embedding, words: Ids) -> float | None:
-    mechanism = setting.mechanism_on(embedding)
-    if not mechanism.guarantee.private:
-        return None
-    apart = mechanism.pairwise(words, words)[np.triu_indices(len(words), 1)]
-    return mechanism.guarantee.loss(float(np.median(apart)))
+def _named(why: str, names: list[str]) -> list[str]:
+    return [f"{why}: {'; '.join(names)}."] if names else []
 
 
 def _at_equal_attack(curves: dict[str, Curve], before: Measured) -> list[Reading]:
@@ -143,37 +152,27 @@ def _missed(curves: dict[str, Curve], before: Measured) -> list[str]:
 
 
 def _at_equal_loss(
-    curves: Mapping[str, Curve], losses: Mapping[str, Losses], before: Measured
-) -> list[Reading]:
-    """Contenders whose losses reach from below a level to above it, there."""
-    readings = []
-    for level in LOSSES:
-        for name, loss in losses.items():
-            if min(loss.values()) <= level <= max(loss.values()):
-                where: Where = {LOSS: level, "contender": name}
-                columns = {
-                    LEFT: _at_loss(curves[name], loss, level, "utility", before["utility"]),
-                    STATIC: _at_loss(curves[name], loss, level, "static", 1.0),
-                    ADAPTIVE: _at_loss(curves[name], loss, level, "adaptive", 1.0),
-                }
-                readings += [
-                    Reading(EQUAL_LOSS, where, measure, Estimate.of_runs(values))
-                    for measure, values in columns.items()
-                ]
-    return readings
-
-
-def _at_loss(
-    curve: Curve, loss: Losses, level: float, measure: str, scale: float
-) -> Sequence[float]:
-    """A measure at a proved loss, interpolated between epsilons; one value a run."""
-    epsilons = sorted(curve)
-    across = [loss[epsilon] for epsilon in epsilons]
-    runs = len(curve[epsilons[0]])
-    return [
-        float(np.interp(level, across, [curve[e][run][measure] / scale for e in epsilons]))
-        for run in range(runs)
-    ]
+    duel: Duel, metric: str, space: Embedding, words: Ids, before: Measured
+) -> tuple[list[Reading], list[str]]:
+    """Everyone who proves something, at the epsilons of the same losses; and who has none."""
+    readings: list[Reading] = []
+    missing = []
+    for loss in LOSSES:
+        for entrant in entrants():
+            name = f"{_family(entrant)}, {metric}"
+            setting = at_loss(duel.work, entrant, space, loss=loss, words=words)
+            if setting is None:
+                if find(entrant.mechanism).private:
+                    missing.append(f"{name} at {loss:g}")
+                continue
+            runs = [duel.after(setting, space, run) for run in range(duel.work.size(3, 2))]
+            where: Where = {LOSS: loss, "contender": name, "epsilon": setting.epsilon}
+            readings += [
+                reading
+                for reading in duel_readings(EQUAL_LOSS, where, runs, before)
+                if reading.measure in (LEFT, STATIC, ADAPTIVE, UNCHANGED)
+            ]
+    return readings, missing
 
 
 def _claims(curves: Mapping[str, Curve], before: Measured) -> list[Claim | str]:
