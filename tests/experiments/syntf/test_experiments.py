@@ -16,6 +16,7 @@ from inkblur.evaluation.newsgroups import SCENARIOS
 from inkblur.experiments.result import Record, Verdict
 from inkblur.experiments.run import reproduce
 from inkblur.experiments.syntf import analyst_attacker, bounds, parameters, published
+from inkblur.experiments.syntf.resampling import as_they_are
 from inkblur.reports.reproduction_figures import plots
 from tests.experiments.syntf.test_bench import scores
 
@@ -63,7 +64,7 @@ def test_the_bigram_factor_turns_the_advantage_where_it_does() -> None:
         parameters.WITHOUT: [scores(0.72, (0.78 - step,) * 4) for step in (0.0, 0.01, 0.02)],
         replace(parameters.CENTRE, length=100): [scores(0.56, (0.48,) * 4)] * 3,
     }
-    found = {claim.name: claim for claim in parameters.claims(runs, before)}
+    found = {claim.name: claim for claim in parameters.claims(runs, before, as_they_are)}
     assert {claim.verdict for claim in found.values()} == {Verdict.HOLDS}
     assert found["bigram-factor-raises-the-gap"].found.value == pytest.approx(0.1875 + 0.0625)
     assert found["attacker-ahead-without-bigrams"].found.value == pytest.approx(0.0625)
@@ -72,7 +73,7 @@ def test_the_bigram_factor_turns_the_advantage_where_it_does() -> None:
         parameters.CENTRE: runs[parameters.WITHOUT],
         parameters.WITHOUT: runs[parameters.CENTRE],
     }
-    assert {c.verdict for c in parameters.claims(turned, before)} == {Verdict.FAILS}
+    assert {c.verdict for c in parameters.claims(turned, before, as_they_are)} == {Verdict.FAILS}
 
 
 def test_all_rivals_are_covered_at_once() -> None:
@@ -86,7 +87,7 @@ def test_all_rivals_are_covered_at_once() -> None:
             setting: [scores(0.64, (0.48 + noise,) * 4) for noise in draws.normal(0, 0.01, size)]
             for setting, size in ((parameters.CENTRE, 5), *((rival, 3) for rival in rivals))
         }
-        found = parameters.ahead_of_each(runs, before)
+        found = parameters.ahead_of_each(runs, before, as_they_are)
         assert list(found) == rivals
         refuted += any(ahead.high < 0 for ahead in found.values())
         missed += any(not ahead.low <= 0 <= ahead.high for ahead in found.values())
@@ -101,12 +102,12 @@ def test_syntf_is_compared_with_the_better_scrubber_in_the_worst_scenario() -> N
         "scrubadub": [scores(0.8, (0.72,) * 4)],
         "presidio": [scores(0.8, (0.8, 0.8, 0.8, 0.64))],
     }
-    found = {claim.name: claim for claim in analyst_attacker._claims(runs)}
+    found = {claim.name: claim for claim in analyst_attacker._claims(runs, as_they_are)}
     fell = found["attack-falls-more-than-utility-strongest"].found
     assert fell.value == pytest.approx(0.15, abs=0.002)
     assert found["beats-scrubbing-strongest"].found.value == pytest.approx(-0.05, abs=0.002)
     del runs["presidio"]
-    found = {claim.name: claim for claim in analyst_attacker._claims(runs)}
+    found = {claim.name: claim for claim in analyst_attacker._claims(runs, as_they_are)}
     assert found["beats-scrubbing-svm"].found.value == pytest.approx(0.05, abs=0.002)
 
 

@@ -8,7 +8,7 @@ analyst of the original postings reaches what the paper prints.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,8 @@ from inkblur.evaluation.attacks.writeprints_features import WritePrintsFeatures,
 from inkblur.evaluation.dataset import Dataset, Scenario
 from inkblur.evaluation.newsgroups import SCENARIOS
 from inkblur.evaluation.settings import Setting, VectorSetting
-from inkblur.evaluation.utility import label_answers, words_of
+from inkblur.evaluation.utility import LabelAnswers, label_answers, words_of
+from inkblur.experiments.syntf.resampling import Found, lettered
 from inkblur.experiments.workshop import Workshop
 from inkblur.types import Ids
 
@@ -31,8 +32,9 @@ if TYPE_CHECKING:
 
 MODELS = ("naive-bayes", "svm")  # the analyst's and the attacker's
 SCORES = ("F1", "precision", "recall")
-# {"utility": {model: [F1, precision, recall]}, "attack": {scenario: {model: [...]}}}
-Found = dict[str, Any]
+# {"utility": {model: [F1, precision, recall]}, "attack": {scenario: {model: [...]}},
+#  "answers": {"utility": {"truth": letters, model: letters}, "attack": {scenario: {...}}}}
+ANSWERED = "answers kept"  # for names of steps: posting by posting
 
 
 class Bench:
@@ -179,20 +181,26 @@ class Bench:
     def scores(self, texts: Sequence[str], counts: csr_matrix) -> Found:
         """The analyst works on the counts, the attacker on the texts."""
         measure = lru_cache(maxsize=None)(measured_groups)  # the scenarios share postings
+        told = {model: self._analyst(counts, model) for model in MODELS}
+        topics = told[MODELS[0]].truth
+        labels = {model: one.answers for model, one in told.items()}
+        named = {scenario: self._attacker(texts, scenario, measure) for scenario in SCENARIOS}
         return {
-            "utility": {model: self._analyst(counts, model) for model in MODELS},
-            "attack": {
-                scenario: self._attacker(texts, scenario, measure) for scenario in SCENARIOS
+            "utility": _weighted_each(topics, labels),
+            "attack": {scenario: _weighted_each(*answers) for scenario, answers in named.items()},
+            "answers": {
+                "utility": lettered(topics, labels),
+                "attack": {scenario: lettered(*answers) for scenario, answers in named.items()},
             },
         }
 
-    def _analyst(self, counts: csr_matrix, model: str) -> list[float]:
+    def _analyst(self, counts: csr_matrix, model: str) -> LabelAnswers:
         parts, labels = {}, {}
         for part in ("train", "test"):
             parts[part] = counts[self._located(part, self.analysed[part])]
             held = getattr(self.data, part).labels
             labels[part] = [str(held[row]) for row in self.analysed[part]]
-        told = label_answers(
+        return label_answers(
             parts["train"],
             labels["train"],
             parts["test"],
@@ -200,12 +208,14 @@ class Bench:
             model=model,
             seed=self._work.seed,
         )
-        return weighted(told.truth, told.answers)
 
     def _attacker(
         self, texts: Sequence[str], scenario: str, measure: Any
-    ) -> dict[str, list[float]]:
-        """As :class:`inkblur.evaluation.attacks.WritePrints`, with features measured once."""
+    ) -> tuple[list[int], dict[str, list[int]]]:
+        """The true authors and each model's answers.
+
+        As :class:`inkblur.evaluation.attacks.WritePrints`, with features measured once.
+        """
         features = WritePrintsFeatures(measure=measure)
         authors = {p: getattr(self.data, p).authors[self.suspected[scenario][p]] for p in self.rows}
         read = {p: [texts[place] for place in self._of(scenario, p)] for p in self.rows}
@@ -218,8 +228,14 @@ class Bench:
             learned = make_classifier(Classifier(model), self._work.seed)
             answers = np.full(len(read["test"]), DONT_KNOW)
             answers[asked] = learned.fit(studied, authors["train"][known]).predict(unknown)
-            found[model] = weighted(authors["test"].tolist(), answers.tolist())
-        return found
+            found[model] = answers.tolist()
+        return authors["test"].tolist(), found
+
+
+def _weighted_each(
+    truth: Sequence[Any], answers: Mapping[str, Sequence[Any]]
+) -> dict[str, list[float]]:
+    return {model: weighted(truth, said) for model, said in answers.items()}
 
 
 def weighted(truth: Sequence[Any], answers: Sequence[Any]) -> list[float]:
