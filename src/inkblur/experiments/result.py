@@ -28,7 +28,7 @@ class Verdict(Enum):
 
     HOLDS = "holds"
     FAILS = "fails"
-    OPEN = "open"  # the interval lies on both sides
+    OPEN = "open"  # the interval lies on both sides, or the data cannot decide
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +41,17 @@ class Claim:
     statistic: str  # what the number is
     found: Estimate
     threshold: float  # the claim is that the number lies above it
+    undecided: str = ""  # why it stays open whatever the number: there was nothing to measure on
 
     @property
     def verdict(self) -> Verdict:
-        """Decided only when the whole interval lies on one side.
+        """Decided only when the whole interval lies on one side, and the data could decide.
 
         >>> Claim("c", "", "", "", Estimate(0.2, 0.1, 0.3), 0.0).verdict
         <Verdict.HOLDS: 'holds'>
         """
+        if self.undecided:
+            return Verdict.OPEN
         if self.found.low > self.threshold:
             return Verdict.HOLDS
         return Verdict.FAILS if self.found.high < self.threshold else Verdict.OPEN

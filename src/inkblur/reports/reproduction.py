@@ -80,7 +80,7 @@ def claims_table(record: Record) -> Table:
             (
                 Cell(claim.name),
                 Cell(claim.text, detail=claim.source),
-                Cell(shown_verdict(record, claim)),
+                Cell(shown_verdict(record, claim), detail=claim.undecided),
                 Cell(_number(claim.found.value), True, _range(claim.found)),
                 Cell(f"above {_number(claim.threshold)}: {claim.statistic}"),
             )

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from inkblur.embeddings.table import Embedding
 from inkblur.experiments.earthmovers import snippets
-from inkblur.experiments.earthmovers.findings import relative_fall
 from inkblur.experiments.earthmovers.nearness import distances, majority_hits, nearest_hits
 from inkblur.experiments.earthmovers.published import EPSILONS, MEASURES, TABLE_1
+from inkblur.experiments.earthmovers.success import Success
 from inkblur.experiments.earthmovers.texts import (
     ENOUGH,
     LENGTHS,
@@ -24,7 +25,8 @@ from inkblur.experiments.earthmovers.texts import (
     plain_words,
 )
 from inkblur.experiments.earthmovers.utility_bound import _edge, contradicted
-from inkblur.experiments.result import Record, Verdict
+from inkblur.experiments.estimate import Estimate
+from inkblur.experiments.result import Claim, Record, Verdict
 from inkblur.experiments.run import record_file, reproduce
 from inkblur.experiments.shelf import Shelf
 from inkblur.experiments.workshop import Workshop
@@ -101,9 +103,59 @@ def test_so_many_authors_of_newsgroups_have_enough_words(data_folder: Path, tmp_
     assert {topic: made.topics.count(topic) for topic in TOPICS} == ENOUGH
 
 
-def test_a_fall_from_nothing_is_no_fall() -> None:
-    assert relative_fall(0, 2) == 0.0
-    assert relative_fall(10, 4) == pytest.approx(0.6)
+def _runs(before: list[list[int]], after: list[list[int]]) -> list[dict[str, Any]]:
+    """What runs say of author naming; every author is in every run."""
+    return [
+        {
+            "by author": {
+                "n": {
+                    "authors": [str(a) for a in range(len(clean))],
+                    "DRauth": {"none": clean, "10": blurred},
+                    "DRtopic": {},
+                }
+            }
+        }
+        for clean, blurred in zip(before, after, strict=True)
+    ]
+
+
+def test_a_fall_from_chance_is_left_open() -> None:
+    right = [3, 1, 2, 2, 2], [1, 1, 0, 0, 1]  # of 20, as PAN 2018 gave them: each by one author
+    before, after = ([[int(a < n) for a in range(20)] for n in side] for side in right)
+    success = Success.of(_runs(before, after), "n")
+    assert success.fall("DRauth").value == pytest.approx(0.07)
+    assert "by chance 0.050" in success.too_low()
+    claim = Claim("c", "", "", "", Estimate(0.07, 0.01, 0.2), 0.0, success.too_low())
+    assert claim.verdict is Verdict.OPEN
+
+
+def test_a_fall_is_that_of_authors_and_a_rise_from_nothing_is_seen() -> None:
+    clear = Success.of(_runs([[1] * 10 + [0] * 10] * 3, [[1] * 2 + [0] * 18] * 3), "n")
+    assert clear.too_low() == ""
+    fall = clear.fall("DRauth")
+    assert fall.value == pytest.approx(0.4)
+    assert 0.1 < fall.low < 0.25  # 20 authors, however often each was asked
+    assert clear.kept("DRauth").value == pytest.approx(0.2)
+    risen = Success.of(_runs([[0] * 20] * 3, [[1] * 10 + [0] * 10] * 3), "n")
+    assert risen.fall("DRauth").high < 0
+    assert risen.too_low()
+
+
+def test_authors_who_are_in_some_runs_only_count_once() -> None:
+    runs = _runs([[1, 0], [1, 1]], [[0, 0], [1, 0]])
+    runs[1]["by author"]["n"]["authors"] = ["1", "2"]
+    shares = Success.of(runs, "n").shares["DRauth"]
+    assert shares.tolist() == [[1.0, 0.0], [0.5, 0.5], [1.0, 0.0]]
+
+
+def test_author_and_topic_are_compared_on_the_same_authors() -> None:
+    runs = _runs([[1] * 20 + [0] * 20], [[1] * 5 + [0] * 35])
+    runs[0]["by author"]["n"]["DRtopic"] = {"none": [1] * 40, "10": [1] * 30 + [0] * 10}
+    success = Success.of(runs, "n")
+    assert success.kept("DRtopic").value == 0.75
+    gap = success.relative_gap()
+    assert gap.value == pytest.approx(0.5)
+    assert 0.2 < gap.low < gap.high < 0.8
 
 
 def test_the_simulation_knows_the_law_of_one_vector(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def run(work: Workshop) -> Outcome:
     for number in range(place.runs):  # run after run, so that a killed one has seen everything once
         for data, noises in TRIED.items():
             for noise in noises:
-                key = f"{data}, {noise.name}, run {number}"
+                key = f"{data}, {noise.name}, run {number}, author by author"
                 step = work.step(key, place.table, data, noise, number)
                 found[data, noise.name].append(step)
     glove = place.raced
@@ -143,14 +143,25 @@ class _Place:
             for key, texts in released.items()
         }
         told = self._told(suspects, list(released.values()))
-        out: dict[str, Any] = {"unchanged": unchanged}
+        out: dict[str, Any] = {"unchanged": unchanged, "by author": {}}
         for count in self.counts(data):
             rows = suspects.first(count)
             attack = self._koppel([suspects.known[row] for row in rows], run)
+            right = {
+                key: _right(attack, [texts[row] for row in rows]) for key, texts in released.items()
+            }
+            out["by author"][str(count)] = {
+                "authors": [suspects.authors[row] for row in rows],
+                "DRauth": right,
+                "DRtopic": {
+                    key: [answers[row] for row in rows]
+                    for key, answers in zip(released, told, strict=False)  # none without topics
+                },
+            }
             out[str(count)] = {
                 key: {
                     "SRauth": nearest_hits(near[key][rows][:, rows]),
-                    "DRauth": _named(attack, [texts[row] for row in rows]),
+                    "DRauth": sum(right[key]),
                     "DRauth, unknown words dropped": _named(
                         attack, [_held(texts[row], table) for row in rows]
                     ),
@@ -248,9 +259,14 @@ def _content(texts: Sequence[str], most: int | None = None) -> list[str]:
     return [" ".join(content_words(text)[:most]) for text in texts]
 
 
+def _right(attack: Koppel, texts: Sequence[str]) -> list[int]:
+    """1 where the attack named the author; texts are in the authors' order."""
+    return [int(named == row) for row, named in enumerate(attack.predict(texts))]
+
+
 def _named(attack: Koppel, texts: Sequence[str]) -> int:
     """How many of the authors, in order, the attack named."""
-    return int((attack.predict(texts) == list(range(len(texts)))).sum())
+    return sum(_right(attack, texts))
 
 
 def _held(text: str, table: Embedding) -> str:

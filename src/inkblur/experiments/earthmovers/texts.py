@@ -39,6 +39,7 @@ class Suspects:
     known: tuple[str, ...]  # what an attacker has
     snippets: tuple[str, ...]  # what is released
     topics: tuple[str, ...] | None = None  # of both, where there are topics
+    authors: tuple[str, ...] = ()  # numbers that tell them apart over the runs
 
     def first(self, count: int) -> list[int]:
         """The rows of a smaller set: the first authors; with topics, as many of each.
@@ -129,7 +130,7 @@ class Documents:
             ]
             for part in (split.train, split.test)
         )
-        return Suspects(tuple(known), tuple(snippets))
+        return Suspects(tuple(known), tuple(snippets), authors=tuple(map(str, chosen)))
 
     def _pan18(self, authors: int, run: str) -> Suspects:
         split = self._work.shelf.pan18(1)
@@ -137,11 +138,11 @@ class Documents:
             [self._one("PAN 2018", _texts_of(a, part), f"{a}", run) for a in range(authors)]
             for part in (split.train, split.test)
         )
-        return Suspects(tuple(known), tuple(snippets))
+        return Suspects(tuple(known), tuple(snippets), authors=tuple(map(str, range(authors))))
 
     def _groups(self, authors: int, run: str) -> Suspects:
         table, length = self._embedding, self._length["20 Newsgroups"]
-        rows: list[tuple[str, str, str]] = []
+        rows: list[tuple[str, str, str, str]] = []
         sides = self._read()
         for topic in TOPICS:
             people = sorted(author for t, author in sides[0].keys() & sides[1].keys() if t == topic)
@@ -154,7 +155,7 @@ class Documents:
                     for side in sides
                 )
                 if known is not None and snippet is not None:
-                    rows.append((known, snippet, topic))
+                    rows.append((known, snippet, topic, f"{topic} {author}"))
         return Suspects(*(tuple(column) for column in zip(*rows, strict=True)))
 
     def _read(self) -> tuple[_Postings, _Postings]:
