@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -12,11 +13,13 @@ from inkblur.documents.adapt import adapt_embedding
 from inkblur.evaluation.attacks import Koppel
 from inkblur.evaluation.corpora import Corpus, Split
 from inkblur.evaluation.settings import Setting
+from inkblur.evaluation.utility import rates
 from inkblur.experiments.duel import WEIGHTINGS, Duel, Sizes, at_attack, halved
 from inkblur.experiments.frontier import gain_claim, left_at, sorted_out
 from inkblur.experiments.result import Claim
 from inkblur.experiments.shelf import Shelf
 from inkblur.experiments.workshop import Workshop
+from inkblur.types import Array
 
 WORDS = ["goal", "team", "match", "vote", "law", "party", "colour", "grey", "whilst", "gotten"]
 
@@ -57,8 +60,8 @@ def duel(work: Workshop) -> Duel:
 
 def test_true_texts_are_told_apart(work: Workshop) -> None:
     found = duel(work).before()
-    assert found["utility"] == 1.0
-    assert found["static"] > 0.5
+    assert found["utility"][0] == 1.0
+    assert found["static"][0] > 0.5
 
 
 def test_a_taught_text_is_not_asked_about(work: Workshop, table: inkblur.Embedding) -> None:
@@ -89,8 +92,9 @@ def test_the_adaptive_attacker_has_both_weightings_too(
             "predict",
             lambda self, texts, good=good: right if self.weighting is good else right + 9,
         )
-        assert fight._best(fight._fitted(fight._known), fight._unknown.texts) == 1.0
-        assert fight._best(fight._static, fight._unknown.texts) == 1.0
+        fight = Duel(good.value, work, authors(), split(), fight.sizes)
+        found = fight.before()
+        assert found["adaptive"][0] == found["static"][0] == 1.0
 
 
 def test_notes_say_what_attackers_studied() -> None:
@@ -107,31 +111,64 @@ def test_both_parts_of_a_collection_are_all_of_it(work: Workshop) -> None:
 
 
 def test_utility_is_read_off_at_equal_attack() -> None:
-    assert at_attack([0.4, 0.2], [0.8, 0.4], 0.3) == pytest.approx(0.6)
-    assert at_attack([0.4, 0.2], [0.8, 0.4], 0.1) is None  # nothing was measured down there
-    assert at_attack([0.4, 0.2], [0.8, 0.4], 0.5) is None
+    column = np.array
+    curve = [column([0.4]), column([0.2])], [column([0.8]), column([0.4])]
+    assert at_attack(*curve, 0.3) == pytest.approx([0.6])
+    assert at_attack(*curve, 0.1) is None  # nothing was measured down there
+    assert at_attack(*curve, 0.5) is None
 
-    def runs(static: float, utility: float) -> list[dict[str, float]]:
-        first = {"static": static, "adaptive": 0.0, "utility": utility}
-        return [first, {**first, "adaptive": static + 0.05, "utility": 2 * utility}]
+    def runs(static: float, utility: float) -> list[dict[str, Array]]:
+        first = {
+            "static": column([static]),
+            "adaptive": column([0.0]),
+            "utility": column([utility]),
+        }
+        second = {"adaptive": column([static + 0.05]), "utility": column([2 * utility])}
+        return [first, {**first, **second}]
 
-    curve, before = [runs(0.2, 0.1), runs(0.4, 0.3)], {"utility": 0.5}
-    assert left_at(curve, 0.3, before, static=True) == pytest.approx([0.4, 0.8])
-    assert left_at(curve, 0.3, before) == pytest.approx([0.4, 0.6])  # the stronger of both
-    assert left_at(curve, 0.2, before) == [0.2, None]  # the second does not come down to it
+    points, before = [runs(0.2, 0.1), runs(0.4, 0.3)], {"utility": column([0.5])}
+    first, second = left_at(points, 0.3, before, static=True)
+    assert (first, second) == (pytest.approx([0.4]), pytest.approx([0.8]))
+    first, second = left_at(points, 0.3, before)
+    assert (first, second) == (pytest.approx([0.4]), pytest.approx([0.6]))  # the stronger of both
+    first, second = left_at(points, 0.2, before)
+    assert first == pytest.approx([0.2])
+    assert second is None  # the second run does not come down to it
 
 
 def test_a_claim_is_judged_by_the_runs_that_reach_the_level_and_never_vanishes() -> None:
-    kept, missed = [0.5, 0.6, None], [0.3, 0.3, 0.3]
+    def columns(*values: float | None) -> list[Array | None]:
+        return [None if v is None else np.array([v, v - 0.1, v + 0.1]) for v in values]
+
+    kept, missed = columns(0.5, 0.6, None), [np.full(3, 0.3)] * 3
     claim = gain_claim("more", "It keeps more.", 0.3, kept, missed)
     assert isinstance(claim, Claim)
     assert claim.found.value == pytest.approx(0.25)
+    assert 0.15 <= claim.found.low < 0.25 < claim.found.high <= 0.35
     assert "in 2 of 3 runs" in claim.statistic
     whole = gain_claim("more", "It keeps more.", 0.3, missed, missed)
     assert isinstance(whole, Claim)
     assert "of 3 runs" not in whole.statistic
-    note = gain_claim("more", "It keeps more.", 0.3, kept, [None, 0.1, 0.2])
+    note = gain_claim("more", "It keeps more.", 0.3, kept, columns(None, 0.1, 0.2))
     assert isinstance(note, str)
     assert "Undecided: more" in note
     assert "1 of 3 runs" in note
     assert sorted_out([claim, note, whole]) == ((claim, whole), (note,))
+
+
+def test_measures_are_those_of_the_answers_that_were_kept(
+    work: Workshop, table: inkblur.Embedding
+) -> None:
+    """On the real texts as `rates` has them; a resumed run measures the same."""
+    sizes = Sizes(studied=2, known=2, unknown=2, taught=10, asked=10)
+    setting = Setting("laplace", 1.0)
+    for score in ("accuracy", "f1"):
+        fight = Duel(score, work, authors(), split(), sizes, score=score)
+        kept = fight._after(setting, table, "0")
+        found = fight._measured(kept)
+        right = [text.count("1") / len(text) for text in kept["static"]]
+        assert found["static"][0] == pytest.approx(max(right))
+        expected = getattr(rates(fight._truth.tolist(), kept["labels"]), score)
+        assert found["utility"][0] == pytest.approx(expected)
+        again = fight._measured(json.loads(json.dumps(kept)))
+        assert all((again[key] == found[key]).all() for key in found)

@@ -8,7 +8,7 @@ the n-grams, and the better of the two counts. Analyst: a linear SVM that learne
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -23,12 +23,15 @@ from inkblur.evaluation.corpora import Corpus, Split
 from inkblur.evaluation.forms import ContentWords
 from inkblur.evaluation.newsgroups import bare
 from inkblur.evaluation.settings import Setting
-from inkblur.evaluation.utility import rates, words_of
+from inkblur.evaluation.utility import words_of
+from inkblur.experiments.redrawn import mean_f1, share, times_drawn
 from inkblur.experiments.workshop import Workshop
-from inkblur.types import NULL_ID, Ids
+from inkblur.types import NULL_ID, Array, Ids
 
 WEIGHTINGS = (Weighting.SHARE, Weighting.LOG_TF_IDF)
 _ATTACKERS = "/".join(weighting.value for weighting in WEIGHTINGS)  # in the names of steps
+
+Measured = Mapping[str, Array]  # static, adaptive, utility, unchanged: columns, see `redrawn`
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,24 +94,26 @@ class Duel:
         order = self.work.rng(self.name, "order").rows(len(known), 1)[:, 0].argsort(kind="stable")
         return known[order][:count]
 
-    def before(self) -> dict[str, float]:
+    def before(self) -> Measured:
         """Attack and utility on the true texts."""
-        return self.work.step(  # type: ignore[no-any-return]
-            f"{self.name}, true texts, {_ATTACKERS}, {self.sizes}",
-            lambda: {
-                "static": self._best(self._static, self._unknown.texts),
-                "adaptive": self._best(self._fitted(self._known), self._unknown.texts),
-                "utility": self._told(self._asked.texts),
-            },
+        return self._measured(
+            self.work.step(
+                f"{self.name}, true texts, {_ATTACKERS} by text, {self.sizes}",
+                lambda: {
+                    "static": self._named(self._static, self._unknown.texts),
+                    "adaptive": self._named(self._fitted(self._known), self._unknown.texts),
+                    "labels": self._told(self._asked.texts),
+                },
+            )
         )
 
-    def after(self, setting: Setting, embedding: Embedding, run: int) -> dict[str, float]:
+    def after(self, setting: Setting, embedding: Embedding, run: int) -> Measured:
         """The same under a release; `run` numbers the repetition."""
         where = f"{self.name}, {setting.name} on {embedding.sha256[:16]}"
-        key = f"{where}, {_ATTACKERS}, {self.sizes}, run {run}"
-        return self.work.step(key, self._after, setting, embedding, str(run))  # type: ignore[no-any-return]
+        key = f"{where}, {_ATTACKERS} by text, {self.sizes}, run {run}"
+        return self._measured(self.work.step(key, self._after, setting, embedding, str(run)))
 
-    def _after(self, setting: Setting, embedding: Embedding, run: str) -> dict[str, float]:
+    def _after(self, setting: Setting, embedding: Embedding, run: str) -> dict[str, Any]:
         releaser = setting.on(embedding)
         rng = self.work.rng(self.name, setting.name, embedding.name, run)
 
@@ -119,11 +124,43 @@ class Duel:
         unknown = releaser.release(self._unknown.texts, rng.child("unknown"))
         known = released(self._known, "known")
         return {
-            "static": self._best(self._static, unknown.texts),
-            "adaptive": self._best(self._fitted(known), unknown.texts),
-            "utility": self._told(released(self._asked, "asked").texts),
+            "static": self._named(self._static, unknown.texts),
+            "adaptive": self._named(self._fitted(known), unknown.texts),
+            "labels": self._told(released(self._asked, "asked").texts),
             "unchanged": unknown.unchanged or 0.0,
         }
+
+    def _measured(self, found: Mapping[str, Any]) -> Measured:
+        """Measures of the answers that a step kept."""
+        attacked, asked = self._times
+        best = {
+            who: np.max([share(attacked, [int(c) for c in right]) for right in found[who]], axis=0)
+            for who in ("static", "adaptive")
+        }
+        answers = np.array(found["labels"], dtype=np.int64)
+        if self._score == "f1":
+            utility = mean_f1(asked, self._truth, answers)
+        else:
+            utility = share(asked, (answers == self._truth).tolist())
+        return {**best, "utility": utility, "unchanged": np.array([found.get("unchanged", 1.0)])}
+
+    @cached_property
+    def _times(self) -> tuple[Array, Array]:
+        """How often each attacked text, and each one that is asked about, is drawn."""
+        rng = self.work.rng(self.name, "redrawn")
+        return (
+            times_drawn(len(self._unknown), rng.child("unknown")),
+            times_drawn(len(self._asked), rng.child("asked")),
+        )
+
+    @cached_property
+    def _labels(self) -> dict[str, int]:
+        names = {*(self._taught.labels or ()), *(self._asked.labels or ())}
+        return {name: number for number, name in enumerate(sorted(names))}
+
+    @cached_property
+    def _truth(self) -> Ids:
+        return np.array([self._labels[name] for name in self._asked.labels or ()], dtype=np.int64)
 
     @cached_property
     def _static(self) -> list[Koppel]:
@@ -139,16 +176,16 @@ class Duel:
             for weighting in WEIGHTINGS
         ]
 
-    def _best(self, attacks: Sequence[Koppel], texts: Sequence[str]) -> float:
-        """The share of authors that the best of them names."""
-        return max(
-            float((attack.predict(texts) == self._unknown.authors).mean()) for attack in attacks
-        )
+    def _named(self, attacks: Sequence[Koppel], texts: Sequence[str]) -> list[str]:
+        """Whether each attacker names the author, text by text: 1 or 0."""
+        return [
+            "".join("01"[int(right)] for right in attack.predict(texts) == self._unknown.authors)
+            for attack in attacks
+        ]
 
-    def _told(self, texts: Sequence[str]) -> float:
-        assert self._asked.labels is not None
-        answers = self._analyst.predict(list(texts)).tolist()
-        return float(getattr(rates(self._asked.labels, answers), self._score))
+    def _told(self, texts: Sequence[str]) -> list[int]:
+        """The label that the analyst gives each text, as a number."""
+        return [self._labels[name] for name in self._analyst.predict(list(texts)).tolist()]
 
     @cached_property
     def _analyst(self) -> Any:
@@ -183,17 +220,22 @@ def halved(work: Workshop, corpus: Corpus, share: float) -> Split:
     return Split(corpus.rows([row for row in rows if row not in asked]), corpus.rows(sorted(asked)))
 
 
-def at_attack(attacks: Sequence[float], utilities: Sequence[float], level: float) -> float | None:
+def at_attack(attacks: Sequence[Array], utilities: Sequence[Array], level: float) -> Array | None:
     """Utility where the attack succeeds with probability `level`, by linear interpolation.
 
-    None where no measurement lies below the level, or none above it: nothing is known there.
+    None where no measurement on the real texts lies below the level, or none above it: nothing is
+    known there. A redrawn collection whose curve ends before the level counts with its end.
 
-    >>> at_attack([0.1, 0.3], [0.4, 0.6], 0.2)
-    0.5
-    >>> at_attack([0.1, 0.3], [0.4, 0.6], 0.4) is None
+    >>> low, high = np.array([0.1, 0.2]), np.array([0.3, 0.4])  # real texts, one collection redrawn
+    >>> at_attack([low, high], [low + 0.3, high + 0.3], 0.2).round(6).tolist()
+    [0.5, 0.5]
+    >>> at_attack([low, high], [low + 0.3, high + 0.3], 0.4) is None
     True
     """
-    if not min(attacks) <= level <= max(attacks):
+    found = np.array(attacks)
+    if not found[:, 0].min() <= level <= found[:, 0].max():
         return None
-    order = np.argsort(attacks)
-    return float(np.interp(level, np.asarray(attacks)[order], np.asarray(utilities)[order]))
+    order = found.argsort(axis=0)
+    across = np.take_along_axis(found, order, axis=0).T
+    up = np.take_along_axis(np.array(utilities), order, axis=0).T
+    return np.array([np.interp(level, x, y) for x, y in zip(across, up, strict=True)])

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
-from inkblur.experiments.duel import at_attack
+import numpy as np
+
+from inkblur.experiments.duel import Measured, at_attack
 from inkblur.experiments.estimate import Estimate
+from inkblur.experiments.redrawn import COLLECTIONS, over_texts
 from inkblur.experiments.result import Claim, Drawing, Reading, Where
+from inkblur.types import Array
 
 STATIC, ADAPTIVE, STRONGER = "static attack", "adaptive attack", "stronger attack"
 UTILITY, LEFT, UNCHANGED = "utility", "utility left", "words unchanged"
 UNTOUCHED = "untouched texts"
-OVER_RUNS = (
-    "Intervals are over runs on the same texts, authors and classifiers: other texts would differ "
-    "by more."
+OVER_TEXTS = (
+    f"Intervals of attack and utility are over texts and their noise: {COLLECTIONS:,} times the "
+    "attacked texts, and those asked about, were drawn again with replacement, each with all its "
+    "runs. Authors, and what attackers and classifiers learned from, stay the same. Words "
+    "unchanged: over runs."
 )
 
-Measured = Mapping[str, float]  # one duel: static, adaptive, utility, unchanged
 Runs = Sequence[Measured]
 Curve = Sequence[Runs]  # the runs of one mechanism at each of its epsilons
 
@@ -29,7 +34,9 @@ def untouched_readings(table: str, where: Where, before: Measured) -> list[Readi
         STRONGER: stronger(before),
         UTILITY: before["utility"],
     }
-    return [Reading(table, where, name, Estimate.exact(value)) for name, value in named.items()]
+    return [
+        Reading(table, where, name, over_texts([value]).share()) for name, value in named.items()
+    ]
 
 
 def duel_readings(table: str, where: Where, runs: Runs, before: Measured) -> list[Reading]:
@@ -39,10 +46,10 @@ def duel_readings(table: str, where: Where, runs: Runs, before: Measured) -> lis
         ADAPTIVE: [run["adaptive"] for run in runs],
         STRONGER: [stronger(run) for run in runs],
         UTILITY: [run["utility"] for run in runs],
-        UNCHANGED: [run["unchanged"] for run in runs],
     }
-    found = {measure: Estimate.of_runs(values).share() for measure, values in shares.items()}
-    found[LEFT] = Estimate.of_runs([run["utility"] / before["utility"] for run in runs])
+    found = {measure: over_texts(values).share() for measure, values in shares.items()}
+    found[UNCHANGED] = Estimate.of_runs([float(run["unchanged"][0]) for run in runs]).share()
+    found[LEFT] = over_texts([run["utility"] / before["utility"] for run in runs])
     return [Reading(table, where, measure, value) for measure, value in found.items()]
 
 
@@ -51,17 +58,17 @@ def frontier_drawing(table: str, line: str) -> Drawing:
     return Drawing(table, table, LEFT, STRONGER, line=line)
 
 
-def stronger(run: Measured) -> float:
+def stronger(run: Measured) -> Array:
     """Nobody has to choose in advance: the better of the static and the adaptive attacker."""
-    return max(run["static"], run["adaptive"])
+    return np.maximum(run["static"], run["adaptive"])
 
 
 def left_at(
     curve: Curve, level: float, before: Measured, *, static: bool = False
-) -> list[float | None]:
+) -> list[Array | None]:
     """Utility left where the stronger (or the static) attack succeeds with probability `level`.
 
-    One value a run; None where the run's curve does not reach the level.
+    One column a run; None where the run's curve does not reach the level.
     """
     return [
         at_attack(
@@ -73,8 +80,8 @@ def left_at(
     ]
 
 
-def reached(values: Sequence[float | None]) -> list[float]:
-    """The values of the runs that reach the level."""
+def reached(values: Sequence[Array | None]) -> list[Array]:
+    """The columns of the runs that reach the level."""
     return [value for value in values if value is not None]
 
 
@@ -82,7 +89,7 @@ def level_claim(
     name: str,
     text: str,
     statistic: str,
-    values: Sequence[float | None],  # one a run; None: that run does not reach the level
+    values: Sequence[Array | None],  # one a run; None: that run does not reach the level
     threshold: float,
 ) -> Claim | str:
     """The claim, judged by the runs that reach its level, or a note that it is undecided.
@@ -99,15 +106,15 @@ def level_claim(
         statistic += (
             f"; in {len(known)} of {len(values)} runs: the others do not reach the level of attack"
         )
-    return Claim(name, text, "ours", statistic, Estimate.of_runs(known), threshold)
+    return Claim(name, text, "ours", statistic, over_texts(known), threshold)
 
 
 def gain_claim(
     name: str,
     text: str,
     level: float,
-    left: Sequence[float | None],
-    right: Sequence[float | None],
+    left: Sequence[Array | None],
+    right: Sequence[Array | None],
 ) -> Claim | str:
     """That the left keeps more at one level of attack; a run counts where both curves reach it."""
     return level_claim(

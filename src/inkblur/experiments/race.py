@@ -13,16 +13,15 @@ from collections.abc import Mapping
 from inkblur.embeddings.table import Embedding
 from inkblur.evaluation.settings import Setting
 from inkblur.experiments.contenders import at_loss, contenders, entrants, proved_loss
-from inkblur.experiments.duel import Duel, Sizes, c50_and_newsgroups
+from inkblur.experiments.duel import Duel, Measured, Sizes, c50_and_newsgroups
 from inkblur.experiments.estimate import Estimate
 from inkblur.experiments.frontier import (
     ADAPTIVE,
     LEFT,
-    OVER_RUNS,
+    OVER_TEXTS,
     STATIC,
     UNCHANGED,
     UNTOUCHED,
-    Measured,
     Runs,
     duel_readings,
     frontier_drawing,
@@ -33,6 +32,7 @@ from inkblur.experiments.frontier import (
     untouched_readings,
 )
 from inkblur.experiments.joined.space import JOINED, PLAIN, joined, plain
+from inkblur.experiments.redrawn import over_texts
 from inkblur.experiments.result import Claim, Drawing, Outcome, Reading, Where
 from inkblur.experiments.workshop import Workshop
 from inkblur.mechanisms.catalogue import find
@@ -107,7 +107,7 @@ def run(work: Workshop) -> Outcome:
         *_named("No epsilon with that proved loss was found, so left out there", unproved),
         "Alpha, beta and smoothing of the joined metric were chosen on these collections.",
         *_missed(curves, before),
-        OVER_RUNS,
+        OVER_TEXTS,
         *undecided,
     )
     return Outcome(tuple(readings), claims, drawings, notes=notes)
@@ -130,7 +130,7 @@ def _at_equal_attack(curves: dict[str, Curve], before: Measured) -> list[Reading
             if len(left) >= 2:
                 where: Where = {"contender": name}
                 measure = f"{LEFT} at {level:.0%} attack"
-                readings.append(Reading(EQUAL_ATTACK, where, measure, Estimate.of_runs(left)))
+                readings.append(Reading(EQUAL_ATTACK, where, measure, over_texts(left)))
     return readings
 
 
@@ -141,7 +141,11 @@ def _missed(curves: dict[str, Curve], before: Measured) -> list[str]:
         runs = {
             name: left_at(list(curve.values()), level, before) for name, curve in curves.items()
         }
-        few = {name: len(reached(left)) for name, left in runs.items() if None in left}
+        few = {
+            name: len(reached(left))
+            for name, left in runs.items()
+            if len(reached(left)) < len(left)
+        }
         if few:
             listed = "; ".join(f"{name}: {count}" for name, count in few.items())
             notes.append(

@@ -7,11 +7,10 @@ analyst is asked about the test part. The attacker names the authors of Reuters 
 from __future__ import annotations
 
 from inkblur.evaluation.settings import Setting
-from inkblur.experiments.duel import Duel, Sizes, c50_and_newsgroups
+from inkblur.experiments.duel import Duel, Measured, Sizes, c50_and_newsgroups
 from inkblur.experiments.frontier import (
-    OVER_RUNS,
+    OVER_TEXTS,
     UNTOUCHED,
-    Measured,
     Runs,
     duel_readings,
     frontier_drawing,
@@ -67,7 +66,7 @@ def run(work: Workshop) -> Outcome:
         sizes.attackers,
         "Alpha, beta and smoothing were chosen on these same test texts, which flatters the joined "
         "metric a little: joined/pairs has labels, and with PAN 2018 authors, that took no part.",
-        OVER_RUNS,
+        OVER_TEXTS,
         *undecided,
     )
     return Outcome(tuple(readings), claims, (frontier_drawing(TABLE, "metric"),), notes=notes)

@@ -11,12 +11,11 @@ from __future__ import annotations
 from functools import partial
 
 from inkblur.evaluation.settings import Setting
-from inkblur.experiments.duel import Duel, Sizes, halved
-from inkblur.experiments.estimate import Estimate, weakest
+from inkblur.experiments.duel import Duel, Measured, Sizes, halved
+from inkblur.experiments.estimate import weakest
 from inkblur.experiments.frontier import (
-    OVER_RUNS,
+    OVER_TEXTS,
     UNTOUCHED,
-    Measured,
     Runs,
     duel_readings,
     frontier_drawing,
@@ -27,6 +26,7 @@ from inkblur.experiments.frontier import (
     untouched_readings,
 )
 from inkblur.experiments.joined.space import JOINED, PLAIN, WORDS, joined, plain
+from inkblur.experiments.redrawn import over_texts
 from inkblur.experiments.result import Claim, Drawing, Outcome, Reading, Where
 from inkblur.experiments.workshop import Workshop
 from inkblur.mechanisms.calibration import calibrate
@@ -71,7 +71,7 @@ def run(work: Workshop) -> Outcome:
         "The claims on strongest and mildest noise were added after a first look: with the 58 "
         "texts that PAN 2018 has here, the curves did not reach half of the attack in every run. "
         "They are judged by the weaker of two differences, because either alone says little.",
-        OVER_RUNS,
+        OVER_TEXTS,
         *undecided,
     )
     return Outcome(tuple(readings), claims, tuple(drawings), notes=notes)
@@ -102,7 +102,7 @@ def _measured(
 def _claims(
     author: str, label: str, curves: dict[str, list[Runs]], before: Measured
 ) -> list[Claim | str]:
-    level = stronger(before) / 2
+    level = float(stronger(before)[0]) / 2
     name = f"{author.split()[0].lower()}-{label.lower()}"
     at_equal_attack = gain_claim(
         f"joined-beats-plain-{name}",
@@ -114,8 +114,8 @@ def _claims(
     )
     noisy, mild = curves[JOINED][-1], curves[PLAIN][0]
     pairs = list(zip(noisy, mild, strict=True))
-    hides = Estimate.of_runs([stronger(b) - stronger(a) for a, b in pairs])
-    keeps = Estimate.of_runs([(a["utility"] - b["utility"]) / before["utility"] for a, b in pairs])
+    hides = over_texts([stronger(b) - stronger(a) for a, b in pairs])
+    keeps = over_texts([(a["utility"] - b["utility"]) / before["utility"] for a, b in pairs])
     return [
         at_equal_attack,
         Claim(
