@@ -41,3 +41,10 @@ def test_a_long_text_without_spaces_takes_linear_time() -> None:
     """A pattern that backtracks would not come back from this."""
     for piece in ("a", "a'", "1", "1.", "@", ".", "a@", "http://"):
         assert sum(len(t.text) for t in tokenise(piece * 100_000)) > 0
+
+
+@pytest.mark.parametrize("unit", ["a.", ".", "a'", "-", "!?", "www.", "a@", '."'])
+def test_no_text_takes_long(unit: str) -> None:
+    """With repeated scans of a run these would take hours; one scan takes a moment."""
+    text = unit * 300_000 + "1 x@y.zz"
+    assert "".join(token.text for token in tokenise(text)).endswith("x@y.zz")

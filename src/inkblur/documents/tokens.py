@@ -59,22 +59,25 @@ _KINDS: dict[str | None, TokenClass] = {  # never None: every alternative of the
 
 @cache
 def _pattern(addresses: bool) -> re.Pattern[str]:
+    """Every repetition that can fail is bounded, possessive, or tried at the start of its run only:
+    otherwise a megabyte of dots would take hours.
+    """
     marks = _marks()
     letters = rf"[^\W\d_]++(?:[{marks}]++[^\W\d_]*+)*+"
     characters = rf"[^\W_]++(?:[{marks}]++[^\W_]*+)*+"  # letters and digits
     address = (
         # An address ends before the punctuation that closes its sentence.
-        r"(?:[a-zA-Z][a-zA-Z0-9+.\-]*://|www\.)[^\s<>\"]*[^\s<>\"'.,;:!?)\]}]"
-        r"|[\w.+\-]+@[\w\-]+(?:\.[\w\-]+)*"
+        r"(?:[a-zA-Z][a-zA-Z0-9+.\-]{0,30}://|www\.)[^\s<>\"]*[^\s<>\"'.,;:!?)\]}]"
+        r"|[\w.+\-]{1,64}@[\w\-]+(?:\.[\w\-]+)*"
         r"|@\w+"
     )
     return re.compile(
         rf"(?P<address>{address if addresses else '(?!)'})"
         # Possessive, so that abc12 is one number and never the word ab.
-        rf"|(?P<word>{letters}(?:['’ʼ]{letters})*+(?!\d))"
+        rf"|(?P<word>{letters}(?:['’ʼ]{letters}){{0,8}}+(?!\d))"
         rf"|(?P<number>{characters}(?:[.,:/](?=\d){characters})*+)"
         # A full stop ends a sentence only where white space, a closing sign or the end follows it.
-        r"|(?P<stop>[.!?…。！？]+(?=[\"'”’)\]]*(?:\s|$)))"
+        r"|(?P<stop>(?<![.!?…。！？])[.!?…。！？]++(?=[\"'”’)\]]*(?:\s|$)))"
         r"|(?P<sign>\S)"
     )
 
