@@ -63,3 +63,19 @@ def test_wrong_input_is_refused() -> None:
         blur.transform("one text")
     with pytest.raises(ParameterError, match="text 1 is a"):
         blur.transform(["fine", None])  # type: ignore[list-item]
+
+
+def test_the_key_is_never_printed() -> None:
+    key = b"0123456789abcdef" * 2
+    blur = TextPrivatizer(Laplace(TABLE, epsilon=5.0), key=key)
+    copy = clone(blur)
+    pipeline = make_pipeline(blur, CountVectorizer())
+    for shown in (
+        repr(blur),
+        repr(copy),
+        repr(pipeline),
+        blur._repr_html_(),
+        str(blur.get_params()),
+    ):
+        assert "0123456789abcdef" not in shown
+    assert copy.transform(TEXTS) == blur.transform(TEXTS)

@@ -25,11 +25,28 @@ class Guaranteed(Protocol):
         ...
 
 
+class _Hidden(bytes):
+    """A key that is not printed: scikit-learn shows parameters in notebooks and logs."""
+
+    def __repr__(self) -> str:
+        return "<hidden>"
+
+
 class KeyedTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """A transformer that learns nothing; `key`, `seed` or neither decides its randomness."""
+    """A transformer that learns nothing; `key`, `seed` or neither decides its randomness.
+
+    The key is hidden where the transformer is printed; a pickle of it holds the key.
+    """
 
     key: bytes | None
     seed: int | None
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """scikit-learn's parameters, the key among them under a name that does not print it."""
+        parameters: dict[str, Any] = super().get_params(deep)
+        if isinstance(self.key, bytes) and not isinstance(self.key, _Hidden):
+            parameters["key"] = _Hidden(self.key)
+        return parameters
 
     @abstractmethod
     def _releaser(self) -> Guaranteed:
