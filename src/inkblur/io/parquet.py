@@ -76,7 +76,9 @@ class ParquetReader:
         file.seek(0)
         with _damage_named(name):
             self._file = pq.ParquetFile(cast(IO[Any], file), pre_buffer=False, buffer_size=1 << 20)
-            self._arrow = self._file.schema_arrow
+            # Without metadata: notes in the file (its author, its tool) are nothing that was asked
+            # for, and nobody would look for them in the output.
+            self._arrow = pa.schema([f.remove_metadata() for f in self._file.schema_arrow])
         names = tuple(self._arrow.names)
         repeats = [one for i, one in enumerate(names) if one in names[:i]]
         if repeats:
