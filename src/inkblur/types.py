@@ -77,11 +77,16 @@ def choose(kind: type[E], option: str | E, name: str) -> E:
     raise ParameterError(f"unknown {name} {option!r}; choose one of: {allowed}")
 
 
+_LEAST = 1e-100  # noise of a smaller epsilon could leave the range of float64
+
+
 def positive(value: float, name: str) -> float:
-    """A finite number above 0, or a clear error."""
+    """A finite number above 0 that is no rounding error, or a clear error."""
     number = float(value)
     if not (math.isfinite(number) and number > 0):
         raise ParameterError(f"{name} must be a finite number above 0, got {value}")
+    if number < _LEAST:
+        raise ParameterError(f"{name} must be at least {_LEAST:g}, got {value}")
     return number
 
 

@@ -31,7 +31,7 @@ def plain_errors() -> Iterator[None]:
         talk.print("[bold red]error:[/] not enough memory; try a smaller embedding (--vocabulary)")
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
-        talk.print("[bold red]stopped:[/] interrupted, no output was written")
+        talk.print("[bold red]stopped:[/] interrupted, no output file was written")
         raise typer.Exit(130) from None
 
 

@@ -121,6 +121,7 @@ def privatize(
     with plain_errors():
         from inkblur.documents import Privatizer, TokenPolicies
         from inkblur.io import Format, open_sink, open_source
+        from inkblur.mechanisms import Perturbation
         from inkblur.types import ReleaseKind, choose, whole
 
         in_flight = _in_flight(processes) if workers is None else whole(workers, "workers")
@@ -134,6 +135,7 @@ def privatize(
             input, {"--embedding": embedding, "--vocabulary": vocabulary, "--reference": reference}
         )
         given = choose(Format, format, "format") if format is not None else None
+        searching = device != "auto" or threads is not None
         policies = TokenPolicies.of(keep=keep or (), drop=drop or ())
         if report is not None:
             others = (input, output, key_file, vocabulary, embedding, reference)
@@ -150,10 +152,10 @@ def privatize(
         ) as source:
             table = options.embedding_from(embedding, vocabulary)
             if kind is ReleaseKind.TF:
-                if keep or drop or threads is not None or device != "auto" or processes:
+                if keep or drop or searching or processes or workers is not None:
                     raise ParameterError(
                         "a tf release drops all but words and searches nothing: leave out --keep, "
-                        "--drop, --device, --threads and --processes"
+                        "--drop, --device, --threads, --workers and --processes"
                     )
                 vectoriser = _vectoriser(table, morphology, weighting, reference, wordnet)
                 vectors = _synthetic(vectoriser, made, length)
@@ -164,6 +166,8 @@ def privatize(
                         "--morphology, --weighting, --reference, --wordnet belong to --release tf"
                     )
                 replacing = made(table)
+                if searching and not isinstance(replacing, Perturbation):
+                    raise ParameterError(f"{name} searches nothing: leave out --device, --threads")
                 lifted = partial(Privatizer, release=kind, policies=policies, length=length)
                 if processes:
                     own["epsilon"] = replacing.parameters["epsilon"]
@@ -189,8 +193,11 @@ def _in_flight(processes: bool) -> int:
 def _each_search(device: str, threads: int | None) -> tuple[str, int | None]:
     """Where each of many processes searches: the GPU if there is one, else on one thread."""
     from inkblur.nearest import gpu
+    from inkblur.nearest.engine import Device
+    from inkblur.types import choose
 
-    if device == "cuda" or (device == "auto" and threads is None and gpu.available()):
+    chosen = choose(Device, device, "device")
+    if chosen is Device.CUDA or (chosen is Device.AUTO and threads is None and gpu.available()):
         return "cuda", threads
     return "cpu", 1 if threads is None else threads
 
@@ -204,11 +211,13 @@ def _copy(
     lifted: Callable[[WordMechanism], Privatizer],
 ) -> Privatizer:
     """The same privatizer again, made in another process."""
-    from inkblur.mechanisms import make_mechanism
+    from inkblur.mechanisms import Perturbation, make_mechanism
 
     table = options.embedding_from(embedding, vocabulary)
-    options.serve(table, *search)
-    return lifted(make_mechanism(mechanism, table, **own))
+    made = make_mechanism(mechanism, table, **own)
+    if isinstance(made, Perturbation):
+        options.serve(table, *search)
+    return lifted(made)
 
 
 def _run(
@@ -279,7 +288,10 @@ def _refuse_private_ingredients(input: str, ingredients: dict[str, str | Path | 
     from inkblur.errors import PrivateCalibration
 
     for name, path in ingredients.items():
-        if path is None or input == "-" or not (Path(path).exists() and Path(input).exists()):
+        # os.path: before Python 3.12 Path.exists raises where a name is too long.
+        if path is None or input == "-":
+            continue
+        if not (os.path.exists(path) and os.path.exists(input)):  # noqa: PTH110
             continue
         if _same_content(Path(path), Path(input)):
             raise PrivateCalibration(
@@ -307,17 +319,9 @@ def _check_writable(report: Path, others: list[Path]) -> None:
 
 
 def _write_report(report: Path, summary: Summary | VectorSummary) -> None:
-    from inkblur.errors import OutputError
+    from inkblur.io.whole import write_whole
 
-    partial = report.with_name(report.name + ".partial")
-    try:
-        partial.write_text(
-            json.dumps(summary.to_json(), indent=2, allow_nan=False) + "\n", encoding="utf-8"
-        )
-        partial.replace(report)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise OutputError(f"cannot write the report {report}: {error.strerror}") from None
+    write_whole(report, json.dumps(summary.to_json(), indent=2, allow_nan=False) + "\n")
 
 
 def _tell(summary: Summary | VectorSummary) -> None:

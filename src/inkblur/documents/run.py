@@ -49,7 +49,7 @@ class Summary:
 
     def passed(self) -> dict[str, int]:
         """How many tokens of each class were copied as they are."""
-        return {field.value: self._count(field, "keep") for field in _COUNTED}
+        return {field.value: self._count(field, "keep") for field in TokenField}
 
     def lines(self) -> list[str]:
         """What happened, for the person who ran it."""
@@ -106,24 +106,13 @@ class Summary:
                 "entered_as_null_word": self.counts["null"],
                 "padding": self.counts["padding"],
                 "passed_through": self.passed(),
-                "dropped": {field.value: self._count(field, "drop") for field in _COUNTED},
+                "dropped": {field.value: self._count(field, "drop") for field in TokenField},
             },
             "documents": {"total": self.documents, "empty": self.empty},
             "seconds": round(self.seconds, 3),
             "words_per_second": round(self.words_per_second, 1),
             "note": "Counts are taken from the true texts and are not protected: keep this report.",
         }
-
-
-_COUNTED = (
-    TokenField.STOP_WORDS,
-    TokenField.UNKNOWN,
-    TokenField.NUMBERS,
-    TokenField.ADDRESSES,
-    TokenField.PUNCTUATION,
-    TokenField.SPACES,
-    TokenField.CAPITALS,
-)
 
 
 def run(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,7 +81,7 @@ def run_vectors(
 
     vector_format(output)  # a wrong suffix is refused before the work, not after it
     identity = source.identity()
-    if output != "-" and Path(output).exists() and identity is not None:
+    if output != "-" and identity is not None and os.path.exists(output):  # noqa: PTH110
         status = Path(output).stat()
         if (status.st_dev, status.st_ino) == identity:
             raise OutputError(f"{output} is the input itself; choose another output")

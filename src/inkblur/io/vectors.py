@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -108,7 +109,7 @@ def read_vectors(path: str | Path) -> VectorFile:
             )
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None
-    except (KeyError, ValueError) as error:
+    except (KeyError, ValueError, TypeError, BadZipFile) as error:
         raise InputError(f"{path} is not a file of Inkblur's vectors ({error})") from None
 
 

@@ -9,6 +9,7 @@ from typing import Self
 import numpy as np
 
 from inkblur.embeddings.table import Embedding
+from inkblur.errors import ParameterError
 from inkblur.guarantees import (
     ONE_ID,
     PUBLIC_EMBEDDING,
@@ -100,6 +101,8 @@ class WordMechanism(ABC):
         Words are not looked for in the corpus of an adapted embedding: a text is known again by
         its words together, and only documents (:class:`inkblur.Privatizer`) are checked.
         """
+        if isinstance(words, str):
+            raise ParameterError("give a list of words, not one string")
         words = list(words)
         ids = self.ids(words)
         out = self.replace(ids, rng.next_child(self.spec, ids.tobytes(), *words))

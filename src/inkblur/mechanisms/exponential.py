@@ -39,7 +39,7 @@ from inkblur.mechanisms.loss import remembered_loss
 from inkblur.mechanisms.rating import SENSITIVITY, Bounding, CosineRating, Rating, checked
 from inkblur.protocols import Distribution
 from inkblur.rng import Rng, Rows
-from inkblur.types import Array, Ids, Metric, positive
+from inkblur.types import Array, Ids, Metric, choose, positive
 
 _BLOCK_BYTES = 64 << 20  # ratings computed at a time
 _TOKENS = 1 << 21  # draws in flight
@@ -83,13 +83,13 @@ class Exponential(WordMechanism):
                 f"epsilon must be at most {2 * SENSITIVITY * MOST_KAPPA:g} for the exponential "
                 f"mechanism, got {epsilon}: beyond it weights are too small for 64-bit numbers"
             )
-        if rating is not None and (bigram or bounding is not Bounding.CLIP):
+        chosen = choose(Bounding, bounding, "bounding")
+        if rating is not None and (bigram or chosen is not Bounding.CLIP):
             raise ParameterError("give either a rating or bigram and bounding, not both")
-        self._custom = rating is not None
         self.rating: Rating = (
             checked(rating, len(embedding))
             if rating is not None
-            else CosineRating(embedding, bigram=bigram, bounding=bounding)
+            else CosineRating(embedding, bigram=bigram, bounding=chosen)
         )
         blocks = blocks_in(len(embedding))
         # Uniforms that choose the block (the last may be a single word); one block needs none.
@@ -103,7 +103,7 @@ class Exponential(WordMechanism):
     @property
     def parameters(self) -> dict[str, float | str]:
         """epsilon, the standard bound a word; and what the rating is made of."""
-        if isinstance(self.rating, CosineRating) and not self._custom:
+        if isinstance(self.rating, CosineRating):  # a rating of someone else's is wrapped
             return {
                 "epsilon": self.epsilon,
                 "bigram": self.rating.bigram,

@@ -61,8 +61,6 @@ def spherical(count: int, dimension: int, epsilon: float, rng: Rows) -> Points:
     uniforms = rng.rows(count, dimension + 1)
     radius = gammaincinv(dimension, uniforms[:, -1]) / epsilon
     normals: Points = ndtri(uniforms[:, :-1])
-    # A row of exactly n zeros has probability below 2^-52 n; it would divide by zero in one
-    # dimension.
-    lengths = np.maximum(np.linalg.norm(normals, axis=1), np.finfo(np.float64).tiny)
-    normals *= (radius / lengths)[:, None]
+    # No uniform is 1/2 (they are odd multiples of 2^-53), so no normal and no length is 0.
+    normals *= (radius / np.linalg.norm(normals, axis=1))[:, None]
     return normals
