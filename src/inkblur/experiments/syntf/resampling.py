@@ -69,12 +69,14 @@ class Resamples:
 
     def _scores(self, postings: str, kept: Mapping[str, str]) -> dict[str, list[Array]]:
         truth = _indicators(kept["truth"], kept["truth"])
-        weights = self._drawn(postings, len(truth))
-        occurs = (weights @ truth).astype(np.float64)
+        models = [name for name in kept if name != "truth"]
+        said = [_indicators(kept[model], kept["truth"]) for model in models]
+        columns = [truth, *(part for one in said for part in (truth * one, one))]
+        # One product for all: reading the weights is what takes the time.
+        counts = self._drawn(postings, len(truth)) @ np.hstack(columns)
+        occurs, *others = np.split(counts.astype(np.float64), len(columns), axis=1)
         found = {}
-        for model in (name for name in kept if name != "truth"):
-            said = _indicators(kept[model], kept["truth"])
-            right, answered = weights @ (truth * said), weights @ said
+        for model, right, answered in zip(models, others[::2], others[1::2], strict=True):
             # Without true postings of a class its F1 has no weight; 0 / 0 does not arise.
             f1 = 2 * right / np.maximum(occurs + answered, 1)
             found[model] = [(f1 * occurs).sum(axis=1) / len(truth)]
