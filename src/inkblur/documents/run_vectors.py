@@ -92,7 +92,7 @@ def run_vectors(
         release = synthetic.vectors(batch.records, rng)
         parts.append(release.vectors)
         ids += release.ids
-        empty += release.empty
+        empty += release.empty or 0
     guarantee = synthetic.guaranteed(rng).passing(
         ["the number of texts and their order", "the texts' ids"]
     )

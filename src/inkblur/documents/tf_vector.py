@@ -42,7 +42,7 @@ class VectorRelease:
     vectors: csr_matrix  # int64 (documents, vocabulary); every row sums to the length
     vocabulary: tuple[str, ...]  # the columns
     ids: tuple[str, ...]  # the rows
-    empty: int  # documents without a known term: for the data owner, not protected
+    empty: int | None  # documents without a known term: not protected, so a pickle has None
     promise: Callable[[], Guarantee] = field(repr=False, compare=False)
 
     @property
@@ -53,8 +53,8 @@ class VectorRelease:
         return self.promise()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A pickled release carries its guarantee, and neither the mechanism nor the key."""
-        parts = (self.vectors, self.vocabulary, self.ids, self.empty)
+        """A pickled release carries its guarantee, and no mechanism, key or true count."""
+        parts = (self.vectors, self.vocabulary, self.ids, None)
         return VectorRelease, (*parts, _Settled(self.guarantee))
 
 
