@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -24,6 +24,9 @@ from inkblur.types import ReleaseKind, choose
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
+
+
+_OWN_OPTIONS = ("lam", "bigram", "accept_no_guarantee")  # fields of their own in a setting
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +82,12 @@ class Setting:
     length: int | None = None
     morphology: str | None = None  # tf only
     accept_no_guarantee: bool = False
+    others: tuple[tuple[str, float | str], ...] = ()  # further options of the catalogue's entry
 
     def __post_init__(self) -> None:
+        # JSON has lists; order says nothing, and one setting should have one name.
+        pairs = sorted((str(key), value) for key, value in self.others)
+        object.__setattr__(self, "others", tuple(pairs))
         kind = choose(ReleaseKind, self.release, "release")
         if kind is ReleaseKind.TF and self.length is None:
             raise ParameterError("a tf release needs a length: how many terms every vector holds")
@@ -93,8 +100,22 @@ class Setting:
 
         >>> Setting("mahalanobis", 10.0, lam=0.5).name
         'mahalanobis, epsilon 10, lambda 0.5'
+        >>> Setting("exponential", 10.0, others=(("bounding", "rescale"),)).name
+        'exponential, epsilon 10, bounding rescale'
         """
-        parts = [self.mechanism, f"epsilon {self.epsilon:g}"]
+        return ", ".join([self.mechanism, f"epsilon {self.epsilon:g}", *self._options()])
+
+    @property
+    def family(self) -> str:
+        """The name without epsilon: what the points of one curve share.
+
+        >>> Setting("mahalanobis", 10.0, lam=0.5).family
+        'mahalanobis, lambda 0.5'
+        """
+        return ", ".join([self.mechanism, *self._options()])
+
+    def _options(self) -> list[str]:
+        parts = []
         for field, word in (("lam", "lambda"), ("bigram", "bigram")):
             value = getattr(self, field)
             if value is not None:
@@ -105,7 +126,21 @@ class Setting:
             parts.append(f"length {self.length}")
         if self.morphology is not None:
             parts.append(self.morphology)
-        return ", ".join(parts)
+        for key, option in self.others:
+            shown = f"{option:g}" if isinstance(option, (int, float)) else option
+            parts.append(f"{key} {shown}")
+        return parts
+
+    @classmethod
+    def of(cls, mechanism: str, epsilon: float, options: Mapping[str, Any]) -> Setting:
+        """A setting from any options that the mechanism's entry in the catalogue has.
+
+        >>> Setting.of("exponential", 10.0, {"bigram": 1.0, "bounding": "rescale"}).name
+        'exponential, epsilon 10, bigram 1, bounding rescale'
+        """
+        own = {key: value for key, value in options.items() if key in _OWN_OPTIONS}
+        others = tuple((key, value) for key, value in options.items() if key not in _OWN_OPTIONS)
+        return cls(mechanism, epsilon, others=others, **own)
 
     def mechanism_on(self, embedding: Embedding) -> WordMechanism:
         """The word mechanism; options it does not have are refused."""
@@ -114,6 +149,7 @@ class Setting:
             for key, value in (("lam", self.lam), ("bigram", self.bigram))
             if value is not None
         }
+        options.update(self.others)
         if "lam" in find(self.mechanism).options:
             options.setdefault("lam", 0.5)
         if self.accept_no_guarantee and "accept_no_guarantee" in find(self.mechanism).options:
@@ -138,7 +174,9 @@ class Setting:
 
     def to_json(self) -> dict[str, Any]:
         """What was set; :meth:`from_json` reads it back."""
-        return {k: v for k, v in asdict(self).items() if v is not None and v is not False}
+        return {
+            k: v for k, v in asdict(self).items() if v is not None and v is not False and v != ()
+        }
 
     @classmethod
     def from_json(cls, body: dict[str, Any]) -> Setting:

@@ -42,14 +42,14 @@ def contenders(
                 key, partial(_reached, entry.name, embedding, survival, sample, ids, options)
             )
             if epsilon is not None:
-                found.append(Setting(entry.name, epsilon, **options))
+                found.append(Setting.of(entry.name, epsilon, options))
     return tuple(found)
 
 
 def entrants() -> tuple[Setting, ...]:
     """All mechanisms under every set of options they race with, at epsilon 1."""
     return tuple(
-        Setting(entry.name, 1.0, **options)
+        Setting.of(entry.name, 1.0, options)
         for entry in CATALOGUE.values()
         for options in entry.raced
     )

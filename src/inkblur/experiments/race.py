@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from inkblur.embeddings.table import Embedding
-from inkblur.evaluation.settings import Setting
 from inkblur.experiments.contenders import at_loss, contenders, entrants, proved_loss
 from inkblur.experiments.duel import Duel, Measured, Sizes, c50_and_newsgroups
 from inkblur.experiments.estimate import Estimate
@@ -69,14 +68,14 @@ def run(work: Workshop) -> Outcome:
         words = duel.words(space, 2_000)
         for survival in work.size(SURVIVALS, SURVIVALS[:1]):
             settings = contenders(work, space, survival=survival, words=words)
-            present = {_family(setting) for setting in settings}
+            present = {setting.family for setting in settings}
             absent += [
-                f"{_family(entrant)}, {metric}, at {survival:.0%}"
+                f"{entrant.family}, {metric}, at {survival:.0%}"
                 for entrant in entrants()
-                if _family(entrant) not in present
+                if entrant.family not in present
             ]
             for setting in settings:
-                name = f"{_family(setting)}, {metric}"
+                name = f"{setting.family}, {metric}"
                 runs = [duel.after(setting, space, run) for run in range(work.size(3, 2))]
                 curves.setdefault(name, {})[setting.epsilon] = runs
                 where: Where = {"contender": name, "epsilon": setting.epsilon}
@@ -111,11 +110,6 @@ def run(work: Workshop) -> Outcome:
         *undecided,
     )
     return Outcome(tuple(readings), claims, drawings, notes=notes)
-
-
-def _family(setting: Setting) -> str:
-    lam = f", lambda {setting.lam:g}" if setting.lam is not None else ""
-    return f"{setting.mechanism}{lam}"
 
 
 def _named(why: str, names: list[str]) -> list[str]:
@@ -163,7 +157,7 @@ def _at_equal_loss(
     missing = []
     for loss in LOSSES:
         for entrant in entrants():
-            name = f"{_family(entrant)}, {metric}"
+            name = f"{entrant.family}, {metric}"
             setting = at_loss(duel.work, entrant, space, loss=loss, words=words)
             if setting is None:
                 if find(entrant.mechanism).private:
@@ -187,9 +181,10 @@ def _claims(curves: Mapping[str, Curve], before: Measured) -> list[Claim | str]:
         family = name.removesuffix(f", {PLAIN}")
         other = curves.get(f"{family}, {JOINED}")
         if family != name and other is not None:
+            short = family.replace(", lambda ", "-").replace(", ", "-").replace(" ", "-")
             claims.append(
                 gain_claim(
-                    f"joined-beats-plain-{family.replace(', lambda ', '-')}",
+                    f"joined-beats-plain-{short}",
                     f"Where the stronger attack names {level:.0%} of the authors, {family} keeps "
                     "more of the topic on the joined metric than on word vectors.",
                     level,
