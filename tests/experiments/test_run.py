@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from inkblur.errors import InputError, ParameterError
 from inkblur.experiments.catalogue import chosen
+from inkblur.experiments.command import held_command
 from inkblur.experiments.estimate import Estimate
 from inkblur.experiments.result import Claim, Record, Verdict
 from inkblur.experiments.run import held_records, record_file, reproduce
@@ -26,6 +28,28 @@ def test_a_stopped_run_goes_on(tmp_path: Path, made: Made) -> None:
     assert made.done == ["a", "b"]
     (straight,) = reproduce([NAME], tmp_path / "other", data=tmp_path)
     assert stopped.outcome == straight.outcome
+
+
+def test_a_command_knows_what_it_did_alone(tmp_path: Path, made: Made) -> None:
+    out = tmp_path / "out"
+    made.stop_at = "b"
+    with pytest.raises(KeyboardInterrupt):
+        reproduce([NAME], out, data=tmp_path)
+    assert held_command(out) is None
+    made.stop_at = None
+    records = reproduce([NAME], out, data=tmp_path)
+    continued = held_command(out)
+    assert continued is not None
+    assert not continued.did(records)
+    other = tmp_path / "other"
+    reproduce([NAME], other, data=tmp_path, workers=3)
+    alone = held_command(other)
+    assert alone is not None
+    assert alone.workers == 1  # of one experiment
+    assert alone.did(records)
+    assert not alone.did([*records, replace(records[0], experiment="race")])
+    reproduce([NAME], other, data=tmp_path)  # nothing is left to do
+    assert held_command(other) == alone
 
 
 def test_the_seed_decides(tmp_path: Path, made: Made) -> None:

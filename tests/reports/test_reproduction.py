@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ pytest.importorskip("matplotlib")
 
 from tests.experiments.made import NAME, Made
 
+from inkblur.experiments.command import Command
+from inkblur.experiments.estimate import Estimate
 from inkblur.experiments.result import Record
 from inkblur.experiments.run import reproduce
 from inkblur.reports.reproduction_page import summary, write_reproduction
@@ -53,7 +56,23 @@ def test_the_same_records_give_the_same_files(tmp_path: Path, record: Record) ->
     assert [p.read_bytes() for p in first] == [p.read_bytes() for p in second]
 
 
-def test_the_summary_counts_verdicts(record: Record) -> None:
+def test_the_summary_counts_the_papers_claims_and_ours_apart(record: Record) -> None:
     assert summary([record]).startswith(
-        "Experiments: 1. Claims judged: 1; 1 hold, 0 fail, 0 stay open"
+        "Experiments: 1. Claims of the papers: 1; 1 hold, 0 fail, 0 stay open. (Open"
     )
+    (claim,) = record.outcome.claims
+    ours = replace(claim, source="ours", found=Estimate(-1.0, -2.0, -0.5))
+    both = replace(record, outcome=replace(record.outcome, claims=(claim, ours)))
+    assert "papers: 1; 1 hold, 0 fail, 0 stay open. Claims of ours: 1; 0 hold, 1" in summary([both])
+    assert "No claim is judged." in summary([replace(both, quick=True)])
+
+
+def test_the_clock_is_that_of_one_command(tmp_path: Path, record: Record) -> None:
+    command = Command(3_600.0, 2, (NAME,), resumed=False)
+    said = "One command, 60 minutes by the clock on 2 workers; 0 seconds of processor time."
+    assert said in summary([record], command)
+    write_reproduction([record], tmp_path, command)
+    assert said in (tmp_path / "reproduction.html").read_text()
+    assert said in (tmp_path / "reproduction.md").read_text()
+    for other in (replace(command, resumed=True), replace(command, experiments=("race",)), None):
+        assert "by the clock" not in summary([record], other)

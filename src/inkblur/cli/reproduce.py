@@ -42,6 +42,7 @@ def reproduce(
         if show_list:
             _print_list()
             return
+        from inkblur.experiments.command import held_command
         from inkblur.experiments.run import held_records
         from inkblur.experiments.run import reproduce as run
         from inkblur.reports.html import require as require_jinja
@@ -81,11 +82,11 @@ def reproduce(
             finally:  # also where it was stopped or failed: what is finished can be read
                 line.update("writing the page")
                 if held_records(output):
-                    write_reproduction(held_records(output), output)
+                    write_reproduction(held_records(output), output, held_command(output))
         for record in records:
             for claim in record.outcome.claims:
                 data.print(f"{shown_verdict(record, claim):5}  {record.experiment}  {claim.name}")
-        talk.print(f"{summary(records)} Wrote {output / PAGE}")
+        talk.print(f"{summary(records, held_command(output))} Wrote {output / PAGE}")
 
 
 def _print_list() -> None:

@@ -37,11 +37,16 @@ class Claim:
 
     name: str  # "lower-survival-by-lambda"
     text: str
-    source: str  # paper, section
+    source: str  # paper, section; begins with "ours" where no paper claims it
     statistic: str  # what the number is
     found: Estimate
     threshold: float  # the claim is that the number lies above it
     undecided: str = ""  # why it stays open whatever the number: there was nothing to measure on
+
+    @property
+    def ours(self) -> bool:
+        """Whether it is no paper's claim."""
+        return self.source.startswith("ours")
 
     @property
     def verdict(self) -> Verdict:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from inkblur.errors import InputError
-from inkblur.experiments.catalogue import EXPERIMENTS, chosen
+from inkblur.experiments.catalogue import EXPERIMENTS, Experiment, chosen
+from inkblur.experiments.command import FILE as COMMAND_FILE
+from inkblur.experiments.command import Command, held_command
 from inkblur.experiments.origin import commit, machine
 from inkblur.experiments.result import Record
 from inkblur.experiments.shelf import Shelf
-from inkblur.experiments.workshop import OnStep, Workshop
+from inkblur.experiments.workshop import OnStep, Workshop, steps_file
 from inkblur.io.whole import write_whole
 from inkblur.types import whole
 
@@ -34,6 +38,7 @@ def reproduce(
     `data`: the folder of the public collections; None takes INKBLUR_DATA. `workers`: experiments
     done at the same time, each in a process of its own.
     """
+    began = time.perf_counter()
     experiments = chosen(names)
     shelf = Shelf(data)
     # What is missing shows now, not after an hour; and all code is that of one commit.
@@ -42,9 +47,39 @@ def reproduce(
     for experiment in experiments:
         experiment.load()
     source = commit()
-    if min(whole(workers, "workers"), len(experiments)) > 1:
+    workers = min(whole(workers, "workers"), len(experiments))
+    before = _written(folder, experiments)
+    earlier = held_command(folder)
+    with suppress(OSError):  # if this one is killed, no command did everything
+        (folder / COMMAND_FILE).unlink()
+    if workers > 1:
         jobs = [(e.name, folder, shelf.folder, quick, seed, source) for e in experiments]
-        return _at_the_same_time(jobs, workers, on_progress)
+        records = _at_the_same_time(jobs, workers, on_progress)
+    else:
+        records = _one_by_one(experiments, folder, shelf, quick, seed, source, on_progress)
+    if earlier is None or _written(folder, experiments) != before:
+        seconds = round(time.perf_counter() - began, 1)
+        resumed = any(before)
+        earlier = Command(seconds, workers, tuple(e.name for e in experiments), resumed)
+    earlier.write(folder)
+    return records
+
+
+def _written(folder: Path, experiments: Sequence[Experiment]) -> list[int]:
+    """How much the experiments' files of finished steps hold, in bytes."""
+    files = [steps_file(folder, experiment.name) for experiment in experiments]
+    return [file.stat().st_size if file.exists() else 0 for file in files]
+
+
+def _one_by_one(
+    experiments: Sequence[Experiment],
+    folder: Path,
+    shelf: Shelf,
+    quick: bool,
+    seed: int,
+    source: str,
+    on_progress: OnProgress,
+) -> tuple[Record, ...]:
     records = []
     for place, experiment in enumerate(experiments):
 

@@ -17,6 +17,11 @@ Size = TypeVar("Size")
 OnStep = Callable[[str], None]  # called with the step that begins
 
 
+def steps_file(folder: Path, experiment: str) -> Path:
+    """Where an experiment's finished steps lie."""
+    return folder / "steps" / f"{experiment.replace('/', '-')}.jsonl"
+
+
 class Workshop:
     """One experiment's place of work.
 
@@ -42,7 +47,7 @@ class Workshop:
         self.shelf = shelf.lent(experiment, needs)
         self._on_step = on_step
         self._ledger = Ledger(
-            folder / "steps" / f"{experiment.replace('/', '-')}.jsonl",
+            steps_file(folder, experiment),
             {
                 "experiment": experiment,
                 "seed": seed,

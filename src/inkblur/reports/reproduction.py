@@ -54,7 +54,7 @@ def overview(records: Sequence[Record]) -> Table:
         Row(
             (
                 Cell(record.experiment, link=_anchor(record.experiment)),
-                Cell(claim.text),
+                Cell(claim.text, detail="ours" * claim.ours),
                 Cell(shown_verdict(record, claim)),
                 Cell(_number(claim.found.value), True, _range(claim.found)),
                 Cell(f"> {_number(claim.threshold)}", True),

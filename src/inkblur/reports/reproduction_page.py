@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from inkblur.experiments.result import Record, Verdict
+from inkblur.experiments.command import Command
+from inkblur.experiments.result import Claim, Record, Verdict
 from inkblur.experiments.shelf import SOURCES
 from inkblur.io.whole import write_whole
 from inkblur.reports.html import page
@@ -50,10 +51,19 @@ on {{ section.record.machine }}{{ "; a quick look" if section.record.quick }}.</
 )
 
 
-def write_reproduction(records: Sequence[Record], folder: Path) -> tuple[Path, ...]:
-    """The page, the document and its plots, all from the same records."""
+def write_reproduction(
+    records: Sequence[Record], folder: Path, command: Command | None = None
+) -> tuple[Path, ...]:
+    """The page, the document and its plots, all from the same records.
+
+    `command`: the one that made the records, where that is known.
+    """
     made = sections(records)
-    files = {PAGE: reproduction_page(records, made), DOCUMENT: reproduction_document(records, made)}
+    told = summary(records, command)
+    files = {
+        PAGE: reproduction_page(records, made, told),
+        DOCUMENT: reproduction_document(records, made, told),
+    }
     for section in made:
         files |= {f"{FIGURES}/{plot.file}": plot.svg + "\n" for plot in section.plots}
     for name, text in files.items():
@@ -61,12 +71,12 @@ def write_reproduction(records: Sequence[Record], folder: Path) -> tuple[Path, .
     return tuple(folder / name for name in files)
 
 
-def reproduction_page(records: Sequence[Record], made: Sequence[Section]) -> str:
+def reproduction_page(records: Sequence[Record], made: Sequence[Section], told: str) -> str:
     """Everything in one file that loads nothing."""
     return page(
         _TEMPLATE,
         title="Inkblur: the papers measured again",
-        summary=summary(records),
+        summary=told,
         notes=_notes(records),
         overview=overview(records),
         sections=made,
@@ -74,12 +84,12 @@ def reproduction_page(records: Sequence[Record], made: Sequence[Section]) -> str
     )
 
 
-def reproduction_document(records: Sequence[Record], made: Sequence[Section]) -> str:
+def reproduction_document(records: Sequence[Record], made: Sequence[Section], told: str) -> str:
     """The same as Markdown; plots are files beside it."""
     parts = [
         "# The papers' claims, measured again",
         "",
-        "Made by `inkblur reproduce`; do not edit. " + summary(records),
+        "Made by `inkblur reproduce`; do not edit. " + told,
         "",
         *_notes(records),
         "",
@@ -119,19 +129,44 @@ def reproduction_document(records: Sequence[Record], made: Sequence[Section]) ->
     return "\n".join(parts).rstrip("\n") + "\n"
 
 
-def summary(records: Sequence[Record]) -> str:
-    """How many claims hold, fail and stay open."""
-    judged = [record for record in records if not record.quick]
-    counts = Counter(claim.verdict for record in judged for claim in record.outcome.claims)
-    minutes = sum(record.seconds for record in records) / 60
-    worked = sum(record.processor_seconds for record in records) / 60
+def summary(records: Sequence[Record], command: Command | None = None) -> str:
+    """How many claims hold, fail and stay open, the papers' and ours apart; and what it took.
+
+    `command`: the one that filled the folder; its time is told where all records are from it.
+    """
+    took = f"{_time(sum(record.processor_seconds for record in records))} of processor time."
+    if command is not None and command.did(records):
+        took = (
+            f"One command, {_time(command.seconds)} by the clock on {command.workers} "
+            f"worker{'s' * (command.workers != 1)}; {took}"
+        )
+    judged = [c for record in records if not record.quick for c in record.outcome.claims]
+    told = [
+        _verdicts("Claims of the papers", [claim for claim in judged if not claim.ours]),
+        _verdicts("Claims of ours", [claim for claim in judged if claim.ours]),
+    ]
     return (
-        f"Experiments: {len(records)}. Claims judged: {sum(counts.values())}; "
-        f"{counts[Verdict.HOLDS]} hold, {counts[Verdict.FAILS]} fail, {counts[Verdict.OPEN]} stay "
-        f"open (the 95 % interval lies on both sides). {minutes:,.0f} minutes by the clock, "
-        f"{worked:,.0f} of processor time. "
+        f"Experiments: {len(records)}. {' '.join(filter(None, told)) or 'No claim is judged.'} "
+        f"{_OPEN * bool(judged)}{took} "
         "Small print in a cell: the interval, and the number that the paper prints."
     )
+
+
+_OPEN = "(Open: the 95 % interval lies on both sides, or the data could not decide.) "
+
+
+def _verdicts(whose: str, claims: Sequence[Claim]) -> str:
+    if not claims:
+        return ""
+    counts = Counter(claim.verdict for claim in claims)
+    return (
+        f"{whose}: {len(claims)}; {counts[Verdict.HOLDS]} hold, {counts[Verdict.FAILS]} fail, "
+        f"{counts[Verdict.OPEN]} stay open."
+    )
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds / 60:,.0f} minutes" if seconds >= 90 else f"{seconds:.0f} seconds"
 
 
 def _sources() -> Table:

@@ -162,7 +162,7 @@ def _claims(wrong: dict[tuple[str, str], int], tried: dict[str, int]) -> tuple[C
         Claim(
             name,
             f"The bound {text}.",
-            SOURCE + (", which does not claim it" if name.endswith("printed-everywhere") else ""),
+            SOURCE if name == "bound-as-printed" else f"ours; not claimed by {SOURCE}",
             f"minus the number of settings, of {tried[table]}, in which the simulation rules the "
             "bound out (99.9 %); none ruled out is no proof",
             Estimate.exact(-wrong[table, bound]),
