@@ -55,13 +55,13 @@ def run(work: Workshop) -> Outcome:
                 )
                 for n in range(work.size(3, 1))
             ]
-            where: dict[str, Any] = {"survival": survival, "mechanism": _shown(setting)}
+            where: dict[str, Any] = {"survival": survival, "mechanism": setting.family}
             readings += _word_readings(where, words) + _success(where, texts)
             unchanged = falls.unchanged(TABLE, where, texts)
             if unchanged is not None:
                 readings.append(unchanged)
             if survival == JUDGED:
-                judged[setting.mechanism] = {
+                judged[setting.family] = {
                     "cosine": words["cosine"],
                     **{key: falls.by_text([t[key] for t in texts]) for key in ("author", "topic")},
                 }
@@ -155,10 +155,6 @@ def nearness(embedding: Embedding, ids: Ids, out: Ids, draws: int) -> list[float
         float(row[held].mean()) if held.any() else None
         for row, held in zip(cosines, changed, strict=True)
     ]
-
-
-def _shown(setting: Setting) -> str:
-    return setting.mechanism + (f", lambda {setting.lam:g}" if setting.lam is not None else "")
 
 
 def _word_readings(where: dict[str, Any], words: Found) -> list[Reading]:
