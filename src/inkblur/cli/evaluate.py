@@ -181,7 +181,8 @@ def _settings(
             setting = Setting(
                 entry.name,
                 value,
-                **own,
+                own.get("lam"),
+                own.get("bigram"),
                 release=release,
                 length=length,
                 morphology=morphology,
