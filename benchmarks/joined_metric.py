@@ -362,8 +362,12 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
                         r["static"] if attacker == "static" else max(r["static"], r["adaptive"])
                         for r in mine
                     ]
-                    left = at_attack(attacks, [r["left"] for r in mine], level)
-                    values.append(float("nan") if left is None else left)
+                    left = at_attack(
+                        [np.array([attack]) for attack in attacks],
+                        [np.array([r["left"]]) for r in mine],
+                        level,
+                    )
+                    values.append(float("nan") if left is None else float(left[0]))
                 cells.append(Estimate.of_runs(values))
         lines.append((cells[1].value, name, cells))
     lines.sort(key=lambda line: -np.nan_to_num(line[0]))

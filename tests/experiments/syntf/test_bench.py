@@ -124,7 +124,7 @@ def test_every_scenario_is_decided_by_the_lowest_end_and_not_by_the_lowest_mean(
     runs = [scores(0.8, (a, b, 0.2, 0.2)) for a, b in zip(steady, shaky, strict=True)]
 
     def gap(found: Found, scenario: str) -> float:
-        return gaps.gap(found, before, scenario, "svm")
+        return float(gaps.gap(found, before, scenario, "svm"))
 
     def seen(look: Look, found: Found, scenario: str) -> float:
         return gap(look(found), scenario)
@@ -144,7 +144,7 @@ def test_gaps_are_between_relative_scores_and_the_worst_scenario_counts() -> Non
     assert gaps.smallest_gap(after, before) == pytest.approx(0.0)
 
     def gap(found: Found, scenario: str) -> float:
-        return gaps.gap(found, before, scenario, "svm")
+        return float(gaps.gap(found, before, scenario, "svm"))
 
     other = scores(0.6, (0.4, 0.2, 0.1, 0.1))
     found = gaps.by_scenario(gap, [after, other])
