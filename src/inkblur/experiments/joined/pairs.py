@@ -35,7 +35,7 @@ SURVIVALS = (0.35, 0.15, 0.05)  # of words as they come in the texts that attack
 SHARE_ASKED = 0.3
 SIZES = {
     "PAN 2018": Sizes(studied=7, known=7, unknown=6, taught=6_000, asked=1_500),
-    "C50": Sizes(studied=50, known=10, unknown=3, taught=6_000, asked=1_500),
+    "C50": Sizes(studied=50, known=8, unknown=3, taught=6_000, asked=1_500),
 }
 QUICK_SIZES = Sizes(studied=2, known=2, unknown=1, taught=300, asked=60)
 
