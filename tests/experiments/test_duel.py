@@ -128,9 +128,11 @@ def test_utility_is_read_off_at_equal_attack() -> None:
 
     points, before = [runs(0.2, 0.1), runs(0.4, 0.3)], {"utility": column([0.5])}
     first, second = left_at(points, 0.3, before, static=True)
-    assert (first, second) == (pytest.approx([0.4]), pytest.approx([0.8]))
+    assert first == pytest.approx([0.4])
+    assert second == pytest.approx([0.8])
     first, second = left_at(points, 0.3, before)
-    assert (first, second) == (pytest.approx([0.4]), pytest.approx([0.6]))  # the stronger of both
+    assert first == pytest.approx([0.4])
+    assert second == pytest.approx([0.6])  # the stronger of both
     first, second = left_at(points, 0.2, before)
     assert first == pytest.approx([0.2])
     assert second is None  # the second run does not come down to it

@@ -35,5 +35,7 @@ def test_every_mechanism_races_on_both_metrics(data_folder: Path, tmp_path: Path
     }
     for name, entry in CATALOGUE.items():
         for metric in ("word vectors", "joined"):
-            measures = {m for c, m in at_loss if c.startswith(name) and c.endswith(metric)}
+            measures = {
+                m for c, m in at_loss if str(c).startswith(name) and str(c).endswith(metric)
+            }
             assert len(measures) == (4 if entry.private else 0)

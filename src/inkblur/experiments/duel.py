@@ -51,10 +51,15 @@ class Sizes:
     @property
     def attackers(self) -> str:
         """What each attacker studied, as a sentence."""
+        fewer = (
+            " With as many texts as the static one it would name more authors (joined/frontier "
+            "gives it as many), so the stronger attack is understated here."
+        )
         return (
             f"Attackers: Koppel, cosine, the better of two weightings for each. The static one "
             f"studied {self.studied} true texts an author, the adaptive one {self.known} texts an "
             f"author released in the same way; {self.unknown} texts an author are attacked."
+            f"{fewer if self.known < self.studied else ''}"
         )
 
 
