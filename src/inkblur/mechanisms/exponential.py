@@ -43,6 +43,7 @@ from inkblur.types import Array, Ids, Metric, choose, positive
 
 _BLOCK_BYTES = 64 << 20  # ratings computed at a time
 _TOKENS = 1 << 21  # draws in flight
+_SEARCHES = 1 << 14  # draws on stored ladders that one thread takes at a time
 _CLIMBS = 4096  # draws whose blocks of ratings are held at a time: they stay in the cache
 _STORE_BYTES = 512 << 20
 _COMMON = 512  # draws after which a word's whole ladders pay for themselves
@@ -123,7 +124,7 @@ class Exponential(WordMechanism):
         improved = improved_bound(self.epsilon, len(self.embedding))
         tight = remembered_loss(self.rating, self.epsilon, self.embedding.sha256)
         stated = Guarantee(
-            epsilon=tight + extra,
+            epsilon=min(tight, improved) + extra,  # where both are one number they round apart
             metric=Metric.DISCRETE,
             bounds=(
                 ("improved", improved + extra),
@@ -173,7 +174,7 @@ class Exponential(WordMechanism):
         out = np.empty(len(ids), dtype=np.int64)
         slots = self._known.slots[ids]
         known, missing = np.flatnonzero(slots >= 0), np.flatnonzero(slots < 0)
-        out[known] = climb(*self._known.tables, slots[known], where[known])
+        out[known] = _climbed(self._known.tables, slots[known], where[known], pool)
         words, which, counts = np.unique(ids[missing], return_inverse=True, return_counts=True)
         commonest = np.argsort(-counts, kind="stable")  # they are stored first
         place = np.argsort(commonest)[which]
@@ -195,9 +196,8 @@ class Exponential(WordMechanism):
         common, rare = np.flatnonzero(slots >= 0), np.flatnonzero(slots < 0)
         rungs, order = self._common.tables
         rows = slots[common] * blocks_in(self.rating.size) + blocks[common]
-        out[common] += climb(
-            rungs.reshape(-1, BLOCK), order.reshape(-1, BLOCK), rows, where[common]
-        )
+        ladders = rungs.reshape(-1, BLOCK), order.reshape(-1, BLOCK)
+        out[common] += _climbed(ladders, rows, where[common], pool)
         rare = rare[np.argsort(blocks[rare], kind="stable")]
 
         def answer(start: int) -> None:
@@ -243,6 +243,23 @@ class Exponential(WordMechanism):
         for start in range(0, len(words), step):
             part = words[start : start + step]
             yield part, self.rating.block(part, slice(0, self.rating.size))
+
+
+def _climbed(
+    ladders: tuple[Array, NDArray[np.integer]],
+    rows: NDArray[np.integer],
+    where: Array,
+    pool: ThreadPoolExecutor,
+) -> Ids:
+    """`climb` by several threads: a long binary search waits for memory most of the time."""
+    out = np.empty(len(rows), dtype=np.int64)
+
+    def part(start: int) -> None:
+        some = slice(start, start + _SEARCHES)
+        out[some] = climb(*ladders, rows[some], where[some])
+
+    list(pool.map(part, range(0, len(rows), _SEARCHES)))
+    return out
 
 
 class _Store:
