@@ -17,6 +17,13 @@ from inkblur.types import Array, Ids
 COLLECTIONS = 1_000
 
 
+def drawn_again(collections: int, texts: int, rng: Rng) -> Ids:
+    """How often each text stands in collections drawn with replacement: (collections, texts)."""
+    places = (rng.rows(collections, texts) * texts).astype(np.int64)
+    places += texts * np.arange(collections)[:, None]
+    return np.bincount(places.ravel(), minlength=collections * texts).reshape(collections, texts)
+
+
 def times_drawn(texts: int, rng: Rng) -> Array:
     """How often each text stands in each collection: (1 + COLLECTIONS, texts), all once at first.
 
@@ -24,11 +31,7 @@ def times_drawn(texts: int, rng: Rng) -> Array:
     >>> times_drawn(7, seeded_rng(1)).sum(axis=1).tolist() == [7.0] * (1 + COLLECTIONS)
     True
     """
-    chosen = (rng.rows(COLLECTIONS, texts) * texts).astype(np.int64)
-    times = np.zeros((1 + COLLECTIONS, texts))
-    times[0] = 1.0
-    np.add.at(times, (np.arange(1, 1 + COLLECTIONS)[:, None], chosen), 1.0)
-    return times
+    return np.vstack([np.ones(texts), drawn_again(COLLECTIONS, texts, rng)])
 
 
 def share(times: Array, right: Sequence[int]) -> Array:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from inkblur.experiments.redrawn import drawn_again
 from inkblur.rng import Rng
 from inkblur.types import Array
 
@@ -85,10 +86,8 @@ class Resamples:
     def _drawn(self, postings: str, count: int) -> Array:
         """How often each posting was drawn, (resamples, postings)."""
         if postings not in self._weights:
-            places = (self._rng.child(postings).rows(self._count, count) * count).astype(np.int64)
-            places += count * np.arange(self._count)[:, None]
-            times = np.bincount(places.ravel(), minlength=self._count * count)
-            self._weights[postings] = times.reshape(self._count, count).astype(np.float32)
+            times = drawn_again(self._count, count, self._rng.child(postings))
+            self._weights[postings] = times.astype(np.float32)
         return self._weights[postings]
 
 
