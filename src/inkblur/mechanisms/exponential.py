@@ -119,7 +119,9 @@ class Exponential(WordMechanism):
 
     @cached_property
     def guarantee(self) -> Guarantee:  # type: ignore[override]
-        """For one word as it is drawn: the tight loss, computed on first use and remembered."""
+        """For one word as it is drawn: the tight loss, computed on first use and remembered; it is
+        never above the improved bound.
+        """
         extra = rounding(self.kappa, len(self.embedding))
         improved = improved_bound(self.epsilon, len(self.embedding))
         tight = remembered_loss(self.rating, self.epsilon, self.embedding.sha256)
