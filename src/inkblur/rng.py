@@ -31,6 +31,8 @@ from numpy.typing import NDArray
 from inkblur.errors import InputError, OutputError, ParameterError
 from inkblur.types import Array
 
+Bits = NDArray[np.uint64]  # of the keystream, as little-endian numbers
+
 KEY_BYTES = 32
 _ZEROS = memoryview(bytes(1 << 20))  # encrypted zeros are the keystream; so many at a time
 
@@ -40,6 +42,10 @@ class Rows(Protocol):
 
     def rows(self, count: int, width: int) -> Array:
         """The next `count` rows of `width` uniforms in (0, 1), never 0 and never 1."""
+        ...
+
+    def bits(self, count: int, width: int) -> Bits:
+        """What :meth:`rows` would make its uniforms from, instead of them: see `uniforms_from`."""
         ...
 
 
@@ -82,9 +88,13 @@ class Rng:
 
     def rows(self, count: int, width: int) -> Array:
         """The next rows of uniforms, strictly between 0 and 1."""
+        return uniforms_from(self.bits(count, width))
+
+    def bits(self, count: int, width: int) -> Bits:
+        """The next rows of random 64-bit numbers."""
         stream = np.empty(8 * count * width, dtype=np.uint8)
         self.keystream_into(stream)
-        return uniforms_from(stream.view("<u8")).reshape(count, width)
+        return stream.view("<u8").reshape(count, width)
 
     def keystream_into(self, out: NDArray[np.uint8]) -> None:
         """The next bytes of the keystream, as many as `out` holds."""
@@ -93,12 +103,12 @@ class Rng:
             self._keystream.update_into(_ZEROS[: len(part)], part)
 
 
-def uniforms_from(words: NDArray[np.uint64]) -> Array:
-    """(k + 1/2) / 2^52, k the upper 52 bits of each random word: never 0 and never 1.
+def uniforms_from(bits: Bits) -> Array:
+    """(k + 1/2) / 2^52, k the upper 52 of each 64 random bits: never 0 and never 1.
 
     Not 53 bits: from k = 2^52 on, k + 1/2 is no float64 number, and the last one would round to 1.
     """
-    uniforms: Array = np.add(words >> np.uint64(12), 0.5, dtype=np.float64)
+    uniforms: Array = np.add(bits >> np.uint64(12), 0.5, dtype=np.float64)
     uniforms *= 2.0**-52
     return uniforms
 
@@ -113,7 +123,11 @@ class JoinedRows:
         self._left = deque((s, c) for s, c in zip(streams, counts, strict=True) if c)
 
     def rows(self, count: int, width: int) -> Array:
-        """The next rows, record after record; `width` must not change between calls."""
+        """The next uniforms, record after record; `width` must not change between calls."""
+        return uniforms_from(self.bits(count, width))
+
+    def bits(self, count: int, width: int) -> Bits:
+        """The next random 64-bit numbers, in place of uniforms; `width` as above."""
         keystream = np.empty((count, 8 * width), dtype=np.uint8)
         done = 0
         while done < count:
@@ -127,7 +141,7 @@ class JoinedRows:
                 self._left.popleft()
             else:
                 self._left[0] = (stream, left - step)
-        return uniforms_from(keystream.view("<u8"))
+        return keystream.view("<u8")
 
 
 def secure_rng() -> Rng:

@@ -92,8 +92,9 @@ def test_joined_rows_are_each_records_own_rows(sizes: list[int], steps: list[int
     expected = np.concatenate([*alone, np.empty((0, 3))])
     joined = JoinedRows([seeded_rng(1).child(name) for name in names], sizes)
     parts, left = [np.empty((0, 3))], len(expected)
-    for step in [*steps, left]:
-        parts.append(joined.rows(min(step, left), 3))
+    for turn, step in enumerate([*steps, left]):
+        count = min(step, left)  # asked for as uniforms and as the bits they are made of, in turn
+        parts.append(uniforms_from(joined.bits(count, 3)) if turn % 2 else joined.rows(count, 3))
         left -= len(parts[-1])
     assert np.array_equal(np.concatenate(parts), expected)
 
