@@ -4,7 +4,8 @@ Why not NumPy's generators: they are not cryptographic, and their normals consum
 of draws, so the noise of token 812 cannot be found without drawing the 811 before it. Here every
 token owns one row of uniforms at a known offset of its record's keystream. So a record's noise is a
 pure function of (key, record, mechanism): the same for every batch size, worker count and after a
-crash.
+crash. A device that computes ChaCha20 itself is told where the rows lie (`RowAddresses`) instead of
+being given them; either way they count as drawn, so no row serves two tokens.
 
 Why a stream is bound to its content *and* to the mechanism (DESIGN section 6 names the first
 only): two texts that shared noise could be subtracted from each other, and so could one text
@@ -18,13 +19,14 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
-from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext
 from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 from numpy.typing import NDArray
 
@@ -34,6 +36,7 @@ from inkblur.types import Array
 Bits = NDArray[np.uint64]  # of the keystream, as little-endian numbers
 
 KEY_BYTES = 32
+_BLOCK_BYTES = 64  # ChaCha20 makes its keystream in such blocks, numbered from 0
 _ZEROS = memoryview(bytes(1 << 20))  # encrypted zeros are the keystream; so many at a time
 
 
@@ -46,6 +49,34 @@ class Rows(Protocol):
 
     def bits(self, count: int, width: int) -> Bits:
         """What :meth:`rows` would make its uniforms from, instead of them: see `uniforms_from`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RowAddresses:
+    """Where rows of uniforms lie in their keystreams: the rows themselves, not yet computed.
+
+    As secret as the rows: it holds keys, so it stays in memory and shows nothing when printed. A
+    row of width w is 8 w bytes of a keystream, which `uniforms_from` reads as w numbers. Block b of
+    a keystream (64 bytes) is ChaCha20 of the key, the 64-bit counter b and the nonce 0.
+    """
+
+    keys: NDArray[np.uint32]  # (records, 8), the key's bytes as little-endian words
+    starts: NDArray[np.int64]  # (records,): the byte at which a record's first row begins
+    counts: NDArray[np.int64]  # (records,): its rows, which follow one another; at least 1
+    width: int  # uniforms a row
+
+    def __len__(self) -> int:
+        """How many rows."""
+        return int(self.counts.sum())
+
+
+@runtime_checkable
+class AddressedRows(Rows, Protocol):
+    """A supply that can also say where its rows lie."""
+
+    def addresses(self, count: int, width: int) -> RowAddresses:
+        """Where the next `count` rows lie; they count as drawn and are never given again."""
         ...
 
 
@@ -65,7 +96,8 @@ class Rng:
         self._key = key
         self.seeded = seeded  # True: reproducible by anyone, so not private
         self.kept = kept  # True: the key outlives this run, so ids matter across runs
-        self._keystream = Cipher(ChaCha20(key, bytes(16)), mode=None).encryptor()
+        self._keystream: CipherContext | None = None  # stands at the cursor, where there is one
+        self._cursor = 0  # bytes of the keystream that were given out, or whose address was
         self._released = 0
 
     def child(self, *parts: str | bytes) -> Rng:
@@ -96,8 +128,26 @@ class Rng:
         self.keystream_into(stream)
         return stream.view("<u8").reshape(count, width)
 
+    def addresses(self, count: int, width: int) -> RowAddresses:
+        """Where the next rows lie; they count as drawn and are never given again."""
+        return JoinedRows([self], [count]).addresses(count, width)
+
+    def _leave(self, size: int) -> tuple[bytes, int]:
+        """Leave the next `size` bytes to someone who gets the key and the place of the first."""
+        if size < 0:
+            raise ValueError(f"{size} bytes would be given a second time")
+        start, self._keystream = self._cursor, None
+        self._cursor += size
+        return self._key, start
+
     def keystream_into(self, out: NDArray[np.uint8]) -> None:
         """The next bytes of the keystream, as many as `out` holds."""
+        if self._keystream is None:
+            block, within = divmod(self._cursor, _BLOCK_BYTES)
+            nonce = block.to_bytes(8, "little") + bytes(8)
+            self._keystream = Cipher(ChaCha20(self._key, nonce), mode=None).encryptor()
+            self._keystream.update(bytes(within))
+        self._cursor += len(out)  # first: what an error leaves unclear is not given again
         for start in range(0, len(out), len(_ZEROS)):
             part = out[start : start + len(_ZEROS)].data
             self._keystream.update_into(_ZEROS[: len(part)], part)
@@ -130,18 +180,33 @@ class JoinedRows:
         """The next random 64-bit numbers, in place of uniforms; `width` as above."""
         keystream = np.empty((count, 8 * width), dtype=np.uint8)
         done = 0
-        while done < count:
-            if not self._left:
-                raise ValueError("more rows were asked for than the records have tokens")
-            stream, left = self._left[0]
-            step = min(left, count - done)
+        for stream, step in self._next(count):
             stream.keystream_into(keystream[done : done + step].reshape(-1))
             done += step
-            if step == left:
-                self._left.popleft()
-            else:
-                self._left[0] = (stream, left - step)
         return keystream.view("<u8")
+
+    def addresses(self, count: int, width: int) -> RowAddresses:
+        """Where the next rows lie, record after record; they count as drawn."""
+        parts = [(*stream._leave(8 * step * width), step) for stream, step in self._next(count)]
+        keys = np.frombuffer(b"".join(key for key, _, _ in parts), dtype="<u4")
+        return RowAddresses(
+            keys.reshape(-1, KEY_BYTES // 4),
+            np.array([start for _, start, _ in parts], dtype=np.int64),
+            np.array([step for _, _, step in parts], dtype=np.int64),
+            width,
+        )
+
+    def _next(self, count: int) -> Iterator[tuple[Rng, int]]:
+        """The streams that own the next rows, and how many of these each owns."""
+        while count > 0:
+            if not self._left:
+                raise ValueError("more rows were asked for than the records have tokens")
+            stream, left = self._left.popleft()
+            step = min(left, count)
+            if step < left:
+                self._left.appendleft((stream, left - step))
+            count -= step
+            yield stream, step
 
 
 def secure_rng() -> Rng:

@@ -1,0 +1,121 @@
+"""Rows by address are the rows: a device that computes them draws no other noise, and none twice."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inkblur.rng import (
+    AddressedRows,
+    JoinedRows,
+    Rng,
+    RowAddresses,
+    keyed_rng,
+    seeded_rng,
+    uniforms_from,
+)
+from inkblur.types import Array
+
+KEY = bytes(range(32))
+sizes = st.lists(st.integers(0, 30), max_size=6)
+steps = st.lists(st.tuples(st.integers(0, 20), st.booleans()), max_size=12)
+
+
+def rows_at(addresses: RowAddresses) -> Array:
+    """What stands at the addresses, by the library's own ChaCha20, one record after the other."""
+    parts = [np.empty((0, addresses.width))]
+    for key, start, count in zip(
+        addresses.keys, addresses.starts.tolist(), addresses.counts.tolist(), strict=True
+    ):
+        nonce = (start // 64).to_bytes(8, "little") + bytes(8)
+        stream = Cipher(ChaCha20(key.tobytes(), nonce), mode=None).encryptor()
+        stream.update(bytes(start % 64))
+        drawn = stream.update(bytes(8 * count * addresses.width))
+        parts.append(uniforms_from(np.frombuffer(drawn, "<u8")).reshape(count, -1))
+    return np.concatenate(parts)
+
+
+def taken(supply: AddressedRows, count: int, width: int, by_address: bool) -> Array:
+    if not by_address:
+        return supply.rows(count, width)
+    addresses = supply.addresses(count, width)
+    assert len(addresses) == count
+    return rows_at(addresses)
+
+
+@given(steps, st.integers(1, 19))
+@settings(deadline=None)
+def test_a_stream_drawn_both_ways_is_the_stream(how: list[tuple[int, bool]], width: int) -> None:
+    """No byte is repeated and none skipped, in any order of the two and at any split."""
+    rng = keyed_rng(KEY)
+    parts = [np.empty((0, width)), *(taken(rng, count, width, way) for count, way in how)]
+    together = np.concatenate(parts)
+    assert np.array_equal(together, keyed_rng(KEY).rows(len(together), width))
+
+
+@given(sizes, steps, st.integers(1, 12))
+@settings(deadline=None)
+def test_joined_streams_drawn_both_ways_are_each_records_own(
+    counts: list[int], how: list[tuple[int, bool]], width: int
+) -> None:
+    """Several records, empty ones too: a row belongs to its record's stream and place there."""
+    names = [str(i) for i in range(len(counts))]
+    alone = [seeded_rng(1).child(n).rows(c, width) for n, c in zip(names, counts, strict=True)]
+    expected = np.concatenate([*alone, np.empty((0, width))])
+    joined = JoinedRows([seeded_rng(1).child(name) for name in names], counts)
+    parts, left = [np.empty((0, width))], len(expected)
+    for step, way in [*how, (left, True)]:
+        parts.append(taken(joined, min(step, left), width, way))
+        left -= len(parts[-1])
+    assert np.array_equal(np.concatenate(parts), expected)
+    with pytest.raises(ValueError, match="more rows"):
+        joined.addresses(1, width)
+
+
+@given(st.integers(0, 2**58), st.integers(1, 40), st.integers(1, 40))
+@settings(deadline=None)
+def test_after_an_address_the_stream_goes_on_where_that_ended(
+    far: int, left: int, width: int
+) -> None:
+    """Wherever the cursor stands, also beyond the 2^32 blocks that a short counter would hold."""
+    rng = keyed_rng(KEY)
+    rng.addresses(far, 1)
+    skipped = rng.addresses(left, width)
+    assert skipped.starts.tolist() == [8 * far]
+    end = 8 * (far + left * width)
+    drawn, key = rng.rows(3, 5), np.frombuffer(KEY, "<u4")[None]
+    there = RowAddresses(key, np.array([end]), np.array([3]), 5)
+    assert np.array_equal(drawn, rows_at(there))
+    assert rng.addresses(1, 1).starts.tolist() == [end + 8 * 15]
+
+
+def test_the_cursor_never_goes_back() -> None:
+    rng = keyed_rng(KEY)
+    rng.rows(4, 3)
+    assert len(rng.addresses(-2, 3)) == 0
+    with pytest.raises(ValueError, match="second time"):
+        rng.addresses(2, -3)
+    assert rng.addresses(1, 3).starts.tolist() == [8 * 4 * 3]
+
+
+def test_children_do_not_depend_on_the_cursor_nor_share_keys() -> None:
+    rng = keyed_rng(KEY)
+    before = rng.child("a").addresses(1, 1)
+    rng.addresses(5, 7)
+    after, other = rng.child("a").addresses(1, 1), rng.child("b").addresses(1, 1)
+    assert np.array_equal(before.keys, after.keys)
+    assert not np.array_equal(before.keys, other.keys)
+    assert before.starts.tolist() == [0]
+
+
+def test_printing_shows_no_key() -> None:
+    rng = Rng(KEY)
+    shown = f"{rng.addresses(2, 3)!r} {rng!r}"
+    for word in np.frombuffer(KEY, "<u4"):
+        assert str(int(word)) not in shown
+        assert f"{int(word):x}" not in shown.lower()
+    assert "keys" not in shown
