@@ -1,29 +1,35 @@
-"""The optional C++ engine. Everything else about the package is in pyproject.toml.
+"""The optional C++ parts. Everything else about the package is in pyproject.toml.
 
-Where there is no compiler, or no pybind11, the extension is left out, the installation succeeds,
-and the NumPy backend serves.
+Where there is no compiler, or no pybind11, they are left out, the installation succeeds, and NumPy
+and SciPy serve.
 """
 
 from setuptools import Extension, setup
 
 
 def extensions() -> list[Extension]:
-    """The nearest-word scan, or nothing where it cannot be described."""
+    """The nearest-word scan and the normals, or nothing where they cannot be described."""
     try:
         import pybind11
     except ImportError:
         return []
-    return [
-        Extension(
-            "inkblur.nearest._scan",
-            ["src/inkblur/nearest/_scan.cpp"],
+
+    def optional(name: str, *flags: str, link: tuple[str, ...] = ()) -> Extension:
+        return Extension(
+            f"inkblur.{name}",
+            [f"src/inkblur/{name.replace('.', '/')}.cpp"],
             include_dirs=[pybind11.get_include()],
             language="c++",
-            # No -march: the file picks its instruction sets at run time, so a wheel runs anywhere.
-            extra_compile_args=["-std=c++17", "-O3", "-fvisibility=hidden", "-g0", "-pthread"],
-            extra_link_args=["-pthread"],
+            # No -march: each file picks its instructions at run time, so a wheel runs anywhere.
+            extra_compile_args=["-std=c++17", "-O3", "-fvisibility=hidden", "-g0", *flags],
+            extra_link_args=list(link),
             optional=True,
         )
+
+    return [
+        optional("nearest._scan", "-pthread", link=("-pthread",)),
+        # Products and sums rounded one by one, as SciPy's are; no error codes or traps to keep.
+        optional("noise._normals", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"),
     ]
 
 

@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 from scipy.spatial.distance import cdist
-from scipy.special import gammaincinv, gammaln, ndtri
+from scipy.special import gammaincinv, gammaln
 
 from inkblur.guarantees import Guarantee
-from inkblur.rng import Rows
+from inkblur.noise.normals import normals_from
+from inkblur.rng import Rows, uniforms_from
 from inkblur.types import Array, Metric, Points, positive
 
 
@@ -58,9 +59,9 @@ class LaplaceNoise:
 
 def spherical(count: int, dimension: int, epsilon: float, rng: Rows) -> Points:
     """`count` draws of n-dimensional Laplace noise, (count, n), from n + 1 uniforms each."""
-    uniforms = rng.rows(count, dimension + 1)
-    radius = gammaincinv(dimension, uniforms[:, -1]) / epsilon
-    normals: Points = ndtri(uniforms[:, :-1])
+    bits = rng.bits(count, dimension + 1)
+    radius = gammaincinv(dimension, uniforms_from(bits[:, -1])) / epsilon
+    normals = normals_from(bits[:, :-1])
     # No uniform is 1/2 (they are odd multiples of 2^-53), so no normal and no length is 0.
     normals *= (radius / np.linalg.norm(normals, axis=1))[:, None]
     return normals

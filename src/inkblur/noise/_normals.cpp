@@ -1,0 +1,187 @@
+// Standard normals from random bits: uniforms as rng.py makes them, then the inverse of the normal
+// distribution function, x(u) with Phi(x) = u.
+//
+// The function is ndtri of the Cephes library (S. L. Moshier, "Methods and Programs for Mathematical
+// Functions", 1989), which is SciPy's too: with e = exp(-2),
+//
+//     e < u <= 1 - e:  w = u - 1/2,              x = sqrt(2 pi) (w + w (w^2 P0(w^2) / Q0(w^2)))
+//     otherwise:       t = min(u, 1 - u), z = sqrt(-2 log t),
+//                      |x| = (z - log(z) / z) - (1/z) P(1/z) / Q(1/z), P1/Q1 for z < 8, else P2/Q2
+//
+// Every number is rounded in the order in which SciPy rounds it (no fused multiply-add: setup.py
+// says -ffp-contract=off), so the results are SciPy's bit for bit; normals.py tries before it
+// believes. The gain is in the order of work: the middle, 73% of the numbers, runs in vector
+// registers for all of them; tails are gathered, and only their two logarithms are taken one by one.
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+
+#if defined(__GNUC__)
+#define INLINE inline __attribute__((always_inline))  // so that each path compiles all of it anew
+#else
+#define INLINE inline
+#endif
+#if defined(__x86_64__) && defined(__GNUC__)
+#define INKBLUR_X86 1
+#endif
+
+namespace py = pybind11;
+
+namespace {
+
+constexpr int kBlock = 512;  // numbers worked on together: their steps stay in the first cache
+constexpr double kEdge = 0.13533528323661269189;  // exp(-2)
+constexpr double kRoot2Pi = 2.50662827463100050242;
+constexpr double kHalfStep = 1.0 / 9007199254740992.0;  // 2^-53
+
+// From the highest power down. A Q begins with a 1 that is not written.
+constexpr double kP0[] = {-5.99633501014107895267e1, 9.80010754185999661536e1,
+                          -5.66762857469070293439e1, 1.39312609387279679503e1,
+                          -1.23916583867381258016e0};
+constexpr double kQ0[] = {1.95448858338141759834e0,  4.67627912898881538453e0,
+                          8.63602421390890590575e1,  -2.25462687854119370527e2,
+                          2.00260212380060660359e2,  -8.20372256168333339912e1,
+                          1.59056225126211695515e1,  -1.18331621121330003142e0};
+constexpr double kP1[] = {4.05544892305962419923e0,  3.15251094599893866154e1,
+                          5.71628192246421288162e1,  4.40805073893200834700e1,
+                          1.46849561928858024014e1,  2.18663306850790267539e0,
+                          -1.40256079171354495875e-1, -3.50424626827848203418e-2,
+                          -8.57456785154685413611e-4};
+constexpr double kQ1[] = {1.57799883256466749731e1,  4.53907635128879210584e1,
+                          4.13172038254672030440e1,  1.50425385692907503408e1,
+                          2.50464946208309415979e0,  -1.42182922854787788574e-1,
+                          -3.80806407691578277194e-2, -9.33259480895457427372e-4};
+constexpr double kP2[] = {3.23774891776946035970e0, 6.91522889068984211695e0,
+                          3.93881025292474443415e0, 1.33303460815807542389e0,
+                          2.01485389549179081538e-1, 1.23716634817820021358e-2,
+                          3.01581553508235416007e-4, 2.65806974686737550832e-6,
+                          6.23974539184983293730e-9};
+constexpr double kQ2[] = {6.02427039364742014255e0,  3.67983563856160859403e0,
+                          1.37702099489081330271e0,  2.16236993594496635890e-1,
+                          1.34204006088543189037e-2, 3.28014464682127739104e-4,
+                          2.89247864745380683936e-6, 6.79019408009981274425e-9};
+
+template <int P, int Q>
+INLINE double ratio(double factor, double x, const double (&p)[P], const double (&q)[Q]) {
+  double above = p[0], below = x + q[0];
+  for (int k = 1; k < P; ++k) above = above * x + p[k];
+  for (int k = 1; k < Q; ++k) below = below * x + q[k];
+  return factor * above / below;  // (factor * above) / below, as Cephes has it
+}
+
+// (k + 1/2) / 2^52, k the upper 52 bits: as the digits of a number in [1, 2), nothing is rounded.
+INLINE double uniform(std::uint64_t bits) {
+  const std::uint64_t digits = bits >> 12 | std::uint64_t{1023} << 52;
+  double shifted;
+  std::memcpy(&shifted, &digits, sizeof shifted);
+  return shifted - (1.0 - kHalfStep);
+}
+
+INLINE void block(const std::uint64_t* bits, double* out, int count) {
+  double outside[kBlock];  // the probability beyond the number, on its side, where it is in a tail
+  for (int i = 0; i < count; ++i) {
+    const double u = uniform(bits[i]), w = u - 0.5, square = w * w;
+    out[i] = (w + w * ratio(square, square, kP0, kQ0)) * kRoot2Pi;
+    outside[i] = u > 1.0 - kEdge ? 1.0 - u : u;
+  }
+  int place[kBlock];
+  int tails = 0;
+  for (int i = 0; i < count; ++i) {
+    place[tails] = i;
+    tails += outside[i] <= kEdge;
+  }
+  double z[kBlock], logs[kBlock], x[kBlock];
+  for (int i = 0; i < tails; ++i) logs[i] = std::log(outside[place[i]]);
+  for (int i = 0; i < tails; ++i) z[i] = std::sqrt(-2.0 * logs[i]);
+  for (int i = 0; i < tails; ++i) logs[i] = std::log(z[i]);
+  int far = 0;
+  for (int i = 0; i < tails; ++i) {
+    const double inverse = 1.0 / z[i];
+    x[i] = (z[i] - logs[i] / z[i]) - ratio(inverse, inverse, kP1, kQ1);
+    far += z[i] >= 8.0;
+  }
+  if (far) {  // one number in 4e13
+    for (int i = 0; i < tails; ++i) {
+      const double inverse = 1.0 / z[i];
+      if (z[i] >= 8.0) x[i] = (z[i] - logs[i] / z[i]) - ratio(inverse, inverse, kP2, kQ2);
+    }
+  }
+  for (int i = 0; i < tails; ++i)  // no branch: the side is a coin toss
+    out[place[i]] = std::copysign(x[i], uniform(bits[place[i]]) - 0.5);
+}
+
+// `stride`: from one row of bits to the next. The normals lie without gaps.
+INLINE void rows(const std::uint64_t* bits, std::ptrdiff_t stride, double* out,
+                 std::ptrdiff_t count, std::ptrdiff_t width) {
+  for (std::ptrdiff_t row = 0; row < count; ++row, bits += stride, out += width)
+    for (std::ptrdiff_t j = 0; j < width; j += kBlock)
+      block(bits + j, out + j, static_cast<int>(width - j < kBlock ? width - j : kBlock));
+}
+
+using Rows = void (*)(const std::uint64_t*, std::ptrdiff_t, double*, std::ptrdiff_t,
+                      std::ptrdiff_t);
+
+void portable(const std::uint64_t* bits, std::ptrdiff_t stride, double* out, std::ptrdiff_t count,
+              std::ptrdiff_t width) {
+  rows(bits, stride, out, count, width);
+}
+
+#ifdef INKBLUR_X86
+// Registers of 512 bits gain nothing over these: the divisions take as long.
+__attribute__((target("avx2"))) void avx2(const std::uint64_t* bits, std::ptrdiff_t stride,
+                                          double* out, std::ptrdiff_t count, std::ptrdiff_t width) {
+  rows(bits, stride, out, count, width);
+}
+
+bool has_avx2() {
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx2");
+}
+#endif
+
+Rows path_named(const std::string& name) {
+#ifdef INKBLUR_X86
+  if (name == "avx2" && has_avx2()) return avx2;
+#endif
+  if (name == "portable") return portable;
+  throw std::invalid_argument("no path " + name + " on this machine");
+}
+
+py::array_t<double> normals(const py::array_t<std::uint64_t>& bits, const std::string& path) {
+  const Rows run = path_named(path);
+  constexpr std::ptrdiff_t word = sizeof(std::uint64_t);
+  if (bits.ndim() != 2 || (bits.size() && (bits.strides(1) != word || bits.strides(0) % word)))
+    throw std::invalid_argument("expected rows of 64-bit numbers without gaps inside a row");
+  py::array_t<double> out({bits.shape(0), bits.shape(1)});
+  const std::uint64_t* from = bits.data();
+  double* to = out.mutable_data();
+  const std::ptrdiff_t stride = bits.strides(0) / word;
+  const std::ptrdiff_t count = bits.shape(0), width = bits.shape(1);
+  {
+    py::gil_scoped_release unlocked;
+    run(from, stride, to, count, width);
+  }
+  return out;
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_normals, m) {
+  m.doc() = "Standard normals from random bits; see normals.py";
+  m.def("paths", [] {
+    py::list names;
+#ifdef INKBLUR_X86
+    if (has_avx2()) names.append("avx2");
+#endif
+    names.append("portable");
+    return names;
+  }, "What runs on this machine, fastest first.");
+  m.def("normals", &normals, py::arg("bits"), py::arg("path"),
+        "A normal for each 64 random bits, (rows, columns).");
+}
