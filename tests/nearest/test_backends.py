@@ -95,6 +95,18 @@ def test_one_heavy_dimension(backend: Either, rng: Rng) -> None:
     same(backend, vectors, around(rng, vectors, 300, 10.0))
 
 
+@pytest.mark.parametrize("radius", [0.01, 1.0, 30.0])
+def test_words_near_a_plane(backend: Either, rng: Rng, radius: float) -> None:
+    """Nearly all of the words lies in a few directions, and next to nothing decides."""
+    turn, _ = np.linalg.qr(rng.normal(size=(40, 40)))
+    vectors = (rng.normal(size=(2500, 40)) * 0.75 ** np.arange(40) @ turn).astype(np.float32)
+    queries = around(rng, vectors, 200, radius)
+    same(backend, vectors, queries)
+    # As near to the plane as the words are, but for the directions that they hardly use.
+    thin = (queries @ turn.T) * (np.arange(40) > 25) * 100
+    same(backend, vectors, thin @ turn)
+
+
 def test_ties_go_to_the_lowest_id(backend: Either, rng: Rng) -> None:
     few = rng.normal(size=(10, 12)).astype(np.float32)
     vectors = few[rng.integers(0, 10, 700)]

@@ -1,4 +1,4 @@
-"""The NumPy engine beside its arithmetic: threads."""
+"""The NumPy engine: what its scan leaves out, and its threads."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -19,6 +19,33 @@ def problem(monkeypatch: pytest.MonkeyPatch) -> tuple[Float32s, Float64s]:
     rng = np.random.default_rng()
     vectors = rng.normal(size=(300, 20)).astype(np.float32)
     return vectors, rng.normal(size=(333, 20)) * 3
+
+
+def test_the_axes_that_are_not_scanned_are_bounded() -> None:
+    """The scan's product is never less than the score, and hardly more."""
+    rng = np.random.default_rng()
+    vectors = (rng.normal(size=(500, 30)) * 0.7 ** np.arange(30)).astype(np.float32)
+    engine = Reference()
+    engine.put(vectors)
+    scanned = engine._table.shape[1] - 2
+    assert 5 < scanned < 20
+    centred = (vectors[engine._order] - engine._centre) / engine._unit
+    points = rng.normal(size=(200, 30))
+    turned = points @ engine._axes
+    rest = np.linalg.norm(turned[:, scanned:], axis=1)
+    longer = np.column_stack([turned[:, :scanned], np.full(200, -1.0), rest])
+    bounds = longer @ engine._table[:500].astype(np.float64).T
+    scores = points @ centred.T - (centred**2).sum(axis=1) / 2
+    margin = engine._margin(np.linalg.norm(points, axis=1))[:, None]
+    assert (bounds >= scores - margin).all()
+    assert (bounds <= scores + margin + 2.01 * rest[:, None] * engine._lengths[:500]).all()
+    assert (engine._table[500:] @ longer[0].astype(np.float32) < -1e29).all()
+
+
+def test_turning_keeps_products_as_well_as_the_margin_says() -> None:
+    engine = Reference()
+    engine.put(np.random.default_rng().normal(size=(200, 50)).astype(np.float32))
+    assert 0 < engine._skew < 1e-12
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 7])

@@ -1,20 +1,30 @@
-"""Exact nearest words in NumPy alone: float32 matrix products in tiles, and a proved margin.
+"""Exact nearest words in NumPy alone: float32 matrix products in tiles, and proved margins.
 
 With c the vocabulary's mean, a_i = v_i - c and p = q - c, the word nearest to q maximises
 
     T_i = a_i.p - |a_i|^2 / 2        (|v_i - q|^2 = |p|^2 - 2 T_i).
 
-We compute S_i, the float32 product of (a_i, |a_i|^2/2) with (p, -1), a matrix product with one more
-dimension. With u = 2**-24, d = n + 1, gamma = d u / (1 - d u), A = max |a_i| and P = |p|:
+Both are turned to the vocabulary's principal axes, b_i = Q'a_i and y = Q'p, which keeps products.
+The last axes hold next to nothing of the words (in GloVe the last 48 of 300 hold 0.3%), so the scan
+multiplies the first k axes only, and by Cauchy-Schwarz no word scores more than
 
-    product, any order of summation, fused or not   gamma (|a_i| |p| + |a_i|^2 / 2)
-    a_i and p rounded to float32                    (2 u + u^2) |a_i| |p|
-    the half norm rounded to float32                u |a_i|^2 / 2
-    the canonical value's own rounding              canonical_slack, see `canonical`
+    U_i = b_i.y over the first k  +  |b_i| |y| over the others  -  |a_i|^2 / 2  >=  T_i,
 
-so |S_i - T_i| <= E(q) = (gamma + 4 u) A P + (gamma + 4 u) A^2 / 2 + slack, where the spare u's pay
-for float64 rounding, second order, and the float32 subtraction in: a word with S_i < max S - 2 E(q)
-cannot be the answer. Nearly always one word is left; where more are, `canonical.decide` decides.
+a matrix product of k + 2 dimensions. Words whose U_i reaches the best T found so far, a few in
+28,596, get the other axes too, hence T_i.
+
+Rounding. With u = 2**-24, m = n + 2, gamma = m u / (1 - m u), A = max |a_i| and P = |p|, float32's
+U_i and T_i are wrong by
+
+    products over k + 2 and n - k terms, in any order, fused or not    gamma (A P + A^2 / 2)
+    b_i, y, both lengths of U_i and the half norm rounded to float32   4 u (A P + A^2 / 2)
+    turning by a Q that is orthogonal up to d = |QQ' - I|, measured    d A P
+    the canonical value's own rounding (see `canonical`)               slack
+
+so by at most E(q) = (gamma + 8 u + d) (A P + A^2 / 2) + slack, where the spare u's pay for second
+order, float64's own rounding and the float32 additions in between: a word with U_i or T_i below
+max T - 2 E(q) cannot be the answer. Nearly always one word is left; where more are,
+`canonical.decide` decides.
 
 All lengths are divided by one power of two (exact), so that huge and tiny vocabularies neither
 overflow nor lose their digits in float32. The bound takes it that the BLAS behind NumPy multiplies
@@ -56,6 +66,9 @@ _PANEL = 32  # words that share one maximum
 _TILE_WORDS = 2048
 _TILE_QUERIES = 1024
 _MOST_FOUND = 1 << 22  # candidates held at a time; a vocabulary of ties would ask for more
+_MOST_REST = 1 << 20  # numbers held at a time while candidates get their other axes
+_REST_SHARE = 0.003  # of the words' squared lengths is left to the axes that are not scanned
+_AXES_WORDS = 1 << 16  # words that the axes are taken from; any axes give exact answers
 _UNIT_32 = 2.0**-24
 _NEVER = np.float32(1e30)  # half norm of the rows that fill the last panel: never a maximum
 _TURN = threading.Lock()  # how many threads BLAS may use is one number for the whole process
@@ -80,18 +93,38 @@ class Reference:
             for s in range(0, words, _TILE_WORDS)
         )
         self._unit = 2.0 ** np.floor(np.log2(largest)) if largest > 0 else 1.0
+        self._axes, scanned = self._principal_axes()
+        self._skew = float(np.linalg.norm(self._axes @ self._axes.T - np.eye(dimension)))
         padded = -(-words // _PANEL) * _PANEL
-        self._table = np.zeros((padded, dimension + 1), dtype=np.float32)
-        self._table[words:, dimension] = _NEVER
+        self._table = np.zeros((padded, scanned + 2), dtype=np.float32)
+        self._table[words:, scanned] = _NEVER
+        self._rest = np.empty((words, dimension - scanned), dtype=np.float32)
         radius = 0.0
+        # Dealt out, so that the first tile is like the others and its best word a good one to beat;
+        # vocabularies come sorted by frequency.
+        tiles = -(-words // _TILE_WORDS)
+        self._order = np.concatenate([np.arange(tile, words, tiles) for tile in range(tiles)])
         for start in range(0, words, _TILE_WORDS):
             stop = min(start + _TILE_WORDS, words)
-            centred = (self._vectors[start:stop] - self._centre) / self._unit
+            centred = (self._vectors[self._order[start:stop]] - self._centre) / self._unit
             squares = np.einsum("ij,ij->i", centred, centred)
-            self._table[start:stop, :dimension] = centred
-            self._table[start:stop, dimension] = squares / 2
+            turned = centred @ self._axes
+            self._table[start:stop, :scanned] = turned[:, :scanned]
+            self._table[start:stop, scanned] = squares / 2
+            self._table[start:stop, scanned + 1] = _lengths(turned[:, scanned:])
+            self._rest[start:stop] = turned[:, scanned:]
             radius = max(radius, float(squares.max()) ** 0.5)
         self._radius = radius
+        self._lengths = self._table[:, scanned + 1].copy()
+
+    def _principal_axes(self) -> tuple[Float64s, int]:
+        """The words' principal axes as columns, the longest first, and how many are scanned."""
+        sample = self._vectors[:: -(-len(self._vectors) // _AXES_WORDS)]
+        centred = (sample - self._centre) / self._unit
+        moments, axes = np.linalg.eigh(centred.T @ centred)
+        shares = np.cumsum(np.maximum(moments, 0.0))  # of the shortest axes, together
+        scanned = len(moments) - int(np.searchsorted(shares, _REST_SHARE * shares[-1]))
+        return np.ascontiguousarray(axes[:, ::-1]), scanned
 
     def nearest(self, queries: npt.ArrayLike) -> Ids:
         """The id of the nearest word of each query, float64 (B, n) -> int64 (B,)."""
@@ -123,7 +156,8 @@ class Reference:
             out[~near] = exhaustive(self._vectors, queries[~near])
             queries, centred, norms = queries[near], centred[near], norms[near]
         if len(queries):
-            candidates, offsets = self._candidates(centred, 2 * self._margin(norms))
+            places, offsets = self._candidates(centred, 2 * self._margin(norms))
+            candidates = self._order[places]
             ids = candidates[offsets[:-1]]
             several = np.flatnonzero(np.diff(offsets) > 1)
             if len(several):
@@ -134,8 +168,8 @@ class Reference:
     def _margin(self, norms: Float64s) -> Float64s:
         """E(q) of the module's first lines, in the unit of the table."""
         dimension = self._vectors.shape[1]
-        d = dimension + 1
-        factor = d * _UNIT_32 / (1 - d * _UNIT_32) + 4 * _UNIT_32
+        m = dimension + 2
+        factor = m * _UNIT_32 / (1 - m * _UNIT_32) + 8 * _UNIT_32 + self._skew
         products = factor * (self._radius * norms + self._radius**2 / 2)
         underflow = 1e-30  # products under the smallest normal float32, flushed or not
         slack = canonical_slack(dimension, norms, self._radius)
@@ -144,40 +178,59 @@ class Reference:
 
     def _candidates(self, centred: Float64s, allowance: Float64s) -> tuple[Ids, Ids]:
         """Every word whose score is within the allowance of its query's best, query by query."""
-        dimension, batch = centred.shape[1], len(centred)
-        points = np.empty((dimension + 1, batch), dtype=np.float32)
-        points[:dimension] = centred.T
-        points[dimension] = -1.0
+        scanned, batch = self._table.shape[1] - 2, len(centred)
+        turned = centred @ self._axes
+        points = np.empty((scanned + 2, batch), dtype=np.float32)
+        points[:scanned] = turned[:, :scanned].T
+        points[scanned] = -1.0
+        points[scanned + 1] = _lengths(turned[:, scanned:])
+        rest = np.column_stack([points[scanned + 1], turned[:, scanned:]]).astype(np.float32)
         allowed = np.nextafter(allowance.astype(np.float32), np.float32(np.inf))
         space = np.empty((min(_TILE_WORDS, len(self._table)), batch), dtype=np.float32)
-        best = np.full(batch, -np.inf, dtype=np.float32)
         found: list[tuple[Ids, Ids, Float32s]] = []
+
         for start in range(0, len(self._table), _TILE_WORDS):
             table = self._table[start : start + _TILE_WORDS]
-            scores = space[: len(table)]
-            np.matmul(table, points, out=scores)
-            panels = scores.reshape(-1, _PANEL, batch)
+            bounds = space[: len(table)]
+            np.matmul(table, points, out=bounds)
+            panels = bounds.reshape(-1, _PANEL, batch)
             maxima = panels.max(axis=1)
-            highest = maxima.max(axis=0)
-            np.maximum(best, highest, out=best)
+            if start == 0:  # one word to beat
+                panel = maxima.argmax(axis=0)
+                inside = panels[panel, :, np.arange(batch)]
+                word = panel * _PANEL + inside.argmax(axis=1)
+                best = self._scores(inside.max(axis=1), word, np.arange(batch), rest)
             least = best - allowed
-            able = np.flatnonzero(highest >= least)  # a few of the queries, so a smaller search
+            able = np.flatnonzero(maxima.max(axis=0) >= least)  # a few, so a smaller search
             panel, which = np.nonzero(maxima[:, able] >= least[able])
             row = able[which]
             inside = panels[panel, :, row]
             hit, word = np.nonzero(inside >= least[row][:, None])
-            found.append((row[hit], start + panel[hit] * _PANEL + word, inside[hit, word]))
+            rows, words = row[hit], start + panel[hit] * _PANEL + word
+            scores = self._scores(inside[hit, word], words, rows, rest)
+            np.maximum.at(best, rows, scores)
+            found.append((rows, words, scores))
             if batch > 1 and sum(len(f[0]) for f in found) > _MOST_FOUND:
                 return self._halves(centred, allowance)
-        rows = np.concatenate([f[0] for f in found])
-        ids = np.concatenate([f[1] for f in found])
-        values = np.concatenate([f[2] for f in found])
-        keep = values >= least[rows]
+        rows, ids, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        keep = values >= (best - allowed)[rows]
         rows, ids = rows[keep], ids[keep]
         order = np.argsort(rows, kind="stable")
         offsets = np.zeros(batch + 1, dtype=np.int64)
         np.cumsum(np.bincount(rows, minlength=batch), out=offsets[1:])
         return ids[order], offsets
+
+    def _scores(self, bounds: Float32s, words: Ids, rows: Ids, rest: Float32s) -> Float32s:
+        """T from U for pairs: the axes that were not scanned, instead of their bound.
+
+        `rest` holds the queries' lengths in those axes and, after them, the axes themselves.
+        """
+        scores: Float32s = np.subtract(bounds, self._lengths[words] * rest[rows, 0])
+        step = max(1, _MOST_REST // rest.shape[1])
+        for start in range(0, len(words), step):
+            part = slice(start, start + step)
+            scores[part] += np.einsum("ij,ij->i", self._rest[words[part]], rest[rows[part], 1:])
+        return scores
 
     def _halves(self, centred: Float64s, allowance: Float64s) -> tuple[Ids, Ids]:
         """`_candidates` in two smaller batches: ties must not cost unbounded memory."""
@@ -186,6 +239,11 @@ class Reference:
         right, right_offsets = self._candidates(centred[middle:], allowance[middle:])
         offsets = np.concatenate([left_offsets, right_offsets[1:] + len(left)])
         return np.concatenate([left, right]), offsets
+
+
+def _lengths(rows: Float64s) -> Float32s:
+    lengths: Float64s = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    return lengths.astype(np.float32)
 
 
 @cache
