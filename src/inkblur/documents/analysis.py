@@ -15,8 +15,8 @@ from inkblur.embeddings.table import Embedding
 from inkblur.types import NULL_ID
 
 _APOSTROPHES = str.maketrans("’ʼ", "''")
-_REMEMBERED = 1 << 16  # words whose judgement is kept, of at most so many letters: a few megabytes
-_REMEMBERED_LETTERS = 40
+_REMEMBERED = 1 << 16  # words, and pieces of text, that are kept: some 30 MB when full
+_REMEMBERED_LETTERS = 40  # in each, at most
 
 
 class Slot(NamedTuple):
@@ -49,23 +49,70 @@ class _Judgement(NamedTuple):
     capitals: str
 
 
+class _Piece(NamedTuple):
+    """What an analysis gains by a piece of text that stands between two spaces."""
+
+    ids: tuple[int, ...]
+    slots: tuple[Slot, ...]
+    counted: tuple[str, ...]
+
+
 class Analyst:
     """Reads documents under one vocabulary and one set of policies."""
 
     def __init__(self, embedding: Embedding, policies: TokenPolicies) -> None:
         self._embedding = embedding
         self._policies = policies
-        self._judged: dict[str, _Judgement] = {}  # the same few words make up most of any text
+        self._copies_layout = Treatment.KEEP in (policies.spaces, policies.punctuation)
+        self._signs = f"punctuation {policies.punctuation.value}"  # what each is counted as
+        # The same few words make up most of any text.
+        self._judged: dict[str, _Judgement] = {}
+        self._pieces: dict[str, _Piece] = {}
 
     def read(self, text: str) -> Analysis:
         """The document's words as ids, and the layout of what will be released."""
-        policies = self._policies
-        signs = f"punctuation {policies.punctuation.value}"
-        copies_layout = Treatment.KEEP in (policies.spaces, policies.punctuation)
-        judged, word = self._judged, TokenClass.WORD
         ids: list[int] = []
         slots: list[Slot] = []
         counted: list[str] = []
+        if self._copies_layout:
+            self._read_on(text, ids, slots, counted)
+        else:
+            pieces = self._pieces
+            for written in text.split():  # no token crosses white space
+                piece = pieces.get(written)
+                if piece is None or not slots:
+                    self._read_piece(written, ids, slots, counted)
+                else:
+                    ids += piece.ids
+                    slots += piece.slots
+                    counted += piece.counted
+        counts = Counter(counted)
+        if self._policies.capitals is Treatment.KEEP:
+            counts["capitals keep"] = sum(bool(slot.capitals) for slot in slots)
+        if self._policies.spaces is Treatment.KEEP:
+            counts["spaces keep"] = sum(bool(slot.gap) for slot in slots)
+        return Analysis(ids, slots, counts)
+
+    def _read_piece(
+        self, written: str, ids: list[int], slots: list[Slot], counted: list[str]
+    ) -> None:
+        """Read a piece of text, and remember it if it reads like this after any slot.
+
+        It does if it makes a slot of its own before its sentence ends: only a full stop depends on
+        the slot before it, and in a piece it comes last (see the pattern in `tokens`).
+        """
+        known, laid, seen = len(ids), len(slots), len(counted)
+        self._read_on(written, ids, slots, counted)
+        alike = 0 < laid < len(slots) and slots[laid] is not _FULL_STOP
+        if alike and len(self._pieces) < _REMEMBERED and len(written) <= _REMEMBERED_LETTERS:
+            self._pieces[written] = _Piece(
+                tuple(ids[known:]), tuple(slots[laid:]), tuple(counted[seen:])
+            )
+
+    def _read_on(self, text: str, ids: list[int], slots: list[Slot], counted: list[str]) -> None:
+        """Token by token: append what this part of a document becomes to what came before."""
+        policies, copies_layout, signs = self._policies, self._copies_layout, self._signs
+        judged, word = self._judged, TokenClass.WORD
         end = 0
         touched = False  # a sign was removed since the last slot: words must not grow together
         for token in tokenise(text):
@@ -100,12 +147,6 @@ class Analyst:
                 slots.append(_PLAIN)
             else:
                 slots.append(Slot(separator, None, capitals))
-        counts = Counter(counted)
-        if policies.capitals is Treatment.KEEP:
-            counts["capitals keep"] = sum(bool(slot.capitals) for slot in slots)
-        if policies.spaces is Treatment.KEEP:
-            counts["spaces keep"] = sum(bool(slot.gap) for slot in slots)
-        return Analysis(ids, slots, counts)
 
     def _judge(self, token: Token) -> _Judgement:
         """Judge a token that was not met before, and remember it if it is a word."""

@@ -1,0 +1,85 @@
+"""Reading piece by piece, from memory, is reading token by token."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import chain
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inkblur.documents import TokenPolicies
+from inkblur.documents import analysis as module
+from inkblur.documents.analysis import Analyst, Slot
+from inkblur.documents.tokens import tokenise
+from inkblur.embeddings.table import Embedding
+
+# Letters, digits, ends of sentences, what closes and what opens, parts of addresses, a combining
+# mark and a joiner, an emoji, and white space of every kind: \x1c and \x85 are white space too.
+ALPHABET = "aabBd1.!?…,;'’\"”()[]@:/w-_<é\u0301\u200d😀 \n\t\x1c\x85\u2028\u3000"
+WORDS = [
+    "a",
+    "b",
+    "bad",
+    "the",
+    "it's",
+    "www.a.b",
+    "x://y",
+    "a@b.d",
+    "1.5",
+    "?!",
+    '."',
+    "the.",
+    "bad.",
+]
+pieces = st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join)
+jumble = st.lists(st.one_of(st.text(ALPHABET, max_size=6), st.sampled_from([*WORDS, " ", "\n"])))
+texts = st.one_of(pieces, jumble.map("".join))
+
+POLICIES = [
+    TokenPolicies(),
+    TokenPolicies.of(drop=["stop-words", "numbers", "unknown"]),
+    TokenPolicies.of(keep=["numbers", "capitals", "unknown"], drop=["addresses"]),
+    TokenPolicies.of(drop=["punctuation"], keep=["addresses", "stop-words"]),
+    TokenPolicies.of(keep=["punctuation"]),
+    TokenPolicies.of(keep=["spaces"], drop=["stop-words"]),
+]
+
+
+@given(texts)
+def test_no_token_crosses_white_space(text: str) -> None:
+    whole = [(token.kind, token.text) for token in tokenise(text)]
+    pieces = chain.from_iterable(tokenise(piece) for piece in text.split())
+    assert [(token.kind, token.text) for token in pieces] == whole
+
+
+@pytest.mark.parametrize("policies", POLICIES, ids=lambda p: f"{p.kept} {p.without}")
+@given(st.lists(texts, min_size=1, max_size=8))
+@settings(deadline=None)
+def test_what_is_remembered_changes_nothing(policies: TokenPolicies, documents: list[str]) -> None:
+    table = Embedding(["a", "b", "bad", "the"], [[0.0], [1.0], [2.0], [3.0]], name="toy")
+    analyst = Analyst(table, policies)
+    for text in [*documents, *documents]:  # the second time from memory
+        ids: list[int] = []
+        slots: list[Slot] = []
+        counted: list[str] = []
+        Analyst(table, policies)._read_on(text, ids, slots, counted)
+        read = analyst.read(text)
+        assert (read.ids, read.slots) == (ids, slots)
+        classes = dict(read.counts)
+        classes.pop("capitals keep", None)  # these two are counted from the slots
+        classes.pop("spaces keep", None)
+        assert classes == Counter(counted)
+
+
+def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_REMEMBERED", 3)
+    table = Embedding(["a", "b"], [[0.0], [1.0]], name="toy")
+    analyst = Analyst(table, TokenPolicies())
+    long = "b" * (module._REMEMBERED_LETTERS + 1)
+    text = f"a {long} a b, a. b; c d e f"
+    assert analyst.read(text) == analyst.read(text)
+    assert len(analyst._pieces) == 3
+    assert len(analyst._judged) == 3
+    assert long not in analyst._pieces
