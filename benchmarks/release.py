@@ -4,10 +4,12 @@
     PYTHONPATH=src python benchmarks/release.py EMBEDDING.ink --words 28596 --device cpu
 
 For each size of vocabulary, in words a second: the engine alone from host memory to host memory;
-the noise alone on one thread; the file alone (read, tokenise, write back, with nothing drawn) on
-one thread; and `privatize` file to file, with several numbers of workers, as threads and as
-processes: the whole, and its second half, when every process has long begun. The text is random
-words of the vocabulary, 50 a line. Run it with OPENBLAS_NUM_THREADS=1: a thread a worker is enough.
+the noise alone on one thread; noise and search together, both on the device where it is a GPU, in
+large batches and in blocks as large as a file's batches; the file alone (read, tokenise, write
+back, with nothing drawn) on one thread; and `privatize` file to file, with several numbers of
+workers, as threads and as processes: the whole, and its second half, when every process has long
+begun. The text is random words of the vocabulary, 50 a line. Run it with OPENBLAS_NUM_THREADS=1: a
+thread a worker is enough.
 """
 
 from __future__ import annotations
@@ -90,6 +92,13 @@ def measure(
     yield "engine in blocks of 12,000", rate(len(block), lambda: engine.nearest(block), 7)
     parts = [centres[start : start + 1024] for start in range(0, 8192, 1024)]
     yield "noise, one thread", rate(8192, lambda: [noise.around(part, rng) for part in parts])
+    ids = np.random.default_rng(2).integers(0, len(table), 4 * engine.block)
+    some = ids[: len(block)]
+    yield "noise and search", rate(len(ids), lambda: mechanism.replace(ids, rng), 7)
+    yield (
+        "noise and search in blocks of 12,000",
+        rate(len(some), lambda: mechanism.replace(some, rng), 7),
+    )
     text = folder / "text.txt"
     write_text(table, options.tokens, text)
 

@@ -34,7 +34,9 @@ limit is (1 + 5 g) times the smallest; those that even float64 cannot separate g
 `canonical.decide` on the host. So the ids are those of the CPU backends, bit for bit.
 
 Lengths are in a unit, a power of two, in which the largest |a_j| lies in [1, 2). Batches overlap:
-while the device searches one, the host copies the next into pinned memory and uploads it.
+while the device searches one, the host copies the next into pinned memory and uploads it. Where
+noise is elliptical the device draws it too (`nearest_around`, `gpu_noise`): 48 bytes a query go up,
+and the host fetches only those noisy vectors that it must judge itself.
 """
 
 from __future__ import annotations
@@ -42,10 +44,11 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -63,6 +66,8 @@ from inkblur.nearest.canonical import (
     shaped_queries,
 )
 from inkblur.nearest.native import processors
+from inkblur.protocols import Elliptical
+from inkblur.rng import RowAddresses
 
 BATCH = 16384  # most queries in flight at a time
 _MOST_MAXIMA = 1 << 29  # panel maxima held at a time (2 GB): bounds the batch for huge vocabularies
@@ -94,13 +99,15 @@ class _Slot:
 
     pinned: Float64s  # (B, n), page-locked where there is a GPU
     source: Any  # the same memory as a tensor
+    plan: Any  # int64 (B, PLAN) pinned: what to draw on the device, see `gpu_noise.plan_of`
     batch: Any
     work: Any
     ids: Any  # int64 (B,) pinned
     far: Any  # int32 (B,) pinned
     status: Any  # int64 (5,) pinned: lengths of the three lists, most words left, far queries
     done: Any = None  # event
-    queries: Float64s | None = None
+    count: int = 0  # queries
+    queries: Float64s | None = None  # None: they were drawn on the device
 
 
 class Gpu:
@@ -117,7 +124,10 @@ class Gpu:
         if self._cuda and not self._torch.cuda.is_available():
             raise MissingExtra("torch sees no CUDA device here: use --device cpu")
         self._memory = importlib.import_module("inkblur.nearest.gpu_memory")
+        self._noises = importlib.import_module("inkblur.nearest.gpu_noise")
         self._steps = importlib.import_module("inkblur.nearest.gpu_plain")
+        self._searching: Any = None  # streams, on a GPU
+        self._uploading: Any = None
         if self._cuda:
             try:
                 self._steps = importlib.import_module("inkblur.nearest.gpu_steps")
@@ -147,6 +157,7 @@ class Gpu:
             raise ValueError(f"{dimension} dimensions, the GPU engine takes {_MOST_DIMENSIONS}")
         memory, slots = self._memory, _SLOTS if self._cuda else 1
         self._slots: list[_Slot] = []
+        self._noise: Any = None  # the last that was drawn from
         with self._on(None):
             self._words = words = memory.load(self._vectors, self._device)
             self._offset = float(words.centre.norm())
@@ -166,7 +177,9 @@ class Gpu:
         torch = self._torch
         source = pinned(torch.float64, *batch.raw.shape)
         ids, far = pinned(torch.int64, self._batch), pinned(torch.int32, self._batch)
-        return _Slot(source.numpy(), source, batch, work, ids, far, pinned(torch.int64, 5))
+        plan = pinned(torch.int64, self._batch, self._memory.PLAN)
+        status = pinned(torch.int64, 5)
+        return _Slot(source.numpy(), source, plan, batch, work, ids, far, status)
 
     # ------------------------------------------------------------------ queries
 
@@ -190,12 +203,34 @@ class Gpu:
 
         A block has at most `batch` rows (fewer for a vocabulary of millions).
         """
+        return self._flown(partial(self._start, queries=block) for block in blocks)
+
+    def nearest_around(
+        self, ids: Ids, null: Float64s, noise: Elliptical, rows: RowAddresses
+    ) -> Ids:
+        """Noise and search on the device: see `protocols.DrawingBackend`."""
+        if len(ids) and ids.max() >= self._words.words:
+            raise IndexError(f"id {ids.max()}, but there are {self._words.words} words")
+        if rows.width != self._words.dimension + 1:
+            raise ValueError(
+                f"a row has {rows.width} uniforms, needed are {self._words.dimension + 1} uniforms"
+            )
+        plan = self._noises.plan_of(ids, rows)
+        if self._noise is None or self._noise.noise is not noise:
+            with self._on(self._searching):
+                self._noise = self._noises.DeviceNoise(noise, null, self._words)
+        parts = (plan[s : s + self._batch] for s in range(0, len(plan), self._batch))
+        found = list(self._flown(partial(self._start_drawing, plan=part) for part in parts))
+        return np.concatenate([np.empty(0, dtype=np.int64), *found])
+
+    def _flown(self, starts: Iterable[Callable[[_Slot], None]]) -> Iterator[Ids]:
+        """The answers of batch after batch, as many in flight as there are slots."""
         flying: deque[_Slot] = deque()
-        for turn, block in enumerate(blocks):
+        for turn, start in enumerate(starts):
             if len(flying) == len(self._slots):
                 yield self._finish(flying.popleft())
             slot = self._slots[turn % len(self._slots)]
-            self._start(slot, block)
+            start(slot)
             flying.append(slot)
         while flying:
             yield self._finish(flying.popleft())
@@ -209,10 +244,7 @@ class Gpu:
         """Copy, upload and search, without waiting for the device."""
         if len(queries) > self._batch:
             raise ValueError(f"a block has {len(queries)} queries, expected up to {self._batch}")
-        if slot.done is not None:
-            slot.done.synchronize()  # someone gave up on a stream: its upload may still run
-        slot.queries = queries
-        count = len(queries)
+        count = self._take(slot, queries, len(queries))
         if count == 0:
             slot.status.zero_()
             return
@@ -228,8 +260,23 @@ class Gpu:
         self._searching.wait_stream(self._uploading)
         with self._on(self._searching):
             self._search(slot, count)
-            slot.done = self._torch.cuda.Event()
-            slot.done.record(self._searching)
+
+    def _start_drawing(self, slot: _Slot, plan: Ids) -> None:
+        """Draw and search on the device, without waiting for it."""
+        count = self._take(slot, None, len(plan))
+        slot.plan[:count] = self._torch.from_numpy(plan)
+        with self._on(self._searching):
+            there = slot.plan[:count].to(self._device, non_blocking=True)
+            self._noise.draw(there, self._steps.uniforms, slot.batch.raw[:count])
+            self._search(slot, count)
+
+    def _take(self, slot: _Slot, queries: Float64s | None, count: int) -> int:
+        """Give a slot to a new batch."""
+        if slot.done is not None:
+            slot.done.synchronize()  # someone gave up on a stream: its upload may still run
+            slot.done = None
+        slot.queries, slot.count = queries, count
+        return count
 
     def _search(self, slot: _Slot, count: int) -> None:
         """All steps, one after the other on the device; nothing here waits for it."""
@@ -261,42 +308,55 @@ class Gpu:
         most, far = work.near64[:count].amax(), batch.far[:count].sum()
         status = [work.pairs[0], work.kept[0], work.unsure[0], most, far]
         slot.status.copy_(torch.stack([s.long() for s in status]), True)
+        if self._cuda:
+            slot.done = torch.cuda.Event()
+            slot.done.record(self._searching)
 
     def _finish(self, slot: _Slot) -> Ids:
         """Wait for a batch, and settle on the host what the device could not."""
         if slot.done is not None:
             slot.done.synchronize()
             slot.done = None
-        queries, slot.queries = slot.queries, None
-        assert queries is not None
         pairs, kept, unsure, most, far = slot.status.tolist()
         room = (len(slot.work.rows), len(slot.work.kept_rows), len(slot.work.unsure_rows))
         if pairs > room[0] or kept > room[1] or unsure > room[2]:
+            queries = self._given(slot, np.arange(slot.count))
             middle = len(queries) // 2  # too many panels or ties for the lists: two smaller batches
             parts = []
             for part in (queries[:middle], queries[middle:]):
                 self._start(slot, part)
                 parts.append(self._finish(slot))
             return np.concatenate(parts)
-        ids: Ids = slot.ids[: len(queries)].numpy().copy()
+        ids: Ids = slot.ids[: slot.count].numpy().copy()
         if most > 1:
-            self._judge(slot, queries, ids, unsure)
+            self._judge(slot, ids, unsure)
         if far:
-            checked_queries(queries, queries.shape[1])
-            rows = np.flatnonzero(slot.far[: len(queries)].numpy())
+            queries = self._given(slot, np.arange(slot.count))
+            checked_queries(queries, self._words.dimension)
+            rows = np.flatnonzero(slot.far[: slot.count].numpy())
             ids[rows] = exhaustive(self._vectors, queries[rows])
+        slot.queries = None
         return ids
 
-    def _judge(self, slot: _Slot, queries: Float64s, ids: Ids, listed: int) -> None:
+    def _given(self, slot: _Slot, rows: Ids) -> Float64s:
+        """These queries of a finished batch; those drawn on the device are fetched from it."""
+        if slot.queries is not None:
+            return slot.queries[rows]
+        with self._on(self._uploading):
+            there = self._torch.from_numpy(rows).to(self._device)
+            queries: Float64s = slot.batch.raw[there].cpu().numpy()
+        return queries
+
+    def _judge(self, slot: _Slot, ids: Ids, listed: int) -> None:
         """`canonical.decide` for queries with several words at the same float64 distance."""
-        with self._on(self._uploading if self._cuda else None):
+        with self._on(self._uploading):
             rows = slot.work.unsure_rows[:listed].cpu().numpy().astype(np.int64)
             words = self._words.order[slot.work.unsure_words[:listed].long()].cpu().numpy()
         by_row = np.argsort(rows, kind="stable")
         rows, words = rows[by_row], words[by_row]
         unsure, counts = np.unique(rows, return_counts=True)
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        ids[unsure] = decide(self._vectors, queries[unsure], words, offsets)
+        ids[unsure] = decide(self._vectors, self._given(slot, unsure), words, offsets)
 
     # ------------------------------------------------------------------ streams
 

@@ -19,6 +19,7 @@ PANEL = 32  # words that share one maximum
 NOWHERE = 2**31 - 1  # "no word": larger than every position
 WIDE = 512  # panels that one program compares: rows of maxima are padded to a multiple of this
 _TALL = 256  # rows of the tallest tile that a scan may use
+PLAN = 6  # int64 numbers of a token to draw: id, first number of its row in the keystream, key (4)
 _COLUMNS = 64  # columns of int8 come in multiples of this: one step of the scan
 _ROWS = 1 << 16  # words prepared at a time; a multiple of the panel
 _UP = 1 + 1e-9  # norms are rounded up by more than float64 can have lost in them
@@ -42,6 +43,8 @@ class Vocabulary:
     length: Tensor  # float32 (P,): greatest |s k|
     lost: Tensor  # float32 (P,): greatest |a - s k|
     order: Tensor  # int64 (V,): position -> id
+    place: Tensor  # int64 (V,): id -> position
+    unit: float  # what 1 stands for, a power of two
     centre: Tensor  # float64 (n,)
     constants: Tensor  # float64 (7,): see `constants_of`
 
@@ -165,6 +168,8 @@ def load(vectors: Float32s, device: Tensor) -> Vocabulary:
         length=padded_to(length, 0.0),
         lost=padded_to(lost, 0.0),
         order=order,
+        place=torch.argsort(order),
+        unit=1 / shrink,
         centre=centre,
         constants=torch.tensor(constants_of(shrink, radius, n), **f64),
     )

@@ -6,8 +6,8 @@ import torch
 import triton
 from triton.tools.tensor_descriptor import TensorDescriptor
 
-from inkblur.nearest import gpu_kernel, gpu_plain
-from inkblur.nearest.gpu_memory import PANEL, WIDE, Batch, Vocabulary, Work
+from inkblur.nearest import gpu_chacha, gpu_kernel, gpu_plain
+from inkblur.nearest.gpu_memory import PANEL, PLAN, WIDE, Batch, Tensor, Vocabulary, Work
 
 # Rows and words of one tile, columns of one step, warps, steps in flight: chosen by measurement.
 TILE = {"rows": 128, "words": 128, "columns": 64, "warps": 4, "stages": 3, "programs": 2}
@@ -20,6 +20,24 @@ def _multiprocessors(batch: Batch) -> int:
     if device.type != "cuda":  # Triton's interpreter
         return 1
     return int(torch.cuda.get_device_properties(device).multi_processor_count)
+
+
+def uniforms(plan: Tensor, width: int) -> Tensor:
+    """The rows of uniforms that a plan names, float64 (tokens, width)."""
+    out = torch.empty((len(plan), width), dtype=torch.float64, device=plan.device)
+    blocks, lanes = (width + 14) // 8, 128
+    gpu_chacha.uniforms[(triton.cdiv(len(plan) * blocks, lanes),)](
+        plan,
+        plan.view(torch.int32),
+        out,
+        len(plan) * blocks,
+        width,
+        PLAN=PLAN,
+        BLOCKS=blocks,
+        LANES=lanes,
+        num_warps=lanes // 32,
+    )
+    return out
 
 
 def prepare(words: Vocabulary, batch: Batch, work: Work) -> None:

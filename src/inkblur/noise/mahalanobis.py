@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -10,6 +11,8 @@ from scipy.spatial.distance import cdist
 from inkblur.errors import ParameterError
 from inkblur.guarantees import Guarantee
 from inkblur.noise.laplace import LaplaceNoise, spherical
+from inkblur.noise.radius import radius_series
+from inkblur.protocols import Elliptical
 from inkblur.rng import Rows
 from inkblur.types import Array, Metric, Points, fraction, positive
 
@@ -27,6 +30,8 @@ class MahalanobisNoise:
 
     The product with R^(1/2) is a BLAS call, whose last bits (about 1e-15 of the noise) depend on
     the batch: a replay in other batches can differ in a word that lies that close to a boundary.
+    A GPU draws this noise itself (`elliptical`, `nearest.gpu_noise`): from the same uniforms bit
+    for bit, with last bits of its own, so that between devices too only such a word can differ.
     """
 
     def __init__(self, covariance: Array, *, epsilon: float, lam: float) -> None:
@@ -61,6 +66,13 @@ class MahalanobisNoise:
                 self.epsilon / math.sqrt(float(shaped[0])),
             ),
         )
+
+    @cached_property
+    def elliptical(self) -> Elliptical | None:
+        """What a device needs to draw this noise; None with lambda 0, which stays bit for bit."""
+        if self._root is None:
+            return None
+        return Elliptical(self.epsilon, self._root, radius_series(self.dimension))
 
     def around(self, centres: Points, rng: Rows) -> Points:
         """Noisy copies of `centres`, (tokens, n)."""
