@@ -39,6 +39,29 @@ def test_workers_and_batches_never_change_the_output(
         assert summary.documents == 200
 
 
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [(11, list(range(2, 101, 2))), (108, [20, 40, 60, 80, 100]), (12_000, [100])],
+)
+def test_a_file_is_read_in_pieces_that_suit_the_mechanism(
+    tmp_path: Path, toy: Embedding, words: int, expected: list[int]
+) -> None:
+    source = tmp_path / "in.txt"
+    source.write_text("wordaa wordab wordac wordad\n" * 100)  # 27 letters a line
+    mechanism = Laplace(toy, epsilon=0.5)
+    mechanism.batch = words
+    read: list[int] = []
+    with open_source(source) as records, open_sink(tmp_path / "out.txt", records) as sink:
+        run(
+            records,
+            sink,
+            Privatizer(mechanism),
+            keyed_rng(bytes(32)),
+            on_batch=lambda _, documents: read.append(documents),
+        )
+    assert read == expected
+
+
 def test_missing_texts_stay_missing_unless_the_length_is_fixed(
     tmp_path: Path, toy: Embedding
 ) -> None:

@@ -25,7 +25,7 @@ from inkblur.rng import Rng
 
 _RECORDS = 4096  # at most, in one batch
 _FEWER = "use fewer --workers, or leave out --processes"
-_CHARACTERS = 1 << 16  # about 12,000 words: enough to fill the engine, small enough to overlap
+_LETTERS = 5  # of a word and the space after it: how much text holds so many words
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ def run(
     began = time.perf_counter()
     counts: Counter[str] = Counter()
     documents = empty = 0
-    batches = source.batches(batch_records, _CHARACTERS)
+    batches = source.batches(batch_records, _LETTERS * privatizer.mechanism.batch)
 
     if privatizer.length is not None:
         # A text that is missing must not show either: it is filled up like an empty one.

@@ -54,6 +54,7 @@ class WordMechanism(ABC):
 
     name: str
     guarantee: Guarantee  # for one word
+    batch: int = 12_000  # words a call that use it well: a file is read in such pieces
 
     def __init__(self, embedding: Embedding) -> None:
         self.embedding = embedding

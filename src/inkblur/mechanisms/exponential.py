@@ -65,6 +65,7 @@ class Exponential(WordMechanism):
     """
 
     name = "exponential"
+    batch = 50_000  # draws from one block of words share a product, so the more the better
 
     def __init__(
         self,
