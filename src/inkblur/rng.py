@@ -37,6 +37,7 @@ Bits = NDArray[np.uint64]  # of the keystream, as little-endian numbers
 
 KEY_BYTES = 32
 _BLOCK_BYTES = 64  # ChaCha20 makes its keystream in such blocks, numbered from 0
+_COUNTED_BYTES = _BLOCK_BYTES << 32  # the library counts no further: then it is set up again
 _ZEROS = memoryview(bytes(1 << 20))  # encrypted zeros are the keystream; so many at a time
 
 
@@ -142,15 +143,23 @@ class Rng:
 
     def keystream_into(self, out: NDArray[np.uint8]) -> None:
         """The next bytes of the keystream, as many as `out` holds."""
-        if self._keystream is None:
-            block, within = divmod(self._cursor, _BLOCK_BYTES)
-            nonce = block.to_bytes(8, "little") + bytes(8)
-            self._keystream = Cipher(ChaCha20(self._key, nonce), mode=None).encryptor()
-            self._keystream.update(bytes(within))
-        self._cursor += len(out)  # first: what an error leaves unclear is not given again
-        for start in range(0, len(out), len(_ZEROS)):
-            part = out[start : start + len(_ZEROS)].data
-            self._keystream.update_into(_ZEROS[: len(part)], part)
+        done = 0
+        while done < len(out):
+            if self._keystream is None or self._cursor % _COUNTED_BYTES == 0:
+                self._keystream = self._at_cursor()
+            counted = _COUNTED_BYTES - self._cursor % _COUNTED_BYTES
+            step = min(len(out) - done, len(_ZEROS), counted)
+            self._cursor += step  # first: what an error leaves unclear is not given again
+            self._keystream.update_into(_ZEROS[:step], out[done : done + step].data)
+            done += step
+
+    def _at_cursor(self) -> CipherContext:
+        """The keystream from the cursor on: 64 bits of counter, then a nonce of 0."""
+        block, within = divmod(self._cursor, _BLOCK_BYTES)
+        nonce = block.to_bytes(8, "little") + bytes(8)
+        keystream = Cipher(ChaCha20(self._key, nonce), mode=None).encryptor()
+        keystream.update(bytes(within))
+        return keystream
 
 
 def uniforms_from(bits: Bits) -> Array:
