@@ -8,7 +8,7 @@ from setuptools import Extension, setup
 
 
 def extensions() -> list[Extension]:
-    """The nearest-word scan and the normals, or nothing where they cannot be described."""
+    """The nearest-word scan and the noise, or nothing where they cannot be described."""
     try:
         import pybind11
     except ImportError:
@@ -28,8 +28,8 @@ def extensions() -> list[Extension]:
 
     return [
         optional("nearest._scan", "-pthread", link=("-pthread",)),
-        # Products and sums rounded one by one, as SciPy's are; no error codes or traps to keep.
-        optional("noise._normals", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"),
+        # Each product and sum rounded by itself, as in SciPy and NumPy; no error codes, no traps.
+        optional("noise._sphere", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"),
     ]
 
 

@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 from scipy.special import gammaincinv, gammaln
 
 from inkblur.guarantees import Guarantee
-from inkblur.noise.normals import normals_from
+from inkblur.noise.sphere import on_spheres
 from inkblur.rng import Rows, uniforms_from
 from inkblur.types import Array, Metric, Points, positive
 
@@ -61,7 +61,4 @@ def spherical(count: int, dimension: int, epsilon: float, rng: Rows) -> Points:
     """`count` draws of n-dimensional Laplace noise, (count, n), from n + 1 uniforms each."""
     bits = rng.bits(count, dimension + 1)
     radius = gammaincinv(dimension, uniforms_from(bits[:, -1])) / epsilon
-    normals = normals_from(bits[:, :-1])
-    # No uniform is 1/2 (they are odd multiples of 2^-53), so no normal and no length is 0.
-    normals *= (radius / np.linalg.norm(normals, axis=1))[:, None]
-    return normals
+    return on_spheres(bits[:, :-1], radius)

@@ -1,5 +1,5 @@
-// Standard normals from random bits: uniforms as rng.py makes them, then the inverse of the normal
-// distribution function, x(u) with Phi(x) = u.
+// Points on spheres from random bits: uniforms as rng.py makes them, then the inverse of the normal
+// distribution function, x(u) with Phi(x) = u, then each row of normals scaled to its radius.
 //
 // The function is ndtri of the Cephes library (S. L. Moshier, "Methods and Programs for Mathematical
 // Functions", 1989), which is SciPy's too: with e = exp(-2),
@@ -8,10 +8,11 @@
 //     otherwise:       t = min(u, 1 - u), z = sqrt(-2 log t),
 //                      |x| = (z - log(z) / z) - (1/z) P(1/z) / Q(1/z), P1/Q1 for z < 8, else P2/Q2
 //
-// Every number is rounded in the order in which SciPy rounds it (no fused multiply-add: setup.py
-// says -ffp-contract=off), so the results are SciPy's bit for bit; normals.py tries before it
-// believes. The gain is in the order of work: the middle, 73% of the numbers, runs in vector
-// registers for all of them; tails are gathered, and only their two logarithms are taken one by one.
+// Every number is rounded in the order in which SciPy and NumPy round it (no fused multiply-add:
+// setup.py says -ffp-contract=off), so the results are theirs bit for bit; sphere.py tries before it
+// believes. The gain is in the order of work. A row stays in the first cache from its bits to its
+// last product. The middle, 73% of the numbers, runs in vector registers for all of them; tails are
+// gathered, and only their two logarithms are taken one by one.
 
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
@@ -116,28 +117,50 @@ INLINE void block(const std::uint64_t* bits, double* out, int count) {
     out[place[i]] = std::copysign(x[i], uniform(bits[place[i]]) - 0.5);
 }
 
-// `stride`: from one row of bits to the next. The normals lie without gaps.
-INLINE void rows(const std::uint64_t* bits, std::ptrdiff_t stride, double* out,
-                 std::ptrdiff_t count, std::ptrdiff_t width) {
-  for (std::ptrdiff_t row = 0; row < count; ++row, bits += stride, out += width)
-    for (std::ptrdiff_t j = 0; j < width; j += kBlock)
-      block(bits + j, out + j, static_cast<int>(width - j < kBlock ? width - j : kBlock));
+// In the order in which NumPy sums: halves of halves, then eight sums side by side.
+double sum_of_squares(const double* x, std::ptrdiff_t count) {
+  if (count > 128) {
+    const std::ptrdiff_t half = count / 2 - count / 2 % 8;
+    return sum_of_squares(x, half) + sum_of_squares(x + half, count - half);
+  }
+  double sum = 0;
+  std::ptrdiff_t i = 0;
+  if (count >= 8) {
+    double s[8] = {};
+    for (; i + 8 <= count; i += 8)
+      for (int k = 0; k < 8; ++k) s[k] += x[i + k] * x[i + k];
+    sum = ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
+  }
+  for (; i < count; ++i) sum += x[i] * x[i];
+  return sum;
 }
 
-using Rows = void (*)(const std::uint64_t*, std::ptrdiff_t, double*, std::ptrdiff_t,
-                      std::ptrdiff_t);
+struct Work {
+  const std::uint64_t* bits;
+  std::ptrdiff_t stride;  // from one row of bits to the next
+  const double* radius;   // of each row; none: leave the normals as they are
+  double* out;            // without gaps
+  std::ptrdiff_t count, width;
+};
 
-void portable(const std::uint64_t* bits, std::ptrdiff_t stride, double* out, std::ptrdiff_t count,
-              std::ptrdiff_t width) {
-  rows(bits, stride, out, count, width);
+INLINE void rows(const Work& work) {
+  for (std::ptrdiff_t row = 0; row < work.count; ++row) {
+    const std::uint64_t* bits = work.bits + row * work.stride;
+    double* out = work.out + row * work.width;
+    for (std::ptrdiff_t j = 0; j < work.width; j += kBlock)
+      block(bits + j, out + j,
+            static_cast<int>(work.width - j < kBlock ? work.width - j : kBlock));
+    if (!work.radius) continue;
+    const double factor = work.radius[row] / std::sqrt(sum_of_squares(out, work.width));
+    for (std::ptrdiff_t j = 0; j < work.width; ++j) out[j] *= factor;
+  }
 }
+
+void portable(const Work& work) { rows(work); }
 
 #ifdef INKBLUR_X86
 // Registers of 512 bits gain nothing over these: the divisions take as long.
-__attribute__((target("avx2"))) void avx2(const std::uint64_t* bits, std::ptrdiff_t stride,
-                                          double* out, std::ptrdiff_t count, std::ptrdiff_t width) {
-  rows(bits, stride, out, count, width);
-}
+__attribute__((target("avx2"))) void avx2(const Work& work) { rows(work); }
 
 bool has_avx2() {
   __builtin_cpu_init();
@@ -145,35 +168,39 @@ bool has_avx2() {
 }
 #endif
 
-Rows path_named(const std::string& name) {
+void run(const Work& work, const std::string& path) {
+  py::gil_scoped_release unlocked;
 #ifdef INKBLUR_X86
-  if (name == "avx2" && has_avx2()) return avx2;
+  if (path == "avx2" && has_avx2()) return avx2(work);
 #endif
-  if (name == "portable") return portable;
-  throw std::invalid_argument("no path " + name + " on this machine");
+  if (path == "portable") return portable(work);
+  throw std::invalid_argument("no path " + path + " on this machine");
 }
 
-py::array_t<double> normals(const py::array_t<std::uint64_t>& bits, const std::string& path) {
-  const Rows run = path_named(path);
+using Bits = py::array_t<std::uint64_t>;
+using Numbers = py::array_t<double, py::array::c_style | py::array::forcecast>;
+
+py::array_t<double> normals(const Bits& bits, const double* radius, const std::string& path) {
   constexpr std::ptrdiff_t word = sizeof(std::uint64_t);
   if (bits.ndim() != 2 || (bits.size() && (bits.strides(1) != word || bits.strides(0) % word)))
     throw std::invalid_argument("expected rows of 64-bit numbers without gaps inside a row");
   py::array_t<double> out({bits.shape(0), bits.shape(1)});
-  const std::uint64_t* from = bits.data();
-  double* to = out.mutable_data();
-  const std::ptrdiff_t stride = bits.strides(0) / word;
-  const std::ptrdiff_t count = bits.shape(0), width = bits.shape(1);
-  {
-    py::gil_scoped_release unlocked;
-    run(from, stride, to, count, width);
-  }
+  run({bits.data(), bits.strides(0) / word, radius, out.mutable_data(), bits.shape(0),
+       bits.shape(1)},
+      path);
   return out;
+}
+
+py::array_t<double> on_spheres(const Bits& bits, const Numbers& radius, const std::string& path) {
+  if (bits.ndim() != 2 || radius.ndim() != 1 || radius.shape(0) != bits.shape(0))
+    throw std::invalid_argument("expected rows of 64-bit numbers and a radius for each");
+  return normals(bits, radius.data(), path);
 }
 
 }  // namespace
 
-PYBIND11_MODULE(_normals, m) {
-  m.doc() = "Standard normals from random bits; see normals.py";
+PYBIND11_MODULE(_sphere, m) {
+  m.doc() = "Normals and points on spheres from random bits; see sphere.py";
   m.def("paths", [] {
     py::list names;
 #ifdef INKBLUR_X86
@@ -182,6 +209,9 @@ PYBIND11_MODULE(_normals, m) {
     names.append("portable");
     return names;
   }, "What runs on this machine, fastest first.");
-  m.def("normals", &normals, py::arg("bits"), py::arg("path"),
-        "A normal for each 64 random bits, (rows, columns).");
+  m.def("normals", [](const Bits& bits, const std::string& path) {
+    return normals(bits, nullptr, path);
+  }, "A normal for each 64 random bits, (rows, columns).");
+  m.def("on_spheres", &on_spheres,
+        "The rows of normals, each scaled to the length that `radius` says.");
 }
