@@ -62,9 +62,11 @@ def rate(words: int, work: Callable[[], Any], repeat: int = 3) -> float:
 
 
 def write_text(table: Embedding, words: int, path: Path) -> None:
-    """Random words that a text can hold as one word."""
+    """Random words that a text can hold as one word, the first of the table the most frequent."""
     known = np.array([word for word in table.words if word.isalpha() and word.islower()])
-    picks = np.random.default_rng(1).integers(0, len(known), (words // LINE, LINE))
+    shares = np.cumsum(1 / np.arange(1, len(known) + 1))
+    places = np.random.default_rng(1).random((words // LINE, LINE)) * shares[-1]
+    picks = np.searchsorted(shares, places)
     with path.open("w", encoding="utf-8") as file:
         file.writelines(" ".join(known[line]) + "\n" for line in picks)
 

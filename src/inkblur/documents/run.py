@@ -26,6 +26,7 @@ from inkblur.rng import Rng
 _RECORDS = 4096  # at most, in one batch
 _FEWER = "use fewer --workers, or leave out --processes"
 _LETTERS = 5  # of a word and the space after it: how much text holds so many words
+_SENT = 50_000  # words that a process is sent at least: each piece wakes it, and a GPU with it
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +135,8 @@ def run(
     began = time.perf_counter()
     counts: Counter[str] = Counter()
     documents = empty = 0
-    batches = source.batches(batch_records, _LETTERS * privatizer.mechanism.batch)
+    piece = privatizer.mechanism.batch if copies is None else max(privatizer.mechanism.batch, _SENT)
+    batches = source.batches(batch_records, _LETTERS * piece)
 
     if privatizer.length is not None:
         # A text that is missing must not show either: it is filled up like an empty one.
