@@ -80,12 +80,14 @@ class Analyst:
             pieces = self._pieces
             for written in text.split():  # no token crosses white space
                 piece = pieces.get(written)
-                if piece is None or not slots:
+                if piece is None:
                     self._read_piece(written, ids, slots, counted)
                 else:
                     ids += piece.ids
                     slots += piece.slots
                     counted += piece.counted
+            if slots:
+                slots[0] = slots[0]._replace(gap="")  # remembered from inside a text
         counts = Counter(counted)
         if self._policies.capitals is Treatment.KEEP:
             counts["capitals keep"] = sum(bool(slot.capitals) for slot in slots)
