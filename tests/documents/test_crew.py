@@ -10,8 +10,10 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from threadpoolctl import threadpool_info
 
 from inkblur.documents import Privatizer
+from inkblur.documents.crew import crew
 from inkblur.documents.run import Summary, run
 from inkblur.embeddings import load_embedding
 from inkblur.embeddings.store import write_store
@@ -36,6 +38,15 @@ def made_short(path: Path) -> Privatizer:
 
     privatizer.LONGEST_TEXT = 100
     return made(path, 0.5)
+
+
+def test_each_process_works_on_one_thread(toy: Embedding) -> None:
+    """As many processes as processors with as many threads each would wait for each other."""
+    blur = Privatizer(Laplace(toy, epsilon=0.5))
+    pool, _ = crew(partial(Privatizer, blur.mechanism), blur, keyed_rng(b"k" * 32), 1)
+    with pool:
+        assert pool.submit(os.getenv, "OMP_NUM_THREADS").result() == "1"  # read when torch loads
+        assert all(each["num_threads"] == 1 for each in pool.submit(threadpool_info).result())
 
 
 @pytest.fixture

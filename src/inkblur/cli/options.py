@@ -53,7 +53,7 @@ AcceptNoGuarantee = Annotated[
     bool, typer.Option("--accept-no-guarantee", help="Run a mechanism that proves nothing.")
 ]
 DeviceName = Annotated[
-    str, typer.Option(help="Where to search: auto, cpu or cuda. Never changes the output.")
+    str, typer.Option(help="Where to search: auto, cpu or cuda. Does not change the output.")
 ]
 Threads = Annotated[
     int | None, typer.Option(help="Threads of the search on the processor; all if not given.")

@@ -1,12 +1,13 @@
 """Processes that release batches beside each other, each with a privatizer of its own.
 
-Threads share one interpreter, and reading tokens and writing words back is its work: about 290,000
-words a second in all, however many threads draw noise and search. Processes share nothing, so they
-cost what a second copy of the program costs: its start, its memory.
+Threads share one interpreter, and reading tokens and writing words back is its work: at most some
+600,000 words a second in all, however many threads draw noise and search. Processes share nothing,
+so they cost what a second copy of the program costs: its start, its memory.
 """
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
@@ -41,7 +42,10 @@ def _begin(make: Make, spec: str, rng: Callable[[], Rng]) -> None:
     global _make, _spec, _rng
     _make, _spec, _rng = make, spec, rng()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever gives out the batches
-    threadpool_limits(1, user_api="blas")  # the crew is as many as the machine has processors
+    # The crew is as many as the machine has processors: one thread each, torch's too, which is
+    # loaded later if at all.
+    threadpool_limits(1)
+    os.environ["OMP_NUM_THREADS"] = "1"
 
 
 def _release(records: Sequence[Record]) -> BatchRelease:
