@@ -33,6 +33,8 @@ def main() -> None:
     shares = 1 / np.arange(1, 8001)
     texts = {
         "12,000 tokens, 8,000 words (Zipf)": rng.choice(8000, 12_000, p=shares / shares.sum()),
+        # What `privatize` draws at a time.
+        "50,000 tokens, 8,000 words (Zipf)": rng.choice(8000, 50_000, p=shares / shares.sum()),
         "400,000 tokens, 8,000 words (Zipf)": rng.choice(8000, 400_000, p=shares / shares.sum()),
         "290,000 tokens, 700 words": rng.integers(0, 700, 290_000),
     }

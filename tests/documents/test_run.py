@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from threadpoolctl import threadpool_info
 
 from inkblur.documents import Privatizer
 from inkblur.documents.run import Summary, run
@@ -60,6 +61,27 @@ def test_a_file_is_read_in_pieces_that_suit_the_mechanism(
             on_batch=lambda _, documents: read.append(documents),
         )
     assert read == expected
+
+
+def test_matrix_products_have_one_thread_meanwhile(tmp_path: Path, toy: Embedding) -> None:
+    """The workers are threads enough: products that compete with their search cost a quarter."""
+
+    def threads() -> list[int]:
+        return [each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"]
+
+    source = tmp_path / "in.txt"
+    source.write_text("wordaa\n" * 30)
+    before, meanwhile = threads(), []
+    with open_source(source) as records, open_sink(tmp_path / "out.txt", records) as sink:
+        run(
+            records,
+            sink,
+            Privatizer(Laplace(toy, epsilon=0.5)),
+            keyed_rng(bytes(32)),
+            on_batch=lambda *_: meanwhile.extend(threads()),
+        )
+    assert set(meanwhile) == {1}
+    assert threads() == before
 
 
 def test_missing_texts_stay_missing_unless_the_length_is_fixed(

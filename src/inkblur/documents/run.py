@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from threadpoolctl import threadpool_limits
+
 from inkblur.documents.crew import Make, ReleaseRecords, crew
 from inkblur.documents.policies import TokenField
 from inkblur.documents.privatizer import BatchRelease, Privatizer
@@ -146,12 +148,13 @@ def run(
         if copies is None
         else crew(copies, privatizer, rng, workers)
     )
-    for batch, released in _in_order(batches, pool, release, workers):
-        sink.write(batch, released.texts)
-        counts.update(released.counts)
-        documents += len(batch)
-        empty += sum(not record.text.strip() for record in batch.records)
-        on_batch(counts["drawn"], documents)
+    with threadpool_limits(1, user_api="blas"):  # the workers are threads enough
+        for batch, released in _in_order(batches, pool, release, workers):
+            sink.write(batch, released.texts)
+            counts.update(released.counts)
+            documents += len(batch)
+            empty += sum(not record.text.strip() for record in batch.records)
+            on_batch(counts["drawn"], documents)
     seconds = time.perf_counter() - began
     return Summary(
         privatizer,
