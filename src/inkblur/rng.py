@@ -18,12 +18,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import NoReturn, Protocol, runtime_checkable
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext
@@ -100,6 +101,11 @@ class Rng:
         self._keystream: CipherContext | None = None  # stands at the cursor, where there is one
         self._cursor = 0  # bytes of the keystream that were given out, or whose address was
         self._released = 0
+        self._turn = threading.Lock()  # two threads must not be given the same bytes
+
+    def __reduce__(self) -> NoReturn:
+        """Not copied and not pickled: both would draw the same noise, and a file hold the key."""
+        raise TypeError("a random stream is not copied, because its draws would be given twice")
 
     def child(self, *parts: str | bytes) -> Rng:
         """The stream that belongs to these parts: same key and parts, same stream."""
@@ -112,8 +118,10 @@ class Rng:
 
     def next_child(self, *parts: str | bytes) -> Rng:
         """Like :meth:`child`, and different on each call: repeated releases are independent."""
-        self._released += 1
-        return self.child(self._released.to_bytes(8, "little"), *parts)
+        with self._turn:
+            self._released += 1
+            number = self._released
+        return self.child(number.to_bytes(8, "little"), *parts)
 
     def copies(self) -> Callable[[], Rng]:
         """Makes this stream again from its start, in another process too: it holds the key."""
@@ -137,21 +145,27 @@ class Rng:
         """Leave the next `size` bytes to someone who gets the key and the place of the first."""
         if size < 0:
             raise ValueError(f"{size} bytes would be given a second time")
-        start, self._keystream = self._cursor, None
-        self._cursor += size
+        with self._turn:
+            start, self._keystream = self._cursor, None
+            self._cursor += size
         return self._key, start
 
     def keystream_into(self, out: NDArray[np.uint8]) -> None:
         """The next bytes of the keystream, as many as `out` holds."""
-        done = 0
-        while done < len(out):
-            if self._keystream is None or self._cursor % _COUNTED_BYTES == 0:
-                self._keystream = self._at_cursor()
-            counted = _COUNTED_BYTES - self._cursor % _COUNTED_BYTES
-            step = min(len(out) - done, len(_ZEROS), counted)
-            self._cursor += step  # first: what an error leaves unclear is not given again
-            self._keystream.update_into(_ZEROS[:step], out[done : done + step].data)
-            done += step
+        with self._turn:
+            done = 0
+            while done < len(out):
+                # Taken out, so that after an error it is made anew where the cursor stands: what
+                # may have been given is not given again.
+                keystream, self._keystream = self._keystream, None
+                if keystream is None or self._cursor % _COUNTED_BYTES == 0:
+                    keystream = self._at_cursor()
+                counted = _COUNTED_BYTES - self._cursor % _COUNTED_BYTES
+                step = min(len(out) - done, len(_ZEROS), counted)
+                self._cursor += step
+                keystream.update_into(_ZEROS[:step], out[done : done + step].data)
+                self._keystream = keystream
+                done += step
 
     def _at_cursor(self) -> CipherContext:
         """The keystream from the cursor on: 64 bits of counter, then a nonce of 0."""

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher
@@ -15,6 +22,7 @@ from inkblur.rng import (
     Rng,
     RowAddresses,
     keyed_rng,
+    secure_rng,
     seeded_rng,
     uniforms_from,
 )
@@ -47,6 +55,50 @@ def taken(supply: AddressedRows, count: int, width: int, by_address: bool) -> Ar
     addresses = supply.addresses(count, width)
     assert len(addresses) == count
     return rows_at(addresses)
+
+
+@pytest.fixture
+def hasty() -> Iterator[None]:
+    """Threads that interrupt each other all the time."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.parametrize("by_address", [False, True])
+@pytest.mark.usefixtures("hasty")
+def test_threads_share_a_stream_and_never_its_bytes(by_address: bool) -> None:
+    """Two texts with the same noise could be subtracted from each other."""
+    for _ in range(300):
+        rng, start = secure_rng(), threading.Barrier(4)
+
+        def draw(rng: Rng = rng, start: threading.Barrier = start) -> bytes:
+            start.wait()
+            if by_address:
+                rng._leave(8)  # the next bytes go to someone else
+            return rng.bits(2, 3).tobytes()
+
+        with ThreadPoolExecutor(4) as pool:
+            drawn = [each.result() for each in [pool.submit(draw) for _ in range(4)]]
+        assert len(set(drawn)) == 4
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_stream_is_not_copied(copied: Callable[[Rng], object]) -> None:
+    with pytest.raises(TypeError, match="given twice"):
+        copied(secure_rng())
+
+
+def test_after_an_error_the_stream_goes_on_behind_what_may_have_been_given() -> None:
+    rng, plain = keyed_rng(KEY), keyed_rng(KEY)
+    rng.bits(1, 1)
+    locked = np.empty(100, dtype=np.uint8)
+    locked.flags.writeable = False
+    with pytest.raises((BufferError, TypeError)):
+        rng.keystream_into(locked)
+    plain.keystream_into(np.empty(108, dtype=np.uint8))
+    assert np.array_equal(rng.bits(3, 3), plain.bits(3, 3))
 
 
 @given(steps, st.integers(1, 19))
