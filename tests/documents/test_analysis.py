@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections import Counter
 from itertools import chain
 
@@ -83,3 +84,14 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(analyst._pieces) == 3
     assert len(analyst._judged) == 3
     assert long not in analyst._pieces
+
+
+def test_a_copy_remembers_nothing_of_the_texts() -> None:
+    """A pickle must not carry words, numbers and addresses of true texts."""
+    analyst = Analyst(Embedding(["a", "b"], [[0.0], [1.0]], name="toy"), TokenPolicies())
+    text = "a secret: 0815 bob@b.org"
+    read = analyst.read(text)
+    kept = pickle.dumps(analyst)
+    assert analyst._pieces
+    assert not any(piece in kept for piece in (b"secret", b"0815", b"bob"))
+    assert pickle.loads(kept).read(text) == read

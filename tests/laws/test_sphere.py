@@ -90,6 +90,7 @@ def test_points_on_spheres(dimension: int) -> None:
     assert_same_bits(sphere.on_spheres(bits, radius), expected)
 
 
+@built
 @pytest.mark.parametrize("setting", VECTOR, ids=label)
 def test_a_release_is_the_same_without_it(
     setting: tuple[str, dict[str, Any]], toy: Embedding, monkeypatch: pytest.MonkeyPatch

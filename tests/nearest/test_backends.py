@@ -99,7 +99,7 @@ def test_one_heavy_dimension(backend: Either, rng: Rng) -> None:
 def test_words_near_a_plane(backend: Either, rng: Rng, radius: float) -> None:
     """Nearly all of the words lies in a few directions, and next to nothing decides."""
     turn, _ = np.linalg.qr(rng.normal(size=(40, 40)))
-    vectors = (rng.normal(size=(2500, 40)) * 0.75 ** np.arange(40) @ turn).astype(np.float32)
+    vectors = (rng.normal(size=(2500, 40)) * 0.88 ** np.arange(40) @ turn).astype(np.float32)
     queries = around(rng, vectors, 200, radius)
     same(backend, vectors, queries)
     # As near to the plane as the words are, but for the directions that they hardly use.

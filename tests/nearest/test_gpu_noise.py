@@ -26,7 +26,7 @@ from inkblur.nearest.reference import Reference
 from inkblur.noise import MahalanobisNoise
 from inkblur.protocols import Elliptical
 from inkblur.rng import JoinedRows, RowAddresses, Rows, keyed_rng, uniforms_from
-from inkblur.types import NULL_ID, Ids
+from inkblur.types import NULL_ID, Ids, Points
 
 if importlib.util.find_spec("torch") is None:
     pytest.skip("torch is not installed: the GPU engine is out", allow_module_level=True)
@@ -298,6 +298,26 @@ def test_only_elliptical_noise_from_addressed_rows_is_drawn_there() -> None:
     assert shape is not None
     with pytest.raises(TypeError, match="draws no noise"):
         plain.nearest_around(ids, words.null_vector, shape, keyed_rng(KEY).addresses(100, 13))
+
+
+class Halved(MahalanobisNoise):
+    """Half the noise: a law of its own."""
+
+    def around(self, centres: Points, rng: Rows) -> Points:
+        return (super().around(centres, rng) + centres) / 2
+
+
+def test_a_noise_of_another_class_is_not_taken_for_mahalanobis_noise() -> None:
+    words = table()
+
+    def drawn(engine: Engine) -> Ids:
+        mechanism = inkblur.Mahalanobis(words, epsilon=5.0, engine=engine)
+        mechanism.noise = Halved(words.covariance, epsilon=5.0, lam=0.5)
+        return mechanism.replace(np.arange(100), keyed_rng(KEY))
+
+    np.testing.assert_array_equal(
+        drawn(Engine(words, backend())), drawn(Engine(words, Reference()))
+    )
 
 
 def test_rows_drawn_there_are_not_drawn_again() -> None:

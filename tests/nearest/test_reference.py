@@ -24,11 +24,11 @@ def problem(monkeypatch: pytest.MonkeyPatch) -> tuple[Float32s, Float64s]:
 def test_the_axes_that_are_not_scanned_are_bounded() -> None:
     """The scan's product is never less than the score, and hardly more."""
     rng = np.random.default_rng()
-    vectors = (rng.normal(size=(500, 30)) * 0.7 ** np.arange(30)).astype(np.float32)
+    vectors = (rng.normal(size=(500, 30)) * 0.85 ** np.arange(30)).astype(np.float32)
     engine = Reference()
     engine.put(vectors)
     scanned = engine._table.shape[1] - 2
-    assert 5 < scanned < 20
+    assert 15 <= scanned < 28
     centred = (vectors[engine._order] - engine._centre) / engine._unit
     points = rng.normal(size=(200, 30))
     turned = points @ engine._axes
@@ -40,6 +40,20 @@ def test_the_axes_that_are_not_scanned_are_bounded() -> None:
     assert (bounds >= scores - margin).all()
     assert (bounds <= scores + margin + 2.01 * rest[:, None] * engine._lengths[:500]).all()
     assert (engine._table[500:] @ longer[0].astype(np.float32) < -1e29).all()
+
+
+@pytest.mark.parametrize("odd", ["a long word", "a heavy dimension"])
+def test_every_axis_is_scanned_where_a_bound_would_rule_out_little(odd: str) -> None:
+    rng = np.random.default_rng()
+    vectors = rng.normal(size=(2000, 40)).astype(np.float32)
+    if odd == "a long word":
+        vectors[7] *= 3000
+    else:
+        vectors[:, 7] *= 3000
+    engine = Reference()
+    engine.put(vectors)
+    assert engine._table.shape[1] - 2 >= 39
+    assert engine._rest.shape[1] <= 1
 
 
 def test_turning_keeps_products_as_well_as_the_margin_says() -> None:

@@ -15,7 +15,7 @@ from inkblur.embeddings.table import Embedding
 from inkblur.types import NULL_ID
 
 _APOSTROPHES = str.maketrans("’ʼ", "''")
-_REMEMBERED = 1 << 16  # words, and pieces of text, that are kept: some 30 MB when full
+_REMEMBERED = 1 << 16  # words, and pieces of text, that are kept: 30 to 60 MB when full
 _REMEMBERED_LETTERS = 40  # in each, at most
 
 
@@ -68,6 +68,10 @@ class Analyst:
         # The same few words make up most of any text.
         self._judged: dict[str, _Judgement] = {}
         self._pieces: dict[str, _Piece] = {}
+
+    def __getstate__(self) -> dict[str, object]:
+        """Without what was read: words, numbers and addresses of true texts stay in memory."""
+        return {**self.__dict__, "_judged": {}, "_pieces": {}}
 
     def read(self, text: str) -> Analysis:
         """The document's words as ids, and the layout of what will be released."""

@@ -45,7 +45,8 @@ class Perturbation(WordMechanism):
 
     def replace(self, ids: Ids, rng: Rows) -> Ids:
         """Noise, then nearest word, block by block; row i of `rng` serves token i."""
-        shape = self.noise.elliptical if isinstance(self.noise, MahalanobisNoise) else None
+        # A subclass may draw otherwise, so only this very class is drawn elsewhere.
+        shape = self.noise.elliptical if type(self.noise) is MahalanobisNoise else None
         if shape is not None and self.engine.draws and isinstance(rng, AddressedRows):
             rows = rng.addresses(len(ids), self.noise.width)
             return self.engine.nearest_around(ids, self.embedding.null_vector, shape, rows)

@@ -34,7 +34,7 @@ def plan_of(ids: Ids, rows: RowAddresses) -> npt.NDArray[np.int64]:
     plan = np.empty((len(ids), PLAN), dtype=np.int64)
     plan[:, 0] = ids
     plan[:, 1] = np.repeat(rows.starts // 8, rows.counts) + within * rows.width
-    plan[:, 2:] = np.repeat(rows.keys.view(np.int64), rows.counts, axis=0)
+    plan[:, 2:] = np.repeat(rows.keys.view("<i8"), rows.counts, axis=0)
     return plan
 
 

@@ -118,12 +118,25 @@ class Reference:
         self._lengths = self._table[:, scanned + 1].copy()
 
     def _principal_axes(self) -> tuple[Float64s, int]:
-        """The words' principal axes as columns, the longest first, and how many are scanned."""
-        sample = self._vectors[:: -(-len(self._vectors) // _AXES_WORDS)]
-        centred = (sample - self._centre) / self._unit
-        moments, axes = np.linalg.eigh(centred.T @ centred)
-        shares = np.cumsum(np.maximum(moments, 0.0))  # of the shortest axes, together
-        scanned = len(moments) - int(np.searchsorted(shares, _REST_SHARE * shares[-1]))
+        """The words' principal axes as columns, the longest first, and how many are scanned.
+
+        Every word counts alike: were they weighed by length, a few long ones would choose the axes.
+        All are scanned where half would do, because there next to nothing decides (a dimension that
+        dwarfs the others, say) and the bound would rule out few words.
+        """
+        dimension = self._vectors.shape[1]
+        step = -(-len(self._vectors) // _AXES_WORDS)
+        moments = np.zeros((dimension, dimension))
+        for start in range(0, len(self._vectors), step * _TILE_WORDS):
+            part = self._vectors[start : start + step * _TILE_WORDS : step]
+            centred = (part - self._centre) / self._unit
+            centred /= np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), 1e-30)
+            moments += centred.T @ centred
+        lengths, axes = np.linalg.eigh(moments)
+        shares = np.cumsum(np.maximum(lengths, 0.0))  # of the shortest axes, together
+        scanned = dimension - int(np.searchsorted(shares, _REST_SHARE * shares[-1]))
+        if 2 * scanned < dimension:
+            scanned = dimension
         return np.ascontiguousarray(axes[:, ::-1]), scanned
 
     def nearest(self, queries: npt.ArrayLike) -> Ids:
@@ -158,8 +171,10 @@ class Reference:
         if len(queries):
             places, offsets = self._candidates(centred, 2 * self._margin(norms))
             candidates = self._order[places]
+            counts = np.diff(offsets)
+            assert counts.min() > 0, "a query lost all of its words"
             ids = candidates[offsets[:-1]]
-            several = np.flatnonzero(np.diff(offsets) > 1)
+            several = np.flatnonzero(counts > 1)
             if len(several):
                 ids[several] = _among(self._vectors, queries, candidates, offsets, several)
             out[near] = ids

@@ -78,7 +78,7 @@ def probes() -> Bits:
     steps = np.arange(-200, 200)
     changes = (0.0, math.exp(-32), math.exp(-2), 0.5, 1 - math.exp(-2), 1 - math.exp(-32), 1.0)
     near = [round(change * 2**52) + steps for change in changes]
-    powers = 2 ** np.arange(52)
+    powers = 2 ** np.arange(52, dtype=np.int64)
     tails = np.concatenate([powers, 3 * powers // 2, 2**52 - powers])
     upper = np.concatenate([*near, tails]).clip(0, 2**52 - 1).astype(np.uint64)
     return np.concatenate([spread, upper << np.uint64(12)])
