@@ -18,6 +18,7 @@ def extensions() -> list[Extension]:
         return Extension(
             f"inkblur.{name}",
             [f"src/inkblur/{name.replace('.', '/')}.cpp"],
+            depends=["src/inkblur/survives.h"],
             include_dirs=[pybind11.get_include()],
             language="c++",
             # No -march: each file picks its instructions at run time, so a wheel runs anywhere.

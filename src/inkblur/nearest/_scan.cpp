@@ -38,14 +38,11 @@
 #include <thread>
 #include <vector>
 
+#include "../survives.h"
+
 #if defined(__x86_64__) && defined(__GNUC__)
 #define INKBLUR_X86 1
 #include <immintrin.h>
-#endif
-#if defined(__unix__) || defined(__APPLE__)
-#define INKBLUR_SIGNALS 1
-#include <csetjmp>
-#include <csignal>
 #endif
 
 namespace py = pybind11;
@@ -641,37 +638,6 @@ void search(const Vocabulary& v, const Path& path, const double* queries, std::i
 }
 
 // ---------------------------------------------------------------- which paths run here
-
-#ifdef INKBLUR_SIGNALS
-thread_local sigjmp_buf escape;
-thread_local volatile std::sig_atomic_t guarding = 0;
-const int kFaults[] = {SIGILL, SIGSEGV, SIGBUS, SIGFPE};
-
-void on_fault(int signal) {
-  if (guarding) siglongjmp(escape, 1);
-  std::signal(signal, SIG_DFL);  // some other thread's real fault, in this short while: let it be
-}
-#endif
-
-// Runs a test; false when it says so or when the processor faults on it.
-bool survives(bool (*test)()) {
-#ifdef INKBLUR_SIGNALS
-  struct sigaction ours = {}, before[4];
-  ours.sa_handler = on_fault;
-  ours.sa_flags = SA_ONSTACK;
-  for (int k = 0; k < 4; ++k) sigaction(kFaults[k], &ours, &before[k]);
-  volatile bool good = false;
-  if (sigsetjmp(escape, 1) == 0) {
-    guarding = 1;
-    good = test();
-  }
-  guarding = 0;
-  for (int k = 0; k < 4; ++k) sigaction(kFaults[k], &before[k], nullptr);
-  return good;
-#else
-  return test();
-#endif
-}
 
 // A kernel is trusted when it gives the portable one's scores, on numbers that reach the extremes.
 // Static storage only: a fault may leave by siglongjmp, past any destructor.

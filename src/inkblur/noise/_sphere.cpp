@@ -23,6 +23,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "../survives.h"
+
 #if defined(__GNUC__)
 #define INLINE inline __attribute__((always_inline))  // so that each path compiles all of it anew
 #else
@@ -162,9 +164,19 @@ void portable(const Work& work) { rows(work); }
 // Registers of 512 bits gain nothing over these: the divisions take as long.
 __attribute__((target("avx2"))) void avx2(const Work& work) { rows(work); }
 
+bool runs_avx2() {
+  static const std::uint64_t bits[kBlock] = {0, 1, ~std::uint64_t{0}};
+  static double out[kBlock];
+  avx2({bits, kBlock, nullptr, out, 1, kBlock});
+  return true;
+}
+
 bool has_avx2() {
-  __builtin_cpu_init();
-  return __builtin_cpu_supports("avx2");
+  static const bool found = [] {
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx2") && survives(runs_avx2);
+  }();
+  return found;
 }
 #endif
 
