@@ -8,8 +8,8 @@ the noise alone on one thread; noise and search together, both on the device whe
 large batches and in blocks as large as a file's batches; the file alone (read, tokenise, write
 back, with nothing drawn) on one thread; and `privatize` file to file, with several numbers of
 workers, as threads and as processes: the whole, and its second half, when every process has long
-begun. The text is random words of the vocabulary, 50 a line. Run it with OPENBLAS_NUM_THREADS=1: a
-thread a worker is enough.
+begun. The text is random words of the vocabulary, each as frequent as its rank says (Zipf), 50 a
+line. Run it with OPENBLAS_NUM_THREADS=1: a thread a worker is enough.
 """
 
 from __future__ import annotations

@@ -132,7 +132,9 @@ def run(
     """Privatize every record of `source` into `sink`.
 
     Workers are threads; given `copies`, which makes the same privatizer again, each is a process
-    with its own. The result depends neither on workers nor on how records fall into batches.
+    with its own. The result depends neither on workers nor on how records fall into batches (but
+    for the last bits that `noise.mahalanobis` speaks of). Matrix products keep to one thread in the
+    whole process meanwhile; of two runs at the same time the later one may leave it so.
     """
     began = time.perf_counter()
     counts: Counter[str] = Counter()

@@ -1,10 +1,10 @@
 """Elliptical noise drawn on the device that searches it: no noisy vector visits the host.
 
 The steps of `noise.mahalanobis` and `noise.laplace`, on the same ChaCha20 keystream: the uniforms
-are the same bit for bit; normals, radius, product and sum are the same to about 1e-15 of the noise,
-because another library rounds them (float64 throughout: a product of float64 matrices has no
-reduced precision on a device). So the word found is the one that the processor would have found,
-unless two words are equally far to that many digits.
+are the same bit for bit; normals, radius, product and sum are the same to about 1e-15 of the noise
+(4e-14 in one dimension), because another library rounds them (float64 throughout: a product of
+float64 matrices has no reduced precision on a device). So the word found is the one that the
+processor would have found, unless two words are equally far to that many digits.
 """
 
 from __future__ import annotations
