@@ -134,6 +134,17 @@ def test_queries_that_are_words_or_the_mean(backend: Either, rng: Rng) -> None:
     same(backend, vectors, vectors.mean(axis=0, dtype=np.float64, keepdims=True))
 
 
+def test_near_ties_of_a_long_word_and_short_ones(backend: Either, rng: Rng) -> None:
+    """Rounding costs a long word more than a short one: the margin must be its own."""
+    vectors = np.tile(rng.normal(size=50), (1000, 1)).astype(np.float32)
+    vectors[-1] = 30 * rng.normal(size=50)
+    direction = vectors[-1].astype(np.float64) - vectors[0]
+    aside = 100 * rng.normal(size=(500, 50))
+    aside -= (aside @ direction / (direction @ direction))[:, None] * direction
+    along = 0.5 + 1e-7 * rng.uniform(-1, 1, size=(500, 1))
+    same(backend, vectors, vectors[0] + along * direction + aside)
+
+
 @pytest.mark.parametrize("gap", [1e-3, 1e-5, 1e-7, 1e-12, 1e-15, 0.0])
 def test_near_ties(backend: Either, rng: Rng, gap: float) -> None:
     """Queries on the plane between two words, off the line that joins them, pushed to one side."""

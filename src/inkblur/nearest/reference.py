@@ -8,22 +8,21 @@ Both are turned to the vocabulary's principal axes, b_i = Q'a_i and y = Q'p, whi
 The last axes hold next to nothing of the words (in GloVe the last 48 of 300 hold 0.3%), so the scan
 multiplies the first k axes only, and by Cauchy-Schwarz no word scores more than
 
-    U_i = b_i.y over the first k  +  |b_i| |y| over the others  -  |a_i|^2 / 2  >=  T_i,
+    U_i = b_i.y over the first k  +  |b_i| |y| over the others  -  |a_i|^2 / 2  >=  T_i.
 
-a matrix product of k + 2 dimensions. Words whose U_i reaches the best T found so far, a few in
-28,596, get the other axes too, hence T_i.
+Rounding. With u = 2**-24, m = n + 3, gamma = m u / (1 - m u) and P = |p|, float32's U_i and T_i are
+wrong by
 
-Rounding. With u = 2**-24, m = n + 2, gamma = m u / (1 - m u), A = max |a_i| and P = |p|, float32's
-U_i and T_i are wrong by
+    products over k + 3 and n - k terms, in any order, fused or not    gamma (|a_i| P + |a_i|^2 / 2)
+    b_i, y, both lengths of U_i and the half norm rounded to float32   4 u (|a_i| P + |a_i|^2 / 2)
+    turning by a Q that is orthogonal up to d = |QQ' - I|, measured    d |a_i| P
 
-    products over k + 2 and n - k terms, in any order, fused or not    gamma (A P + A^2 / 2)
-    b_i, y, both lengths of U_i and the half norm rounded to float32   4 u (A P + A^2 / 2)
-    turning by a Q that is orthogonal up to d = |QQ' - I|, measured    d A P
-    the canonical value's own rounding (see `canonical`)               slack
-
-so by at most E(q) = (gamma + 8 u + d) (A P + A^2 / 2) + slack, where the spare u's pay for second
-order, float64's own rounding and the float32 additions in between: a word with U_i or T_i below
-max T - 2 E(q) cannot be the answer. Nearly always one word is left; where more are,
+so by at most e_i = c (|a_i| P + |a_i|^2 / 2), c = gamma + 12 u + d, where the spare u's pay for
+second order, float64's own rounding and the float32 additions in between. That is a product as
+well, so the scan computes U_i + e_i, a matrix product of k + 3 dimensions. Words whose U_i + e_i
+reaches the best T - e found so far, a few in 28,596, get the other axes too, hence T_i; and one
+with T_i + e_i below the best T - e, by more than twice the canonical value's own rounding
+(`canonical_slack`), is not the answer. Nearly always one word is left; where more are,
 `canonical.decide` decides.
 
 All lengths are divided by one power of two (exact), so that huge and tiny vocabularies neither
@@ -94,9 +93,11 @@ class Reference:
         )
         self._unit = 2.0 ** np.floor(np.log2(largest)) if largest > 0 else 1.0
         self._axes, scanned = self._principal_axes()
-        self._skew = float(np.linalg.norm(self._axes @ self._axes.T - np.eye(dimension)))
+        skew = float(np.linalg.norm(self._axes @ self._axes.T - np.eye(dimension)))
+        m = dimension + 3
+        self._error = m * _UNIT_32 / (1 - m * _UNIT_32) + 12 * _UNIT_32 + skew
         padded = -(-words // _PANEL) * _PANEL
-        self._table = np.zeros((padded, scanned + 2), dtype=np.float32)
+        self._table = np.zeros((padded, scanned + 3), dtype=np.float32)
         self._table[words:, scanned] = _NEVER
         self._rest = np.empty((words, dimension - scanned), dtype=np.float32)
         radius = 0.0
@@ -112,10 +113,11 @@ class Reference:
             self._table[start:stop, :scanned] = turned[:, :scanned]
             self._table[start:stop, scanned] = squares / 2
             self._table[start:stop, scanned + 1] = _lengths(turned[:, scanned:])
+            self._table[start:stop, scanned + 2] = np.sqrt(squares)
             self._rest[start:stop] = turned[:, scanned:]
             radius = max(radius, float(squares.max()) ** 0.5)
         self._radius = radius
-        self._lengths = self._table[:, scanned + 1].copy()
+        self._lengths, self._norms = self._table[:, scanned + 1 :].T.copy()
 
     def _principal_axes(self) -> tuple[Float64s, int]:
         """The words' principal axes as columns, the longest first, and how many are scanned.
@@ -169,7 +171,7 @@ class Reference:
             out[~near] = exhaustive(self._vectors, queries[~near])
             queries, centred, norms = queries[near], centred[near], norms[near]
         if len(queries):
-            places, offsets = self._candidates(centred, 2 * self._margin(norms))
+            places, offsets = self._candidates(centred, norms)
             candidates = self._order[places]
             counts = np.diff(offsets)
             assert counts.min() > 0, "a query lost all of its words"
@@ -180,27 +182,19 @@ class Reference:
             out[near] = ids
         return out
 
-    def _margin(self, norms: Float64s) -> Float64s:
-        """E(q) of the module's first lines, in the unit of the table."""
-        dimension = self._vectors.shape[1]
-        m = dimension + 2
-        factor = m * _UNIT_32 / (1 - m * _UNIT_32) + 8 * _UNIT_32 + self._skew
-        products = factor * (self._radius * norms + self._radius**2 / 2)
-        underflow = 1e-30  # products under the smallest normal float32, flushed or not
-        slack = canonical_slack(dimension, norms, self._radius)
-        margin: Float64s = 1.001 * products + slack + underflow
-        return margin
-
-    def _candidates(self, centred: Float64s, allowance: Float64s) -> tuple[Ids, Ids]:
-        """Every word whose score is within the allowance of its query's best, query by query."""
-        scanned, batch = self._table.shape[1] - 2, len(centred)
+    def _candidates(self, centred: Float64s, norms: Float64s) -> tuple[Ids, Ids]:
+        """Every word that may be its query's nearest, query by query."""
+        scanned, batch = self._table.shape[1] - 3, len(centred)
         turned = centred @ self._axes
-        points = np.empty((scanned + 2, batch), dtype=np.float32)
+        points = np.empty((scanned + 3, batch), dtype=np.float32)
         points[:scanned] = turned[:, :scanned].T
-        points[scanned] = -1.0
+        points[scanned] = self._error - 1
         points[scanned + 1] = _lengths(turned[:, scanned:])
-        rest = np.column_stack([points[scanned + 1], turned[:, scanned:]]).astype(np.float32)
-        allowed = np.nextafter(allowance.astype(np.float32), np.float32(np.inf))
+        points[scanned + 2] = self._error * norms
+        rest = np.column_stack([points[scanned + 1 :].T, turned[:, scanned:]]).astype(np.float32)
+        underflow = 1e-30  # products under the smallest normal float32, flushed or not
+        slack = 2 * canonical_slack(centred.shape[1], norms, self._radius) + underflow
+        allowed = np.nextafter(slack.astype(np.float32), np.float32(np.inf))
         space = np.empty((min(_TILE_WORDS, len(self._table)), batch), dtype=np.float32)
         found: list[tuple[Ids, Ids, Float32s]] = []
 
@@ -214,7 +208,7 @@ class Reference:
                 panel = maxima.argmax(axis=0)
                 inside = panels[panel, :, np.arange(batch)]
                 word = panel * _PANEL + inside.argmax(axis=1)
-                best = self._scores(inside.max(axis=1), word, np.arange(batch), rest)
+                best = self._scores(inside.max(axis=1), word, np.arange(batch), rest)[1]
             least = best - allowed
             able = np.flatnonzero(maxima.max(axis=0) >= least)  # a few, so a smaller search
             panel, which = np.nonzero(maxima[:, able] >= least[able])
@@ -222,11 +216,11 @@ class Reference:
             inside = panels[panel, :, row]
             hit, word = np.nonzero(inside >= least[row][:, None])
             rows, words = row[hit], start + panel[hit] * _PANEL + word
-            scores = self._scores(inside[hit, word], words, rows, rest)
-            np.maximum.at(best, rows, scores)
-            found.append((rows, words, scores))
+            most, sure = self._scores(inside[hit, word], words, rows, rest)
+            np.maximum.at(best, rows, sure)
+            found.append((rows, words, most))
             if batch > 1 and sum(len(f[0]) for f in found) > _MOST_FOUND:
-                return self._halves(centred, allowance)
+                return self._halves(centred, norms)
         rows, ids, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
         keep = values >= (best - allowed)[rows]
         rows, ids = rows[keep], ids[keep]
@@ -235,23 +229,28 @@ class Reference:
         np.cumsum(np.bincount(rows, minlength=batch), out=offsets[1:])
         return ids[order], offsets
 
-    def _scores(self, bounds: Float32s, words: Ids, rows: Ids, rest: Float32s) -> Float32s:
-        """T from U for pairs: the axes that were not scanned, instead of their bound.
+    def _scores(
+        self, bounds: Float32s, words: Ids, rows: Ids, rest: Float32s
+    ) -> tuple[Float32s, Float32s]:
+        """T + e and T - e from U + e, for pairs.
 
-        `rest` holds the queries' lengths in those axes and, after them, the axes themselves.
+        `rest` holds the queries' lengths in the axes that were not scanned, the factors c P, and
+        those axes themselves.
         """
-        scores: Float32s = np.subtract(bounds, self._lengths[words] * rest[rows, 0])
+        most: Float32s = np.subtract(bounds, self._lengths[words] * rest[rows, 0])
         step = max(1, _MOST_REST // rest.shape[1])
         for start in range(0, len(words), step):
             part = slice(start, start + step)
-            scores[part] += np.einsum("ij,ij->i", self._rest[words[part]], rest[rows[part], 1:])
-        return scores
+            most[part] += np.einsum("ij,ij->i", self._rest[words[part]], rest[rows[part], 2:])
+        norms = self._norms[words]
+        doubt = norms * (rest[rows, 1] + np.float32(self._error / 2) * norms)
+        return most, most - 2 * doubt
 
-    def _halves(self, centred: Float64s, allowance: Float64s) -> tuple[Ids, Ids]:
+    def _halves(self, centred: Float64s, norms: Float64s) -> tuple[Ids, Ids]:
         """`_candidates` in two smaller batches: ties must not cost unbounded memory."""
         middle = len(centred) // 2
-        left, left_offsets = self._candidates(centred[:middle], allowance[:middle])
-        right, right_offsets = self._candidates(centred[middle:], allowance[middle:])
+        left, left_offsets = self._candidates(centred[:middle], norms[:middle])
+        right, right_offsets = self._candidates(centred[middle:], norms[middle:])
         offsets = np.concatenate([left_offsets, right_offsets[1:] + len(left)])
         return np.concatenate([left, right]), offsets
 
