@@ -74,9 +74,11 @@ def _version(asked: bool) -> None:
     if asked:
         from importlib.metadata import version
 
-        from inkblur.nearest.engine import describe
+        from inkblur.nearest import engine
+        from inkblur.noise import sphere
 
-        data.print(f"inkblur {version('inkblur')}; nearest words by {describe()}")
+        search, noise = engine.describe(), sphere.describe()
+        data.print(f"inkblur {version('inkblur')}; nearest words by {search}; noise by {noise}")
         raise typer.Exit
 
 

@@ -41,6 +41,12 @@ def on_spheres(bits: Bits, radius: Array) -> Points:
     return points
 
 
+def describe() -> str:
+    """What draws noise here, for `inkblur --version`; some dimension stands for all."""
+    path = compiled_path(300)
+    return f"C++ ({path})" if path is not None else "SciPy"
+
+
 def plainly(bits: Bits, radius: Array) -> Points:
     """The definition, by SciPy and NumPy."""
     points = normals(bits)
