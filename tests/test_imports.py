@@ -10,7 +10,7 @@ from pathlib import Path
 import inkblur
 
 ORDER = [
-    ("errors", "types", "rng"),
+    ("blas", "errors", "types", "rng"),
     ("guarantees", "processes"),
     ("protocols",),
     ("embeddings", "noise", "io", "metrics"),

@@ -12,7 +12,7 @@ from inkblur.documents.run import Summary, run
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError
 from inkblur.io import open_sink, open_source
-from inkblur.mechanisms import Laplace
+from inkblur.mechanisms import Exponential, Laplace
 from inkblur.rng import keyed_rng
 
 
@@ -63,7 +63,10 @@ def test_a_file_is_read_in_pieces_that_suit_the_mechanism(
     assert read == expected
 
 
-def test_matrix_products_have_one_thread_meanwhile(tmp_path: Path, toy: Embedding) -> None:
+@pytest.mark.parametrize("mechanism", [Laplace, Exponential])
+def test_matrix_products_have_one_thread_meanwhile(
+    tmp_path: Path, toy: Embedding, mechanism: type[Laplace] | type[Exponential]
+) -> None:
     """The workers are threads enough: products that compete with their search cost a quarter."""
 
     def threads() -> list[int]:
@@ -76,8 +79,9 @@ def test_matrix_products_have_one_thread_meanwhile(tmp_path: Path, toy: Embeddin
         run(
             records,
             sink,
-            Privatizer(Laplace(toy, epsilon=0.5)),
+            Privatizer(mechanism(toy, epsilon=0.5)),
             keyed_rng(bytes(32)),
+            batch_records=3,
             on_batch=lambda *_: meanwhile.extend(threads()),
         )
     assert set(meanwhile) == {1}

@@ -150,7 +150,8 @@ def run(
         if copies is None
         else crew(copies, privatizer, rng, workers)
     )
-    with threadpool_limits(1, user_api="blas"):  # the workers are threads enough
+    # The workers are threads enough. (Not `blas.one_thread`, at which they take turns themselves.)
+    with threadpool_limits(1, user_api="blas"):
         for batch, released in _in_order(batches, pool, release, workers):
             sink.write(batch, released.texts)
             counts.update(released.counts)

@@ -18,6 +18,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from inkblur.blas import one_thread
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.guarantees import PUBLIC_EMBEDDING, SECRET_KEY, Guarantee
@@ -208,7 +209,8 @@ class Exponential(WordMechanism):
             ladders = word_ladders(self._block_ratings(ids[tokens], blocks[tokens]), self.kappa)
             out[tokens] += climb(*ladders, np.arange(len(tokens)), where[tokens])
 
-        list(pool.map(answer, range(0, len(rare), _CLIMBS)))
+        with one_thread():
+            list(pool.map(answer, range(0, len(rare), _CLIMBS)))
         return out
 
     def _block_ratings(self, ids: Ids, blocks: Ids) -> Array:

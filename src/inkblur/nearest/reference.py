@@ -38,14 +38,12 @@ product that BLAS spreads over the cores, leaves all cores but one idle while ma
 
 from __future__ import annotations
 
-import threading
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import ThreadpoolController
 
+from inkblur.blas import one_thread
 from inkblur.nearest.canonical import (
     FAR,
     Float32s,
@@ -70,7 +68,6 @@ _REST_SHARE = 0.003  # of the words' squared lengths is left to the axes that ar
 _AXES_WORDS = 1 << 16  # words that the axes are taken from; any axes give exact answers
 _UNIT_32 = 2.0**-24
 _NEVER = np.float32(1e30)  # half norm of the rows that fill the last panel: never a maximum
-_TURN = threading.Lock()  # how many threads BLAS may use is one number for the whole process
 
 
 class Reference:
@@ -152,11 +149,7 @@ class Reference:
         def search(start: int) -> None:
             out[start : start + step] = self._tile(points[start : start + step])
 
-        with (
-            _TURN,
-            _blas().limit(limits=1, user_api="blas"),  # one BLAS thread in each of ours
-            ThreadPoolExecutor(self.threads) as pool,
-        ):
+        with one_thread(), ThreadPoolExecutor(self.threads) as pool:
             list(pool.map(search, starts))  # a list, so that an error is raised here
         return out
 
@@ -258,12 +251,6 @@ class Reference:
 def _lengths(rows: Float64s) -> Float32s:
     lengths: Float64s = np.sqrt(np.einsum("ij,ij->i", rows, rows))
     return lengths.astype(np.float32)
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    """Looking for BLAS takes milliseconds, so once."""
-    return ThreadpoolController()
 
 
 def _among(vectors: Float32s, queries: Float64s, candidates: Ids, offsets: Ids, rows: Ids) -> Ids:

@@ -25,9 +25,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from inkblur.blas import one_thread
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.base import DONT_KNOW, checked_known
-from inkblur.evaluation.attacks.threads import one_thread
 from inkblur.metrics.ngrams import Counts, count_matrix, most_frequent, space_free_ngrams
 from inkblur.metrics.ruzicka import shares
 from inkblur.types import Array, Ids, choose, fraction, whole

@@ -20,13 +20,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
+from inkblur.blas import one_thread
 from inkblur.documents.analysis import folded, known_id
 from inkblur.documents.stop_words import STOP_WORDS
 from inkblur.documents.tokens import TokenClass, tokenise
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.base import DONT_KNOW, checked_known
-from inkblur.evaluation.attacks.threads import one_thread
 from inkblur.metrics.earth_movers import earth_movers, relaxed
 from inkblur.types import NULL_ID, Array, Ids, choose, whole
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from inkblur.blas import one_thread
 from inkblur.documents.analysis import known_id
 from inkblur.embeddings.table import Embedding
-from inkblur.evaluation.attacks.threads import one_thread
 from inkblur.metrics.earth_movers import earth_movers
 from inkblur.types import NULL_ID, Array
 
