@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -23,6 +24,34 @@ def test_one_thread_inside_and_as_before_afterwards() -> None:
             assert (numbers @ numbers == 50).all()
             return set(threads())
 
+    assert work(0) == {1}
     with ThreadPoolExecutor(4) as pool:
-        assert set().union(*pool.map(work, range(40))) <= {1}
+        list(pool.map(work, range(200)))
+    assert threads() == before
+
+
+def test_who_waits_for_threads_that_ask_too_is_not_kept_waiting() -> None:
+    with one_thread(), ThreadPoolExecutor(1) as pool:
+        assert pool.submit(work_inside).result(timeout=60) == {1}
+
+
+def work_inside() -> set[int]:
+    with one_thread():
+        return set(threads())
+
+
+def test_callers_that_overlap_leave_no_limit_behind() -> None:
+    before, entered, leave = threads(), threading.Event(), threading.Event()
+
+    def long() -> None:
+        with one_thread():
+            entered.set()
+            leave.wait(60)
+
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(long)
+        entered.wait(60)
+        with one_thread():
+            leave.set()
+            other.result(timeout=60)
     assert threads() == before

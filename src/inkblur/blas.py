@@ -13,18 +13,28 @@ from functools import cache
 
 from threadpoolctl import ThreadpoolController
 
-_turn = threading.RLock()
+_turn = threading.Lock()
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Keep matrix products to one thread while inside; callers take turns.
+    """Keep matrix products to one thread while inside.
 
-    In turns, because the number of threads is one setting for the whole process: of two callers at
-    once, the last to leave would restore what the first had set.
+    The number of threads is one setting for the whole process. So where it is one already nothing
+    is done: of two callers at once, the last to leave would else restore what the first had set.
+    (If the first leaves before, the second goes on with more threads: slower, and right.)
     """
-    with _turn, _libraries().limit(limits=1, user_api="blas"):
+    with _turn:
+        several = any(
+            each["num_threads"] > 1 for each in _libraries().select(user_api="blas").info()
+        )
+        limit = _libraries().limit(limits=1, user_api="blas").__enter__() if several else None
+    try:
         yield
+    finally:
+        if limit is not None:
+            with _turn:
+                limit.__exit__(None, None, None)
 
 
 @cache

@@ -22,7 +22,6 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import NoReturn, Protocol, runtime_checkable
 
@@ -102,10 +101,18 @@ class Rng:
         self._cursor = 0  # bytes of the keystream that were given out, or whose address was
         self._released = 0
         self._turn = threading.Lock()  # two threads must not be given the same bytes
+        self._process = os.getpid()
 
     def __reduce__(self) -> NoReturn:
         """Not copied and not pickled: both would draw the same noise, and a file hold the key."""
         raise TypeError("a random stream is not copied, because its draws would be given twice")
+
+    def _not_forked(self) -> None:
+        if os.getpid() != self._process:
+            raise RuntimeError(
+                "this random stream was made before the process was forked, so both would draw the "
+                "same noise; make one in each process, with secure_rng()"
+            )
 
     def child(self, *parts: str | bytes) -> Rng:
         """The stream that belongs to these parts: same key and parts, same stream."""
@@ -118,6 +125,7 @@ class Rng:
 
     def next_child(self, *parts: str | bytes) -> Rng:
         """Like :meth:`child`, and different on each call: repeated releases are independent."""
+        self._not_forked()
         with self._turn:
             self._released += 1
             number = self._released
@@ -125,7 +133,7 @@ class Rng:
 
     def copies(self) -> Callable[[], Rng]:
         """Makes this stream again from its start, in another process too: it holds the key."""
-        return partial(Rng, self._key, seeded=self.seeded, kept=self.kept)
+        return _Again(self._key, self.seeded, self.kept)
 
     def rows(self, count: int, width: int) -> Array:
         """The next rows of uniforms, strictly between 0 and 1."""
@@ -145,6 +153,7 @@ class Rng:
         """Leave the next `size` bytes to someone who gets the key and the place of the first."""
         if size < 0:
             raise ValueError(f"{size} bytes would be given a second time")
+        self._not_forked()
         with self._turn:
             start, self._keystream = self._cursor, None
             self._cursor += size
@@ -152,6 +161,9 @@ class Rng:
 
     def keystream_into(self, out: NDArray[np.uint8]) -> None:
         """The next bytes of the keystream, as many as `out` holds."""
+        if out.ndim != 1 or out.dtype != np.uint8:
+            raise ValueError(f"expected a row of bytes to fill, got {out.ndim}-d {out.dtype}")
+        self._not_forked()
         with self._turn:
             done = 0
             while done < len(out):
@@ -174,6 +186,18 @@ class Rng:
         keystream = Cipher(ChaCha20(self._key, nonce), mode=None).encryptor()
         keystream.update(bytes(within))
         return keystream
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class _Again:
+    """Makes a stream again. Shows nothing when printed: it holds the key."""
+
+    key: bytes
+    seeded: bool
+    kept: bool
+
+    def __call__(self) -> Rng:
+        return Rng(self.key, seeded=self.seeded, kept=self.kept)
 
 
 def uniforms_from(bits: Bits) -> Array:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import get_context
 
 import numpy as np
 import pytest
@@ -88,6 +91,43 @@ def test_threads_share_a_stream_and_never_its_bytes(by_address: bool) -> None:
 def test_a_stream_is_not_copied(copied: Callable[[Rng], object]) -> None:
     with pytest.raises(TypeError, match="given twice"):
         copied(secure_rng())
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
+@pytest.mark.parametrize("draw", ["bits", "addresses", "next_child"])
+def test_a_forked_process_does_not_draw_its_parents_noise(draw: str) -> None:
+    rng = secure_rng()
+    rng.bits(1, 1)
+    forked = get_context("fork").Process(target=_ends_well_if_refused, args=(rng, draw))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Python 3.12 warns of forks among threads
+        forked.start()
+    forked.join()
+    assert forked.exitcode == 0
+    assert rng.child("a").bits(1, 1).shape == (1, 1)
+
+
+def _ends_well_if_refused(rng: Rng, draw: str) -> None:
+    replayed = rng.child("a").bits(1, 1)  # bound to what it belongs to, so it may be drawn again
+    try:
+        _ = rng.next_child("a") if draw == "next_child" else getattr(rng, draw)(1, 1)
+    except RuntimeError as error:
+        os._exit(0 if "forked" in str(error) and replayed.size else 1)
+    os._exit(1)
+
+
+def test_only_a_row_of_bytes_is_filled() -> None:
+    """What stayed unwritten would be taken for noise."""
+    for wrong in (np.empty((4, 8), np.uint8), np.empty(8, np.uint64)):
+        with pytest.raises(ValueError, match="a row of bytes"):
+            secure_rng().keystream_into(wrong)  # type: ignore[arg-type]
+
+
+def test_nothing_that_holds_a_key_shows_it() -> None:
+    rng = keyed_rng(b"k" * 32)
+    for holder in (rng, rng.copies(), rng.addresses(1, 1)):
+        assert "kkkk" not in repr(holder)
+    assert (rng.copies()().bits(1, 1) == keyed_rng(b"k" * 32).bits(1, 1)).all()
 
 
 def test_after_an_error_the_stream_goes_on_behind_what_may_have_been_given() -> None:

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from threadpoolctl import threadpool_limits
-
+from inkblur.blas import one_thread
 from inkblur.documents.crew import Make, ReleaseRecords, crew
 from inkblur.documents.policies import TokenField
 from inkblur.documents.privatizer import BatchRelease, Privatizer
@@ -134,7 +133,7 @@ def run(
     Workers are threads; given `copies`, which makes the same privatizer again, each is a process
     with its own. The result depends neither on workers nor on how records fall into batches (but
     for the last bits that `noise.mahalanobis` speaks of). Matrix products keep to one thread in the
-    whole process meanwhile; of two runs at the same time the later one may leave it so.
+    whole process meanwhile.
     """
     began = time.perf_counter()
     counts: Counter[str] = Counter()
@@ -150,8 +149,7 @@ def run(
         if copies is None
         else crew(copies, privatizer, rng, workers)
     )
-    # The workers are threads enough. (Not `blas.one_thread`, at which they take turns themselves.)
-    with threadpool_limits(1, user_api="blas"):
+    with one_thread():  # the workers are threads enough
         for batch, released in _in_order(batches, pool, release, workers):
             sink.write(batch, released.texts)
             counts.update(released.counts)

@@ -8,7 +8,6 @@ outputs possible from one word and impossible from another (SynTF, sections 3.3 
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -38,6 +37,7 @@ from inkblur.mechanisms.ladder import (
 )
 from inkblur.mechanisms.loss import remembered_loss
 from inkblur.mechanisms.rating import SENSITIVITY, Bounding, CosineRating, Rating, checked
+from inkblur.nearest.native import processors
 from inkblur.protocols import Distribution
 from inkblur.rng import Rng, Rows
 from inkblur.types import Array, Ids, Metric, choose, positive
@@ -169,7 +169,7 @@ class Exponential(WordMechanism):
 
     def draw(self, ids: Ids, uniforms: Array) -> Ids:
         """The words that rows of :attr:`width` uniforms draw for these ids (see `ladder`)."""
-        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        with ThreadPoolExecutor(processors()) as pool:
             blocks = self._draw_blocks(ids, positions(uniforms[:, : self._first]), pool)
             return self._draw_words(ids, blocks, positions(uniforms[:, self._first :]), pool)
 

@@ -17,13 +17,13 @@ wrong by
     b_i, y, both lengths of U_i and the half norm rounded to float32   4 u (|a_i| P + |a_i|^2 / 2)
     turning by a Q that is orthogonal up to d = |QQ' - I|, measured    d |a_i| P
 
-so by at most e_i = c (|a_i| P + |a_i|^2 / 2), c = gamma + 12 u + d, where the spare u's pay for
-second order, float64's own rounding and the float32 additions in between. That is a product as
-well, so the scan computes U_i + e_i, a matrix product of k + 3 dimensions. Words whose U_i + e_i
-reaches the best T - e found so far, a few in 28,596, get the other axes too, hence T_i; and one
-with T_i + e_i below the best T - e, by more than twice the canonical value's own rounding
-(`canonical_slack`), is not the answer. Nearly always one word is left; where more are,
-`canonical.decide` decides.
+so by at most f (|a_i| P + |a_i|^2 / 2), f = gamma + 12 u + d, where the spare u's pay for second
+order, float64's own rounding and the float32 additions in between. That is a product as well, so
+the scan computes U_i + e_i, a matrix product of k + 3 dimensions; e_i has c = f / (1 - f) in place
+of f, because it is rounded in the same product. Words whose U_i + e_i reaches the best T - e found
+so far, a few in 28,596, get the other axes too, hence T_i; and one with T_i + e_i below the best
+T - e, by more than twice the canonical value's own rounding (`canonical_slack`), is not the answer.
+Nearly always one word is left; where more are, `canonical.decide` decides.
 
 All lengths are divided by one power of two (exact), so that huge and tiny vocabularies neither
 overflow nor lose their digits in float32. The bound takes it that the BLAS behind NumPy multiplies
@@ -92,7 +92,8 @@ class Reference:
         self._axes, scanned = self._principal_axes()
         skew = float(np.linalg.norm(self._axes @ self._axes.T - np.eye(dimension)))
         m = dimension + 3
-        self._error = m * _UNIT_32 / (1 - m * _UNIT_32) + 12 * _UNIT_32 + skew
+        error = m * _UNIT_32 / (1 - m * _UNIT_32) + 12 * _UNIT_32 + skew
+        self._error = error / (1 - error)
         padded = -(-words // _PANEL) * _PANEL
         self._table = np.zeros((padded, scanned + 3), dtype=np.float32)
         self._table[words:, scanned] = _NEVER
