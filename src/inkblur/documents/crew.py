@@ -42,8 +42,8 @@ def _begin(make: Make, spec: str, rng: Callable[[], Rng]) -> None:
     global _make, _spec, _rng
     _make, _spec, _rng = make, spec, rng()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever gives out the batches
-    # The crew is as many as the machine has processors: one thread each, torch's too, which is
-    # loaded later if at all.
+    # The crew is as many as the machine has processors: BLAS and OpenMP on one thread each, torch's
+    # too, which is loaded later if at all.
     threadpool_limits(1)
     os.environ["OMP_NUM_THREADS"] = "1"
 

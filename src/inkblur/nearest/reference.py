@@ -5,7 +5,7 @@ With c the vocabulary's mean, a_i = v_i - c and p = q - c, the word nearest to q
     T_i = a_i.p - |a_i|^2 / 2        (|v_i - q|^2 = |p|^2 - 2 T_i).
 
 Both are turned to the vocabulary's principal axes, b_i = Q'a_i and y = Q'p, which keeps products.
-The last axes hold next to nothing of the words (in GloVe the last 48 of 300 hold 0.3%), so the scan
+The last axes hold next to nothing of the words (in GloVe the last 49 of 300 hold 0.3%), so the scan
 multiplies the first k axes only, and by Cauchy-Schwarz no word scores more than
 
     U_i = b_i.y over the first k  +  |b_i| |y| over the others  -  |a_i|^2 / 2  >=  T_i.
