@@ -18,7 +18,7 @@ def extensions() -> list[Extension]:
         return Extension(
             f"inkblur.{name}",
             [f"src/inkblur/{name.replace('.', '/')}.cpp"],
-            depends=["src/inkblur/survives.h"],
+            depends=["src/inkblur/mechanisms/survives.h"],
             include_dirs=[pybind11.get_include()],
             language="c++",
             # No -march: each file picks its instructions at run time, so a wheel runs anywhere.
@@ -28,9 +28,11 @@ def extensions() -> list[Extension]:
         )
 
     return [
-        optional("nearest._scan", "-pthread", link=("-pthread",)),
+        optional("mechanisms.nearest.cpu._scan", "-pthread", link=("-pthread",)),
         # Each product and sum rounded by itself, as in SciPy and NumPy; no error codes, no traps.
-        optional("noise._sphere", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"),
+        optional(
+            "mechanisms.noise._sphere", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"
+        ),
     ]
 
 

@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from inkblur.nearest.canonical import Float32s, Float64s, Ids, distances
-from inkblur.nearest.gpu import Gpu
+from inkblur.mechanisms.nearest.canonical import Float32s, Float64s, Ids, distances
+from inkblur.mechanisms.nearest.gpu.backend import Gpu
 
 DIMENSION = 300
 STEPS = ("prepare", "scan", "keep", "sift", "rescore", "choose", "collect", "refine", "settle")

@@ -35,10 +35,10 @@ HALVES = 40  # of Koppel's attack: fewer than its 100, for there are thousands o
 
 def prepare(out: Path) -> None:
     """Tokens as numbers, so that the second step needs neither the data folder nor a tokeniser."""
-    from inkblur.evaluation.corpora import Corpus
-    from inkblur.evaluation.forms import content_words
-    from inkblur.evaluation.newsgroups import stripped
-    from inkblur.experiments.shelf import Shelf
+    from inkblur.evaluation.preprocessing import content_words
+    from reproduction.corpora import Corpus
+    from reproduction.datasets import Shelf
+    from reproduction.newsgroups import stripped
 
     shelf = Shelf()
     words = shelf.glove.words[:WORDS]
@@ -183,7 +183,7 @@ class Study:
         return np.stack(sums, axis=1)
 
     def profile(self, smoothing: float, counts: Any = None) -> Any:
-        """Centred log-odds of the labels, as in inkblur.documents.profiles."""
+        """Centred log-odds of the labels, as in inkblur.adaptation.profiles."""
         from scipy.linalg import helmert
 
         found = self.seen if counts is None else counts
@@ -347,8 +347,8 @@ def run(file: Path, runs: int, out: Path | None) -> None:
 
 def table(rows: Sequence[dict[str, Any]]) -> str:
     """Topic left at equal attack, best first, with 95 % intervals over the runs."""
-    from inkblur.experiments.duel import at_attack
-    from inkblur.experiments.estimate import Estimate
+    from reproduction.attack_vs_label import at_attack
+    from reproduction.estimate import Estimate
 
     lines = []
     for name in dict.fromkeys(row["variant"] for row in rows):

@@ -16,7 +16,7 @@ import numpy as np
 
 from inkblur.evaluation.attacks.base import attribute
 from inkblur.evaluation.attacks.koppel import Koppel, Similarity, Weighting
-from inkblur.evaluation.corpora import Corpus, pan18, reuters_c50
+from reproduction.corpora import Corpus, pan18, reuters_c50
 
 # What a plain implementation reached: cosine, Ruzicka.
 FLOORS = {"reuters-c50": (0.65, 0.68), "pan18-2": (0.71, 0.67), "pan18-1": (0.27, 0.32)}

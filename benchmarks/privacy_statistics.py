@@ -21,8 +21,8 @@ from pathlib import Path
 import numpy as np
 
 import inkblur
-from inkblur.evaluation.statistics import privacy_statistics
-from inkblur.nearest.engine import describe
+from inkblur.evaluation.measures.statistics import privacy_statistics
+from inkblur.mechanisms.nearest.engine import describe
 
 
 def main() -> None:

@@ -26,16 +26,16 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.speed import grown, noisy
 from inkblur.documents.privatizer import Privatizer
-from inkblur.documents.run import run
 from inkblur.embeddings import load_embedding
 from inkblur.embeddings.store import write_store
 from inkblur.embeddings.table import Embedding
-from inkblur.evaluation.speed import grown, noisy
-from inkblur.io.sink import open_sink
-from inkblur.io.source import open_source
+from inkblur.files.run import run
+from inkblur.files.sink import open_sink
+from inkblur.files.source import open_source
+from inkblur.mechanisms.nearest.engine import Device, Engine, backend_on
 from inkblur.mechanisms.perturbation import Mahalanobis
-from inkblur.nearest.engine import Device, Engine, backend_on
 from inkblur.rng import Rows, secure_rng
 from inkblur.types import Ids
 

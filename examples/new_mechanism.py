@@ -53,8 +53,8 @@ CATALOGUE["randomised-response"] = Entry(
 )
 
 # From here on it is a mechanism like the others: in `Setting`, `evaluate`, `calibrate`, the race.
+from inkblur.evaluation.measures.statistics import privacy_statistics  # noqa: E402
 from inkblur.evaluation.settings import Setting  # noqa: E402
-from inkblur.evaluation.statistics import privacy_statistics  # noqa: E402
 from inkblur.mechanisms.calibration import calibrate  # noqa: E402
 
 table = inkblur.load_embedding(limit=2_000)

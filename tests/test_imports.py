@@ -13,13 +13,12 @@ ORDER = [
     ("blas", "errors", "types", "rng"),
     ("guarantees", "processes"),
     ("protocols",),
-    ("embeddings", "noise", "io", "metrics"),
-    ("nearest",),
+    ("embeddings",),
     ("mechanisms",),
     ("documents",),
+    ("adaptation",),
+    ("files",),
     ("evaluation",),
-    ("experiments",),
-    ("reports",),
     ("cli",),
 ]
 RANK = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}

@@ -6,8 +6,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from inkblur.adaptation.adapt import adapt_embedding
     from inkblur.documents import Privatizer, TokenPolicies
-    from inkblur.documents.adapt import adapt_embedding
     from inkblur.documents.sklearn import TextPrivatizer
     from inkblur.documents.sklearn_vectors import VectorPrivatizer
     from inkblur.documents.tf_vector import SyntheticVectors
@@ -41,7 +41,7 @@ _HOMES = {
     "TokenPolicies": "inkblur.documents",
     "VectorPrivatizer": "inkblur.documents.sklearn_vectors",
     "Vectoriser": "inkblur.documents.vectoriser",
-    "adapt_embedding": "inkblur.documents.adapt",
+    "adapt_embedding": "inkblur.adaptation.adapt",
     "compose": "inkblur.guarantees",
     "keyed_rng": "inkblur.rng",
     "load_embedding": "inkblur.embeddings",

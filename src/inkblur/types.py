@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from enum import Enum
 from typing import TypeVar
 
@@ -103,3 +104,15 @@ def whole(value: int, name: str) -> int:
     if isinstance(value, bool) or int(value) != value or value < 1:
         raise ParameterError(f"{name} must be a whole number of at least 1, got {value}")
     return int(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One document.
+
+    `id` is the value of the id column, or the record's position (0, 1, 2...) where no id column was
+    asked for. Within one source no two records have the same id.
+    """
+
+    id: str
+    text: str

@@ -14,8 +14,8 @@ from typer.testing import CliRunner, Result
 
 import inkblur
 from inkblur.cli.audit import audit
-from inkblur.evaluation import statistics
-from inkblur.noise import LaplaceNoise
+from inkblur.evaluation.measures import statistics
+from inkblur.mechanisms.noise import LaplaceNoise
 from inkblur.rng import Rows
 from inkblur.types import Points
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 import typer
-from tests.evaluation.made import NAMES, corpus, table
 from typer.testing import CliRunner, Result
 
 from inkblur.cli.evaluate import evaluate
 from inkblur.evaluation import evaluate as measuring
+from tests.evaluation.made import NAMES, corpus, table
 
 pytest.importorskip("sklearn")
 app = typer.Typer()

@@ -51,10 +51,10 @@ def test_mechanisms_lists_the_whole_catalogue() -> None:
 def test_the_version_says_what_searches_and_what_draws(
     built: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("inkblur.nearest.native.available", lambda: built)
-    monkeypatch.setattr("inkblur.nearest.native.describe", lambda: "a native scan")
+    monkeypatch.setattr("inkblur.mechanisms.nearest.cpu.native.available", lambda: built)
+    monkeypatch.setattr("inkblur.mechanisms.nearest.cpu.native.describe", lambda: "a native scan")
     path = "sse9" if built else None
-    monkeypatch.setattr("inkblur.noise.sphere.compiled_path", lambda dimension: path)
+    monkeypatch.setattr("inkblur.mechanisms.noise.sphere.compiled_path", lambda dimension: path)
     output = " ".join(CliRunner().invoke(app, ["--version"]).stdout.split())
     search, noise = ("a native scan", "C++ (sse9)") if built else ("NumPy (tiled, exact)", "SciPy")
     assert f"nearest words by {search}; noise by {noise}" in output

@@ -18,10 +18,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from inkblur.cli.app import app
-from inkblur.documents import run as run_module
 from inkblur.embeddings.store import write_store
 from inkblur.embeddings.table import Embedding
-from inkblur.nearest import native
+from inkblur.files import run as run_module
+from inkblur.mechanisms.nearest.cpu import native
 
 WORDS = [f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(200)]
 KEY = "00112233445566778899aabbccddeeff" * 2

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from inkblur.cli.synonyms import synonyms
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
-from inkblur.evaluation.synonyms import portrait
+from inkblur.evaluation.measures.synonyms import portrait
 from inkblur.mechanisms import CATALOGUE, Exponential, Laplace, make_mechanism
 from inkblur.rng import seeded_rng
 

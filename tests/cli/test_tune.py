@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 import typer
-from tests.evaluation.made import NAMES, corpus, table
 from typer.testing import CliRunner, Result
 
 from inkblur.cli.tune import tune
-from inkblur.evaluation import tune as tuning
+from inkblur.evaluation.tuning import grid as tuning
+from tests.evaluation.made import NAMES, corpus, table
 
 pytest.importorskip("sklearn")
 app = typer.Typer()

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.evaluation.made import NAMES, corpus, table
 from typer.testing import CliRunner, Result
 
 from inkblur.cli.app import app
 from inkblur.embeddings.store import write_store
 from inkblur.evaluation.evaluate import Bench
+from tests.evaluation.made import NAMES, corpus, table
 
 pytest.importorskip("sklearn")
 pytest.importorskip("jinja2")

@@ -9,9 +9,9 @@ import pytest
 
 from inkblur.documents import Privatizer, TokenPolicies
 from inkblur.embeddings.table import Embedding
-from inkblur.io.records import Record
 from inkblur.mechanisms import make_mechanism
 from inkblur.rng import keyed_rng
+from inkblur.types import Record
 
 KEY = bytes(range(32))
 TEXTS = (

@@ -5,9 +5,9 @@ import pytest
 
 from inkblur.documents import Privatizer, TokenPolicies
 from inkblur.documents.analysis import known_id
-from inkblur.documents.radius import radius_covering
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
+from inkblur.files.radius import radius_covering
 from inkblur.mechanisms import Laplace
 from inkblur.rng import seeded_rng
 

@@ -23,14 +23,13 @@ from inkblur.documents.tf_vector import SyntheticVectors, VectorRelease, pick
 from inkblur.documents.vectoriser import Vectoriser
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError, OutputError, ParameterError, PrivateCalibration
+from inkblur.files.vectors import read_vectors, write_vectors
 from inkblur.guarantees import SEEDED
-from inkblur.io.records import Record
-from inkblur.io.vectors import read_vectors, write_vectors
 from inkblur.mechanisms.exponential import Exponential
 from inkblur.mechanisms.loss import tight_loss
 from inkblur.mechanisms.perturbation import Laplace
 from inkblur.rng import keyed_rng, seeded_rng
-from inkblur.types import Unit
+from inkblur.types import Record, Unit
 
 WORDS = ["cat", "dog", "sky"]
 KEY = bytes(range(32))

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from inkblur.errors import ParameterError
-from inkblur.evaluation import corpora
 from inkblur.evaluation.attacks import DONT_KNOW, attribute, koppel
 from inkblur.evaluation.attacks.koppel import Koppel, Similarity, Weighting
-from inkblur.evaluation.corpora import Corpus
-from inkblur.metrics.ngrams import space_free_ngrams
+from inkblur.evaluation.measures.ngrams import space_free_ngrams
 from inkblur.types import Ids
+from reproduction import corpora
+from reproduction.corpora import Corpus
 
 needs_data = pytest.mark.skipif(
     not os.environ.get(corpora.VARIABLE), reason=f"set {corpora.VARIABLE} to the data folder"

@@ -8,7 +8,7 @@ import pytest
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks import DONT_KNOW, SameRepresentation
-from inkblur.metrics import earth_movers, euclidean
+from inkblur.evaluation.measures import earth_movers, euclidean
 
 
 @pytest.mark.parametrize("lengths", [(9, 10), (3, 14)])

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from inkblur.errors import MissingExtra, ParameterError
-from inkblur.evaluation import corpora
 from inkblur.evaluation.attacks import (
     DONT_KNOW,
     WritePrints,
@@ -17,6 +16,7 @@ from inkblur.evaluation.attacks import (
 )
 from inkblur.evaluation.attacks.classifiers import MOST_AUTHORS, Classifier, make_classifier
 from inkblur.evaluation.attacks.writeprints_features import GROUPS, Reading, WritePrintsFeatures
+from reproduction import corpora
 
 pytest.importorskip("textblob")
 pytest.importorskip("spellchecker")

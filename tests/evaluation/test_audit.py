@@ -12,15 +12,21 @@ from scipy.stats import binom
 
 import inkblur
 from inkblur.errors import ParameterError
-from inkblur.evaluation.audit import audit_documents, audit_mechanism, measure_loss
-from inkblur.evaluation.claims import ClaimedMetric, document_bound, word_bounds
-from inkblur.evaluation.distinguishing import play
-from inkblur.evaluation.intervals import clopper_pearson_lower, clopper_pearson_upper
-from inkblur.evaluation.noise_audit import audit_noise
-from inkblur.evaluation.pairs import DocumentPair, WordPair, accuracy_bound, permanents, read_back
+from inkblur.evaluation.audit.claimed_metric import ClaimedMetric, document_bound, word_bounds
+from inkblur.evaluation.audit.distinguishing import play
+from inkblur.evaluation.audit.lower_bound import audit_documents, audit_mechanism, measure_loss
+from inkblur.evaluation.audit.noise import audit_noise
+from inkblur.evaluation.audit.pairs import (
+    DocumentPair,
+    WordPair,
+    accuracy_bound,
+    permanents,
+    read_back,
+)
+from inkblur.evaluation.measures.intervals import clopper_pearson_lower, clopper_pearson_upper
 from inkblur.mechanisms.angular import AngularLaplace
+from inkblur.mechanisms.noise import LaplaceNoise
 from inkblur.mechanisms.perturbation import Perturbation
-from inkblur.noise import LaplaceNoise
 from inkblur.rng import Rows, seeded_rng
 from inkblur.types import Array, Points, Unit
 

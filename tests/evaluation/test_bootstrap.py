@@ -8,9 +8,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from inkblur.evaluation.bootstrap import over_texts
 from inkblur.evaluation.evaluate import Plan, evaluate
-from inkblur.evaluation.utility import FIELDS, rates
+from inkblur.evaluation.measures.bootstrap import over_texts
+from inkblur.evaluation.measures.utility import FIELDS, rates
 
 from .made import corpus, table
 

@@ -10,7 +10,7 @@ import pytest
 
 import inkblur
 from inkblur.errors import ParameterError
-from inkblur.evaluation.density import density, nearest_distances
+from inkblur.evaluation.measures.density import density, nearest_distances
 
 
 @pytest.mark.parametrize("words", [2, 7, 1500])

@@ -7,7 +7,7 @@ import pytest
 
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
-from inkblur.evaluation.meaning import meaning_kept
+from inkblur.evaluation.measures.meaning import meaning_kept
 
 
 def test_nothing_moved_is_distance_0_and_cosine_1(toy: Embedding) -> None:

@@ -9,7 +9,7 @@ import pytest
 from inkblur.documents.fingerprints import fingerprint, fingerprints
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.base import DONT_KNOW
-from inkblur.evaluation.parts import Parts, PublicTexts, make_parts
+from inkblur.evaluation.tuning.four_way_split import Parts, PublicTexts, make_parts
 
 from .made import corpus
 

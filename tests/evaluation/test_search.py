@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from inkblur.documents.adapt import adapt_embedding, usual_alpha
+from inkblur.adaptation.adapt import adapt_embedding, usual_alpha
 from inkblur.errors import InputError, ParameterError
-from inkblur.evaluation import search as module
 from inkblur.evaluation.evaluate import Bench, Plan
-from inkblur.evaluation.joined_grid import BETA, Candidate, Joining, Metrics, joined_grid
-from inkblur.evaluation.parts import Part, Parts, PublicTexts, make_parts
 from inkblur.evaluation.results import STATIC
-from inkblur.evaluation.search import Measured, Search, search
 from inkblur.evaluation.settings import Setting
-from inkblur.evaluation.target import Target
-from inkblur.evaluation.tune import FILE, grid
+from inkblur.evaluation.tuning import search as module
+from inkblur.evaluation.tuning.four_way_split import Part, Parts, PublicTexts, make_parts
+from inkblur.evaluation.tuning.grid import FILE, grid
+from inkblur.evaluation.tuning.joined_grid import BETA, Candidate, Joining, Metrics, joined_grid
+from inkblur.evaluation.tuning.search import Measured, Search, search
+from inkblur.evaluation.tuning.target import Target
 from inkblur.mechanisms.perturbation import Perturbation
 from inkblur.rng import seeded_rng
 

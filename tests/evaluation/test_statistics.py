@@ -14,8 +14,8 @@ import pytest
 
 import inkblur
 from inkblur.errors import ParameterError
-from inkblur.evaluation import statistics
-from inkblur.evaluation.statistics import Summary, privacy_statistics, statistics_grid
+from inkblur.evaluation.measures import statistics
+from inkblur.evaluation.measures.statistics import Summary, privacy_statistics, statistics_grid
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.rng import Rows, seeded_rng
 from inkblur.types import Ids

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from inkblur.errors import ParameterError
-from inkblur.evaluation.target import Aim, Target, frontier
+from inkblur.evaluation.tuning.target import Aim, Target, frontier
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from inkblur.errors import InputError, ParameterError
-from inkblur.evaluation import tune as module
 from inkblur.evaluation.dataset import Dataset, make_dataset
 from inkblur.evaluation.evaluate import Plan
 from inkblur.evaluation.settings import Setting
-from inkblur.evaluation.tune import AttackLeft, Trial, grid, make_goal, tune
+from inkblur.evaluation.tuning import grid as module
+from inkblur.evaluation.tuning.grid import AttackLeft, Trial, grid, make_goal, tune
 
 from .made import corpus, table
 

@@ -11,8 +11,8 @@ from scipy.sparse import csr_matrix
 
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import MissingExtra, ParameterError
-from inkblur.evaluation.corpora import sms_spam
-from inkblur.evaluation.utility import Model, label_answers, label_scores, rates, rates_of
+from inkblur.evaluation.measures.utility import Model, label_answers, label_scores, rates, rates_of
+from reproduction.corpora import sms_spam
 
 SKY = ["rain", "wind", "cloud", "storm", "sun", "snow"]
 SEA = ["wave", "fish", "boat", "sail", "tide", "crab"]
@@ -93,7 +93,7 @@ def test_fasttext_tells_clear_topics_the_same_each_time(pretrained: bool) -> Non
 
 
 def test_fasttext_starts_from_the_pretrained_vectors(tmp_path: Path) -> None:
-    from inkblur.evaluation import fasttext_model
+    from inkblur.evaluation.measures import fasttext_model
 
     table = Embedding(["rain", "wave", "moon"], [[1, 0], [0, 1], [1, 1]], name="toy")
     fasttext_model._write(tmp_path / "v", [["wave", "rain"], ["fog"]], 2, table, 1)

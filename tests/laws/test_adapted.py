@@ -12,21 +12,21 @@ from typing import Any
 import numpy as np
 import pytest
 
+from inkblur.adaptation.adapt import adapt_embedding
 from inkblur.documents import Privatizer
-from inkblur.documents.adapt import adapt_embedding
-from inkblur.documents.run import run
-from inkblur.documents.run_vectors import run_vectors
 from inkblur.documents.sklearn import TextPrivatizer
 from inkblur.documents.sklearn_vectors import VectorPrivatizer
 from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.documents.vectoriser import Vectoriser
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import PrivateCalibration
+from inkblur.files import open_sink, open_source
+from inkblur.files.run import run
+from inkblur.files.run_vectors import run_vectors
 from inkblur.guarantees import Guarantee, compose
-from inkblur.io import open_sink, open_source
-from inkblur.io.records import Record
 from inkblur.mechanisms import Exponential, Laplace, Perturbation
 from inkblur.rng import secure_rng, seeded_rng
+from inkblur.types import Record
 from tests.laws.catalogue import ALL, PRIVATE, VECTOR, label, make
 
 CORPUS = ["wordaa wordab", "wordab wordac 7", "wordba wordbb", "wordbb wordbc", "wordca wordaa"]

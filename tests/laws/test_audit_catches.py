@@ -16,12 +16,12 @@ import pytest
 import inkblur
 from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.documents.vectoriser import Vectoriser
-from inkblur.evaluation.audit import Audit, audit_documents, audit_mechanism
+from inkblur.evaluation.audit.lower_bound import Audit, audit_documents, audit_mechanism
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.mechanisms.catalogue import CATALOGUE, make_mechanism
 from inkblur.mechanisms.exponential import Exponential
+from inkblur.mechanisms.noise import LaplaceNoise, MahalanobisNoise
 from inkblur.mechanisms.perturbation import Laplace, Mahalanobis
-from inkblur.noise import LaplaceNoise, MahalanobisNoise
 from inkblur.rng import Rows, seeded_rng
 from inkblur.types import Ids, Points
 

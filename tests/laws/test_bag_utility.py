@@ -10,7 +10,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import gammainc
 
 from inkblur.documents.bag_utility import chance_within, distance_at
-from inkblur.noise import ComponentNoise, LaplaceNoise, MahalanobisNoise
+from inkblur.mechanisms.noise import ComponentNoise, LaplaceNoise, MahalanobisNoise
 from inkblur.protocols import Noise
 from inkblur.rng import seeded_rng
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from inkblur.embeddings.table import Embedding
 from inkblur.guarantees import compose
+from inkblur.mechanisms.exact_choice import BLOCK, block_ladder, blocks_in, word_ladders
 from inkblur.mechanisms.exponential import Exponential
-from inkblur.mechanisms.ladder import BLOCK, block_ladder, blocks_in, word_ladders
 from inkblur.mechanisms.loss import tight_loss
 from inkblur.rng import keyed_rng
 from inkblur.types import Array

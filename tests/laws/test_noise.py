@@ -10,7 +10,7 @@ from scipy import integrate, stats
 
 from inkblur.embeddings.table import Embedding
 from inkblur.mechanisms import Perturbation
-from inkblur.noise import truncated_angle
+from inkblur.mechanisms.noise import truncated_angle
 from inkblur.protocols import Noise
 from inkblur.rng import seeded_rng
 from tests.laws.catalogue import VECTOR, label, make

@@ -12,9 +12,9 @@ from scipy.special import ndtri
 
 from inkblur.documents import Privatizer, TokenPolicies
 from inkblur.embeddings.table import Embedding
-from inkblur.io.records import Record
 from inkblur.mechanisms import Laplace
 from inkblur.rng import JoinedRows, keyed_rng, secure_rng, seeded_rng, uniforms_from
+from inkblur.types import Record
 from tests.laws.catalogue import ALL, label, make
 
 KEY = bytes(range(32))

@@ -12,15 +12,14 @@ from scipy.special import ndtri
 
 from inkblur.documents import Privatizer
 from inkblur.embeddings.table import Embedding
-from inkblur.io.records import Record
-from inkblur.noise import sphere
+from inkblur.mechanisms.noise import sphere
 from inkblur.rng import Bits, keyed_rng, uniforms_from
-from inkblur.types import Array, Points
+from inkblur.types import Array, Points, Record
 from tests.laws.catalogue import VECTOR, label, make
 
 extension: Any = sphere._extension()
 built = pytest.mark.skipif(
-    extension is None, reason="the extension inkblur.noise._sphere is not built"
+    extension is None, reason="the extension inkblur.mechanisms.noise._sphere is not built"
 )
 same_scipy = pytest.mark.skipif(
     platform.machine() not in ("x86_64", "AMD64"),

@@ -10,7 +10,7 @@ from scipy import stats
 
 from inkblur.embeddings.table import Embedding
 from inkblur.mechanisms import Laplace, Mahalanobis, Perturbation
-from inkblur.nearest.engine import Engine
+from inkblur.mechanisms.nearest.engine import Engine
 from inkblur.protocols import Noise
 from inkblur.rng import Rows, seeded_rng
 from inkblur.types import Points

@@ -4,7 +4,7 @@ import numpy as np
 
 from inkblur.embeddings.table import Embedding
 from inkblur.mechanisms import AngularLaplace
-from inkblur.noise import truncated_angle
+from inkblur.mechanisms.noise import truncated_angle
 from inkblur.rng import seeded_rng
 
 

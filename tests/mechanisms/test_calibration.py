@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.laws.catalogue import ALL, label
 
 import inkblur
-from inkblur.documents.adapt import adapt_embedding
+from inkblur.adaptation.adapt import adapt_embedding
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.mechanisms import make_mechanism
@@ -22,6 +21,7 @@ from inkblur.mechanisms.calibration import (
 )
 from inkblur.rng import seeded_rng
 from inkblur.types import Strength
+from tests.laws.catalogue import ALL, label
 
 
 @pytest.mark.parametrize("setting", ALL, ids=label)

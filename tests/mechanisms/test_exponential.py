@@ -12,8 +12,8 @@ from scipy import stats
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import EmbeddingError, ParameterError
 from inkblur.mechanisms import exponential
+from inkblur.mechanisms.exact_choice import BLOCK, digits
 from inkblur.mechanisms.exponential import Exponential
-from inkblur.mechanisms.ladder import BLOCK, digits
 from inkblur.mechanisms.rating import CosineRating
 from inkblur.rng import JoinedRows, seeded_rng
 from inkblur.types import NULL_ID, Array, Ids, Metric

@@ -43,8 +43,8 @@ def adapt(
     Example: inkblur embeddings adapt bundled --corpus public.csv --label-column topic -o topic.ink
     """
     with plain_errors():
+        from inkblur.adaptation.adapt import adapt_embedding
         from inkblur.cli.texts import read_columns
-        from inkblur.documents.adapt import adapt_embedding
         from inkblur.embeddings.loading import check_dest, load_embedding
         from inkblur.embeddings.store import write_store
         from inkblur.errors import InputError

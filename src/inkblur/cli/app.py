@@ -10,13 +10,11 @@ from typing import Annotated
 import typer
 
 from inkblur.cli.audit import audit
-from inkblur.cli.bench import bench
 from inkblur.cli.calibrate import calibrate
 from inkblur.cli.console import data, plain_errors, talk
 from inkblur.cli.embeddings import app as embeddings
 from inkblur.cli.evaluate import evaluate
 from inkblur.cli.privatize import privatize
-from inkblur.cli.reproduce import reproduce
 from inkblur.cli.synonyms import synonyms
 from inkblur.cli.tune import tune
 
@@ -34,8 +32,6 @@ app.command()(synonyms)
 app.command()(audit)
 app.command()(evaluate)
 app.command()(tune)
-app.command()(bench)
-app.command()(reproduce)
 app.add_typer(embeddings, name="embeddings")
 
 
@@ -53,6 +49,23 @@ def mechanisms() -> None:
     for entry in CATALOGUE.values():
         table.add_row(entry.name, entry.metric.value, entry.promise, entry.source)
     data.print(table)
+
+
+def _moved(command: str) -> None:
+    talk.print(f"this is now `{command}`, run from a checkout of the source")
+    raise typer.Exit(2)
+
+
+@app.command(hidden=True, context_settings={"ignore_unknown_options": True})
+def reproduce(arguments: Annotated[list[str] | None, typer.Argument()] = None) -> None:
+    """Moved: `python -m reproduction` in a checkout. Example: python -m reproduction all."""
+    _moved("python -m reproduction")
+
+
+@app.command(hidden=True, context_settings={"ignore_unknown_options": True})
+def bench(arguments: Annotated[list[str] | None, typer.Argument()] = None) -> None:
+    """Moved: `python -m benchmarks` in a checkout. Example: python -m benchmarks."""
+    _moved("python -m benchmarks")
 
 
 @app.command()
@@ -74,8 +87,8 @@ def _version(asked: bool) -> None:
     if asked:
         from importlib.metadata import version
 
-        from inkblur.nearest import engine
-        from inkblur.noise import sphere
+        from inkblur.mechanisms.nearest import engine
+        from inkblur.mechanisms.noise import sphere
 
         search, noise = engine.describe(), sphere.describe()
         data.print(f"inkblur {version('inkblur')}; nearest words by {search}; noise by {noise}")

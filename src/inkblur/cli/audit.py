@@ -15,8 +15,8 @@ from inkblur.cli.console import data, plain_errors, progress, talk
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from inkblur.evaluation.audit import Audit
-    from inkblur.evaluation.statistics import PrivacyStatistics
+    from inkblur.evaluation.audit.lower_bound import Audit
+    from inkblur.evaluation.measures.statistics import PrivacyStatistics
     from inkblur.mechanisms.base import WordMechanism
     from inkblur.rng import Rng
 
@@ -80,8 +80,8 @@ def audit(
     """
     with plain_errors():
         from inkblur.errors import ParameterError
-        from inkblur.evaluation.intervals import checked_confidence
-        from inkblur.evaluation.statistics import settings
+        from inkblur.evaluation.measures.intervals import checked_confidence
+        from inkblur.evaluation.measures.statistics import settings
         from inkblur.mechanisms.calibration import epsilon_for
         from inkblur.mechanisms.catalogue import find
         from inkblur.rng import seeded_rng
@@ -141,9 +141,9 @@ def _check(
     draws: int,
 ) -> None:
     """Refuse what cannot work now, and not after minutes of measuring."""
-    from inkblur.evaluation.audit import checked_draws
-    from inkblur.evaluation.pairs import WordPair
-    from inkblur.evaluation.statistics import measured_ids
+    from inkblur.evaluation.audit.lower_bound import checked_draws
+    from inkblur.evaluation.audit.pairs import WordPair
+    from inkblur.evaluation.measures.statistics import measured_ids
     from inkblur.types import whole
 
     whole(runs, "runs")
@@ -156,7 +156,7 @@ def _check(
 def _measured(
     made: Sequence[WordMechanism], rng: Rng, count: int | None, runs: int
 ) -> list[PrivacyStatistics]:
-    from inkblur.evaluation.statistics import privacy_statistics
+    from inkblur.evaluation.measures.statistics import privacy_statistics
 
     results = []
     with progress("draws") as bar:
@@ -184,7 +184,7 @@ def _audited(
     draws: int,
     confidence: float,
 ) -> list[Audit]:
-    from inkblur.evaluation.audit import audit_mechanism
+    from inkblur.evaluation.audit.lower_bound import audit_mechanism
 
     # The allowed error is shared between the settings, so that it holds for the whole table.
     share = 1 - (1 - confidence) / len(made)
@@ -255,14 +255,14 @@ def _prepare(output: Path | None) -> None:
     """Find out before the measuring whether the results can be written."""
     if output is None:
         return
-    from inkblur.reports import plots
+    from inkblur.evaluation.reports import plots
 
     plots.require()
     texts.make_folder(output)
 
 
 def _write(output: Path, body: dict[str, Any], results: Sequence[PrivacyStatistics]) -> None:
-    from inkblur.reports import plots
+    from inkblur.evaluation.reports import plots
 
     file = output / "audit.json"
     texts.write(file, json.dumps(body, indent=2, allow_nan=False) + "\n")

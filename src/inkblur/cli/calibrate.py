@@ -60,7 +60,7 @@ def calibrate(
             "epsilon": found,
         }
         if references is not None:
-            from inkblur.documents.radius import radius_of_file
+            from inkblur.files.radius import radius_of_file
 
             word = make_mechanism(mechanism, table, epsilon=1.0, **settings)
             result["radius"] = radius_of_file(references, word, length=length)

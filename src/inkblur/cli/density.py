@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from inkblur.embeddings import Embedding
-    from inkblur.evaluation.density import Density
+    from inkblur.evaluation.measures.density import Density
 
 _RECORDS, _CHARACTERS = 1 << 14, 1 << 26  # read at a time
 
@@ -24,7 +24,7 @@ def checked_texts(path: str, column: str) -> None:
 
 def measured_density(table: Embedding, path: str | None, column: str) -> Density:
     """The vocabulary's distances and, where a file was named, its records' sparse words."""
-    from inkblur.evaluation.density import density
+    from inkblur.evaluation.measures.density import density
 
     with talk.status("measuring distances between words"):
         return density(table, None if path is None else _texts(path, column))
@@ -62,7 +62,7 @@ def print_density(found: Density) -> None:
 
 
 def _texts(path: str, column: str) -> Generator[str, None, None]:
-    from inkblur.io import open_source
+    from inkblur.files import open_source
 
     with open_source(path, column=column, column_option="--text-column") as source:
         for batch in source.batches(_RECORDS, _CHARACTERS):

@@ -106,7 +106,7 @@ def evaluate(
         for scrubber in scrubbers:
             scrubber.require()
         if output is not None:
-            from inkblur.reports import html
+            from inkblur.evaluation.reports import html
 
             html.require()
             texts.make_folder(output)
@@ -213,8 +213,8 @@ def _print(report: Evaluation) -> None:
     from rich.markup import escape
     from rich.table import Table
 
+    from inkblur.evaluation.reports import tables
     from inkblur.evaluation.results import headline
-    from inkblur.reports import tables
 
     for shown in (
         *tables.attack_tables(report),

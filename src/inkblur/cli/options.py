@@ -85,7 +85,7 @@ def embedding_from(source: str | None, vocabulary: Path | None) -> Embedding:
 
 def serve(table: Embedding, device: str, threads: int | None) -> None:
     """Search this table where the options say; leaves the default alone where they say nothing."""
-    from inkblur.nearest import engine
+    from inkblur.mechanisms.nearest import engine
     from inkblur.types import choose
 
     chosen = choose(engine.Device, device, "device")

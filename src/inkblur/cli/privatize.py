@@ -18,14 +18,14 @@ from inkblur.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from inkblur.documents.crew import Make
     from inkblur.documents.privatizer import Privatizer
-    from inkblur.documents.run import Summary
-    from inkblur.documents.run_vectors import VectorSummary
     from inkblur.documents.tf_vector import SyntheticVectors
     from inkblur.documents.vectoriser import Vectoriser
     from inkblur.embeddings import Embedding
-    from inkblur.io import Sink, Source
+    from inkblur.files import Sink, Source
+    from inkblur.files.run import Summary
+    from inkblur.files.run_vectors import VectorSummary
+    from inkblur.files.worker_pool import Make
     from inkblur.mechanisms.base import WordMechanism
     from inkblur.rng import Rng
 
@@ -120,7 +120,7 @@ def privatize(
     """
     with plain_errors():
         from inkblur.documents import Privatizer, TokenPolicies
-        from inkblur.io import Format, open_sink, open_source
+        from inkblur.files import Format, open_sink, open_source
         from inkblur.mechanisms import Perturbation
         from inkblur.types import ReleaseKind, choose, whole
 
@@ -185,15 +185,15 @@ def privatize(
 
 def _in_flight(processes: bool) -> int:
     """Batches at a time: noise is drawn on a thread each. Beyond 8 they wait for each other."""
-    from inkblur.nearest.native import processors
+    from inkblur.mechanisms.nearest.cpu.native import processors
 
     return processors() if processes else min(max(2, processors()), 8)
 
 
 def _each_search(device: str, threads: int | None) -> tuple[str, int | None]:
     """Where each of many processes searches: the GPU if there is one, else on one thread."""
-    from inkblur.nearest import gpu
-    from inkblur.nearest.engine import Device
+    from inkblur.mechanisms.nearest.engine import Device
+    from inkblur.mechanisms.nearest.gpu import backend as gpu
     from inkblur.types import choose
 
     chosen = choose(Device, device, "device")
@@ -225,7 +225,7 @@ def _run(
 ) -> Summary:
     import time
 
-    from inkblur.documents.run import run
+    from inkblur.files.run import run
 
     with sink, progress("words") as bar:
         task = bar.add_task("privatizing", total=source.bytes_total, rate="")
@@ -247,7 +247,7 @@ def _vectoriser(
 ) -> Vectoriser:
     """The tf release's vocabulary: the embedding's or a public corpus's, never the input's."""
     from inkblur.documents.vectoriser import Vectoriser
-    from inkblur.io import open_source
+    from inkblur.files import open_source
 
     texts = None
     if reference is not None:
@@ -277,7 +277,7 @@ def _synthetic(
 
 
 def _run_vectors(source: Source, output: str, vectors: SyntheticVectors, rng: Rng) -> VectorSummary:
-    from inkblur.documents.run_vectors import run_vectors
+    from inkblur.files.run_vectors import run_vectors
 
     with talk.status("drawing synthetic vectors"):
         return run_vectors(source, output, vectors, rng)
@@ -319,7 +319,7 @@ def _check_writable(report: Path, others: list[Path]) -> None:
 
 
 def _write_report(report: Path, summary: Summary | VectorSummary) -> None:
-    from inkblur.io.whole import write_whole
+    from inkblur.files.whole import write_whole
 
     write_whole(report, json.dumps(summary.to_json(), indent=2, allow_nan=False) + "\n")
 

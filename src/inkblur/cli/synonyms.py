@@ -11,7 +11,7 @@ from inkblur.cli import options
 from inkblur.cli.console import data, plain_errors, talk
 
 if TYPE_CHECKING:
-    from inkblur.evaluation.synonyms import Chance, Portrait
+    from inkblur.evaluation.measures.synonyms import Chance, Portrait
 
 _BAR = 40  # columns of the longest bar
 
@@ -39,7 +39,7 @@ def synonyms(
     """
     with plain_errors():
         from inkblur.documents.analysis import known_id
-        from inkblur.evaluation.synonyms import portrait
+        from inkblur.evaluation.measures.synonyms import portrait
         from inkblur.types import NULL_ID
 
         rng = options.rng_from(None, seed)

@@ -67,7 +67,7 @@ def read_columns(
 ) -> tuple[list[str], dict[str, list[str | None]]]:
     """All texts of a file and the values beside them; null and blank ones are None."""
     from inkblur.errors import InputError
-    from inkblur.io import Format, open_source
+    from inkblur.files import Format, open_source
 
     texts: list[str] = []
     found: dict[str, list[str | None]] = {name: [] for name in others}
@@ -129,6 +129,6 @@ def make_folder(folder: Path) -> None:
 
 def write(path: Path, text: str) -> None:
     """Write a file whole, or leave what was there."""
-    from inkblur.io.whole import write_whole
+    from inkblur.files.whole import write_whole
 
     write_whole(path, text)

@@ -15,7 +15,7 @@ from inkblur.cli.console import plain_errors, talk
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from inkblur.evaluation.tune import Goal, Trial
+    from inkblur.evaluation.tuning.grid import Goal, Trial
 
 
 def tune(
@@ -106,12 +106,12 @@ def tune(
     --target "attack<=0.2" --alpha 0.05,0.1 --smoothing 1,10 -m laplace -e 4,8,16 -o tuned
     """
     with plain_errors():
-        from inkblur.documents.run import described
         from inkblur.errors import InkblurError, ParameterError
         from inkblur.evaluation.evaluate import Plan
-        from inkblur.evaluation.tune import FILE, Criterion, grid, make_goal
-        from inkblur.evaluation.tune import tune as tuned
-        from inkblur.reports import html, tuning_page
+        from inkblur.evaluation.reports import html, tuning_page
+        from inkblur.evaluation.tuning.grid import FILE, Criterion, grid, make_goal
+        from inkblur.evaluation.tuning.grid import tune as tuned
+        from inkblur.files.run import described
 
         floors = {
             "--criterion": criterion,

@@ -18,10 +18,10 @@ from inkblur.cli.console import talk
 if TYPE_CHECKING:
     from inkblur.embeddings.table import Embedding
     from inkblur.evaluation.evaluate import Plan
-    from inkblur.evaluation.joined_grid import Candidate
-    from inkblur.evaluation.parts import Parts
-    from inkblur.evaluation.search import Measured, Search
     from inkblur.evaluation.settings import Setting
+    from inkblur.evaluation.tuning.four_way_split import Parts
+    from inkblur.evaluation.tuning.joined_grid import Candidate
+    from inkblur.evaluation.tuning.search import Measured, Search
 
 # What the form `content` takes out of a text, for `inkblur privatize` to take out as well.
 _NO_CONTENT = ("stop-words", "numbers", "addresses", "punctuation")
@@ -51,13 +51,13 @@ class Request:
 
 def run(request: Request) -> None:
     """Search, write the files, print the frontier; exit code 1 where the target is not met."""
-    from inkblur.documents.run import described
     from inkblur.errors import InkblurError
-    from inkblur.evaluation.joined_grid import BETA, joined_grid
-    from inkblur.evaluation.search import search
-    from inkblur.evaluation.target import Target
-    from inkblur.evaluation.tune import FILE
-    from inkblur.reports import html, target_page
+    from inkblur.evaluation.reports import html, target_page
+    from inkblur.evaluation.tuning.grid import FILE
+    from inkblur.evaluation.tuning.joined_grid import BETA, joined_grid
+    from inkblur.evaluation.tuning.search import search
+    from inkblur.evaluation.tuning.target import Target
+    from inkblur.files.run import described
 
     target = Target.parse(request.target)
     table = options.embedding_from(request.embedding, None)
@@ -108,7 +108,7 @@ def run(request: Request) -> None:
 
 def _parts(request: Request, table: Embedding) -> Parts:
     """The public texts of both files, parted."""
-    from inkblur.evaluation.parts import PublicTexts, make_parts
+    from inkblur.evaluation.tuning.four_way_split import PublicTexts, make_parts
 
     text, author, label = request.columns.text, request.columns.author, request.columns.label
     assert author is not None
@@ -127,7 +127,7 @@ def _parts(request: Request, table: Embedding) -> Parts:
 
 def next_commands(request: Request, candidate: Candidate | None) -> tuple[str, ...]:
     """What to type to release private texts as the chosen candidate does."""
-    from inkblur.evaluation.joined_grid import BETA
+    from inkblur.evaluation.tuning.joined_grid import BETA
 
     assert candidate is not None
     commands, source = [], request.embedding
@@ -185,7 +185,7 @@ def _print(found: Search) -> None:
 
 def _tell(found: Search, commands: Sequence[str]) -> None:
     assert found.held_out is not None
-    from inkblur.reports.target_page import verdict
+    from inkblur.evaluation.reports.target_page import verdict
 
     talk.print(f"best: {found.held_out.name}", markup=False)
     for sentence in verdict(found):

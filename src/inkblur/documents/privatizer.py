@@ -13,10 +13,9 @@ from inkblur.documents.fingerprints import ADAPTED, refuse_corpus
 from inkblur.documents.policies import TokenPolicies, Treatment
 from inkblur.errors import InputError, ParameterError
 from inkblur.guarantees import Guarantee
-from inkblur.io.records import Record
 from inkblur.mechanisms.base import WordMechanism, drawn_from
 from inkblur.rng import JoinedRows, Rng
-from inkblur.types import NULL_ID, Ids, ReleaseKind, Unit, choose, whole
+from inkblur.types import NULL_ID, Ids, Record, ReleaseKind, Unit, choose, whole
 
 LONGEST_TEXT = 10_000_000  # characters, about twenty long novels
 

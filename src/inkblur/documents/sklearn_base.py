@@ -8,8 +8,8 @@ from typing import Any, Protocol, Self
 
 from inkblur.errors import MissingExtra, ParameterError
 from inkblur.guarantees import Guarantee
-from inkblur.io.records import Record
 from inkblur.rng import Rng, keyed_rng, secure_rng, seeded_rng
+from inkblur.types import Record
 
 try:
     from sklearn.base import BaseEstimator, TransformerMixin

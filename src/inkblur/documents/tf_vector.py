@@ -23,11 +23,10 @@ from inkblur.documents.fingerprints import ADAPTED, refuse_corpus
 from inkblur.documents.vectoriser import Vectoriser
 from inkblur.errors import ParameterError
 from inkblur.guarantees import Guarantee
-from inkblur.io.records import Record
 from inkblur.mechanisms.base import drawn_from
 from inkblur.mechanisms.exponential import Exponential
 from inkblur.rng import JoinedRows, Rng
-from inkblur.types import Array, Ids, Unit, whole
+from inkblur.types import Array, Ids, Record, Unit, whole
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from inkblur.documents.run import described
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks import (
@@ -29,9 +28,10 @@ from inkblur.evaluation.attacks import (
 )
 from inkblur.evaluation.attacks.base import DONT_KNOW, answered
 from inkblur.evaluation.dataset import Dataset, Scenario
-from inkblur.evaluation.forms import ProperNouns, TopicWords, make_form
-from inkblur.evaluation.intervals import checked_confidence
-from inkblur.evaluation.meaning import Meaning, meaning_kept
+from inkblur.evaluation.measures.intervals import checked_confidence
+from inkblur.evaluation.measures.meaning import Meaning, meaning_kept
+from inkblur.evaluation.measures.utility import LabelAnswers, Model, Scores, label_answers
+from inkblur.evaluation.preprocessing import ProperNouns, TopicWords, make_form
 from inkblur.evaluation.repetitions import (
     Attacked,
     attacks_before,
@@ -50,7 +50,7 @@ from inkblur.evaluation.results import (
     SettingResult,
 )
 from inkblur.evaluation.settings import Released, Releaser, Setting
-from inkblur.evaluation.utility import LabelAnswers, Model, Scores, label_answers
+from inkblur.files.run import described
 from inkblur.rng import seeded_rng
 from inkblur.types import choose, whole
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from inkblur.evaluation.attacks.base import Attribution, AuthorAnswers
-from inkblur.evaluation.bootstrap import over_texts
-from inkblur.evaluation.meaning import Meaning
+from inkblur.evaluation.measures.bootstrap import over_texts
+from inkblur.evaluation.measures.meaning import Meaning
+from inkblur.evaluation.measures.utility import LabelAnswers, Scores, rates
 from inkblur.evaluation.results import (
     STATIC,
     AttackResult,
@@ -15,7 +16,6 @@ from inkblur.evaluation.results import (
     MeaningResult,
     UtilityResult,
 )
-from inkblur.evaluation.utility import LabelAnswers, Scores, rates
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ class Interval:
 
     It covers the draws of the mechanism and of the attack, on the same texts: other texts would
     differ by more. For the texts before any release there are no draws: their interval is a
-    bootstrap over the test texts (:mod:`inkblur.evaluation.bootstrap`).
+    bootstrap over the test texts (:mod:`inkblur.evaluation.measures.bootstrap`).
     """
 
     mean: float

@@ -14,13 +14,12 @@ from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.reverse import reverse_vectorised
 from inkblur.guarantees import Guarantee
-from inkblur.io.records import Record
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.mechanisms.catalogue import find, make_mechanism
 from inkblur.mechanisms.exponential import Exponential
 from inkblur.mechanisms.typical import typical_loss
 from inkblur.rng import Rng
-from inkblur.types import ReleaseKind, choose
+from inkblur.types import Record, ReleaseKind, choose
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

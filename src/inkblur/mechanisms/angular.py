@@ -10,7 +10,7 @@ from inkblur.embeddings.table import Embedding
 from inkblur.errors import NoGuarantee
 from inkblur.guarantees import Guarantee
 from inkblur.mechanisms.base import WordMechanism, standing_on
-from inkblur.noise import truncated_angle
+from inkblur.mechanisms.noise import truncated_angle
 from inkblur.rng import Rows
 from inkblur.types import Ids, Metric, Points, positive
 

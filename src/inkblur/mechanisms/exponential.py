@@ -23,7 +23,7 @@ from inkblur.errors import ParameterError
 from inkblur.guarantees import PUBLIC_EMBEDDING, SECRET_KEY, Guarantee
 from inkblur.mechanisms.base import WordMechanism, standing_on
 from inkblur.mechanisms.bounds import improved_bound, standard_bound
-from inkblur.mechanisms.ladder import (
+from inkblur.mechanisms.exact_choice import (
     BLOCK,
     MOST_KAPPA,
     block_ladder,
@@ -36,8 +36,8 @@ from inkblur.mechanisms.ladder import (
     word_ladders,
 )
 from inkblur.mechanisms.loss import remembered_loss
+from inkblur.mechanisms.nearest.cpu.native import processors
 from inkblur.mechanisms.rating import SENSITIVITY, Bounding, CosineRating, Rating, checked
-from inkblur.nearest.native import processors
 from inkblur.protocols import Distribution
 from inkblur.rng import Rng, Rows
 from inkblur.types import Array, Ids, Metric, choose, positive

@@ -25,7 +25,7 @@ from typing import TypeVar
 import numpy as np
 
 from inkblur.mechanisms.bounds import improved_bound
-from inkblur.mechanisms.ladder import weights
+from inkblur.mechanisms.exact_choice import weights
 from inkblur.mechanisms.rating import SENSITIVITY, Rating
 from inkblur.types import NULL_ID, Array, Ids
 

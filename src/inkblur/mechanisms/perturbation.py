@@ -13,8 +13,8 @@ import numpy as np
 
 from inkblur.embeddings.table import Embedding
 from inkblur.mechanisms.base import ASSUMPTIONS, WordMechanism, standing_on
-from inkblur.nearest.engine import Engine, engine_for
-from inkblur.noise import ComponentNoise, LaplaceNoise, MahalanobisNoise
+from inkblur.mechanisms.nearest.engine import Engine, engine_for
+from inkblur.mechanisms.noise import ComponentNoise, LaplaceNoise, MahalanobisNoise
 from inkblur.protocols import Noise
 from inkblur.rng import AddressedRows, Rows
 from inkblur.types import Array, Ids

@@ -16,9 +16,8 @@ from numpy.typing import ArrayLike
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.base import Attack, checked_known
 from inkblur.evaluation.attacks.reverse import reverse_vectorised
-from inkblur.io.records import Record
 from inkblur.rng import Rng
-from inkblur.types import Ids, whole
+from inkblur.types import Ids, Record, whole
 
 Blur = Callable[[Sequence[str]], Sequence[str]]
 """Texts in, as many blurred texts out, with fresh noise on every call."""

@@ -28,8 +28,13 @@ from numpy.typing import ArrayLike
 from inkblur.blas import one_thread
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.base import DONT_KNOW, checked_known
-from inkblur.metrics.ngrams import Counts, count_matrix, most_frequent, space_free_ngrams
-from inkblur.metrics.ruzicka import shares
+from inkblur.evaluation.measures.ngrams import (
+    Counts,
+    count_matrix,
+    most_frequent,
+    space_free_ngrams,
+)
+from inkblur.evaluation.measures.ruzicka import shares
 from inkblur.types import Array, Ids, choose, fraction, whole
 
 _BLOCK_NUMBERS = 1 << 23  # of known vectors made dense at a time: 64 MB, however many authors

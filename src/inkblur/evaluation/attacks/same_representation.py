@@ -27,7 +27,7 @@ from inkblur.documents.tokens import TokenClass, tokenise
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.base import DONT_KNOW, checked_known
-from inkblur.metrics.earth_movers import earth_movers, relaxed
+from inkblur.evaluation.measures.earth_movers import earth_movers, relaxed
 from inkblur.types import NULL_ID, Array, Ids, choose, whole
 
 _SLACK = 1e-5  # the two sides of a bound are computed by different roads: room for rounding

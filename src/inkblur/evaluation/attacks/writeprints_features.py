@@ -25,7 +25,7 @@ from inkblur.documents.stop_words import STOP_WORDS
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.spelling import misspellings
 from inkblur.evaluation.attacks.tagging import sentence_tags
-from inkblur.metrics.ngrams import Counts
+from inkblur.evaluation.measures.ngrams import Counts
 from inkblur.types import whole
 
 PUNCTUATION = ".,?!:;'\""

@@ -1,0 +1,1 @@
+"""Speed, memory and peers: one question a script."""

@@ -1,0 +1,152 @@
+"""`python -m benchmarks`: this program's speed beside the other ways to do the same."""
+
+from __future__ import annotations
+
+import json
+import time
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from inkblur.cli import options
+from inkblur.cli.console import data, plain_errors, talk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from benchmarks.speed import Speed
+
+
+def bench(
+    embedding: options.EmbeddingSource = None,
+    words: Annotated[
+        list[int] | None,
+        typer.Option(
+            help="Vocabulary size, several times for several; beyond the embedding's own, noisy "
+            "copies of its words are added. All of the embedding if not given."
+        ),
+    ] = None,
+    batch: Annotated[list[int] | None, typer.Option(help="Queries a search; 4096.")] = None,
+    tokens: Annotated[
+        list[int] | None, typer.Option(help="Words of the file that is privatized; 20000.")
+    ] = None,
+    epsilon: Annotated[
+        list[float] | None, typer.Option("--epsilon", "-e", help="Per unit of distance; 10.")
+    ] = None,
+    repeat: Annotated[int, typer.Option(help="Turns of each contender; report 5 or more.")] = 5,
+    check: Annotated[
+        int, typer.Option(help="Compare this many answers with a float64 brute force.")
+    ] = 1000,
+    clock: Annotated[
+        str, typer.Option(help="wall, or cpu: the processor time of all threads, on a busy machine")
+    ] = "wall",
+    only: Annotated[
+        list[str] | None, typer.Option(help="Only contenders with this in their name.")
+    ] = None,
+    device: options.DeviceName = "auto",
+    threads: options.Threads = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw rate against size into this .svg or .png file.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Race this program against NumPy, faiss, mldp-text and pypantera, where installed.
+
+    All take turns in one run on the same vectors, words and epsilon: trust the ratios.
+
+    Example: python -m benchmarks --words 10000 --words 100000 --epsilon 10 --plot speed.svg
+    """
+    with plain_errors():
+        from benchmarks import peers
+        from benchmarks.speed import Setting, compare, grown
+        from inkblur.mechanisms.nearest.engine import Device
+        from inkblur.types import choose, positive, whole
+
+        whole(repeat, "repeat")
+        counter = _clock(clock)
+        if plot is not None:
+            from benchmarks import speed_figure
+
+            speed_figure.check(plot)
+        chosen = choose(Device, device, "device")
+        table = options.embedding_from(embedding, None)
+        sizes = [whole(size, "words") for size in words or [len(table)]]
+        rest = [
+            (whole(b, "batch"), whole(t, "tokens"), positive(e, "epsilon"))
+            for b, t, e in product(batch or [4096], tokens or [20_000], epsilon or [10.0])
+        ]
+        speeds: list[Speed] = []
+        for size in sizes:
+            vocabulary = grown(table, max(2, size))
+            for queries, length, strength in rest:
+                setting = Setting(len(vocabulary), queries, length, strength)
+                with talk.status(f"racing over {size:,} words"):
+                    found = compare(
+                        vocabulary,
+                        setting,
+                        clock=counter,
+                        repeat=repeat,
+                        check=max(0, check),
+                        device=chosen,
+                        threads=threads,
+                        only=only or (),
+                    )
+                speeds += found
+                if not as_json:
+                    _show(found)
+        if as_json:
+            print(json.dumps([speed.to_json() for speed in speeds], indent=2))
+        if plot is not None:
+            speed_figure.write(speeds, plot)
+        if peers.blas_kernels():
+            talk.print(f"matrix products by {', '.join(peers.blas_kernels())}")
+        if peers.old_kernels():
+            talk.print(
+                "Prescott: that one does not know this processor and runs at a fraction of its "
+                "speed; compare again with OPENBLAS_CORETYPE=SKYLAKEX (or HASWELL) set"
+            )
+        if peers.missing():
+            talk.print(f"not installed, so not measured: {', '.join(peers.missing())}")
+
+
+def _clock(name: str) -> Callable[[], float]:
+    clocks = {"wall": time.perf_counter, "cpu": time.process_time}
+    if name not in clocks:
+        raise typer.BadParameter(f"--clock is wall or cpu, not {name!r}")
+    return clocks[name]
+
+
+def _show(speeds: Sequence[Speed]) -> None:
+    from rich.table import Table
+
+    from benchmarks.speed import quotients
+
+    if not speeds:
+        talk.print("nothing to race: --only names no contender")
+        return
+    setting = speeds[0].setting
+    table = Table(
+        "", "words/s", "slowest to fastest", "ratio", "memory", "exact", box=None, pad_edge=False
+    )
+    for speed in speeds:
+        table.add_row(
+            speed.name,
+            f"{speed.rate:,.0f}" if speed.rate >= 100 else f"{speed.rate:.1f}",
+            f"{speed.slowest:,.0f} to {speed.fastest:,.0f}",
+            f"{speed.ratio:.3g} ({speed.least_ratio:.3g} to {speed.most_ratio:.3g})",
+            "" if speed.memory is None else f"{speed.memory / 1e6:,.0f} MB",
+            "" if speed.agreement is None else f"{speed.agreement:.3%} of {speed.checked:,}",
+        )
+    data.print(
+        f"{setting.words:,} words, epsilon {setting.epsilon:g}, batches of {setting.batch:,}, file "
+        f"of {setting.tokens:,} words; ratios to {speeds[0].name}, memory beside the vectors"
+    )
+    data.print(table)
+    for quotient in quotients(speeds):
+        data.print(f"{quotient.of} / {quotient.to}: {quotient.ratio:.3g}")
+
+
+if __name__ == "__main__":
+    typer.run(bench)

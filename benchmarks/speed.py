@@ -1,0 +1,347 @@
+"""How fast words are privatized, beside the other ways to do it, and whether the answers are exact.
+
+All contenders take turns on the same vectors, words and epsilon in one process, so a busy machine
+slows them alike: what counts is the ratio, with its spread over the turns, not the rate.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import count, islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from benchmarks import peers
+from benchmarks.memory import peak_of
+from benchmarks.plain_search import Search, brute_force, numpy_product, numpy_tiled
+from inkblur.documents.privatizer import Privatizer
+from inkblur.embeddings.table import Embedding
+from inkblur.files.run import run
+from inkblur.files.sink import open_sink
+from inkblur.files.source import open_source
+from inkblur.mechanisms.nearest.canonical import Float32s, Float64s, exhaustive
+from inkblur.mechanisms.nearest.cpu.reference import Reference
+from inkblur.mechanisms.nearest.engine import Device, Engine, backend_on
+from inkblur.mechanisms.perturbation import Mahalanobis
+from inkblur.rng import secure_rng
+
+LAMBDA = 0.5  # shape of the Mahalanobis noise, for this program and its peers
+BASELINE = "NumPy product + argmax"
+TILED = "NumPy tiled"
+ENGINE = "inkblur engine"
+REFERENCE = "inkblur without its extension"
+PRIVATIZE = "inkblur privatize, file to file"
+_MOST_SCORES = 1 << 28  # float32 scores the plain way may hold: 1 GB
+_DOCUMENT = 50  # words a line of the text that is privatized
+_BLOCK = 1 << 15  # rows made at a time where a table is grown
+
+Clock = Callable[[], float]
+Turn = Callable[[Clock], float]  # given a clock, the seconds it took
+Make = Callable[[], "Contender | None"]
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """One way to find or replace words, ready to take its turns."""
+
+    name: str
+    words: int  # handled in one turn
+    turn: Turn
+    search: Search | None = None  # where its answers can be checked
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What one race is about."""
+
+    words: int  # of the vocabulary
+    batch: int  # queries a search
+    tokens: int  # words of the text that is privatized
+    epsilon: float
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """A contender's result: rates in words a second, ratios to the first contender's."""
+
+    setting: Setting
+    name: str
+    rate: float  # the median turn's
+    slowest: float
+    fastest: float
+    ratio: float  # median over turns, each against the first contender's turn beside it
+    least_ratio: float
+    most_ratio: float
+    memory: int | None  # bytes at its peak beside the vectors; None where nobody can tell
+    agreement: float | None  # share of answers that are the float64 nearest word
+    checked: int  # answers compared
+
+    def to_json(self) -> dict[str, Any]:
+        """The record with its setting beside it."""
+        record = asdict(self)
+        return {**record.pop("setting"), **record}
+
+
+def compare(
+    table: Embedding,
+    setting: Setting,
+    *,
+    clock: Clock,
+    repeat: int = 5,
+    check: int = 0,
+    device: Device = Device.CPU,
+    threads: int | None = None,
+    only: Sequence[str] = (),
+) -> list[Speed]:
+    """Race everything that can run here; compare `check` answers with a float64 brute force.
+
+    `table` has as many words as the setting says (see :func:`grown`). `only` names parts of
+    contenders' names.
+    """
+    rng = np.random.default_rng()
+    queries = noisy(table.vectors, setting.epsilon, setting.batch, rng)
+    with TemporaryDirectory() as folder:
+        makers = _makers(table, setting, queries, Path(folder), device, threads)
+        wanted = {
+            name: make
+            for name, make in makers.items()
+            if not only or any(part in name for part in only)
+        }
+        made: list[Contender] = []
+        memory: dict[str, int | None] = {}
+        for name, make in wanted.items():
+            contender, memory[name] = peak_of(partial(_warmed, make, clock))
+            if contender is not None:
+                made.append(contender)
+        seconds = race(made, repeat=repeat, clock=clock)
+    searches = {c.name: c.search for c in made if c.search is not None}
+    agreed = (
+        agreement(table.vectors, searches, noisy(table.vectors, setting.epsilon, check, rng))
+        if check
+        else {}
+    )
+    first = made[0] if made else None
+    out = []
+    for contender in made:
+        assert first is not None
+        rates = [contender.words / taken for taken in seconds[contender.name]]
+        beside = [first.words / taken for taken in seconds[first.name]]
+        ratios = [own / other for own, other in zip(rates, beside, strict=True)]
+        out.append(
+            Speed(
+                setting,
+                contender.name,
+                statistics.median(rates),
+                min(rates),
+                max(rates),
+                statistics.median(ratios),
+                min(ratios),
+                max(ratios),
+                memory[contender.name],
+                agreed.get(contender.name),
+                check if contender.name in agreed else 0,
+            )
+        )
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class Quotient:
+    """How many times as fast one contender is as another, by their medians in one race."""
+
+    of: str
+    to: str
+    ratio: float
+
+
+def quotients(speeds: Sequence[Speed]) -> list[Quotient]:
+    """The comparisons that people ask for, of those that ran."""
+    rates = {speed.name: speed.rate for speed in speeds}
+    pairs = [
+        (ENGINE, BASELINE),
+        (ENGINE, TILED),
+        (ENGINE, peers.FAISS),
+        (REFERENCE, BASELINE),
+        (PRIVATIZE, ENGINE),
+        *((PRIVATIZE, name) for name in peers.MECHANISMS),
+    ]
+    return [
+        Quotient(of, to, rates[of] / rates[to]) for of, to in pairs if of in rates and to in rates
+    ]
+
+
+def race(contenders: Sequence[Contender], *, repeat: int, clock: Clock) -> dict[str, list[float]]:
+    """Seconds of each turn by contender; a first round, which only warms up, is not counted."""
+    seconds: dict[str, list[float]] = {contender.name: [] for contender in contenders}
+    for turn in range(repeat + 1):
+        for contender in contenders:
+            taken = contender.turn(clock)
+            if turn:
+                seconds[contender.name].append(max(taken, 1e-9))  # a clock may not have ticked
+    return seconds
+
+
+def grown(table: Embedding, words: int) -> Embedding:
+    """The first words of the table; beyond its end, noisy copies of them under made-up names."""
+    size = len(table)
+    if words <= size:
+        return Embedding(table.words[:words], table.vectors[:words], name=table.name)
+    rng = np.random.default_rng(0)
+    vectors = np.empty((words, table.dimension), dtype=np.float32)
+    vectors[:size] = table.vectors
+    spread = 0.3 * float(np.std(table.vectors))
+    for start in range(size, words, _BLOCK):
+        part = vectors[start : start + _BLOCK]
+        part[:] = table.vectors[rng.integers(0, size, len(part))]
+        part += spread * rng.standard_normal(part.shape, np.float32)
+    spelt = (f"grown{_letters(number)}" for number in count())
+    fresh = islice((name for name in spelt if name not in table), words - size)  # not "grownup"
+    return Embedding((*table.words, *fresh), vectors, name=f"{table.name}, grown")
+
+
+def noisy(vectors: Float32s, epsilon: float, count: int, rng: np.random.Generator) -> Float64s:
+    """Queries of the n-dimensional Laplace mechanism; not for publishing, so NumPy may draw."""
+    dimension = vectors.shape[1]
+    noise = rng.standard_normal((count, dimension))
+    noise *= rng.gamma(dimension, 1 / epsilon, (count, 1)) / np.linalg.norm(
+        noise, axis=1, keepdims=True
+    )
+    return np.add(vectors[rng.integers(0, len(vectors), count)], noise, dtype=np.float64)
+
+
+def agreement(
+    vectors: Float32s, searches: dict[str, Search], queries: Float64s
+) -> dict[str, float]:
+    """The share of each one's answers that are the nearest word by float64 brute force.
+
+    Where an answer differs from the brute force's, `canonical.exhaustive` says which is right: the
+    product of a brute force rounds as well.
+    """
+    wrong = dict.fromkeys(searches, 0)
+    for start in range(0, len(queries), 1000):
+        part = queries[start : start + 1000]
+        plain = brute_force(vectors, part)
+        for name, search in searches.items():
+            ids = search(part)
+            differ = np.flatnonzero(ids != plain)
+            if len(differ):
+                wrong[name] += int((ids[differ] != exhaustive(vectors, part[differ])).sum())
+    return {name: 1 - count / len(queries) for name, count in wrong.items()}
+
+
+def _makers(
+    table: Embedding,
+    setting: Setting,
+    queries: Float64s,
+    folder: Path,
+    device: Device,
+    threads: int | None,
+) -> dict[str, Make]:
+    """Every contender's maker by name; the baseline comes first."""
+    vectors = table.vectors
+
+    def searching(name: str, make: Callable[[], Search | None]) -> Contender | None:
+        search = make()
+        if search is None:
+            return None
+        return Contender(name, len(queries), _timed(lambda: search(queries)), search)
+
+    def backend() -> Search:
+        engine = Engine(table, backend_on(device, threads=threads))
+        return engine.nearest
+
+    def reference() -> Search:
+        plain = Reference(threads=threads)
+        plain.put(vectors)
+        return plain.nearest
+
+    searches: dict[str, Callable[[], Search | None]] = {}
+    if setting.batch * len(vectors) <= _MOST_SCORES:
+        searches[BASELINE] = lambda: numpy_product(vectors, setting.batch)
+    searches[TILED] = lambda: numpy_tiled(vectors)
+    searches[peers.FAISS] = lambda: peers.faiss_flat(vectors)
+    searches[REFERENCE] = reference
+    searches[ENGINE] = backend
+    makers: dict[str, Make] = {
+        name: partial(searching, name, make) for name, make in searches.items()
+    }
+    makers[PRIVATIZE] = lambda: _privatize(table, setting, folder, device, threads)
+    for name, peer in peers.MECHANISMS.items():
+        makers[name] = partial(_peer, name, peer, table, setting)
+    return makers
+
+
+def _peer(name: str, peer: peers.Peer, table: Embedding, setting: Setting) -> Contender | None:
+    release = peer.make(table, setting.epsilon, LAMBDA)
+    if release is None:
+        return None
+    words = _sampled(table, peer.words)
+    return Contender(name, peer.words, _timed(lambda: release(words)))
+
+
+def _privatize(
+    table: Embedding, setting: Setting, folder: Path, device: Device, threads: int | None
+) -> Contender:
+    """A file of texts to a file of texts: from opening it until its last batch is written."""
+    words = _sampled(table, setting.tokens)
+    lines = [
+        " ".join(words[start : start + _DOCUMENT]) for start in range(0, len(words), _DOCUMENT)
+    ]
+    text = folder / "text.txt"
+    text.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    engine = Engine(table, backend_on(device, threads=threads))
+    mechanism = Mahalanobis(table, epsilon=setting.epsilon, lam=LAMBDA, engine=engine)
+    blur = Privatizer(mechanism)
+    drawn = [0]
+
+    def turn(clock: Clock) -> float:
+        start = clock()
+        stop = [start]
+
+        def written(count: int, documents: int) -> None:
+            drawn[0], stop[0] = count, clock()
+
+        with open_source(text) as source, open_sink(folder / "out.txt", source) as sink:
+            run(source, sink, blur, secure_rng(), on_batch=written)
+        return stop[0] - start
+
+    turn(lambda: 0.0)
+    return Contender(PRIVATIZE, drawn[0], turn)  # a word like "don't" may be more tokens than one
+
+
+def _sampled(table: Embedding, count: int) -> list[str]:
+    """Words of the table that a text can hold as one word, evenly drawn."""
+    known = [word for word in table.words if word.isalpha() and word.islower()]
+    picks = np.random.default_rng(1).integers(0, len(known) or 1, count).tolist()
+    return [known[pick] for pick in picks] if known else list(table.words[:1]) * count
+
+
+def _warmed(make: Make, clock: Clock) -> Contender | None:
+    contender = make()
+    if contender is not None:
+        contender.turn(clock)
+    return contender
+
+
+def _timed(work: Callable[[], object]) -> Turn:
+    def turn(clock: Clock) -> float:
+        start = clock()
+        work()
+        return clock() - start
+
+    return turn
+
+
+def _letters(number: int) -> str:
+    """A number spelt with letters, so that it is a word like any other."""
+    spelt = ""
+    while number or not spelt:
+        number, digit = divmod(number, 26)
+        spelt = chr(97 + digit) + spelt
+    return spelt

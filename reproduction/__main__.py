@@ -1,0 +1,104 @@
+"""`python -m reproduction`: the papers' tables measured again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from inkblur.cli.console import data, plain_errors, talk
+
+
+def reproduce(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Experiments by name, or all.", show_default=False)
+    ] = None,
+    show_list: Annotated[bool, typer.Option("--list", help="List the experiments.")] = False,
+    folder: Annotated[
+        Path | None,
+        typer.Option("--data", help="The folder of the public collections; else INKBLUR_DATA."),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Small samples: shows that it runs, judges nothing.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 1,
+    workers: Annotated[
+        int,
+        typer.Option(help="Experiments done at the same time, each a process of about 1.5 GB."),
+    ] = 2,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Where records, page and document go.")
+    ] = Path("reproduction"),
+) -> None:
+    """Measure the tables and figures of the papers again, beside the printed numbers.
+
+    Finished steps are kept in the output folder: the same command continues a run that was
+    stopped. The page and the document show every record the folder holds.
+
+    Example: python -m reproduction mahalanobis/privacy syntf/bounds --data corpora -o reproduction
+    """
+    with plain_errors():
+        if show_list:
+            _print_list()
+            return
+        from inkblur.evaluation.reports.html import require as require_jinja
+        from inkblur.evaluation.reports.plots import require as require_matplotlib
+        from reproduction.command import held_command
+        from reproduction.page import PAGE, summary, write_reproduction
+        from reproduction.run import held_records
+        from reproduction.run import reproduce as run
+        from reproduction.tables import shown_verdict
+
+        require_jinja()  # before the measuring
+        require_matplotlib()
+        with talk.status("starting") as line:
+            last = -1
+
+            def show(doing: str, done: int, total: int) -> None:
+                nonlocal last
+                line.update(f"{done} of {total} done; {doing}")
+                if not talk.is_terminal and done > last:
+                    talk.print(f"{done} of {total} done; {doing}")
+                last = done
+
+            try:
+                records = run(
+                    names or [],
+                    output,
+                    data=folder,
+                    quick=quick,
+                    seed=seed,
+                    workers=workers,
+                    on_progress=show,
+                )
+            except KeyboardInterrupt:
+                line.stop()
+                talk.print(
+                    f"[bold red]stopped:[/] finished steps are kept in {output}; the same command "
+                    "goes on from there"
+                )
+                raise typer.Exit(130) from None
+            finally:  # also where it was stopped or failed: what is finished can be read
+                line.update("writing the page")
+                if held_records(output):
+                    write_reproduction(held_records(output), output, held_command(output))
+        for record in records:
+            for claim in record.outcome.claims:
+                data.print(f"{shown_verdict(record, claim):5}  {record.experiment}  {claim.name}")
+        talk.print(f"{summary(records, held_command(output))} Wrote {output / PAGE}")
+
+
+def _print_list() -> None:
+    from rich.table import Column, Table
+
+    from reproduction.catalogue import EXPERIMENTS
+
+    table = Table(Column("experiment", no_wrap=True), "repeats", "question")
+    for entry in EXPERIMENTS.values():
+        table.add_row(entry.name, entry.repeats, entry.question)
+    data.print(table)
+
+
+if __name__ == "__main__":
+    typer.run(reproduce)

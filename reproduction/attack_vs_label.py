@@ -1,0 +1,246 @@
+"""Attacker against analyst under one release: who wrote these texts, what are those about?
+
+The attacker and the analyst work on collections of their own, as the papers' measurements do. All
+texts are reduced to their content words first. Attacker: Koppel's, cosine. The static one studied
+true texts, the adaptive one texts released by the same mechanism. Each has two weightings of
+the n-grams, and the better of the two counts. Analyst: a linear SVM that learned from true texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from inkblur.documents.fingerprints import among, fingerprints
+from inkblur.embeddings.table import Embedding
+from inkblur.evaluation.attacks import Koppel
+from inkblur.evaluation.attacks.koppel import Weighting
+from inkblur.evaluation.measures.utility import words_of
+from inkblur.evaluation.preprocessing import ContentWords
+from inkblur.evaluation.settings import Setting
+from inkblur.types import NULL_ID, Array, Ids
+from reproduction.bootstrap import mean_f1, share, times_drawn
+from reproduction.context import Workshop
+from reproduction.corpora import Corpus, Split
+from reproduction.newsgroups import bare
+
+WEIGHTINGS = (Weighting.SHARE, Weighting.LOG_TF_IDF)
+_ATTACKERS = "/".join(weighting.value for weighting in WEIGHTINGS)  # in the names of steps
+
+Measured = Mapping[str, Array]  # static, adaptive, utility, unchanged: columns, see `redrawn`
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How much of the collections takes part."""
+
+    studied: int  # texts an author that the static attacker studies
+    known: int  # of those, texts that the adaptive attacker releases and studies
+    unknown: int  # texts an author that are attacked
+    taught: int  # labelled texts that the analyst learns from, at most
+    asked: int  # texts whose label is asked for, at most
+
+    def __str__(self) -> str:
+        counts = (self.studied, self.known, self.unknown, self.taught, self.asked)
+        return "/".join(str(count) for count in counts)
+
+    @property
+    def attackers(self) -> str:
+        """What each attacker studied, as a sentence."""
+        fewer = (
+            " With as many texts as the static one it would name more authors (joined/frontier "
+            "gives it as many), so the stronger attack is understated here."
+        )
+        return (
+            f"Attackers: Koppel, cosine, the better of two weightings for each. The static one "
+            f"studied {self.studied} true texts an author, the adaptive one {self.known} texts an "
+            f"author released in the same way; {self.unknown} texts an author are attacked."
+            f"{fewer if self.known < self.studied else ''}"
+        )
+
+
+class Duel:
+    """Two collections; what was learned from true texts is learned once."""
+
+    def __init__(
+        self,
+        name: str,
+        work: Workshop,
+        authors: Split,
+        labels: Split,
+        sizes: Sizes,
+        *,
+        score: str = "accuracy",  # of labels, or "f1": the mean over labels, where one is common
+    ) -> None:
+        self.name, self.work, self.sizes, self._score = name, work, sizes, score
+        self._studied = _content(authors.train.first_of_each_author(sizes.studied))
+        self._known = self._studied.first_of_each_author(sizes.known)
+        self._unknown = _content(authors.test.first_of_each_author(sizes.unknown))
+        self.taught = labels.train.rows(self._chosen(sizes.taught, len(labels.train), "taught"))
+        self._taught = _content(self.taught)
+        # A text that also stands in the teaching part would be refused by a metric learned there.
+        fresh = np.flatnonzero(~among(labels.test.texts, fingerprints(self.taught.texts))).tolist()
+        places = self._chosen(sizes.asked, len(fresh), "asked")
+        self._asked = _content(labels.test.rows([fresh[place] for place in places]))
+
+    def _chosen(self, count: int, of: int, part: str) -> list[int]:
+        return self.work.sample(min(count, of), of, self.name, part)
+
+    def words(self, embedding: Embedding, count: int) -> Ids:
+        """`count` tokens of the texts that attackers study, as they come; known words only."""
+        tokens = [word for text in self._studied.texts for word in text.split()]
+        chosen = self.work.sample(min(8 * count, len(tokens)), len(tokens), self.name, "tokens")
+        ids = embedding.ids([tokens[place] for place in chosen])
+        known: Ids = ids[ids != NULL_ID]
+        order = self.work.rng(self.name, "order").rows(len(known), 1)[:, 0].argsort(kind="stable")
+        return known[order][:count]
+
+    def before(self) -> Measured:
+        """Attack and utility on the true texts."""
+        return self._measured(
+            self.work.step(
+                f"{self.name}, true texts, {_ATTACKERS} by text, {self.sizes}",
+                lambda: {
+                    "static": self._named(self._static, self._unknown.texts),
+                    "adaptive": self._named(self._fitted(self._known), self._unknown.texts),
+                    "labels": self._told(self._asked.texts),
+                },
+            )
+        )
+
+    def after(self, setting: Setting, embedding: Embedding, run: int) -> Measured:
+        """The same under a release; `run` numbers the repetition."""
+        where = f"{self.name}, {setting.name} on {embedding.sha256[:16]}"
+        key = f"{where}, {_ATTACKERS} by text, {self.sizes}, run {run}"
+        return self._measured(self.work.step(key, self._after, setting, embedding, str(run)))
+
+    def _after(self, setting: Setting, embedding: Embedding, run: str) -> dict[str, Any]:
+        releaser = setting.on(embedding)
+        rng = self.work.rng(self.name, setting.name, embedding.name, run)
+
+        def released(corpus: Corpus, part: str) -> Corpus:
+            out = releaser.release(corpus.texts, rng.child(part))
+            return replace(corpus, texts=out.texts)
+
+        unknown = releaser.release(self._unknown.texts, rng.child("unknown"))
+        known = released(self._known, "known")
+        return {
+            "static": self._named(self._static, unknown.texts),
+            "adaptive": self._named(self._fitted(known), unknown.texts),
+            "labels": self._told(released(self._asked, "asked").texts),
+            "unchanged": unknown.unchanged or 0.0,
+        }
+
+    def _measured(self, found: Mapping[str, Any]) -> Measured:
+        """Measures of the answers that a step kept."""
+        attacked, asked = self._times
+        best = {
+            who: np.max([share(attacked, [int(c) for c in right]) for right in found[who]], axis=0)
+            for who in ("static", "adaptive")
+        }
+        answers = np.array(found["labels"], dtype=np.int64)
+        if self._score == "f1":
+            utility = mean_f1(asked, self._truth, answers)
+        else:
+            utility = share(asked, (answers == self._truth).tolist())
+        return {**best, "utility": utility, "unchanged": np.array([found.get("unchanged", 1.0)])}
+
+    @cached_property
+    def _times(self) -> tuple[Array, Array]:
+        """How often each attacked text, and each one that is asked about, is drawn."""
+        rng = self.work.rng(self.name, "redrawn")
+        return (
+            times_drawn(len(self._unknown), rng.child("unknown")),
+            times_drawn(len(self._asked), rng.child("asked")),
+        )
+
+    @cached_property
+    def _labels(self) -> dict[str, int]:
+        names = {*(self._taught.labels or ()), *(self._asked.labels or ())}
+        return {name: number for number, name in enumerate(sorted(names))}
+
+    @cached_property
+    def _truth(self) -> Ids:
+        return np.array([self._labels[name] for name in self._asked.labels or ()], dtype=np.int64)
+
+    @cached_property
+    def _static(self) -> list[Koppel]:
+        return self._fitted(self._studied)
+
+    def _fitted(self, corpus: Corpus) -> list[Koppel]:
+        """An attacker with each weighting, who studied these texts."""
+        assert corpus.authors is not None
+        return [
+            Koppel(seed=self.work.seed, similarity="cosine", weighting=weighting).fit(
+                corpus.texts, corpus.authors
+            )
+            for weighting in WEIGHTINGS
+        ]
+
+    def _named(self, attacks: Sequence[Koppel], texts: Sequence[str]) -> list[str]:
+        """Whether each attacker names the author, text by text: 1 or 0."""
+        return [
+            "".join("01"[int(right)] for right in attack.predict(texts) == self._unknown.authors)
+            for attack in attacks
+        ]
+
+    def _told(self, texts: Sequence[str]) -> list[int]:
+        """The label that the analyst gives each text, as a number."""
+        return [self._labels[name] for name in self._analyst.predict(list(texts)).tolist()]
+
+    @cached_property
+    def _analyst(self) -> Any:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+        from sklearn.pipeline import make_pipeline
+        from sklearn.svm import LinearSVC
+
+        machine = LinearSVC(C=1.0, max_iter=20_000, random_state=self.work.seed)
+        analyst = make_pipeline(TfidfVectorizer(analyzer=words_of), machine)
+        return analyst.fit(list(self._taught.texts), list(self._taught.labels or ()))
+
+
+def _content(corpus: Corpus) -> Corpus:
+    return replace(corpus, texts=tuple(ContentWords().transform(corpus.texts)))
+
+
+def c50_and_newsgroups(work: Workshop) -> tuple[Split, Split]:
+    """Authors of Reuters C50 and topics of 20 Newsgroups; a quick look takes smaller collections.
+
+    Postings are stripped of headers, quotes and signatures: the topic is in the words alone.
+    """
+    if work.quick:
+        return work.shelf.pan18(2), halved(work, work.shelf.sms, 0.3)
+    topics = work.shelf.newsgroups
+    return work.shelf.c50, Split(bare(topics.train), bare(topics.test))
+
+
+def halved(work: Workshop, corpus: Corpus, share: float) -> Split:
+    """A collection without parts of its own: `share` of it is asked about, the rest teaches."""
+    asked = set(work.sample(round(share * len(corpus)), len(corpus), corpus.name))
+    rows = range(len(corpus))
+    return Split(corpus.rows([row for row in rows if row not in asked]), corpus.rows(sorted(asked)))
+
+
+def at_attack(attacks: Sequence[Array], utilities: Sequence[Array], level: float) -> Array | None:
+    """Utility where the attack succeeds with probability `level`, by linear interpolation.
+
+    None where no measurement on the real texts lies below the level, or none above it: nothing is
+    known there. A redrawn collection whose curve ends before the level counts with its end.
+
+    >>> low, high = np.array([0.1, 0.2]), np.array([0.3, 0.4])  # real texts, one collection redrawn
+    >>> at_attack([low, high], [low + 0.3, high + 0.3], 0.2).round(6).tolist()
+    [0.5, 0.5]
+    >>> at_attack([low, high], [low + 0.3, high + 0.3], 0.4) is None
+    True
+    """
+    found = np.array(attacks)
+    if not found[:, 0].min() <= level <= found[:, 0].max():
+        return None
+    order = found.argsort(axis=0)
+    across = np.take_along_axis(found, order, axis=0).T
+    up = np.take_along_axis(np.array(utilities), order, axis=0).T
+    return np.array([np.interp(level, x, y) for x, y in zip(across, up, strict=True)])

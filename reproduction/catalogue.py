@@ -1,0 +1,147 @@
+"""The experiments by name: what each repeats, and the function that does it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+
+from inkblur.errors import ParameterError
+from reproduction.context import Workshop
+from reproduction.result import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """One entry; `mahalanobis/privacy` is done by `run` in `experiments/mahalanobis/privacy.py`."""
+
+    name: str  # paper/what
+    repeats: str  # which tables and figures
+    question: str  # one line
+    needs: tuple[str, ...]  # names in `shelf.SOURCES`; another is refused
+
+    def load(self) -> Callable[[Workshop], Outcome]:
+        """What does it. Its file is loaded only now: experiments use the heavy libraries."""
+        module = import_module(f"{__package__}.{self.name.replace('/', '.').replace('-', '_')}")
+        run: Callable[[Workshop], Outcome] = module.run
+        return run
+
+
+EXPERIMENTS: Mapping[str, Experiment] = {
+    entry.name: entry
+    for entry in (
+        Experiment(
+            "mahalanobis/privacy",
+            "Mahalanobis paper, Tables 1 to 4, Figures 2 to 5",
+            "How often does a word survive, and how many stand in for it, as lambda grows?",
+            ("glove", "word2vec", "sms", "tweets"),
+        ),
+        Experiment(
+            "mahalanobis/utility",
+            "Mahalanobis paper, Figures 6 and 7",
+            "What do classifiers of messages lose, and does lambda cost anything?",
+            ("glove", "sms", "tweets"),
+        ),
+        Experiment(
+            "mahalanobis/density",
+            "Mahalanobis paper, Table 5",
+            "How uneven are the vocabularies of the two collections?",
+            ("glove", "word2vec", "sms", "tweets"),
+        ),
+        Experiment(
+            "thesis/topics",
+            "thesis, Table 5.3",
+            "Can the topic still be told, in six document forms and at three noise scales?",
+            ("glove", "newsgroups"),
+        ),
+        Experiment(
+            "thesis/authors",
+            "thesis, Table 5.4",
+            "Can the author still be named, in the same forms and scales?",
+            ("glove", "newsgroups", "c50", "pan18"),
+        ),
+        Experiment(
+            "thesis/angular",
+            "thesis, section 4.2, mechanism 1 (which it could not run)",
+            "What does angular noise give beside component-wise noise at equal survival?",
+            ("glove", "newsgroups"),
+        ),
+        Experiment(
+            "thesis/metrics",
+            "thesis, Figure 5.1",
+            "Do Word Mover's distance and the Ruzicka metric of authorship go together?",
+            ("glove", "c50"),
+        ),
+        Experiment(
+            "earthmovers/inference",
+            "Earth Mover's paper, Table 1",
+            "Do attacks on the author fall while the topic holds?",
+            ("glove", "word2vec", "newsgroups", "c50", "pan18"),
+        ),
+        Experiment(
+            "earthmovers/snippets",
+            "Earth Mover's paper, Tables 2 and 3",
+            "What do words and a text become under each epsilon?",
+            ("glove", "c50"),
+        ),
+        Experiment(
+            "earthmovers/utility-bound",
+            "Earth Mover's paper, Theorem 3",
+            "Does the utility bound hold as printed, and as corrected?",
+            ("glove",),
+        ),
+        Experiment(
+            "syntf/analyst-attacker",
+            "SynTF, Table 3, Figures 3 and 5",
+            "Does the attacker lose more than the analyst, and more than under scrubbing?",
+            ("glove", "newsgroups"),
+        ),
+        Experiment(
+            "syntf/parameters",
+            "SynTF, Table 2, Figure 4",
+            "Which parameters are best, and does the bigram factor turn the advantage?",
+            ("glove", "newsgroups"),
+        ),
+        Experiment(
+            "syntf/bounds",
+            "SynTF, Figure 1 and the effective loss of section 3.4",
+            "How far below epsilon is the loss that really occurs?",
+            ("glove",),
+        ),
+        Experiment(
+            "joined/frontier",
+            "none of the papers",
+            "Does a metric that knows the topic keep it while the author is blurred?",
+            ("glove", "c50", "newsgroups", "pan18", "sms"),
+        ),
+        Experiment(
+            "joined/pairs",
+            "none of the papers",
+            "Does it so on collections that took no part in its design?",
+            ("glove", "c50", "pan18", "sms", "tweets"),
+        ),
+        Experiment(
+            "race",
+            "none of the papers",
+            "Which mechanism keeps most at equal attack success, and at equal proved loss?",
+            ("glove", "c50", "newsgroups", "pan18", "sms"),
+        ),
+    )
+}
+
+
+def chosen(names: Sequence[str]) -> tuple[Experiment, ...]:
+    """The experiments of these names in the catalogue's order; a paper's name means all of its
+    experiments, `all` means all.
+    """
+    if not names:
+        raise ParameterError("name an experiment, or all; --list shows them")
+    wanted = set()
+    for name in names:
+        found = {one for one in EXPERIMENTS if name in ("all", one, one.partition("/")[0])}
+        if not found:
+            raise ParameterError(
+                f"unknown experiment {name!r}; choose all, or some of: {', '.join(EXPERIMENTS)}"
+            )
+        wanted |= found
+    return tuple(entry for name, entry in EXPERIMENTS.items() if name in wanted)

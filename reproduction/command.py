@@ -1,0 +1,49 @@
+"""What one command did in a folder: how long it took by the clock, and with how many workers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from inkblur.files.whole import write_whole
+from reproduction.result import Record
+
+FILE = "run.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """The last command that did something in a folder.
+
+    The seconds of records say what their steps took, also in earlier runs and beside each other;
+    only a command that began with nothing knows how long it all took.
+    """
+
+    seconds: float  # by the clock, from start to end
+    workers: int
+    experiments: tuple[str, ...]
+    resumed: bool  # some of the work was there already
+
+    def did(self, records: Sequence[Record]) -> bool:
+        """Whether all of these come from this command alone."""
+        return not self.resumed and {r.experiment for r in records} <= set(self.experiments)
+
+    def write(self, folder: Path) -> None:
+        """Keep it beside the records."""
+        write_whole(folder / FILE, json.dumps(asdict(self), indent=1) + "\n")
+
+
+def held_command(folder: Path) -> Command | None:
+    """The one that is kept in a folder, where there is one that can be read."""
+    try:
+        body = json.loads((folder / FILE).read_text(encoding="utf-8"))
+        return Command(
+            float(body["seconds"]),
+            int(body["workers"]),
+            tuple(body["experiments"]),
+            bool(body["resumed"]),
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

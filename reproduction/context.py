@@ -1,0 +1,110 @@
+"""What every experiment works with: data, seeded streams, sizes, and steps that are done once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from inkblur.embeddings.table import Embedding
+from inkblur.evaluation.settings import Released, Setting
+from inkblur.files.checkpoint import Ledger
+from inkblur.rng import Rng, seeded_rng
+from reproduction.datasets import Shelf
+
+Size = TypeVar("Size")
+OnStep = Callable[[str], None]  # called with the step that begins
+
+
+def steps_file(folder: Path, experiment: str) -> Path:
+    """Where an experiment's finished steps lie."""
+    return folder / "steps" / f"{experiment.replace('/', '-')}.jsonl"
+
+
+class Workshop:
+    """One experiment's place of work.
+
+    A step has a name and gives plain JSON; a finished step is kept in a file and not done again, so
+    a killed run goes on where it stopped. A step's randomness depends on the seed, the experiment
+    and the names given alone, never on which steps ran before.
+    """
+
+    def __init__(
+        self,
+        experiment: str,
+        shelf: Shelf,
+        *,
+        seed: int,
+        quick: bool,
+        folder: Path,
+        needs: Sequence[str] = (),
+        commit: str = "",
+        on_step: OnStep = lambda name: None,
+    ) -> None:
+        """`needs`: what steps may take from the shelf; `commit`: the source's."""
+        self.experiment, self.seed, self.quick = experiment, seed, quick
+        self.shelf = shelf.lent(experiment, needs)
+        self._on_step = on_step
+        self._ledger = Ledger(
+            steps_file(folder, experiment),
+            {
+                "experiment": experiment,
+                "seed": seed,
+                "quick": quick,
+                "data": {key: shelf.digest(key) for key in needs},
+            },
+        )
+        self._done = {row["step"]: row for row in self._ledger.rows}
+        self._commit = commit
+
+    def size(self, full: Size, quick: Size) -> Size:
+        """The full value, or the one for a quick look that only shows that everything runs."""
+        return quick if self.quick else full
+
+    def step(self, name: str, work: Callable[..., Any], *arguments: Any) -> Any:
+        """What `work(*arguments)` gives (plain JSON), done now or taken from an earlier run."""
+        if name not in self._done:
+            self._on_step(name)
+            began, used = time.perf_counter(), time.process_time()
+            value = work(*arguments)
+            row = {
+                "step": name,
+                "seconds": round(time.perf_counter() - began, 3),
+                "processor_seconds": round(time.process_time() - used, 3),
+                "commit": self._commit,
+                "value": value,
+            }
+            self._ledger.add(row)
+            self._done[name] = row
+        return self._done[name]["value"]
+
+    @property
+    def seconds(self) -> float:
+        """The work done so far, earlier runs included, by the clock."""
+        return float(sum(row["seconds"] for row in self._done.values()))
+
+    @property
+    def processor_seconds(self) -> float:
+        """The same, by what the processors worked: other programs do not count."""
+        return float(sum(row["processor_seconds"] for row in self._done.values()))
+
+    @property
+    def commits(self) -> tuple[str, ...]:
+        """The sources the steps were made with: several, where a run was continued."""
+        return tuple(dict.fromkeys(row["commit"] for row in self._done.values()))
+
+    def rng(self, *names: str) -> Rng:
+        """The stream of these names."""
+        return seeded_rng(self.seed).child(self.experiment, *names)
+
+    def sample(self, count: int, of: int, *names: str) -> list[int]:
+        """`count` different numbers below `of` in ascending order, drawn evenly."""
+        uniforms = self.rng("sample", *names).rows(of, 1)[:, 0]
+        return sorted(uniforms.argsort(kind="stable")[:count].tolist())
+
+    def release(
+        self, setting: Setting, embedding: Embedding, texts: Sequence[str], *names: str
+    ) -> Released:
+        """The texts released under a setting; `names` tell repetitions and parts apart."""
+        return setting.on(embedding).release(texts, self.rng("release", setting.name, *names))

@@ -1,0 +1,277 @@
+"""Earth Mover's paper, section 6, Table 1: who wrote a snippet, and what is it about?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from inkblur.documents.analysis import known_id
+from inkblur.documents.policies import TokenPolicies
+from inkblur.documents.privatizer import Privatizer
+from inkblur.embeddings.table import Embedding
+from inkblur.evaluation.attacks.koppel import Koppel
+from inkblur.evaluation.measures.fasttext_model import fasttext_labels
+from inkblur.evaluation.preprocessing import content_words
+from inkblur.evaluation.settings import Setting
+from inkblur.mechanisms.calibration import survival_rate
+from inkblur.mechanisms.perturbation import Laplace
+from inkblur.types import NULL_ID, Record
+from reproduction.contenders import contenders
+from reproduction.context import Workshop
+from reproduction.corpora import Corpus
+from reproduction.earthmovers.findings import (
+    BEYOND,
+    EQUAL_NOISE,
+    PRINTED_NOISE,
+    Rows,
+    outcome,
+)
+from reproduction.earthmovers.nearness import (
+    READ,
+    distances,
+    majority_hits,
+    nearest_hits,
+)
+from reproduction.earthmovers.published import EPSILONS, NORMS
+from reproduction.earthmovers.texts import (
+    LARGEST,
+    LENGTHS,
+    Documents,
+    Suspects,
+    plain_words,
+    shortened,
+)
+from reproduction.result import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """Which vectors, and what the paper's epsilon is multiplied by."""
+
+    name: str
+    vectors: str
+    factor: float
+
+
+PRINTED = Noise(PRINTED_NOISE, "glove", 1.0)
+EQUAL = Noise(EQUAL_NOISE, "glove", NORMS["word2vec"] / NORMS["glove"])
+OWN = Noise("word2vec", "word2vec", 1.0)
+# The word2vec file at hand knows 83 % of the words of C50 and 69 % of those of the fan fiction.
+TRIED = {
+    "Reuters C50": (PRINTED, EQUAL, OWN),
+    "PAN 2018": (PRINTED, EQUAL),
+    "20 Newsgroups": (PRINTED, EQUAL),
+}
+
+
+def run(work: Workshop) -> Outcome:
+    """Every collection, noise and run is one step; then all mechanisms at one survival."""
+    place = _Place(work)
+    found: Rows = {(data, noise.name): [] for data, noises in TRIED.items() for noise in noises}
+    for number in range(place.runs):  # run after run, so that a killed one has seen everything once
+        for data, noises in TRIED.items():
+            for noise in noises:
+                key = f"{data}, {noise.name}, run {number}, author by author"
+                step = work.step(key, place.table, data, noise, number)
+                found[data, noise.name].append(step)
+    glove = place.raced
+    at = 20 * EQUAL.factor  # the paper's epsilon 20
+    survival = work.step(
+        "survival at epsilon 20", lambda: survival_rate(Laplace(glove, epsilon=at))
+    )
+    settings = contenders(work, glove, survival=survival)
+    raced = [
+        work.step(f"{BEYOND}, run {number}", place.race, settings, number)
+        for number in range(work.size(3, 2))
+    ]
+    held = work.step("PAN 2018, what the attacker holds", place.held)
+    return outcome(found, raced, held, survival, place.sizes, place.lengths)
+
+
+class _Place:
+    """The texts, vectors and attackers of this experiment."""
+
+    def __init__(self, work: Workshop) -> None:
+        self.work = work
+        self.runs = work.size(5, 2)
+        self.sizes = work.size((20, 50), (4, 8))
+        self.lengths = work.size(LENGTHS, dict.fromkeys(LENGTHS, 20))
+        # Fewer than any document has with a vector in any vocabulary: bags of one size.
+        self.read = work.size(READ, 5)
+        self.most = work.size(LARGEST, 3_000)  # words of a vocabulary
+        self.seed = work.seed
+        self._tables: dict[str, Embedding] = {}
+
+    def vectors(self, name: str) -> Embedding:
+        if name not in self._tables:
+            self._tables[name] = plain_words(getattr(self.work.shelf, name), self.most)
+        return self._tables[name]
+
+    @cached_property
+    def raced(self) -> Embedding:
+        """A smaller vocabulary: the exponential mechanism's costs are all pairs of words."""
+        words = plain_words(self.work.shelf.glove, self.work.size(10_000, 1_000))
+        return shortened(words, self.work.size(words.dimension, 50))
+
+    @cached_property
+    def documents(self) -> Documents:
+        return Documents(self.work, self.vectors("glove"), self.lengths)
+
+    def counts(self, data: str) -> tuple[int, ...]:
+        """How many authors; the fan fiction has 20."""
+        return self.sizes[:1] if data == "PAN 2018" else self.sizes
+
+    def table(self, data: str, noise: Noise, run: int) -> dict[str, Any]:
+        """One run of Table 1: for each epsilon and size of set, how many answers were right."""
+        suspects = self.documents.of(data, max(self.counts(data)), run)
+        table = self.vectors(noise.vectors)
+        released, unchanged = {"none": suspects.snippets}, {"none": 1.0}
+        for epsilon in EPSILONS:
+            blur = Privatizer(
+                Laplace(table, epsilon=epsilon * noise.factor),
+                policies=TokenPolicies.of(keep=["unknown"]),  # as in the paper
+            )
+            stream = self.work.rng("release", data, noise.name, f"{epsilon}", f"{run}")
+            batch = blur.release_batch(_records(suspects.snippets), stream)
+            released[f"{epsilon}"] = batch.texts
+            unchanged[f"{epsilon}"] = batch.counts["unchanged"] / batch.counts["drawn"]
+        near = {
+            key: distances(texts, suspects.known, table, self.read)
+            for key, texts in released.items()
+        }
+        told = self._told(suspects, list(released.values()))
+        out: dict[str, Any] = {"unchanged": unchanged, "by author": {}}
+        for count in self.counts(data):
+            rows = suspects.first(count)
+            attack = self._koppel([suspects.known[row] for row in rows], run)
+            right = {
+                key: _right(attack, [texts[row] for row in rows]) for key, texts in released.items()
+            }
+            out["by author"][str(count)] = {
+                "authors": [suspects.authors[row] for row in rows],
+                "DRauth": right,
+                "DRtopic": {
+                    key: [answers[row] for row in rows]
+                    for key, answers in zip(released, told, strict=False)  # none without topics
+                },
+            }
+            out[str(count)] = {
+                key: {
+                    "SRauth": nearest_hits(near[key][rows][:, rows]),
+                    "DRauth": sum(right[key]),
+                    "DRauth, unknown words dropped": _named(
+                        attack, [_held(texts[row], table) for row in rows]
+                    ),
+                    **(
+                        {
+                            "SRtopic": majority_hits(
+                                near[key][rows][:, rows], [suspects.topics[row] for row in rows]
+                            ),
+                            "DRtopic": sum(told[place][row] for row in rows),
+                        }
+                        if suspects.topics
+                        else {}
+                    ),
+                }
+                for place, (key, texts) in enumerate(released.items())
+            }
+        return out
+
+    def held(self) -> dict[str, list[int]]:
+        """Why PAN 2018 starts low: clean texts named, of how many, by what an attacker holds."""
+        split = self.work.shelf.pan18(1)
+        known, unknown = split.train, split.test.rows(range(self.work.size(len(split.test), 5)))
+        short = self.lengths["PAN 2018"]
+        one = known.first_of_each_author(1)
+        forms: dict[str, tuple[Corpus, Sequence[str], Sequence[str]]] = {
+            "whole texts": (known, known.texts, unknown.texts),
+            "content words": (known, _content(known.texts), _content(unknown.texts)),
+            f"{short} content words of one text": (
+                one,
+                _content(one.texts, short),
+                _content(unknown.texts, short),
+            ),
+        }
+        out = {}
+        for name, (corpus, studied, asked) in forms.items():
+            assert corpus.authors is not None  # by the loader
+            attack = Koppel(seed=self.seed, similarity="cosine").fit(studied, corpus.authors)
+            hits = int((attack.predict(asked) == unknown.authors).sum())
+            out[name] = [hits, len(unknown)]
+        return out
+
+    def race(self, settings: Sequence[Setting], run: int) -> dict[str, dict[str, float]]:
+        """One run of every mechanism on the larger set, against both attackers; shares."""
+        table = self.raced
+        authors = self.documents.of("Reuters C50", self.sizes[-1], run)
+        topical = self.documents.of("20 Newsgroups", self.sizes[-1], run)
+        clean = self._koppel(authors.known, run)
+        out: dict[str, dict[str, float]] = {}
+        groups = []
+        for setting in settings:
+            bag = replace(setting, release="bag", length=self.lengths["Reuters C50"])
+            released = self.work.release(bag, table, authors.snippets, f"{run}")
+            studied = self.work.release(bag, table, authors.known, f"{run}", "attacker").texts
+            adaptive = self._koppel(studied, run)
+            shorter = replace(setting, release="bag", length=self.lengths["20 Newsgroups"])
+            groups.append(self.work.release(shorter, table, topical.snippets, f"{run}").texts)
+            size = len(authors.snippets)
+            out[setting.name] = {
+                "words unchanged": float(released.unchanged or 0.0),
+                "DRauth": _named(clean, released.texts) / size,
+                "DRauth, adaptive": _named(adaptive, released.texts) / size,
+                "SRauth": self._nearest(released.texts, authors.known) / size,
+                "SRauth, adaptive": self._nearest(released.texts, studied) / size,
+            }
+        told = self._told(topical, groups)
+        for setting, hits in zip(settings, told, strict=True):
+            out[setting.name]["DRtopic"] = sum(hits) / len(hits)
+        return out
+
+    def _nearest(self, released: Sequence[str], known: Sequence[str]) -> int:
+        return nearest_hits(distances(released, known, self.raced, self.read))
+
+    def _koppel(self, known: Sequence[str], run: int) -> Koppel:
+        attack = Koppel(seed=self.seed + run, similarity="cosine")
+        return attack.fit(known, list(range(len(known))))
+
+    def _told(self, suspects: Suspects, releases: Sequence[Sequence[str]]) -> list[list[int]]:
+        """1 where fastText told the topic, release by release; it studied clean texts of others."""
+        if suspects.topics is None:
+            return []
+        texts, labels = self.documents.labelled
+        answers = fasttext_labels(
+            texts,
+            labels,
+            [text.split() for release in releases for text in release],
+            seed=self.seed,
+            embedding=self.vectors("glove") if not self.work.quick else None,
+        )
+        size = len(suspects.topics)
+        parts = [answers[start : start + size] for start in range(0, len(answers), size)]
+        return [[int(a == t) for a, t in zip(part, suspects.topics, strict=True)] for part in parts]
+
+
+def _content(texts: Sequence[str], most: int | None = None) -> list[str]:
+    return [" ".join(content_words(text)[:most]) for text in texts]
+
+
+def _right(attack: Koppel, texts: Sequence[str]) -> list[int]:
+    """1 where the attack named the author; texts are in the authors' order."""
+    return [int(named == row) for row, named in enumerate(attack.predict(texts))]
+
+
+def _named(attack: Koppel, texts: Sequence[str]) -> int:
+    """How many of the authors, in order, the attack named."""
+    return sum(_right(attack, texts))
+
+
+def _held(text: str, table: Embedding) -> str:
+    """A text without the words that have no vector."""
+    return " ".join(word for word in text.split() if known_id(table, word) != NULL_ID)
+
+
+def _records(texts: Sequence[str]) -> list[Record]:
+    return [Record(str(row), text) for row, text in enumerate(texts)]

@@ -1,0 +1,133 @@
+"""The joined metric on labels, and on authors, that took no part in its design.
+
+Labels of tweets (a disaster or not) and of SMS (spam or not) teach the metric; the attacker names
+authors of PAN 2018, problem 1, and of Reuters C50 (on whose texts alpha, beta and smoothing were
+chosen, with other labels). Metrics are compared at equal attack, because one epsilon means nothing
+across two of them: each runs at epsilons that let the same shares of the attacked words survive.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from inkblur.evaluation.settings import Setting
+from inkblur.mechanisms.calibration import calibrate
+from reproduction.attack_vs_label import Duel, Measured, Sizes, halved
+from reproduction.bootstrap import over_texts
+from reproduction.context import Workshop
+from reproduction.estimate import weakest
+from reproduction.frontier import (
+    OVER_TEXTS,
+    UNTOUCHED,
+    Runs,
+    duel_readings,
+    frontier_drawing,
+    gain_claim,
+    left_at,
+    sorted_out,
+    stronger,
+    untouched_readings,
+)
+from reproduction.joined.space import JOINED, PLAIN, WORDS, joined, plain
+from reproduction.result import Claim, Drawing, Outcome, Reading, Where
+
+SURVIVALS = (0.35, 0.15, 0.05)  # of words as they come in the texts that attackers study
+SHARE_ASKED = 0.3
+SIZES = {
+    "PAN 2018": Sizes(studied=7, known=7, unknown=6, taught=6_000, asked=1_500),
+    "C50": Sizes(studied=50, known=8, unknown=3, taught=6_000, asked=1_500),
+}
+QUICK_SIZES = Sizes(studied=2, known=2, unknown=1, taught=300, asked=60)
+
+
+def run(work: Workshop) -> Outcome:
+    """Two collections of labels against two of authors, both metrics, five runs each."""
+    authors = {"PAN 2018": work.shelf.pan18(work.size(1, 2))}
+    if not work.quick:
+        authors["C50"] = work.shelf.c50
+    readings: list[Reading] = []
+    judged: list[Claim | str] = []
+    drawings: list[Drawing] = []
+    for label, corpus in (("tweets", work.shelf.tweets), ("SMS", work.shelf.sms)):
+        for author, texts in authors.items():
+            table = f"Attack on {author} authors, label of {label}"
+            parts = halved(work, corpus, SHARE_ASKED)
+            sizes = work.size(SIZES[author], QUICK_SIZES)
+            duel = Duel(f"{author}, {label}", work, texts, parts, sizes, score="f1")
+            found, curves = _measured(work, duel, table, label)
+            readings += found
+            judged += _claims(author, label, curves, duel.before())
+            drawings.append(frontier_drawing(table, "metric"))
+    claims, undecided = sorted_out(judged)
+    notes = (
+        f"Laplace on both metrics. Content words alone; GloVe's {WORDS:,} most frequent words.",
+        *(f"{author}. {work.size(SIZES[author], QUICK_SIZES).attackers}" for author in authors),
+        "Of the labelled texts 70 % teach the metric and the analyst; of the others, those that "
+        "equal a teaching text are left out, for the joined metric refuses them.",
+        "Utility is the F1 of both labels in the mean: 87 % of the SMS are no spam, so accuracy "
+        "would say little.",
+        "Compared where the stronger of the static and the adaptive attack has half of its success "
+        "on the true texts.",
+        "The claims on strongest and mildest noise were added after a first look: with the 58 "
+        "texts that PAN 2018 has here, the curves did not reach half of the attack in every run. "
+        "They are judged by the weaker of two differences, because either alone says little.",
+        OVER_TEXTS,
+        *undecided,
+    )
+    return Outcome(tuple(readings), claims, tuple(drawings), notes=notes)
+
+
+def _measured(
+    work: Workshop, duel: Duel, table: str, label: str
+) -> tuple[list[Reading], dict[str, list[Runs]]]:
+    before = duel.before()
+    untouched: Where = {"metric": UNTOUCHED, "epsilon": ""}
+    readings = untouched_readings(table, untouched, before)
+    curves: dict[str, list[Runs]] = {}
+    for metric, space in ((PLAIN, plain(work)), (JOINED, joined(work, duel.taught, label))):
+        words = duel.words(space, work.size(2_000, 200))
+        for survival in work.size(SURVIVALS, SURVIVALS[:2]):
+            epsilon = work.step(
+                f"epsilon of {duel.name} on {space.sha256[:16]} for survival {survival:g}",
+                partial(calibrate, "laplace", space, survival=survival, words=words),
+            )
+            setting = Setting("laplace", round(epsilon, 2))
+            runs = [duel.after(setting, space, run) for run in range(work.size(5, 2))]
+            curves.setdefault(metric, []).append(runs)
+            where: Where = {"metric": metric, "epsilon": setting.epsilon}
+            readings += duel_readings(table, where, runs, before)
+    return readings, curves
+
+
+def _claims(
+    author: str, label: str, curves: dict[str, list[Runs]], before: Measured
+) -> list[Claim | str]:
+    level = float(stronger(before)[0]) / 2
+    name = f"{author.split()[0].lower()}-{label.lower()}"
+    at_equal_attack = gain_claim(
+        f"joined-beats-plain-{name}",
+        f"Where the attack on {author} authors has half of its success, the joined metric keeps "
+        f"more of the label of {label} than the word vectors alone.",
+        level,
+        left_at(curves[JOINED], level, before),
+        left_at(curves[PLAIN], level, before),
+    )
+    noisy, mild = curves[JOINED][-1], curves[PLAIN][0]
+    pairs = list(zip(noisy, mild, strict=True))
+    hides = over_texts([stronger(b) - stronger(a) for a, b in pairs])
+    keeps = over_texts([(a["utility"] - b["utility"]) / before["utility"] for a, b in pairs])
+    return [
+        at_equal_attack,
+        Claim(
+            f"joined-hides-and-keeps-more-{name}",
+            f"At its strongest noise the joined metric both hides {author} authors better and "
+            f"keeps more of the label of {label} than word vectors at their weakest noise (added "
+            "after a first look).",
+            "ours",
+            "the weaker of two differences between joined at the strongest noise and word vectors "
+            "at the mildest, in each run: how much less the stronger attack names, and how much "
+            "more utility is left",
+            weakest((hides, keeps), 0.0),
+            0.0,
+        ),
+    ]

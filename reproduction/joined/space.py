@@ -1,0 +1,33 @@
+"""The two metrics that are compared: word vectors alone, and joined with label profiles."""
+
+from __future__ import annotations
+
+from inkblur.adaptation.adapt import adapt_embedding
+from inkblur.embeddings.table import Embedding
+from reproduction.context import Workshop
+from reproduction.corpora import Corpus
+
+PLAIN, JOINED = "word vectors", "joined"
+WORDS = 30_000  # the most frequent words of GloVe: what comes in and what can come out
+ALPHA, BETA, SMOOTHING = (
+    0.1,
+    3.0,
+    10.0,
+)  # chosen on C50 and 20 Newsgroups: see benchmarks/joined_metric.py
+
+
+def plain(work: Workshop, words: int = WORDS) -> Embedding:
+    """GloVe's most frequent words."""
+    return work.shelf.glove.first(work.size(words, 1_000))
+
+
+def joined(work: Workshop, corpus: Corpus, label: str, words: int = WORDS) -> Embedding:
+    """The same, joined with the profiles that a labelled collection teaches."""
+    return adapt_embedding(
+        plain(work, words),
+        corpus.texts,
+        {label: corpus.labels or ()},
+        alpha=ALPHA,
+        beta=BETA,
+        smoothing=SMOOTHING,
+    )

@@ -1,0 +1,69 @@
+"""Mahalanobis paper, Appendix A, Table 5: sparse and dense words of the two collections."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from inkblur.evaluation.measures.density import density
+from reproduction.context import Workshop
+from reproduction.datasets import collection_words
+from reproduction.estimate import Estimate
+from reproduction.result import Claim, Outcome, Reading
+
+TABLE = "Table 5"
+# d_max / d_min, d_:50 / d_-50:, p_:50 (share of records)
+PUBLISHED = {"tweets": (35.28, 4.47, 0.001), "SMS": (8.92, 5.67, 0.004)}
+MEASURES = ("d_max / d_min", "d_:50 / d_-50:", "p_:50")
+
+
+def run(work: Workshop) -> Outcome:
+    """The vectors of each collection's own words, in GloVe and in Google News word2vec."""
+    readings, ratios = [], []
+    for vectors in ("glove", "word2vec"):
+        for data in ("tweets", "SMS"):
+            found = work.step(f"{vectors}, {data}", _density, work, vectors, data)
+            where = {"vectors": vectors, "data": data, "words": found["vocabulary"]}
+            values = (found["extreme_ratio"], found["mean_ratio"], found["mean_share"])
+            for measure, value, paper in zip(MEASURES, values, PUBLISHED[data], strict=True):
+                if value is not None:
+                    readings.append(Reading(TABLE, where, measure, Estimate.exact(value), paper))
+            ratios.append(found["mean_ratio"])
+    notes = (
+        "The vocabulary is a collection's words that have a vector; the word2vec file at hand "
+        "holds 7,895 words only, so its vocabularies are small.",
+        "The paper's prose and table disagree on which extremes d_max and d_min are; here d_max "
+        "belongs to the sparsest word and d_min to the densest.",
+        "Everything is computed from all words of a vocabulary, so there are no intervals. A ratio "
+        "that is infinite, because dense words share their vectors, is left out.",
+    )
+    return Outcome(tuple(readings), claims(ratios), notes=notes)
+
+
+def claims(ratios: Sequence[float | None]) -> tuple[Claim, ...]:
+    """About the mean ratio of each vocabulary; one without it says nothing either way."""
+    known = [ratio for ratio in ratios if ratio is not None]
+    if not known:
+        return ()
+    claim = Claim(
+        "uneven-density",
+        "Words in sparse regions are several times as far from their neighbours as words in dense "
+        "ones.",
+        "Mahalanobis paper, section 1 and Appendix A",
+        f"smallest d_:50 / d_-50: of the {len(known)} vocabularies that have one (computed, not "
+        "sampled). Threshold ours: 'several' is at least twice; the paper prints 4.47 and 5.67",
+        Estimate.exact(min(known)),
+        2.0,
+    )
+    return (claim,)
+
+
+def _density(work: Workshop, vectors: str, data: str) -> dict[str, Any]:
+    corpus = work.shelf.tweets if data == "tweets" else work.shelf.sms
+    table = work.shelf.glove if vectors == "glove" else work.shelf.word2vec
+    words = collection_words(corpus.texts)
+    found = density(
+        table.restricted([w for w in words if w in table], origin=data), corpus.texts
+    ).to_json()
+    kept = ("vocabulary", "extreme_ratio", "mean_ratio", "mean_share")
+    return {key: found[key] for key in kept}

@@ -1,0 +1,183 @@
+"""Runs experiments and keeps their records."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from inkblur.errors import InputError
+from inkblur.files.whole import write_whole
+from inkblur.types import whole
+from reproduction.catalogue import EXPERIMENTS, Experiment, chosen
+from reproduction.command import FILE as COMMAND_FILE
+from reproduction.command import Command, held_command
+from reproduction.context import OnStep, Workshop, steps_file
+from reproduction.datasets import Shelf
+from reproduction.origin import commit, machine
+from reproduction.result import Record
+
+OnProgress = Callable[[str, int, int], None]  # what is being done, experiments done, of how many
+
+
+def reproduce(
+    names: Sequence[str],
+    folder: Path,
+    *,
+    data: str | Path | None = None,
+    quick: bool = False,
+    seed: int = 1,
+    workers: int = 1,
+    on_progress: OnProgress = lambda doing, done, total: None,
+) -> tuple[Record, ...]:
+    """Run experiments by name, by paper, or "all"; finished steps in `folder` are not done again.
+
+    `data`: the folder of the public collections; None takes INKBLUR_DATA. `workers`: experiments
+    done at the same time, each in a process of its own.
+    """
+    began = time.perf_counter()
+    experiments = chosen(names)
+    shelf = Shelf(data)
+    # What is missing shows now, not after an hour; and all code is that of one commit.
+    for key in dict.fromkeys(key for experiment in experiments for key in experiment.needs):
+        shelf.digest(key)
+    for experiment in experiments:
+        experiment.load()
+    source = commit()
+    workers = min(whole(workers, "workers"), len(experiments))
+    before = _written(folder, experiments)
+    earlier = held_command(folder)
+    with suppress(OSError):  # if this one is killed, no command did everything
+        (folder / COMMAND_FILE).unlink()
+    if workers > 1:
+        jobs = [(e.name, folder, shelf.folder, quick, seed, source) for e in experiments]
+        records = _at_the_same_time(jobs, workers, on_progress)
+    else:
+        records = _one_by_one(experiments, folder, shelf, quick, seed, source, on_progress)
+    if earlier is None or _written(folder, experiments) != before:
+        seconds = round(time.perf_counter() - began, 1)
+        resumed = any(before)
+        earlier = Command(seconds, workers, tuple(e.name for e in experiments), resumed)
+    earlier.write(folder)
+    return records
+
+
+def _written(folder: Path, experiments: Sequence[Experiment]) -> list[int]:
+    """How much the experiments' files of finished steps hold, in bytes."""
+    files = [steps_file(folder, experiment.name) for experiment in experiments]
+    return [file.stat().st_size if file.exists() else 0 for file in files]
+
+
+def _one_by_one(
+    experiments: Sequence[Experiment],
+    folder: Path,
+    shelf: Shelf,
+    quick: bool,
+    seed: int,
+    source: str,
+    on_progress: OnProgress,
+) -> tuple[Record, ...]:
+    records = []
+    for place, experiment in enumerate(experiments):
+
+        def heard(step: str, name: str = experiment.name, place: int = place) -> None:
+            on_progress(f"{name}: {step}", place, len(experiments))
+
+        on_progress(experiment.name, place, len(experiments))
+        records.append(_one(experiment.name, folder, shelf, quick, seed, source, heard))
+    return tuple(records)
+
+
+def _one(
+    name: str,
+    folder: Path,
+    shelf: Shelf,
+    quick: bool,
+    seed: int,
+    source: str,
+    on_step: OnStep = lambda step: None,
+) -> Record:
+    """Run one experiment and write its record."""
+    experiment = EXPERIMENTS[name]
+    work = Workshop(
+        name,
+        shelf,
+        seed=seed,
+        quick=quick,
+        folder=folder,
+        needs=experiment.needs,
+        commit=source,
+        on_step=on_step,
+    )
+    outcome = experiment.load()(work)
+    record = Record(
+        name,
+        seed,
+        quick,
+        work.commits,
+        machine(),
+        round(work.seconds, 1),
+        round(work.processor_seconds, 1),
+        replace(outcome, notes=(*outcome.notes, *shelf.notes)),
+    )
+    body = json.dumps(record.to_json(), indent=1, allow_nan=False) + "\n"
+    write_whole(record_file(folder, name), body)
+    return record
+
+
+Job = tuple[str, Path, Path, bool, int, str]  # name, folder, data, quick, seed, source
+
+
+def _at_the_same_time(
+    jobs: Sequence[Job], workers: int, on_progress: OnProgress
+) -> tuple[Record, ...]:
+    from concurrent.futures import wait
+
+    from inkblur.processes import processes, told
+
+    again = "run the same command again to go on from there, with --workers 1 if memory is short"
+    with told(again), processes(workers) as pool:
+        # The last of the catalogue first: joined/* and the race are the longest, and begun last
+        # they would leave the other workers idle at the end.
+        running = {pool.submit(_job, job): job[0] for job in reversed(jobs)}
+        try:
+            while not all(future.done() for future in running):
+                done = sum(future.done() for future in running)
+                doing = [name for future, name in running.items() if future.running()]
+                on_progress(", ".join(doing), done, len(jobs))
+                wait(running, timeout=1.0)
+                for future in running:
+                    if future.done():
+                        future.result()  # an error stops the others before they start
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+        return tuple(future.result() for future in reversed(running))
+
+
+def _job(job: Job) -> Record:
+    name, folder, data, quick, seed, source = job
+    return _one(name, folder, Shelf(data), quick, seed, source)
+
+
+def record_file(folder: Path, name: str) -> Path:
+    """Where an experiment's record lies."""
+    return folder / "records" / f"{name.replace('/', '-')}.json"
+
+
+def held_records(folder: Path) -> tuple[Record, ...]:
+    """Every record in a folder, in the catalogue's order."""
+    found = []
+    for name in EXPERIMENTS:
+        file = record_file(folder, name)
+        if file.exists():
+            try:
+                found.append(Record.from_json(json.loads(file.read_text(encoding="utf-8"))))
+            except (ValueError, KeyError, TypeError):
+                raise InputError(
+                    f"{file} is no record of this version; remove it and run {name} again"
+                ) from None
+    return tuple(found)

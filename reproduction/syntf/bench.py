@@ -1,0 +1,261 @@
+"""SynTF's analyst and attacker on 20 Newsgroups (section 4.2): what both still reach.
+
+The analyst tells the newsgroup from tf-idf weights, the attacker the author from WritePrints
+features; both train on released training postings and are tried on released test postings, with
+naive Bayes and a linear SVM. Scores are means over classes weighted by their size: with these the
+analyst of the original postings reaches what the paper prints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from inkblur.embeddings.table import Embedding
+from inkblur.evaluation.attacks.base import DONT_KNOW
+from inkblur.evaluation.attacks.classifiers import Classifier, make_classifier
+from inkblur.evaluation.attacks.reverse import reverse_vectorised
+from inkblur.evaluation.attacks.writeprints_features import WritePrintsFeatures, measured_groups
+from inkblur.evaluation.dataset import Dataset, Scenario
+from inkblur.evaluation.measures.utility import LabelAnswers, label_answers, words_of
+from inkblur.evaluation.settings import Setting, VectorSetting
+from inkblur.types import Ids
+from reproduction.context import Workshop
+from reproduction.newsgroups import SCENARIOS
+from reproduction.syntf.resampling import Found, lettered
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+MODELS = ("naive-bayes", "svm")  # the analyst's and the attacker's
+SCORES = ("F1", "precision", "recall")
+# {"utility": {model: [F1, precision, recall]}, "attack": {scenario: {model: [...]}},
+#  "answers": {"utility": {"truth": letters, model: letters}, "attack": {scenario: {...}}}}
+ANSWERED = "answers kept"  # for names of steps: posting by posting
+
+
+class Bench:
+    """The postings of one experiment, read when they are needed, and the two tasks on them.
+
+    `train` and `test` postings are the analyst's (None: all), drawn evenly; `each` cuts a suspect's
+    postings in either part. `words` of GloVe, its commonest, are the public vocabulary.
+    """
+
+    def __init__(
+        self,
+        work: Workshop,
+        *,
+        train: int | None,
+        test: int | None,
+        each: int | None,
+        words: int,
+    ) -> None:
+        self._work, self._each, self._words = work, each, words
+        self._wanted = {"train": train, "test": test}
+
+    @cached_property
+    def data(self) -> Dataset:
+        """All postings: bare, authors numbered."""
+        return self._work.shelf.syntf
+
+    @cached_property
+    def embedding(self) -> Embedding:
+        """The public words."""
+        return self._work.shelf.glove.first(self._words)
+
+    @cached_property
+    def analysed(self) -> dict[str, list[int]]:
+        """The analyst's postings of each part, as numbers."""
+        found = {}
+        for part, wanted in self._wanted.items():
+            count = len(getattr(self.data, part))
+            found[part] = (
+                list(range(count)) if wanted is None else self._work.sample(wanted, count, part)
+            )
+        return found
+
+    @cached_property
+    def suspected(self) -> dict[str, dict[str, list[int]]]:
+        """The suspects' postings of each scenario and part."""
+        found = {}
+        for scenario in SCENARIOS:
+            suspects = Scenario.of(scenario).suspects(self.data).tolist()
+            found[scenario] = {
+                part: [
+                    row
+                    for suspect in suspects
+                    for row in np.flatnonzero(getattr(self.data, part).authors == suspect)[
+                        : self._each
+                    ].tolist()
+                ]
+                for part in ("train", "test")
+            }
+        return found
+
+    @cached_property
+    def rows(self) -> dict[str, list[int]]:
+        """Every posting that a release has to cover, of each part in ascending order."""
+        return {
+            part: sorted(
+                {*self.analysed[part], *(r for s in SCENARIOS for r in self.suspected[s][part])}
+            )
+            for part in ("train", "test")
+        }
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """Their texts, the training part first."""
+        return [
+            getattr(self.data, part).texts[row]
+            for part in ("train", "test")
+            for row in self.rows[part]
+        ]
+
+    def plain(self, texts: Sequence[str]) -> Found:
+        """Both tasks on texts (the original ones, or scrubbed): one for each of `self.texts`."""
+        from sklearn.feature_extraction.text import CountVectorizer
+
+        trained = len(self.rows["train"])
+        counter = CountVectorizer(analyzer=words_of).fit(texts[:trained])
+        return self.scores(texts, counter.transform(texts))
+
+    def vectorised(self, setting: VectorSetting) -> Found:
+        """Both tasks on the true term frequencies, which the attacker writes out as text."""
+        counts = setting.synthetic.vectoriser.transform(self.texts)
+        return self.scores(self._written(setting, counts), counts)
+
+    def synthetic(
+        self, setting: Setting, repeats: int, lengths: Sequence[int] = ()
+    ) -> dict[str, list[Found]]:
+        """Both tasks on each of several independent releases, by output length.
+
+        All releases are drawn together, for a word's row of probabilities costs more than its
+        draws. The first n of independent draws are a release of length n (Algorithm 1), so the
+        shorter `lengths` come from the same draws as the setting's own.
+        """
+        made = setting.on(self.embedding)
+        assert isinstance(made, VectorSetting)
+        synthetic = made.synthetic
+        compositions = [synthetic.vectoriser.composition(text) for text in self.texts]
+        streams = [
+            self._work.rng("release", setting.name, str(repeat), str(row))
+            for repeat in range(repeats)
+            for row in range(len(self.texts))
+        ]
+        drawn = synthetic.draw(compositions * repeats, streams)
+        words = drawn.reshape(repeats, len(self.texts), synthetic.length)
+        return {
+            str(length): [self._released(made, words[repeat], length) for repeat in range(repeats)]
+            for length in (*lengths, synthetic.length)
+        }
+
+    def _released(self, made: VectorSetting, words: Ids, length: int) -> Found:
+        cut = _counts(words[:, :length], len(made.synthetic.mechanism.vocabulary))
+        return self.scores(self._written(made, cut), cut)
+
+    def _written(self, made: VectorSetting, counts: csr_matrix) -> list[str]:
+        """Texts of the suspects' postings alone: nobody reads the others."""
+        wanted = set(self._places())
+        rows = sorted(wanted)
+        written = reverse_vectorised(counts[rows], made.synthetic.mechanism.vocabulary)
+        texts = [""] * counts.shape[0]
+        for row, text in zip(rows, written, strict=True):
+            texts[row] = text
+        return texts
+
+    def _places(self) -> list[int]:
+        return [p for s in SCENARIOS for part in ("train", "test") for p in self._of(s, part)]
+
+    def _of(self, scenario: str, part: str) -> list[int]:
+        """Where the postings of a scenario's suspects stand among `self.texts`."""
+        return self._located(part, self.suspected[scenario][part])
+
+    def _located(self, part: str, rows: Sequence[int]) -> list[int]:
+        start = 0 if part == "train" else len(self.rows["train"])
+        place = {row: start + i for i, row in enumerate(self.rows[part])}
+        return [place[row] for row in rows]
+
+    def scores(self, texts: Sequence[str], counts: csr_matrix) -> Found:
+        """The analyst works on the counts, the attacker on the texts."""
+        measure = lru_cache(maxsize=None)(measured_groups)  # the scenarios share postings
+        told = {model: self._analyst(counts, model) for model in MODELS}
+        topics = told[MODELS[0]].truth
+        labels = {model: one.answers for model, one in told.items()}
+        named = {scenario: self._attacker(texts, scenario, measure) for scenario in SCENARIOS}
+        return {
+            "utility": _weighted_each(topics, labels),
+            "attack": {scenario: _weighted_each(*answers) for scenario, answers in named.items()},
+            "answers": {
+                "utility": lettered(topics, labels),
+                "attack": {scenario: lettered(*answers) for scenario, answers in named.items()},
+            },
+        }
+
+    def _analyst(self, counts: csr_matrix, model: str) -> LabelAnswers:
+        parts, labels = {}, {}
+        for part in ("train", "test"):
+            parts[part] = counts[self._located(part, self.analysed[part])]
+            held = getattr(self.data, part).labels
+            labels[part] = [str(held[row]) for row in self.analysed[part]]
+        return label_answers(
+            parts["train"],
+            labels["train"],
+            parts["test"],
+            labels["test"],
+            model=model,
+            seed=self._work.seed,
+        )
+
+    def _attacker(
+        self, texts: Sequence[str], scenario: str, measure: Any
+    ) -> tuple[list[int], dict[str, list[int]]]:
+        """The true authors and each model's answers.
+
+        As :class:`inkblur.evaluation.attacks.WritePrints`, with features measured once.
+        """
+        features = WritePrintsFeatures(measure=measure)
+        authors = {p: getattr(self.data, p).authors[self.suspected[scenario][p]] for p in self.rows}
+        read = {p: [texts[place] for place in self._of(scenario, p)] for p in self.rows}
+        known = [i for i, text in enumerate(read["train"]) if text.strip()]
+        asked = [i for i, text in enumerate(read["test"]) if text.strip()]
+        studied = features.fit_transform([read["train"][i] for i in known])
+        unknown = features.transform([read["test"][i] for i in asked])
+        found = {}
+        for model in MODELS:
+            learned = make_classifier(Classifier(model), self._work.seed)
+            answers = np.full(len(read["test"]), DONT_KNOW)
+            answers[asked] = learned.fit(studied, authors["train"][known]).predict(unknown)
+            found[model] = answers.tolist()
+        return authors["test"].tolist(), found
+
+
+def _weighted_each(
+    truth: Sequence[Any], answers: Mapping[str, Sequence[Any]]
+) -> dict[str, list[float]]:
+    return {model: weighted(truth, said) for model, said in answers.items()}
+
+
+def weighted(truth: Sequence[Any], answers: Sequence[Any]) -> list[float]:
+    """F1, precision and recall: means over the true classes, each weighted by its size.
+
+    >>> weighted(["a", "a", "a", "b"], ["a", "a", "b", "b"])[2]
+    0.75
+    """
+    from sklearn.metrics import precision_recall_fscore_support
+
+    precision, recall, f1, _ = precision_recall_fscore_support(
+        truth, answers, average="weighted", zero_division=0
+    )
+    return [float(f1), float(precision), float(recall)]
+
+
+def _counts(words: Ids, width: int) -> csr_matrix:
+    """One row of counts for each row of words."""
+    from scipy.sparse import csr_matrix
+
+    rows = np.repeat(np.arange(len(words)), words.shape[1])
+    ones = np.ones(words.size, dtype=np.int64)
+    return csr_matrix((ones, (rows, words.ravel())), shape=(len(words), width))

@@ -1,0 +1,1 @@
+"""Word vectors whose metric knows a task."""

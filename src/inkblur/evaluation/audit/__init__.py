@@ -1,0 +1,1 @@
+"""Is the privacy claim true? Attempts to prove a mechanism false."""

@@ -1,0 +1,259 @@
+"""Is the claim true? A measured lower bound on the privacy loss, beside the proved upper one.
+
+Mathematics: the loss between inputs x and y is the largest |log P(E | x) - log P(E | y)| over
+events E. For any one event, Clopper-Pearson bounds on both probabilities give a lower bound on it.
+Choosing the event on the same draws would cheat, so draws come in three parts: a quarter teaches
+the attacker a score (its log-likelihood ratio), a quarter chooses for each direction the threshold
+whose event {score >= t} promises most, and the fresh half bounds those two events, each at half
+the error. Nothing else needs correcting, however many events were looked at. A lower bound above
+the claimed upper bound convicts; one below it proves nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from inkblur.documents.privatizer import Privatizer
+from inkblur.documents.tf_vector import SyntheticVectors
+from inkblur.errors import ParameterError
+from inkblur.evaluation.audit.distinguishing import Game, play
+from inkblur.evaluation.audit.noise import NOISE_DRAWS, NoiseAudit, audit_noise
+from inkblur.evaluation.audit.pair_search import LOOKS, likely_pair
+from inkblur.evaluation.audit.pairs import DocumentPair, Pair, Scorer, WordPair
+from inkblur.evaluation.audit.threshold import best_threshold
+from inkblur.evaluation.audit.vector_pairs import VectorPair
+from inkblur.evaluation.measures.intervals import checked_confidence, log_ratio_lower
+from inkblur.mechanisms.base import WordMechanism
+from inkblur.mechanisms.perturbation import Perturbation
+from inkblur.rng import Rng
+from inkblur.types import Array, whole
+
+DRAWS = 20_000  # of each input
+FEW_DIMENSIONS = 8  # with more, an audit from outside has little power and says so
+_FEWEST = 40
+
+
+@dataclass(frozen=True, slots=True)
+class LossAudit:
+    """The privacy loss between two inputs: at least `loss`, at the stated confidence."""
+
+    subject: str
+    bound: float  # claimed; infinite where nothing is claimed
+    loss: float  # lower confidence bound, at least 0
+    estimate: float  # log-ratio of the event's frequencies, without confidence
+    event: str
+    hits: tuple[int, int]  # how often the event happened, from either input
+    confirmed_on: int  # fresh draws of each input that the hits are out of
+    draws: int  # all draws of each input
+    confidence: float
+    ceiling: float  # the largest loss that so many draws can show
+
+    @property
+    def flagged(self) -> bool:
+        """Whether the loss surely exceeds the claim."""
+        return self.loss > self.bound
+
+    @property
+    def powerless(self) -> bool:
+        """Whether this audit could not have convicted anything: its ceiling is below the bound."""
+        return math.isfinite(self.bound) and self.ceiling <= self.bound
+
+    def verdict(self) -> str:
+        """One sentence, honest about what the draws could show."""
+        claim = f"claimed at most {self.bound:.3g}" if math.isfinite(self.bound) else "no bound"
+        measured = (
+            f"Between {self.subject} the privacy loss is at least {self.loss:.3g} "
+            f"({self.confidence:.4g} confidence, {self.draws:,} draws of each); {claim}"
+        )
+        if self.flagged:
+            return f"{measured}: THE CLAIM IS FALSE."
+        if self.powerless:
+            return (
+                f"{measured}. This says nothing for or against the claim: so many draws show "
+                f"a loss of {self.ceiling:.3g} at most."
+            )
+        return f"{measured}."
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object; an infinite bound becomes null."""
+        return {
+            **asdict(self),
+            "bound": self.bound if math.isfinite(self.bound) else None,
+            "flagged": self.flagged,
+            "powerless": self.powerless,
+            "verdict": self.verdict(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """Everything one audit found; `confidence` is that a right mechanism passes all of it."""
+
+    mechanism: str
+    parameters: dict[str, float | str]
+    confidence: float
+    loss: LossAudit
+    game: Game
+    noise: NoiseAudit | None  # None: no vector noise to look into
+
+    @property
+    def flagged(self) -> bool:
+        """Whether any part contradicts the claim."""
+        return (
+            self.loss.flagged
+            or self.game.flagged
+            or (self.noise is not None and self.noise.flagged)
+        )
+
+    def verdicts(self) -> tuple[str, ...]:
+        """What was found, a sentence each."""
+        lines = [self.loss.verdict(), self.game.verdict()]
+        if self.noise is not None and self.noise.dimension > FEW_DIMENSIONS:
+            lines.append(
+                f"In {self.noise.dimension} dimensions the outputs that would show a false claim "
+                "hardly ever come up, so these two figures acquit nobody; the look inside counts."
+            )
+        if self.noise is None:
+            lines.append(
+                "No vector noise with a guarantee to look into: only outputs were audited."
+            )
+        elif self.noise.flagged:
+            lines += [f"Inside: {finding}: THE CLAIM IS FALSE." for finding in self.noise.findings]
+        else:
+            lines.append(
+                f"Inside: {self.noise.draws:,} draws of the noise in {self.noise.dimension} "
+                "dimensions fit the claimed law, the log-density keeps its bound, and all "
+                f"{self.noise.decoded:,} outputs replayed are the words nearest to the noisy "
+                "vectors."
+            )
+        return tuple(lines)
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object."""
+        return {
+            "mechanism": self.mechanism,
+            "parameters": dict(self.parameters),
+            "confidence": self.confidence,
+            "flagged": self.flagged,
+            "loss": self.loss.to_json(),
+            "game": self.game.to_json(),
+            "noise": self.noise.to_json() if self.noise is not None else None,
+        }
+
+
+def measure_loss(
+    pair: Pair, *, rng: Rng, draws: int = DRAWS, confidence: float = 0.99
+) -> LossAudit:
+    """A lower confidence bound on the privacy loss between two inputs."""
+    draws = checked_draws(draws)
+    alpha = 1 - checked_confidence(confidence)
+    quarter = draws // 4
+    fresh = draws - 2 * quarter
+    attacker = pair.learn(quarter, rng.child("loss", "lessons"))
+    chosen = _both_scores(pair, attacker, quarter, rng.child("loss", "choice"))
+    confirmed = _both_scores(pair, attacker, fresh, rng.child("loss", "confirmation"))
+    best: LossAudit | None = None
+    for sign, (one, other) in ((1.0, (0, 1)), (-1.0, (1, 0))):
+        # Direction 1: events likelier from the left input; direction 2: from the right one.
+        threshold, _ = best_threshold(sign * chosen[one], sign * chosen[other], alpha / 2)
+        hits = int((sign * confirmed[one] >= threshold).sum())
+        against = int((sign * confirmed[other] >= threshold).sum())
+        low = float(log_ratio_lower(hits, against, fresh, fresh, alpha / 2))
+        if best is None or max(0.0, low) > best.loss:
+            best = LossAudit(
+                subject=pair.subject,
+                bound=pair.bound,
+                loss=max(0.0, low),
+                estimate=math.log(max(hits, 0.5) / max(against, 0.5)),
+                event=f"log-likelihood ratio {'>=' if sign > 0 else '<='} {sign * threshold:.4g}",
+                hits=(hits, against) if sign > 0 else (against, hits),
+                confirmed_on=fresh,
+                draws=draws,
+                confidence=confidence,
+                ceiling=float(log_ratio_lower(fresh, 0, fresh, fresh, alpha / 2)),
+            )
+    assert best is not None
+    return best
+
+
+def audit_mechanism(
+    mechanism: WordMechanism,
+    *,
+    rng: Rng,
+    pair: tuple[str, str] | None = None,
+    draws: int = DRAWS,
+    noise_draws: int = NOISE_DRAWS,
+    confidence: float = 0.99,
+) -> Audit:
+    """Audit a word mechanism: from outside between two words, and from inside where it adds noise.
+
+    Without `pair`, draws of their own look for two words whose loss stands out against its bound.
+    The allowed error is shared evenly between the three parts.
+    """
+    part = 1 - (1 - checked_confidence(confidence)) / 3
+    if pair is None:
+        looks = min(LOOKS, max(_FEWEST, draws // 4))
+        stream = rng.child("audit", "candidates", mechanism.spec)
+        pair = likely_pair(mechanism, stream, looks=looks)
+    words = WordPair(mechanism, *pair)
+    stream = rng.child("audit", mechanism.spec, *pair)
+    return Audit(
+        mechanism=mechanism.name,
+        parameters=dict(mechanism.parameters),
+        confidence=confidence,
+        loss=measure_loss(words, rng=stream, draws=draws, confidence=part),
+        game=play(
+            words, rng=stream, trials=2 * (draws // 2), lessons=max(1, draws // 4), confidence=part
+        ),
+        noise=(
+            audit_noise(mechanism, rng=stream, draws=noise_draws, confidence=part)
+            if isinstance(mechanism, Perturbation) and mechanism.guarantee.private
+            else None
+        ),
+    )
+
+
+def audit_documents(
+    privatizer: Privatizer | SyntheticVectors,
+    left: str,
+    right: str,
+    *,
+    rng: Rng,
+    draws: int = DRAWS,
+    confidence: float = 0.99,
+) -> Audit:
+    """Audit what a privatizer really releases, between two texts; half the error for each part."""
+    part = 1 - (1 - checked_confidence(confidence)) / 2
+    texts: Pair = (
+        VectorPair(privatizer, left, right)
+        if isinstance(privatizer, SyntheticVectors)
+        else DocumentPair(privatizer, left, right)
+    )
+    stream = rng.child("audit", privatizer.spec, left, right)
+    return Audit(
+        mechanism=privatizer.mechanism.name,
+        parameters=dict(privatizer.mechanism.parameters),
+        confidence=confidence,
+        loss=measure_loss(texts, rng=stream, draws=draws, confidence=part),
+        game=play(
+            texts, rng=stream, trials=2 * (draws // 2), lessons=max(1, draws // 4), confidence=part
+        ),
+        noise=None,
+    )
+
+
+def checked_draws(draws: int) -> int:
+    """Enough draws for all three parts, or a clear error."""
+    if whole(draws, "draws") < _FEWEST:
+        raise ParameterError(f"an audit needs at least {_FEWEST} draws of each input, got {draws}")
+    return draws
+
+
+def _both_scores(pair: Pair, attacker: Scorer, draws: int, rng: Rng) -> tuple[Array, Array]:
+    left = pair.draw(np.zeros(draws, dtype=bool), rng.child("left"))
+    right = pair.draw(np.ones(draws, dtype=bool), rng.child("right"))
+    return attacker.scores(left), attacker.scores(right)

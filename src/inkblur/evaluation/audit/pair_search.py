@@ -1,0 +1,76 @@
+"""Where to look: two words whose privacy loss stands out against what is claimed for them."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from inkblur.evaluation.audit.claimed_metric import ClaimedMetric, word_bounds
+from inkblur.evaluation.audit.threshold import best_threshold
+from inkblur.mechanisms.base import WordMechanism
+from inkblur.rng import Rng
+from inkblur.types import Ids, Metric
+
+_SMALL = 32  # vocabularies up to this size are searched pair by pair
+_WORDS = 12  # sampled from larger ones
+LOOKS = 2_000  # draws of each candidate word
+_BLOCK = 4096  # vocabulary words compared at a time
+_ALPHA = 0.05  # only ranks pairs; no confidence is claimed from it
+
+
+def likely_pair(mechanism: WordMechanism, rng: Rng, *, looks: int = LOOKS) -> tuple[str, str]:
+    """The pair whose promised loss exceeds its bound by most, or falls short of it by least.
+
+    Small vocabularies: all pairs. Larger ones: a dozen words, each with its nearest neighbour in
+    the claimed metric, because there the bound is smallest; with a metric that knows no
+    neighbours, each with each.
+    """
+    pairs = _candidates(mechanism, rng)
+    draws = {
+        id: mechanism.replace(np.full(looks, id, dtype=np.int64), rng.child("look", str(id)))
+        for id in sorted({id for pair in pairs for id in pair})
+    }
+    lefts, rights = (np.array(side, dtype=np.int64) for side in zip(*pairs, strict=True))
+    bounds = word_bounds(mechanism, lefts, rights)
+    bounds = np.where(np.isfinite(bounds), bounds, 0.0)  # nothing claimed: the largest loss wins
+    promises = [
+        _promise(draws[one], draws[other], len(mechanism.vocabulary)) for one, other in pairs
+    ]
+    best = pairs[int(np.argmax(np.array(promises) - bounds))]
+    return mechanism.vocabulary[best[0]], mechanism.vocabulary[best[1]]
+
+
+def _promise(one: Ids, other: Ids, vocabulary: int) -> float:
+    """The larger direction's promise: scores from half the looks, events from the others."""
+    half = len(one) // 2
+    counts = [np.bincount(side[:half], minlength=vocabulary) for side in (one, other)]
+    scores = np.log((counts[0] + 0.5) / (counts[1] + 0.5))
+    left, right = scores[one[half:]], scores[other[half:]]
+    return max(best_threshold(left, right, _ALPHA)[1], best_threshold(-right, -left, _ALPHA)[1])
+
+
+def _candidates(mechanism: WordMechanism, rng: Rng) -> list[tuple[int, int]]:
+    size = len(mechanism.vocabulary)
+    if size <= _SMALL:
+        return list(itertools.combinations(range(size), 2))
+    uniforms = rng.child("words").rows(size, 1)[:, 0]
+    words = np.sort(np.argsort(uniforms, kind="stable")[:_WORDS])
+    if mechanism.guarantee.metric in (Metric.DISCRETE, Metric.NONE):
+        return list(itertools.combinations(words.tolist(), 2))
+    neighbours = _nearest_others(mechanism, words)
+    return sorted({(min(a, b), max(a, b)) for a, b in zip(words.tolist(), neighbours, strict=True)})
+
+
+def _nearest_others(mechanism: WordMechanism, words: Ids) -> list[int]:
+    claimed = ClaimedMetric(mechanism)
+    best, least = np.zeros(len(words), dtype=np.int64), np.full(len(words), np.inf)
+    for start in range(0, len(mechanism.vocabulary), _BLOCK):
+        others = np.arange(start, min(start + _BLOCK, len(mechanism.vocabulary)), dtype=np.int64)
+        for row, word in enumerate(words.tolist()):
+            distances = claimed.between(np.full(len(others), word, dtype=np.int64), others)
+            distances[others == word] = np.inf
+            place = int(np.argmin(distances))
+            if distances[place] < least[row]:
+                best[row], least[row] = others[place], distances[place]
+    return [int(id) for id in best]

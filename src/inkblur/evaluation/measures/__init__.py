@@ -1,0 +1,1 @@
+"""Numbers about releases: survival, distances, utility, meaning, and their intervals."""

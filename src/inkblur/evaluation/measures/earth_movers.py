@@ -1,0 +1,172 @@
+"""Earth Mover's distance between documents (Word Mover's distance, when points are word vectors).
+
+For bags X of size |X| and Y of size |Y| over a ground metric d,
+
+    E_d(X, Y) = min_F  sum_ij F_ij d(x_i, y_j)
+    subject to  F >= 0,  sum_j F_ij = a_i / |X|,  sum_i F_ij = b_j / |Y|,
+
+where a_i and b_j count how often x_i and y_j occur (Earth Mover's paper, Definition 3). Between
+bags of one size the minimum is reached by a one-to-one assignment (its Lemma A1), so the answer is
+a mean of N costs and no linear program is needed; other sizes are solved exactly by POT.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
+
+from inkblur.errors import ParameterError
+from inkblur.evaluation.measures.transport import solve
+from inkblur.types import Array
+
+Ground = Callable[[Array, Array], Array]
+"""Costs between all rows of two arrays: (N, n) and (M, n) give (N, M)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """An optimal flow: what it costs, and how much goes from where to where."""
+
+    distance: float
+    matrix: Array  # (N, M), non-negative, sums to 1
+
+
+def euclidean_costs(left: Array, right: Array) -> Array:
+    """||x_i - y_j|| for all rows: (N, n) and (M, n) give (N, M)."""
+    costs: Array = cdist(np.asarray(left, np.float64), np.asarray(right, np.float64))
+    return costs
+
+
+def pairwise(distance: Callable[[Array, Array], Array]) -> Ground:
+    """A ground metric from a distance between rows, such as a noise's own `distance`.
+
+    >>> manhattan = pairwise(lambda left, right: np.abs(left - right).sum(axis=1))
+    >>> manhattan(np.zeros((1, 2)), np.array([[1.0, 2.0], [0.0, 1.0]])).tolist()
+    [[3.0, 1.0]]
+    """
+
+    def costs(left: Array, right: Array) -> Array:
+        left, right = np.asarray(left, np.float64), np.asarray(right, np.float64)
+        rows = [distance(np.broadcast_to(x, right.shape), right) for x in left]
+        return np.stack(rows) if rows else np.empty((0, len(right)))
+
+    return costs
+
+
+def earth_movers(
+    costs: ArrayLike, *, left: ArrayLike | None = None, right: ArrayLike | None = None
+) -> float:
+    """min <F, costs> over flows F, for costs (N, M) between the words of two documents.
+
+    `left` (N,) and `right` (M,) say how often each row and column occurs; without them, once each.
+    Only their shares matter. A metric between bags of one size; between others, a distance.
+
+    >>> earth_movers([[1.0, 9.0], [9.0, 3.0]])
+    2.0
+    """
+    table, from_left, from_right = _checked(costs, left, right)
+    if _assignable(table, from_left, from_right):
+        rows, columns = linear_sum_assignment(table)
+        return float(table[rows, columns].mean())
+    return float((solve(table, from_left, from_right) * table).sum())
+
+
+def optimal_flow(
+    costs: ArrayLike, *, left: ArrayLike | None = None, right: ArrayLike | None = None
+) -> Flow:
+    """The same minimum as :func:`earth_movers`, with a flow that reaches it.
+
+    >>> optimal_flow([[1.0, 9.0], [9.0, 3.0]]).matrix.tolist()
+    [[0.5, 0.0], [0.0, 0.5]]
+    """
+    table, from_left, from_right = _checked(costs, left, right)
+    if _assignable(table, from_left, from_right):
+        rows, columns = linear_sum_assignment(table)
+        matrix = np.zeros(table.shape)
+        matrix[rows, columns] = 1.0 / len(rows)
+    else:
+        matrix = solve(table, from_left, from_right)
+    return Flow(float((matrix * table).sum()), matrix)
+
+
+def document_distance(left: Array, right: Array, *, ground: Ground = euclidean_costs) -> float:
+    """E_ground between two documents given as word vectors, (N, n) and (M, n), a row a word."""
+    return earth_movers(ground(left, right))
+
+
+def document_distances(
+    lefts: Sequence[Array], rights: Sequence[Array], *, ground: Ground = euclidean_costs
+) -> Array:
+    """E_ground between every two documents: A arrays (N_a, n) and B arrays (M_b, n) give (A, B).
+
+    Words that stand twice in a document are merged first where sizes differ, which makes the linear
+    program smaller and leaves the distance as it is.
+    """
+    merged_lefts = [_merged(vectors) for vectors in lefts]
+    merged_rights = [_merged(vectors) for vectors in rights]
+    distances = np.empty((len(lefts), len(rights)))
+    for a, (left, merged_left) in enumerate(zip(lefts, merged_lefts, strict=True)):
+        for b, (right, merged_right) in enumerate(zip(rights, merged_rights, strict=True)):
+            if len(left) == len(right):
+                distances[a, b] = earth_movers(ground(left, right))
+            else:
+                costs = ground(merged_left[0], merged_right[0])
+                distances[a, b] = earth_movers(costs, left=merged_left[1], right=merged_right[1])
+    return distances
+
+
+def relaxed(
+    costs: ArrayLike, *, left: ArrayLike | None = None, right: ArrayLike | None = None
+) -> float:
+    """A lower bound on :func:`earth_movers`, in one pass over the costs.
+
+    Each side alone may send every word to its cheapest partner: max of the two weighted means of
+    the row and column minima. Searches for a nearest document skip with it what cannot win.
+
+    >>> relaxed([[1.0, 9.0], [2.0, 3.0]])
+    2.0
+    """
+    table, from_left, from_right = _checked(costs, left, right)
+    return float(max(from_left @ table.min(axis=1), from_right @ table.min(axis=0)))
+
+
+def _merged(vectors: Array) -> tuple[Array, Array]:
+    """Distinct rows and how often each occurs."""
+    rows, counts = np.unique(np.asarray(vectors, np.float64), axis=0, return_counts=True)
+    return rows, counts.astype(np.float64)
+
+
+def _assignable(table: Array, left: Array, right: Array) -> bool:
+    """Whether the assignment problem has the same answer: one size, every word once."""
+    return len(left) == len(right) and bool(np.ptp(left) == 0 and np.ptp(right) == 0)
+
+
+def _checked(
+    costs: ArrayLike, left: ArrayLike | None, right: ArrayLike | None
+) -> tuple[Array, Array, Array]:
+    table = np.ascontiguousarray(costs, dtype=np.float64)
+    if table.ndim != 2 or table.size == 0:
+        raise ParameterError(
+            f"costs must be a table (words, words), got shape {table.shape}; an empty document "
+            "has no Earth Mover's distance to any other"
+        )
+    if not (np.isfinite(table).all() and table.min() >= 0):
+        raise ParameterError("costs must be finite and not negative")
+    return table, _shares(left, table.shape[0], "left"), _shares(right, table.shape[1], "right")
+
+
+def _shares(weights: ArrayLike | None, size: int, name: str) -> Array:
+    if weights is None:
+        return np.full(size, 1.0 / size)
+    array = np.asarray(weights, dtype=np.float64)
+    if array.shape != (size,):
+        raise ParameterError(f"{name} has shape {array.shape}, the costs need ({size},)")
+    if not (np.isfinite(array).all() and array.min() > 0):
+        raise ParameterError(f"{name} must hold finite numbers above 0: counts of words that occur")
+    shares: Array = array / array.sum()
+    return shares

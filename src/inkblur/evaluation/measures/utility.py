@@ -1,0 +1,299 @@
+"""What is left: whether a text's label (topic, spam or not) can still be told from it.
+
+A classifier is trained on labelled texts and names the labels of others; its scores before and
+after a release say what the release cost. Texts become tf-idf vectors over all their words and
+numbers (folded to lower case); released term-frequency vectors are weighted as they are. Rules:
+
+- a test text whose label no training text has is left out and counted: nobody could name it;
+- an empty text stays: the classifier has to guess, as it would have to in practice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from inkblur.documents.analysis import folded
+from inkblur.documents.tokens import TokenClass, tokenise
+from inkblur.embeddings.table import Embedding
+from inkblur.errors import MissingExtra, ParameterError
+from inkblur.evaluation.attacks.classifiers import trained
+from inkblur.types import Ids
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scipy.sparse import csr_matrix
+
+
+class Model(Enum):
+    """Which classifier."""
+
+    NAIVE_BAYES = "naive-bayes"  # multinomial, alpha = 0.01, on tf-idf (SynTF, section 4.2)
+    SVM = "svm"  # linear, C = 1, on tf-idf (the same)
+    NEIGHBOURS = "neighbours"  # the majority of the 5 nearest by cosine of tf-idf
+    FASTTEXT = "fasttext"  # fastText, which starts from pretrained vectors where they are given
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """How well labels were told. Precision, recall and F1 are plain means over the labels."""
+
+    model: str
+    accuracy: float
+    precision: float
+    recall: float
+    f1: float
+    trained: int  # texts
+    tested: int  # texts
+    labels: int  # distinct, in the training part
+    unseen: int  # test texts left out: no training text has their label
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelAnswers:
+    """What a classifier said, text by text, beside the truth."""
+
+    model: str
+    truth: tuple[str, ...]
+    answers: tuple[str, ...]
+    trained: int  # texts
+    labels: int  # distinct, in the training part
+    unseen: int  # test texts left out: no training text has their label
+
+    def scores(self) -> Scores:
+        """How well labels were told."""
+        found = rates(self.truth, self.answers)
+        return Scores(
+            self.model,
+            found.accuracy,
+            found.precision,
+            found.recall,
+            found.f1,
+            self.trained,
+            len(self.truth),
+            self.labels,
+            self.unseen,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Accuracy, and the means over classes of precision, recall and F1."""
+
+    accuracy: float
+    precision: float
+    recall: float
+    f1: float
+
+
+FIELDS = ("accuracy", "precision", "recall", "f1")
+
+
+def rates(truth: Sequence[Any] | Ids, answers: Sequence[Any] | Ids) -> Rates:
+    """Compare answers with the truth; a class is whatever occurs in either.
+
+    A class that was never answered has precision 0, one that never occurs has recall 0, and a
+    class where both are 0 has F1 0 (scikit-learn's `zero_division=0`).
+
+    >>> rates(["a", "a", "b", "b"], ["a", "b", "b", "b"]).recall
+    0.75
+    """
+    if len(truth) != len(answers) or not len(truth):
+        raise ParameterError(
+            f"{len(truth)} true classes and {len(answers)} answers cannot be compared"
+        )
+    classes, codes = np.unique(np.array([*truth, *answers]), return_inverse=True)
+    true, said = codes[: len(truth)], codes[len(truth) :]
+    right = np.bincount(true[true == said], minlength=len(classes)).astype(np.float64)
+    occurs = np.bincount(true, minlength=len(classes))
+    answered = np.bincount(said, minlength=len(classes))
+    precision = right / np.maximum(answered, 1)
+    recall = right / np.maximum(occurs, 1)
+    f1 = 2 * right / (occurs + answered)
+    return Rates(
+        float(right.sum() / len(truth)),
+        float(precision.mean()),
+        float(recall.mean()),
+        float(f1.mean()),
+    )
+
+
+def rates_of(label: Any, truth: Sequence[Any], answers: Sequence[Any]) -> Rates:
+    """Accuracy over all, and precision, recall and F1 of one class: spam, say, against the rest.
+
+    The Mahalanobis paper, section 5.2, states scores of this kind.
+
+    >>> rates_of("spam", ["spam", "spam", "ham", "ham"], ["spam", "ham", "ham", "ham"]).recall
+    0.5
+    """
+    accuracy = rates(truth, answers).accuracy
+    pairs = list(zip(truth, answers, strict=True))
+    right = sum(true == said == label for true, said in pairs)
+    occurs = sum(true == label for true, _ in pairs)
+    answered = sum(said == label for _, said in pairs)
+    if not occurs:
+        raise ParameterError(f"no text has the label {label!r}, so it has no recall")
+    return Rates(
+        accuracy, right / max(answered, 1), right / occurs, 2 * right / (occurs + answered)
+    )
+
+
+def label_scores(
+    train: Sequence[str] | csr_matrix,
+    train_labels: Sequence[str],
+    test: Sequence[str] | csr_matrix,
+    test_labels: Sequence[str],
+    *,
+    model: Model | str,
+    seed: int,
+    embedding: Embedding | None = None,
+) -> Scores:
+    """Train on one part and score on the other: see :func:`label_answers`.
+
+    >>> spam = ["win cash", "cash prize now", "see you", "home at six"]
+    >>> labels = ["spam", "spam", "ham", "ham"]
+    >>> label_scores(spam, labels, ["cash now"], ["spam"], model="naive-bayes", seed=1).accuracy
+    1.0
+    """
+    return label_answers(
+        train, train_labels, test, test_labels, model=model, seed=seed, embedding=embedding
+    ).scores()
+
+
+def label_answers(
+    train: Sequence[str] | csr_matrix,
+    train_labels: Sequence[str],
+    test: Sequence[str] | csr_matrix,
+    test_labels: Sequence[str],
+    *,
+    model: Model | str,
+    seed: int,
+    embedding: Embedding | None = None,
+) -> LabelAnswers:
+    """Train on one part and name the labels of the other.
+
+    Both parts are texts, or both are counts over the same terms (released vectors, for example).
+    fastText takes texts only; `embedding` gives it pretrained vectors, the others ignore it.
+    """
+    from inkblur.types import choose
+
+    kind = choose(Model, model, "model")
+    _check(train, train_labels, "training")
+    _check(test, test_labels, "test")
+    labels = sorted(set(train_labels))
+    if len(labels) < 2:
+        raise ParameterError(
+            f"the training part has {len(labels)} label, at least 2 are needed: with one there is "
+            "nothing to tell apart"
+        )
+    known = set(labels)
+    kept = [row for row, label in enumerate(test_labels) if label in known]
+    if not kept:
+        raise ParameterError("no test text has a label of the training part")
+    answers = _answers(kind, train, train_labels, _rows(test, kept), seed, embedding)
+    return LabelAnswers(
+        kind.value,
+        tuple(test_labels[row] for row in kept),
+        tuple(answers),
+        len(train_labels),
+        len(labels),
+        len(test_labels) - len(kept),
+    )
+
+
+def words_of(text: str) -> list[str]:
+    """The words and numbers of a text, folded: what a classifier sees.
+
+    >>> words_of("Don't pay $5, KIM!")
+    ["don't", 'pay', '5', 'kim']
+    """
+    wanted = (TokenClass.WORD, TokenClass.NUMBER)
+    return [folded(token.text) for token in tokenise(text) if token.kind in wanted]
+
+
+def _answers(
+    kind: Model,
+    train: Sequence[str] | csr_matrix,
+    labels: Sequence[str],
+    test: Sequence[str] | csr_matrix,
+    seed: int,
+    embedding: Embedding | None,
+) -> list[str]:
+    if kind is Model.FASTTEXT:
+        if not isinstance(train, Sequence) or not isinstance(test, Sequence):
+            raise ParameterError("fastText reads texts: write vectors out as text first")
+        from inkblur.evaluation.measures.fasttext_model import fasttext_labels
+
+        return fasttext_labels(
+            [words_of(text) for text in train],
+            labels,
+            [words_of(text) for text in test],
+            seed=seed,
+            embedding=embedding,
+        )
+    known, asked = _tf_idf(train, test)
+    classifier = trained(_classifier(kind, known.shape[0], seed), known, np.array(labels))
+    return [str(label) for label in classifier.predict(asked)]
+
+
+def _classifier(kind: Model, texts: int, seed: int) -> Any:
+    from sklearn.naive_bayes import MultinomialNB
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.svm import LinearSVC
+
+    makers: dict[Model, Callable[[], Any]] = {
+        Model.NAIVE_BAYES: lambda: MultinomialNB(alpha=0.01),
+        Model.SVM: lambda: LinearSVC(C=1.0, max_iter=20_000, random_state=seed),
+        Model.NEIGHBOURS: lambda: KNeighborsClassifier(
+            n_neighbors=min(5, texts), metric="cosine", algorithm="brute"
+        ),
+    }
+    return makers[kind]()
+
+
+def _tf_idf(train: Any, test: Any) -> tuple[Any, Any]:
+    """Both parts weighted by the training part's document frequencies."""
+    try:
+        from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
+    except ImportError:
+        raise MissingExtra(
+            "scoring labels needs scikit-learn: pip install 'inkblur[evaluation]'"
+        ) from None
+    if isinstance(train, Sequence):
+        counter = CountVectorizer(analyzer=words_of)
+        try:
+            train, test = counter.fit_transform(train), counter.transform(test)
+        except ValueError:  # an empty vocabulary
+            raise ParameterError("no training text has a single word") from None
+    weight = TfidfTransformer()
+    return _narrow(weight.fit_transform(train)), _narrow(weight.transform(test))
+
+
+def _narrow(table: Any) -> Any:
+    """32-bit places, because liblinear takes no others."""
+    table.indices = table.indices.astype(np.int32)
+    table.indptr = table.indptr.astype(np.int32)
+    return table
+
+
+def _rows(documents: Any, rows: list[int]) -> Any:
+    return [documents[row] for row in rows] if isinstance(documents, Sequence) else documents[rows]
+
+
+def _check(documents: Any, labels: Sequence[str], part: str) -> None:
+    if isinstance(documents, str):
+        raise ParameterError("give a list of texts, not one text")
+    count = len(documents) if isinstance(documents, Sequence) else documents.shape[0]
+    if count != len(labels):
+        raise ParameterError(f"{count} {part} texts need as many labels, got {len(labels)}")
+    if not count:
+        raise ParameterError(f"the {part} part has no texts")

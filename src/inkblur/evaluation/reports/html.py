@@ -1,0 +1,126 @@
+"""Self-contained pages, and that of an evaluation: the one file that uses Jinja.
+
+Nothing is loaded from anywhere: styles and charts stand in the page, there is no script, and its
+own policy forbids any request.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from inkblur.errors import MissingExtra
+from inkblur.evaluation.reports.page_template import GRID, PAGE
+from inkblur.evaluation.reports.svg import Column, Point, Series, chart
+from inkblur.evaluation.reports.tables import (
+    Table,
+    attack_tables,
+    facts_table,
+    family,
+    meaning_tables,
+    utility_tables,
+)
+from inkblur.evaluation.results import ADAPTIVE, STATIC, Evaluation, Interval, headline
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A chart and what it shows."""
+
+    title: str
+    svg: str
+
+
+def require() -> None:
+    """Fail now, and not after the measuring, where Jinja is not installed."""
+    try:
+        import jinja2  # noqa: F401
+    except ImportError:
+        raise MissingExtra(
+            "the HTML page needs Jinja: pip install 'inkblur[evaluation]', or ask for JSON alone"
+        ) from None
+
+
+def page(template: str, **values: Any) -> str:
+    """A template filled in; everything is escaped unless the template says `safe`."""
+    require()
+    from jinja2 import Environment, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["count"] = lambda number: f"{number:,}"
+    grid = environment.from_string(GRID)
+
+    def drawn(table: Table) -> Any:
+        return Markup(grid.render(table=table))  # rendered with escaping already
+
+    return environment.from_string(template).render(grid=drawn, **values)
+
+
+def evaluation_page(report: Evaluation) -> str:
+    """The page; the same report gives the same text."""
+    return page(
+        PAGE,
+        title="Inkblur evaluation",
+        report=report,
+        glance=[
+            {"name": result.name, "sentence": headline(result, report.before)}
+            for result in report.settings
+        ],
+        tables={
+            "attacks": attack_tables(report),
+            "utility": utility_tables(report),
+            "meaning": meaning_tables(report),
+            "facts": [facts_table(report)],
+        },
+        charts={"attacks": attack_figures(report), "utility": utility_figures(report)},
+    )
+
+
+def attack_figures(report: Evaluation) -> list[Figure]:
+    """Accuracy of each attack over the settings, a chart a scenario; adaptive lines are solid."""
+    figures = []
+    for scenario in dict.fromkeys(a.scenario for a in report.before.attacks):
+        bases = [a for a in report.before.attacks if a.scenario == scenario]
+        series = []
+        for kind in (ADAPTIVE, STATIC):
+            for colour, base in enumerate(bases):
+                found = [r.attack(base.attack, scenario, kind) for r in report.settings]
+                after = [_point(f.accuracy) if f else None for f in found]
+                points = (_point(base.accuracy) if kind == ADAPTIVE else None, *after)
+                series.append(Series(f"{base.attack}, {kind}", points, colour, kind == STATIC))
+        title = f"Author named ({scenario})" if scenario != "all" else "Author named"
+        mark = ("guessing", bases[0].chance)
+        figures.append(Figure(title, chart(_columns(report), series, title=title, mark=mark)))
+    return figures
+
+
+def utility_figures(report: Evaluation) -> list[Figure]:
+    """F1 of each classifier over the settings."""
+    if not report.before.utility:
+        return []
+    series = []
+    for kind in (ADAPTIVE, STATIC):
+        for colour, base in enumerate(report.before.utility):
+            found = [r.score(base.model, kind) for r in report.settings]
+            after = [_point(f.f1) if f else None for f in found]
+            points = (_point(base.f1) if kind == ADAPTIVE else None, *after)
+            series.append(Series(f"{base.model}, {kind}", points, colour, kind == STATIC))
+    title = "Label told (F1, mean over labels)"
+    return [Figure(title, chart(_columns(report), series, title=title, percent=False))]
+
+
+def _columns(report: Evaluation) -> list[Column]:
+    return [
+        Column("before"),
+        *(
+            Column(f"ε {result.epsilon:g}" if result.epsilon is not None else "", family(result))
+            for result in report.settings
+        ),
+    ]
+
+
+def _point(value: Interval) -> Point:
+    return Point(value.mean, value.low, value.high)

@@ -1,0 +1,143 @@
+"""Figures from results, as SVG or PNG. The only file that knows matplotlib, and only when used."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from inkblur.errors import MissingExtra, ParameterError
+from inkblur.evaluation.measures.statistics import PrivacyStatistics, Summary
+from inkblur.files.whole import write_whole
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FORMATS = ("svg", "png")
+_PANELS = (("p5", "5th percentile"), ("p50", "median"), ("p95", "95th percentile"))
+MARKERS = "osD^vP*X"
+
+
+def require() -> None:
+    """Fail now, and not after the measuring, where matplotlib is not installed."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise MissingExtra(
+            "plots need matplotlib: pip install 'inkblur[plots]', or leave out the output directory"
+        ) from None
+
+
+def survival_figure(results: Sequence[PrivacyStatistics]) -> Figure:
+    """N_w against epsilon, a line for each lambda (Mahalanobis paper, Figures 2 and 4)."""
+    return _figure(results, lambda r: r.survival, "N_w: runs in which the word survived")
+
+
+def variety_figure(results: Sequence[PrivacyStatistics]) -> Figure:
+    """S_w against epsilon, a line for each lambda (Mahalanobis paper, Figures 3 and 5)."""
+    return _figure(results, lambda r: r.variety, "S_w: distinct words that came out")
+
+
+def write_statistics_figures(
+    results: Sequence[PrivacyStatistics], directory: Path, *, formats: Sequence[str] = FORMATS
+) -> tuple[Path, ...]:
+    """Both figures into `directory`, as survival.svg, variety.svg and so on."""
+    written = []
+    for name, figure in (
+        ("survival", survival_figure(results)),
+        ("variety", variety_figure(results)),
+    ):
+        for format in formats:
+            path = directory / f"{name}.{format}"
+            write_whole(path, rendered(figure, format))
+            written.append(path)
+    return tuple(written)
+
+
+def rendered(figure: Figure, format: str) -> bytes:
+    """The figure's file; the same figure gives the same bytes."""
+    import matplotlib
+
+    if format not in FORMATS:
+        raise ParameterError(f"unknown plot format {format!r}; choose one of: {', '.join(FORMATS)}")
+    # Without these an SVG carries the date and random names, and differs on every run.
+    metadata: dict[str, Any] = {"Date": None} if format == "svg" else {}
+    buffer = io.BytesIO()
+    # Letters as text, not as outlines: a third of the size, and a reader can search for them.
+    with matplotlib.rc_context({"svg.hashsalt": "inkblur", "svg.fonttype": "none"}):
+        figure.savefig(buffer, format=format, dpi=150, metadata=metadata)
+    return buffer.getvalue()
+
+
+def _figure(
+    results: Sequence[PrivacyStatistics], pick: Callable[[PrivacyStatistics], Summary], label: str
+) -> Figure:
+    require()
+    from matplotlib.figure import Figure
+
+    if not results:
+        raise ParameterError("nothing to draw: no setting was measured")
+    figure = Figure(figsize=(10.5, 3.9), layout="constrained")
+    panels = figure.subplots(1, len(_PANELS), sharey=True)
+    series = _series(results)
+    for axes, (field, title) in zip(panels, _PANELS, strict=True):
+        _panel(axes, series, lambda result: float(getattr(pick(result), field)), title)  # noqa: B023
+    first = results[0]
+    panels[0].set_ylabel(f"{label.split(':')[0]}, of {first.runs} runs")
+    words = "all" if len(first.words) == first.vocabulary else f"{len(first.words):,} of"
+    figure.suptitle(
+        f"{label}\n{first.mechanism} on {first.embedding}, {words} {first.vocabulary:,} words, "
+        f"{first.dimension} dimensions",
+        fontsize=10,
+    )
+    handles, labels = panels[0].get_legend_handles_labels()
+    if len(labels) > 1:
+        figure.legend(handles, labels, loc="outside right center", frameon=False)
+    return figure
+
+
+def _panel(
+    axes: Axes,
+    series: Sequence[tuple[str, Sequence[PrivacyStatistics]]],
+    value: Callable[[PrivacyStatistics], float],
+    title: str,
+) -> None:
+    from matplotlib import colormaps
+
+    palette = colormaps["viridis"]
+    for place, (name, points) in enumerate(series):
+        axes.plot(
+            [r.epsilon for r in points],
+            [value(r) for r in points],
+            label=name,
+            color=palette(0.85 * place / max(1, len(series) - 1)),
+            marker=MARKERS[place % len(MARKERS)],
+            markersize=5,
+            linewidth=1.6,
+        )
+    epsilons = sorted({r.epsilon for _, points in series for r in points})
+    if len(epsilons) > 1 and epsilons[-1] / epsilons[0] >= 3:
+        axes.set_xscale("log")
+    axes.set_xticks(epsilons, [f"{e:g}" for e in epsilons])
+    axes.minorticks_off()
+    runs = series[0][1][0].runs
+    axes.set_ylim(-0.03 * runs, 1.03 * runs)
+    axes.set_title(title, fontsize=10)
+    axes.set_xlabel("epsilon")
+    axes.grid(alpha=0.3)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _series(
+    results: Sequence[PrivacyStatistics],
+) -> list[tuple[str, list[PrivacyStatistics]]]:
+    """One line a lambda, points in order of epsilon."""
+    lines: dict[float | None, list[PrivacyStatistics]] = {}
+    for result in sorted(results, key=lambda r: r.epsilon):
+        lines.setdefault(result.lam, []).append(result)
+    return [
+        (results[0].mechanism if lam is None else f"λ = {lam:g}", lines[lam])
+        for lam in sorted(lines, key=lambda lam: -1.0 if lam is None else lam)
+    ]

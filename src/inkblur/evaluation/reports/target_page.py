@@ -1,0 +1,209 @@
+"""The page of `inkblur tune --target`: the target, the choice, its judgement, and the frontier."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from inkblur.evaluation.evaluate import Plan
+from inkblur.evaluation.reports.html import Figure, page
+from inkblur.evaluation.reports.page_template import HEAD
+from inkblur.evaluation.reports.scatter import Limits, Path, Spot, scatter
+from inkblur.evaluation.reports.tables import Cell, Row, Table
+from inkblur.evaluation.tuning.four_way_split import Parts
+from inkblur.evaluation.tuning.joined_grid import BETA
+from inkblur.evaluation.tuning.search import Judgement, Measured, Search
+from inkblur.evaluation.tuning.target import Aim
+
+_PAGE = (
+    HEAD
+    + """
+<h1>Which metric, which setting</h1>
+<p class="soft">Public texts in four parts: {{ taught|count }} teach the metric and the analyst what
+words say about {{ facts.labels|count }} labels; of {{ facts.authors|count }} authors,
+{{ studied|count }} texts are studied by attackers; {{ facts.test|count }} texts choose,
+{{ held_facts.test|count }} are held out. {{ left_out|count }} texts stood in two parts and were
+left out of the later one. Word vectors: {{ embedding.name }}, {{ embedding.words|count }} words in
+{{ embedding.dimension }} dimensions. {{ plan.repeats }} repetition{{ "s" if plan.repeats != 1 }} of
+each setting, seed {{ plan.seed }}, form {{ plan.form }}.</p>
+<div class="note"><p><b>Measured on public texts.</b> Texts to be protected may differ: evaluate the
+choice on them, too (<code>inkblur evaluate</code>). The draws are seeded: nothing drawn here may be
+published.</p></div>
+
+<h2>The choice</h2>
+<p>Wanted: {{ wanted }}.</p>
+{% if best %}<p><b>{{ best }}</b></p>
+{% for sentence in verdict %}<p>{{ sentence }}</p>{% endfor %}
+{{ grid(judged) }}
+<p>Next, where private.csv stands for the file to be protected:</p>
+<pre style="white-space: pre-wrap">{% for command in commands %}{{ command }}
+{% endfor %}</pre>
+{% else %}<p><b>No setting meets it.</b> The nearest is {{ nearest }}. Widen the grid, or ask for
+less. The held-out part was left alone.</p>{% endif %}
+
+<h2>The frontier that was searched</h2>
+<p>Every point is a setting on the validation part; thin lines join settings that differ in epsilon
+alone, the broad line the frontier: the settings that no other beats in attack and utility both. The
+dashed line is the target, the ring the choice, and the square where it lies on held-out texts. The
+higher and the farther left, the better. Who guesses labels by their shares, without any text, keeps
+about {{ guessing }} of the utility.</p>
+<div class="charts"><figure><figcaption>{{ figure.title }}</figcaption>
+{{ figure.svg|safe }}</figure></div>
+<p class="soft">Attack: the share of texts whose author is named by the strongest attack tried, by
+the stronger of the attackers who studied true texts (static) and released ones (adaptive). F1: the
+best classifier of labels that learned from true public texts, asked about released ones; utility
+left: that, divided by the best one's on the texts as they are. Alpha weighs the word vectors beside
+the label profiles; their weight, beta, is {{ beta }} throughout, because alpha and beta twice as
+large at half the epsilon are the same release.</p>
+{{ grid(table) }}
+</main></body></html>
+"""
+)
+
+
+def target_page(
+    found: Search,
+    *,
+    parts: Parts,
+    embedding: Mapping[str, Any],
+    plan: Plan,
+    commands: Sequence[str],
+) -> str:
+    """The page; the same search gives the same text. `embedding` has name, words, dimension."""
+    return page(
+        _PAGE,
+        title="Inkblur tuning",
+        facts=parts.validation.facts,
+        held_facts=parts.held_out.facts,
+        taught=len(parts.taught),
+        studied=parts.validation.facts.train - len(parts.taught),
+        left_out=parts.left_out,
+        embedding=dict(embedding),
+        plan=plan,
+        wanted=found.target.sentence(),
+        best=found.best.name if found.best is not None else None,
+        nearest=_point(found.nearest),
+        verdict=verdict(found),
+        judged=judged_table(found),
+        commands=commands,
+        figure=frontier_figure(found),
+        beta=f"{BETA:g}",
+        guessing=f"{found.guessing:.0%}",
+        table=frontier_table(found),
+    )
+
+
+def verdict(found: Search) -> tuple[str, ...]:
+    """What validation and held-out texts say of the choice, in sentences; none without a choice."""
+    best, held = found.best, found.held_out
+    if best is None or held is None:
+        return ()
+    low, high = held.attack_between
+    sentences = [
+        f"On the texts that chose it: attack {best.attack:.1%} of {best.attacked:,} texts, utility "
+        f"left {best.utility:.1%}.",
+        f"On held-out texts, which took no part in the choice: attack {held.attack:.1%} of "
+        f"{held.attacked:,} texts (for other texts like these {low:.0%} to {high:.0%}, with 95 % "
+        f"confidence), utility left {held.utility:.1%}.",
+        f"Guessing labels by their shares, without any text, keeps about {found.guessing:.0%} of "
+        "the utility.",
+    ]
+    if found.judgement is Judgement.MISSED:
+        sentences.append(
+            f"{found.target} is not met on the held-out texts: ask for more than you need, or "
+            "choose with more texts."
+        )
+    elif found.judgement is Judgement.OPEN:
+        sentences.append(
+            f"{found.target} is met on the held-out texts, but the interval reaches {high:.0%}: "
+            "ask for more than you need, or hold out more texts."
+        )
+    else:
+        alone = " by this figure, which has no interval" if found.target.aim is Aim.UTILITY else ""
+        sentences.append(f"{found.target} is met on the held-out texts{alone}.")
+    if found.looks > 1:
+        sentences.append(
+            f"The held-out texts have now judged {found.looks} choices in this folder: the more, "
+            "the less they are held out."
+        )
+    return tuple(sentences)
+
+
+def frontier_figure(found: Search) -> Figure:
+    """Utility over attack: every trial, the frontier, the choice, and the choice held out."""
+    paths: dict[str, list[Measured]] = {}
+    for trial in found.trials:
+        paths.setdefault(trial.candidate.family if trial.candidate else "", []).append(trial)
+    title = "Utility left over the strongest attack"
+    bound = found.target.bound
+    return Figure(
+        title,
+        scatter(
+            [
+                Path(name, tuple(_spot(t) for t in sorted(same, key=_epsilon)))
+                for name, same in paths.items()
+            ],
+            title=title,
+            x_label="texts whose author is named",
+            y_label="utility left",
+            chosen=_spot(found.best) if found.best is not None else None,
+            limits=Limits(
+                least_y=bound if found.target.aim is Aim.UTILITY else None,
+                most_x=bound if found.target.aim is Aim.ATTACK else None,
+            ),
+            frontier=[_spot(trial) for trial in found.frontier],
+            held_out=_spot(found.held_out) if found.held_out is not None else None,
+        ),
+    )
+
+
+def frontier_table(found: Search) -> Table:
+    """The texts as they are, then every trial in the order measured, with its place."""
+    front = found.frontier
+    rows = [_row(found.before)]
+    for trial in found.trials:
+        chosen = trial is found.best
+        place = "chosen" if chosen else "on the frontier" if trial in front else ""
+        rows.append(_row(trial, place, lead=chosen))
+    return _table(rows)
+
+
+def judged_table(found: Search) -> Table:
+    """The choice beside the texts as they are, on validation and on held-out texts."""
+    rows = []
+    for before, after in (
+        (found.before, found.best),
+        (found.held_out_before, found.held_out),
+    ):
+        if before is not None and after is not None:
+            rows += [_row(before, before.part.value), _row(after, after.part.value, lead=True)]
+    return _table(rows)
+
+
+def _table(rows: Sequence[Row]) -> Table:
+    heads = ("setting", "attack", "F1", "utility left")
+    return Table("", "", tuple(Cell(head, place > 0) for place, head in enumerate(heads)), (*rows,))
+
+
+def _row(found: Measured, place: str = "", *, lead: bool = False) -> Row:
+    return Row(
+        (
+            Cell(found.name, detail=place),
+            Cell(f"{found.attack:.1%}", True, found.attacker),
+            Cell(f"{found.f1:.3f}", True, found.model),
+            Cell(f"{found.utility:.1%}", True),
+        ),
+        lead=lead,
+    )
+
+
+def _spot(found: Measured) -> Spot:
+    return Spot(found.name, found.attack, found.utility)
+
+
+def _epsilon(found: Measured) -> float:
+    return found.candidate.setting.epsilon if found.candidate is not None else 0.0
+
+
+def _point(found: Measured) -> str:
+    return f"{found.name}: attack {found.attack:.1%}, utility left {found.utility:.1%}"

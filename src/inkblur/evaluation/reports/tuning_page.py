@@ -1,0 +1,192 @@
+"""The page of `inkblur tune`: what was asked for, what was chosen, and the whole grid."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from inkblur.evaluation.dataset import Facts
+from inkblur.evaluation.evaluate import Plan
+from inkblur.evaluation.reports.html import Figure, page
+from inkblur.evaluation.reports.page_template import HEAD
+from inkblur.evaluation.reports.scatter import Limits, Path, Spot, scatter
+from inkblur.evaluation.reports.tables import Cell, Row, Table
+from inkblur.evaluation.tuning.grid import Criterion, Goal, Trial
+
+_PAGE = (
+    HEAD
+    + """
+<h1>Which setting</h1>
+<p class="soft">{{ facts.texts|count }} texts{% if facts.authors %},
+{{ facts.authors|count }} authors{% endif %}, {{ facts.labels|count }} labels;
+{{ facts.train|count }} texts to study, {{ facts.test|count }} to attack and score. Word vectors:
+{{ embedding.name }}, {{ embedding.words|count }} words in {{ embedding.dimension }} dimensions.
+{{ plan.repeats }} repetition{{ "s" if plan.repeats != 1 }} of each setting, seed {{ plan.seed }},
+form {{ plan.form }}.</p>
+<div class="note"><p><b>Keep this page inside.</b> It is computed from the true texts. The draws are
+seeded: nothing drawn here may be published.</p></div>
+
+<h2>The choice</h2>
+<p>{{ wanted }}</p>
+<p>{% if best %}<b>{{ best }}</b>: {{ reached }}{% else %}<b>No setting meets it.</b> Widen the
+grid, or ask for less.{% endif %}</p>
+
+<h2>The grid</h2>
+<p>{{ reading }} A line joins the settings that differ in epsilon alone.</p>
+<div class="charts"><figure><figcaption>{{ figure.title }}</figcaption>
+{{ figure.svg|safe }}</figure></div>
+<p class="soft">N_w: how often a word of the vocabulary survives, mean, of 100 runs. F1: the best
+classifier of labels, trained on released texts; utility left: that, divided by the best one's on
+the texts as they are. Worst attack: the largest share of authors that an attack names, by the
+stronger of the attackers who studied released and true texts. Attack left: the largest F1 of an
+attack after, divided by its F1 before. Gap: utility left less attack left.</p>
+{{ grid(table) }}
+</main></body></html>
+"""
+)
+
+
+def tuning_page(
+    goal: Goal, trials: Sequence[Trial], *, facts: Facts, embedding: Mapping[str, Any], plan: Plan
+) -> str:
+    """The page; the same trials give the same text. `embedding` has name, words, dimension."""
+    best = goal.best(trials)
+    return page(
+        _PAGE,
+        title="Inkblur tuning",
+        facts=facts,
+        embedding=dict(embedding),
+        plan=plan,
+        wanted=_wanted(goal),
+        best=best.setting.name if best is not None else None,
+        reached=_reached(best) if best is not None else "",
+        reading=_reading(goal),
+        figure=tuning_figure(goal, trials),
+        table=trials_table(goal, trials),
+    )
+
+
+def tuning_figure(goal: Goal, trials: Sequence[Trial]) -> Figure:
+    """Utility left over what the criterion weighs against it, the chosen setting ringed."""
+    best = goal.best(trials)
+    paths: dict[str, list[Trial]] = {}
+    for trial in trials:
+        paths.setdefault(_family(trial), []).append(trial)
+    drawn = [
+        Path(name, tuple(_spot(goal, t) for t in sorted(same, key=lambda t: t.setting.epsilon)))
+        for name, same in paths.items()
+    ]
+    risk = _risk_name(goal)
+    title = f"Utility left over {risk}"
+    return Figure(
+        title,
+        scatter(
+            drawn,
+            title=title,
+            x_label=risk,
+            y_label="utility left",
+            chosen=_spot(goal, best) if best is not None else None,
+            limits=Limits(
+                least_y=goal.utility_floor,
+                most_x=_most_risk(goal),
+                equal=goal.criterion is Criterion.LARGEST_GAP,
+            ),
+        ),
+    )
+
+
+def trials_table(goal: Goal, trials: Sequence[Trial]) -> Table:
+    """Every setting in the order measured, the chosen one marked."""
+    best = goal.best(trials)
+    heads = ("setting", "N_w", "F1", "utility left", "worst attack", "attack left", "gap")
+    rows = tuple(
+        Row(
+            (
+                Cell(trial.setting.name, detail="chosen" if trial is best else ""),
+                Cell(f"{trial.survival:.1f}", True),
+                Cell(_shown(trial.f1, ".3f"), True),
+                Cell(_shown(trial.utility, ".1%"), True),
+                Cell(_shown(trial.worst, ".1%"), True),
+                Cell(_shown(trial.attack_left, ".1%"), True),
+                Cell(_shown(trial.gap, ".3f"), True),
+            ),
+            lead=trial is best,
+        )
+        for trial in trials
+    )
+    return Table("", "", tuple(Cell(head, place > 0) for place, head in enumerate(heads)), rows)
+
+
+def _spot(goal: Goal, trial: Trial) -> Spot:
+    return Spot(trial.setting.name, _risk(goal, trial), trial.utility or 0.0)
+
+
+def _risk(goal: Goal, trial: Trial) -> float:
+    if goal.criterion is Criterion.LARGEST_GAP:
+        return trial.attack_left or 0.0
+    return trial.worst or 0.0 if goal.most_attack is not None else trial.survival / 100
+
+
+def _risk_name(goal: Goal) -> str:
+    if goal.criterion is Criterion.LARGEST_GAP:
+        return "attack left"
+    return "authors named by the worst attack" if goal.most_attack is not None else "words kept"
+
+
+def _most_risk(goal: Goal) -> float | None:
+    if goal.most_attack is not None:
+        return goal.most_attack
+    return goal.most_survival / 100 if goal.most_survival is not None else None
+
+
+def _wanted(goal: Goal) -> str:
+    if goal.criterion is Criterion.LEAST_SURVIVAL:
+        return (
+            f"Wanted: fewest words kept (least N_w), where at least {goal.utility_floor:.0%} of "
+            "the utility is left."
+        )
+    if goal.criterion is Criterion.LARGEST_GAP:
+        return (
+            "Wanted: the largest gap between the utility left and the attack left, in the "
+            "scenario where it is smallest (SynTF, section 4.2)."
+        )
+    limits = []
+    if goal.most_survival is not None:
+        limits.append(f"words survive at most {goal.most_survival:g} of 100 runs")
+    if goal.most_attack is not None:
+        limits.append(f"no attack names more than {goal.most_attack:.0%} of the authors")
+    return f"Wanted: most utility, where {' and '.join(limits)}."
+
+
+def _reading(goal: Goal) -> str:
+    if goal.criterion is Criterion.LARGEST_GAP:
+        return (
+            "Above the dashed line the analyst keeps a larger share than the attacker; the farther "
+            "above it, the larger the gap."
+        )
+    if goal.criterion is Criterion.LEAST_SURVIVAL:
+        return "Settings on or above the dashed line keep enough utility; the left is better."
+    also = " (words kept has its own limit, see the table)" * (
+        goal.most_survival is not None and goal.most_attack is not None
+    )
+    return f"Settings on or left of the dashed line are private enough{also}; the higher is better."
+
+
+def _reached(best: Trial) -> str:
+    parts = [f"words survive {best.survival:.1f} of 100 runs"]
+    if best.utility is not None:
+        parts.append(f"{best.utility:.0%} of the utility is left (F1 {best.f1:.3f})")
+    if best.worst is not None:
+        parts.append(f"the worst attack names {best.worst:.0%} of the authors")
+    if best.gap is not None:
+        parts.append(f"the smallest gap is {best.gap:.2f}")
+    return "; ".join(parts) + "."
+
+
+def _family(trial: Trial) -> str:
+    parts = [p for p in trial.setting.name.split(", ") if not p.startswith("epsilon ")]
+    return ", ".join(parts)
+
+
+def _shown(value: float | None, form: str) -> str:
+    return "-" if value is None else format(value, form)

@@ -1,0 +1,1 @@
+"""Choosing a setting by measuring many."""

@@ -1,0 +1,11 @@
+"""Records in and out: txt, csv, tsv, jsonl and parquet as one stream."""
+
+from __future__ import annotations
+
+from inkblur.files.formats import Format
+from inkblur.files.records import Batch
+from inkblur.files.sink import Sink, open_sink
+from inkblur.files.source import Source, open_source
+from inkblur.types import Record
+
+__all__ = ["Batch", "Format", "Record", "Sink", "Source", "open_sink", "open_source"]

@@ -1,0 +1,217 @@
+"""Privatizing a stream of records: reading, drawing and writing overlap, the order stays."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from inkblur.blas import one_thread
+from inkblur.documents.policies import TokenField
+from inkblur.documents.privatizer import BatchRelease, Privatizer
+from inkblur.embeddings.table import Embedding
+from inkblur.files.formats import Format
+from inkblur.files.records import Batch
+from inkblur.files.sink import Sink
+from inkblur.files.source import Source
+from inkblur.files.worker_pool import Make, ReleaseRecords, crew
+from inkblur.guarantees import Guarantee
+from inkblur.mechanisms.typical import TypicalLoss, typical_loss
+from inkblur.processes import told
+from inkblur.rng import Rng
+
+_RECORDS = 4096  # at most, in one batch
+_FEWER = "use fewer --workers, or leave out --processes"
+_LETTERS = 5  # of a word and the space after it: how much text holds so many words
+_SENT = 50_000  # words that a process is sent at least: each piece wakes it, and a GPU with it
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a run did, for the data owner: the counts come from the true text, so keep them
+    inside.
+    """
+
+    privatizer: Privatizer
+    guarantee: Guarantee
+    typical: TypicalLoss
+    documents: int
+    empty: int
+    counts: Counter[str]
+    seconds: float
+
+    @property
+    def words_per_second(self) -> float:
+        """Words drawn in a second, everything included."""
+        return self.counts["drawn"] / self.seconds if self.seconds > 0 else 0.0
+
+    def passed(self) -> dict[str, int]:
+        """How many tokens of each class were copied as they are."""
+        return {field.value: self._count(field, "keep") for field in TokenField}
+
+    def lines(self) -> list[str]:
+        """What happened, for the person who ran it."""
+        drawn, unchanged = self.counts["drawn"], self.counts["unchanged"]
+        share = f" ({unchanged / drawn:.0%})" if drawn else ""
+        lines = [
+            f"{self.documents:,} texts ({self.empty:,} empty), {drawn:,} words drawn, "
+            f"{unchanged:,} unchanged{share}; {self.seconds:.1f} s, "
+            f"{self.words_per_second:,.0f} words/s"
+        ]
+        if self.counts["null"]:
+            lines.append(
+                f"{self.counts['null']:,} unknown words, numbers and addresses "
+                "entered as the null word"
+            )
+        passed = self.passed().items()
+        lines += [
+            f"passed through unprotected: {count:,} {name}" for name, count in passed if count
+        ]
+        return lines
+
+    def worth(self) -> list[str]:
+        """What the bound is worth, in plain words."""
+        return self.typical.sentences()
+
+    def _count(self, field: TokenField, treatment: str) -> int:
+        return self.counts[f"{field.name.lower()} {treatment}"]
+
+    def to_json(self) -> dict[str, Any]:
+        """The report file (DESIGN section 8)."""
+        mechanism = self.privatizer.mechanism
+        drawn, unchanged = self.counts["drawn"], self.counts["unchanged"]
+        return {
+            "mechanism": {"name": mechanism.name, **mechanism.parameters},
+            "release": {"kind": self.privatizer.kind.value, "length": self.privatizer.length},
+            "guarantee": self.guarantee.to_json(),
+            "bound_at_typical_distances": {
+                "nearest_neighbour": {
+                    "distance": _finite(self.typical.nearest_distance),
+                    "loss": _finite(self.typical.nearest_loss),
+                },
+                "median_pair": {
+                    "distance": _finite(self.typical.pair_distance),
+                    "loss": _finite(self.typical.pair_loss),
+                },
+                "words_measured": self.typical.sample,
+                "sentences": self.typical.sentences(),
+            },
+            "embedding": described(mechanism.embedding),
+            "tokens": {
+                "total": drawn - self.counts["padding"] + sum(self.passed().values()),
+                "replaced": drawn - unchanged,
+                "unchanged": unchanged,
+                "entered_as_null_word": self.counts["null"],
+                "padding": self.counts["padding"],
+                "passed_through": self.passed(),
+                "dropped": {field.value: self._count(field, "drop") for field in TokenField},
+            },
+            "documents": {"total": self.documents, "empty": self.empty},
+            "seconds": round(self.seconds, 3),
+            "words_per_second": round(self.words_per_second, 1),
+            "note": "Counts are taken from the true texts and are not protected: keep this report.",
+        }
+
+
+def run(
+    source: Source,
+    sink: Sink,
+    privatizer: Privatizer,
+    rng: Rng,
+    *,
+    workers: int = 2,
+    copies: Make | None = None,
+    batch_records: int = _RECORDS,
+    on_batch: Callable[[int, int], None] = lambda words, documents: None,
+) -> Summary:
+    """Privatize every record of `source` into `sink`.
+
+    Workers are threads; given `copies`, which makes the same privatizer again, each is a process
+    with its own. The result depends neither on workers nor on how records fall into batches (but
+    for the last bits that `noise.mahalanobis` speaks of). Matrix products keep to one thread in the
+    whole process meanwhile.
+    """
+    began = time.perf_counter()
+    counts: Counter[str] = Counter()
+    documents = empty = 0
+    piece = privatizer.mechanism.batch if copies is None else max(privatizer.mechanism.batch, _SENT)
+    batches = source.batches(batch_records, _LETTERS * piece)
+
+    if privatizer.length is not None:
+        # A text that is missing must not show either: it is filled up like an empty one.
+        batches = (replace(batch, nulls=frozenset()) for batch in batches)
+    pool, release = (
+        (ThreadPoolExecutor(workers), partial(privatizer.release_batch, rng=rng))
+        if copies is None
+        else crew(copies, privatizer, rng, workers)
+    )
+    with one_thread():  # the workers are threads enough
+        for batch, released in _in_order(batches, pool, release, workers):
+            sink.write(batch, released.texts)
+            counts.update(released.counts)
+            documents += len(batch)
+            empty += sum(not record.text.strip() for record in batch.records)
+            on_batch(counts["drawn"], documents)
+    seconds = time.perf_counter() - began
+    return Summary(
+        privatizer,
+        privatizer.guaranteed(rng).passing(
+            shown_by_the_file(source, hides_length=privatizer.length is not None)
+        ),
+        typical_loss(privatizer.mechanism),
+        documents,
+        empty,
+        counts,
+        seconds,
+    )
+
+
+def shown_by_the_file(source: Source, *, hides_length: bool) -> list[str]:
+    """What a file of releases shows whatever the mechanism does."""
+    shown = ["the number of texts and their order"]
+    if source.schema.format is Format.TXT:
+        shown.append("how each line ends")
+    if source.schema.format in (Format.JSONL, Format.PARQUET) and not hides_length:
+        shown.append("which texts are missing (null)")
+    names = source.schema.names
+    if names is None or len(names) > 1:
+        shown.append(f"every column but {source.schema.column!r}, copied as it is")
+    return shown
+
+
+def described(table: Embedding) -> dict[str, Any]:
+    """An embedding as the report names it."""
+    return {
+        "name": table.name,
+        "words": len(table),
+        "dimension": table.dimension,
+        "sha256": table.sha256,
+        "adapted": [adaptation.to_json() for adaptation in table.adaptations],
+    }
+
+
+def _in_order(
+    batches: Iterator[Batch], pool: Executor, release: ReleaseRecords, workers: int
+) -> Iterator[tuple[Batch, BatchRelease]]:
+    """Release batches, a bounded number in flight, results in input order."""
+    waiting: deque[tuple[Batch, Future[BatchRelease]]] = deque()
+    try:
+        with told(_FEWER):
+            for batch in batches:
+                waiting.append((batch, pool.submit(release, batch.records)))
+                if len(waiting) > workers:
+                    ready, future = waiting.popleft()
+                    yield ready, future.result()
+            while waiting:
+                ready, future = waiting.popleft()
+                yield ready, future.result()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _finite(value: float) -> float | None:
+    return value if value < float("inf") else None

@@ -1,0 +1,106 @@
+"""Releasing a stream of records as synthetic term-frequency vectors, in one file."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from inkblur.documents.tf_vector import SyntheticVectors
+from inkblur.errors import OutputError
+from inkblur.files.run import described
+from inkblur.files.source import Source
+from inkblur.files.vectors import vector_format, write_vectors
+from inkblur.guarantees import Guarantee
+from inkblur.rng import Rng
+
+_RECORDS = 1 << 14
+_CHARACTERS = 1 << 26
+
+
+@dataclass(frozen=True, slots=True)
+class VectorSummary:
+    """What a run did, for the data owner."""
+
+    synthetic: SyntheticVectors
+    guarantee: Guarantee
+    documents: int
+    empty: int  # without a single known term; counted from the true texts, so keep it inside
+    seconds: float
+
+    @property
+    def terms_per_second(self) -> float:
+        """Terms drawn in a second, everything included."""
+        return self.documents * self.synthetic.length / max(self.seconds, 1e-9)
+
+    def lines(self) -> list[str]:
+        """What happened, for the person who ran it."""
+        return [
+            f"{self.documents:,} texts ({self.empty:,} without a known term) as vectors of "
+            f"{self.synthetic.length:,} terms; {self.seconds:.1f} s, "
+            f"{self.terms_per_second:,.0f} terms/s"
+        ]
+
+    def worth(self) -> list[str]:
+        """What the bound is worth, in plain words."""
+        return [
+            f"Between any two documents the log of the likelihood ratio is at most "
+            f"{math.ceil(10 * self.guarantee.loss(1.0)) / 10:,.1f}."
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """The report file, as for texts where it applies."""
+        mechanism = self.synthetic.mechanism
+        return {
+            "mechanism": {"name": mechanism.name, **mechanism.parameters},
+            "release": {"kind": "tf", "length": self.synthetic.length},
+            "guarantee": self.guarantee.to_json(),
+            "loss_between_any_two_documents": self.guarantee.loss(1.0)
+            if self.guarantee.private
+            else None,
+            "embedding": described(mechanism.embedding),
+            "tokens": {"total": self.documents * self.synthetic.length, "passed_through": {}},
+            "documents": {"total": self.documents, "without_known_terms": self.empty},
+            "seconds": round(self.seconds, 3),
+            "words_per_second": round(self.terms_per_second, 1),
+            "note": "Counts are taken from the true texts and are not protected: keep this report.",
+        }
+
+
+def run_vectors(
+    source: Source, output: str, synthetic: SyntheticVectors, rng: Rng
+) -> VectorSummary:
+    """Draw a vector for every record of `source` and write them to `output`.
+
+    Other columns are not written; records are named by their ids.
+    """
+    from scipy.sparse import vstack
+
+    vector_format(output)  # a wrong suffix is refused before the work, not after it
+    identity = source.identity()
+    if output != "-" and identity is not None and os.path.exists(output):  # noqa: PTH110
+        status = Path(output).stat()
+        if (status.st_dev, status.st_ino) == identity:
+            raise OutputError(f"{output} is the input itself; choose another output")
+    began = time.perf_counter()
+    ids: list[str] = []
+    parts, empty = [synthetic.vectors([], rng).vectors], 0  # a file without records is no error
+    for batch in source.batches(_RECORDS, _CHARACTERS):
+        release = synthetic.vectors(batch.records, rng)
+        parts.append(release.vectors)
+        ids += release.ids
+        empty += release.empty or 0
+    guarantee = synthetic.guaranteed(rng).passing(
+        ["the number of texts and their order", "the texts' ids"]
+    )
+    write_vectors(
+        output,
+        vstack(parts, format="csr"),
+        vocabulary=synthetic.mechanism.vocabulary,
+        ids=ids,
+        guarantee=guarantee,
+    )
+    return VectorSummary(synthetic, guarantee, len(ids), empty, time.perf_counter() - began)

@@ -1,0 +1,166 @@
+"""Term-frequency vectors on disk: .npz, .parquet or .jsonl, whole or not at all.
+
+.npz      a SciPy sparse matrix (`scipy.sparse.load_npz` reads it), and beside it in the same
+file the arrays `vocabulary` (columns), `ids` (rows) and `guarantee` (JSON); nothing is
+pickled .parquet  a row a document: id, words, counts; the guarantee in the schema's metadata
+.jsonl    a line a document: {"id": "7", "counts": {"word": 3, ...}}
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, cast
+from zipfile import BadZipFile
+
+import numpy as np
+
+from inkblur.errors import InputError, OutputError
+from inkblur.files.target import Target
+from inkblur.guarantees import Guarantee
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+_KEY = b"inkblur"
+
+
+class VectorFormat(Enum):
+    """A file of vectors, by its suffix."""
+
+    NPZ = ".npz"
+    PARQUET = ".parquet"
+    JSONL = ".jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class VectorFile:
+    """What an .npz of vectors holds."""
+
+    vectors: csr_matrix  # int64 (documents, vocabulary)
+    vocabulary: tuple[str, ...]
+    ids: tuple[str, ...]
+    guarantee: Guarantee  # for each row
+
+
+def vector_format(path: str | Path) -> VectorFormat | None:
+    """The format that the suffix names; None for standard output (`-`), which gets JSON lines."""
+    if str(path) == "-":
+        return None
+    suffix = Path(path).suffix.lower()
+    for kind in VectorFormat:
+        if kind.value == suffix:
+            return kind
+    allowed = ", ".join(kind.value for kind in VectorFormat)
+    raise OutputError(f"cannot tell the format of {path}: vectors are written as {allowed}")
+
+
+def write_vectors(
+    path: str | Path,
+    vectors: csr_matrix,
+    *,
+    vocabulary: Sequence[str],
+    ids: Sequence[str],
+    guarantee: Guarantee,
+) -> None:
+    """Write vectors, (documents, vocabulary), with the names of rows and columns."""
+    if vectors.shape != (len(ids), len(vocabulary)):
+        raise OutputError(
+            f"{len(ids)} documents over {len(vocabulary)} words need a matrix of that shape, "
+            f"got {vectors.shape}"
+        )
+    kind = vector_format(path)
+    target = Target(None if kind is None else Path(path))
+    with target.named_errors():
+        try:
+            file = cast(BinaryIO, target.open())
+            if kind is VectorFormat.NPZ:
+                _write_npz(file, vectors, vocabulary, ids, guarantee)
+            elif kind is VectorFormat.PARQUET:
+                _write_parquet(file, vectors, vocabulary, ids, guarantee)
+            else:
+                for name, counts in _rows(vectors, vocabulary, ids):
+                    line = json.dumps({"id": name, "counts": counts}, ensure_ascii=False)
+                    file.write(line.encode() + b"\n")
+            target.commit()
+        except BaseException:
+            target.discard()
+            raise
+
+
+def read_vectors(path: str | Path) -> VectorFile:
+    """Read back an .npz that :func:`write_vectors` wrote."""
+    from scipy.sparse import csr_matrix
+
+    try:
+        with np.load(path, allow_pickle=False) as held:
+            matrix = csr_matrix(
+                (held["data"], held["indices"], held["indptr"]), shape=tuple(held["shape"])
+            )
+            return VectorFile(
+                matrix,
+                tuple(held["vocabulary"].tolist()),
+                tuple(held["ids"].tolist()),
+                Guarantee.from_json(json.loads(str(held["guarantee"]))),
+            )
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+    except (KeyError, ValueError, TypeError, BadZipFile) as error:
+        raise InputError(f"{path} is not a file of Inkblur's vectors ({error})") from None
+
+
+def _write_npz(
+    file: BinaryIO,
+    vectors: csr_matrix,
+    vocabulary: Sequence[str],
+    ids: Sequence[str],
+    guarantee: Guarantee,
+) -> None:
+    # SciPy's own five names, so that its reader opens the file; it ignores the others.
+    np.savez_compressed(
+        file,
+        indices=vectors.indices,
+        indptr=vectors.indptr,
+        format=np.array("csr"),
+        shape=np.array(vectors.shape),
+        data=vectors.data,
+        vocabulary=np.array(vocabulary, dtype=np.str_),
+        ids=np.array(ids, dtype=np.str_),
+        guarantee=np.array(json.dumps(guarantee.to_json())),
+    )
+
+
+def _write_parquet(
+    file: BinaryIO,
+    vectors: csr_matrix,
+    vocabulary: Sequence[str],
+    ids: Sequence[str],
+    guarantee: Guarantee,
+) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = list(_rows(vectors, vocabulary, ids))
+    table = pa.table(
+        {
+            "id": pa.array([name for name, _ in rows], pa.utf8()),
+            "words": pa.array([list(counts) for _, counts in rows], pa.list_(pa.utf8())),
+            "counts": pa.array([list(counts.values()) for _, counts in rows], pa.list_(pa.int64())),
+        }
+    ).replace_schema_metadata({_KEY: json.dumps({"guarantee": guarantee.to_json()}).encode()})
+    sink = io.BytesIO()  # Arrow closes what it writes to; the file stays open for the rename
+    pq.write_table(table, sink)
+    file.write(sink.getvalue())
+
+
+def _rows(
+    vectors: csr_matrix, vocabulary: Sequence[str], ids: Sequence[str]
+) -> Iterator[tuple[str, dict[str, int]]]:
+    for row, name in enumerate(ids):
+        part = slice(vectors.indptr[row], vectors.indptr[row + 1])
+        words = (vocabulary[i] for i in vectors.indices[part].tolist())
+        yield name, dict(zip(words, vectors.data[part].tolist(), strict=True))

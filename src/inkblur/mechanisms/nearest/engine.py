@@ -1,0 +1,93 @@
+"""Picks the backend that serves a vocabulary, and shares it between mechanisms."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from enum import Enum
+
+from inkblur.embeddings.table import Embedding
+from inkblur.mechanisms.nearest.cpu import native
+from inkblur.mechanisms.nearest.cpu.reference import Reference
+from inkblur.mechanisms.nearest.gpu import backend as gpu
+from inkblur.protocols import Backend, DrawingBackend, Elliptical
+from inkblur.rng import RowAddresses
+from inkblur.types import Array, Ids, Points, whole
+
+_BLOCK = 8192
+
+
+class Device(Enum):
+    """Where nearest words are searched."""
+
+    AUTO = "auto"  # a GPU where there is one, else the processor
+    CPU = "cpu"
+    CUDA = "cuda"
+
+
+class Engine:
+    """One vocabulary behind one backend, safe to call from several threads.
+
+    A search uses all cores by itself, so searches take turns; other threads draw noise meanwhile.
+    """
+
+    def __init__(self, embedding: Embedding, backend: Backend | None = None) -> None:
+        self.backend: Backend = backend if backend is not None else backend_on(Device.AUTO)
+        self.backend.put(embedding.vectors)
+        self._turn = threading.Lock()
+
+    @property
+    def block(self) -> int:
+        """Queries a call that use the backend well, and bound the memory of a search."""
+        return int(getattr(self.backend, "batch", _BLOCK))
+
+    def nearest(self, queries: Points) -> Ids:
+        """Exact nearest ids of float64 queries, (tokens, n) -> (tokens,)."""
+        with self._turn:
+            return self.backend.nearest(queries)
+
+    @property
+    def draws(self) -> bool:
+        """Whether the backend can draw elliptical noise itself: `nearest_around`."""
+        return isinstance(self.backend, DrawingBackend)
+
+    def nearest_around(self, ids: Ids, null: Array, noise: Elliptical, rows: RowAddresses) -> Ids:
+        """Noise and search on the backend: see `DrawingBackend`."""
+        if not isinstance(self.backend, DrawingBackend):
+            raise TypeError("this backend draws no noise: ask `draws` first")
+        with self._turn:
+            return self.backend.nearest_around(ids, null, noise, rows)
+
+
+_engines: weakref.WeakKeyDictionary[Embedding, Engine] = weakref.WeakKeyDictionary()
+_building = threading.Lock()
+
+
+def engine_for(embedding: Embedding) -> Engine:
+    """The shared engine of this table: its prepared copies are made once, not once a mechanism."""
+    with _building:
+        if embedding not in _engines:
+            _engines[embedding] = Engine(embedding)
+        return _engines[embedding]
+
+
+def serve(embedding: Embedding, device: Device, *, threads: int | None = None) -> Engine:
+    """Choose where the table's shared engine runs; the words found are the same everywhere."""
+    engine = Engine(embedding, backend_on(device, threads=threads))
+    with _building:
+        _engines[embedding] = engine
+    return engine
+
+
+def backend_on(device: Device, *, threads: int | None = None) -> Backend:
+    """The fastest backend of a device; `threads` is for the processor (None: all of them)."""
+    if threads is not None:
+        whole(threads, "threads")
+    if device is Device.CUDA or (device is Device.AUTO and threads is None and gpu.available()):
+        return gpu.Gpu()
+    return native.Native(threads=threads) if native.available() else Reference(threads=threads)
+
+
+def describe() -> str:
+    """Which search runs here, for `inkblur --version`."""
+    return native.describe() if native.available() else "NumPy (tiled, exact)"

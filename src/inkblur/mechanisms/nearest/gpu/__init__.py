@@ -1,0 +1,1 @@
+"""Exact nearest words on a GPU."""

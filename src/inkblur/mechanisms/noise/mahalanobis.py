@@ -1,0 +1,107 @@
+"""Elliptical noise: density proportional to exp(-epsilon * regularised Mahalanobis norm)."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from inkblur.errors import ParameterError
+from inkblur.guarantees import Guarantee
+from inkblur.mechanisms.noise.laplace import LaplaceNoise, spherical
+from inkblur.mechanisms.noise.radius import radius_series
+from inkblur.protocols import Elliptical
+from inkblur.rng import Rows
+from inkblur.types import Array, Metric, Points, fraction, positive
+
+
+class MahalanobisNoise:
+    """Z = Y * R^(1/2) X with R = lambda S + (1 - lambda) I, X uniform on the sphere, Y ~ Gamma(n,
+    1/epsilon).
+
+    Mathematics: |z|_R = sqrt(z' R^-1 z) and f(z) = c |R|^(-1/2) exp(-epsilon |z|_R) with the
+    constant c of the spherical case (Mahalanobis paper, Algorithm 1, Lemma 1 and Theorem 1).
+    R^(1/2) multiplies the normalised X and nothing is normalised afterwards: doing so would put the
+    noise back on a sphere and void the proof. S is the covariance of the public vectors scaled to
+    trace n. With lambda 0 the factor is the identity and is not applied at all, so the draws equal
+    the spherical ones bit for bit.
+
+    The product with R^(1/2) is a BLAS call, whose last bits (about 1e-15 of the noise) depend on
+    the batch: a replay in other batches can differ in a word that lies that close to a boundary.
+    A GPU draws this noise itself (`elliptical`, `nearest.gpu.noise`): from the same uniforms bit
+    for bit, with last bits of its own, so that between devices too only such a word can differ.
+    """
+
+    def __init__(self, covariance: Array, *, epsilon: float, lam: float) -> None:
+        self.epsilon = positive(epsilon, "epsilon")
+        self.lam = fraction(lam, "lambda")
+        self.dimension = len(covariance)
+        self.width = self.dimension + 1
+        self._spherical = LaplaceNoise(self.dimension, epsilon=self.epsilon)
+        eigenvalues, vectors = np.linalg.eigh(covariance)
+        shaped = self.lam * eigenvalues + (1 - self.lam)
+        floor = self.dimension * np.finfo(np.float64).eps * max(1.0, float(eigenvalues[-1]))
+        if shaped[0] <= floor:
+            raise ParameterError(
+                f"lambda {self.lam:g} needs a covariance of full rank, but this embedding's is "
+                f"singular (smallest eigenvalue {eigenvalues[0]:.1e}: a direction never varies); "
+                "choose a lambda below 1"
+            )
+        self._root: Points | None = None
+        self._whitening: Points | None = None
+        self._half_log_determinant = 0.0
+        if self.lam > 0:
+            self._root = (vectors * np.sqrt(shaped)) @ vectors.T
+            self._whitening = vectors / np.sqrt(shaped)
+            self._half_log_determinant = 0.5 * float(np.log(shaped).sum())
+        # Lemma 3 with the exact extreme eigenvalues, which is tighter than its c and m.
+        self.guarantee = Guarantee(
+            epsilon=self.epsilon,
+            metric=Metric.MAHALANOBIS,
+            metric_detail=f"lambda {self.lam!r}",
+            euclidean=(
+                self.epsilon / math.sqrt(float(shaped[-1])),
+                self.epsilon / math.sqrt(float(shaped[0])),
+            ),
+        )
+
+    @cached_property
+    def elliptical(self) -> Elliptical | None:
+        """What a device needs to draw this noise; None with lambda 0, which stays bit for bit."""
+        if self._root is None:
+            return None
+        return Elliptical(self.epsilon, self._root, radius_series(self.dimension))
+
+    def around(self, centres: Points, rng: Rows) -> Points:
+        """Noisy copies of `centres`, (tokens, n)."""
+        noise = spherical(len(centres), self.dimension, self.epsilon, rng)
+        if self._root is not None:
+            noise = noise @ self._root  # the root is symmetric
+        noise += centres
+        return noise
+
+    def log_density(self, points: Points, centres: Points) -> Array:
+        """log f(points - centres), row by row."""
+        spherical_part = self._spherical.log_density(
+            self._whitened(points - centres), np.zeros_like(points)
+        )
+        density: Array = spherical_part - self._half_log_determinant
+        return density
+
+    def distance(self, left: Points, right: Points) -> Array:
+        """Regularised Mahalanobis distance between rows (Definition 3)."""
+        lengths: Array = np.linalg.norm(self._whitened(left - right), axis=-1)
+        return lengths
+
+    def pairwise(self, left: Points, right: Points) -> Array:
+        """Regularised Mahalanobis distance between all pairs, (left, right)."""
+        lengths: Array = cdist(self._whitened(left), self._whitened(right))
+        return lengths
+
+    def _whitened(self, differences: Points) -> Points:
+        if self._whitening is None:
+            return differences
+        whitened: Points = differences @ self._whitening
+        return whitened

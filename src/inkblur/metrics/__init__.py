@@ -1,1 +1,0 @@
-"""Distances between documents: Earth Mover's, Ruzicka, Euclidean. Import each from its own file."""

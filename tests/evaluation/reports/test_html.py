@@ -1,0 +1,191 @@
+"""The page: self-contained, escaped, complete, and the same for the same report."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import replace
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import pytest
+
+from inkblur.errors import MissingExtra, ParameterError
+from inkblur.evaluation.dataset import Facts
+from inkblur.evaluation.reports.html import attack_figures, evaluation_page, utility_figures
+from inkblur.evaluation.reports.svg import Column, Point, Series, chart
+from inkblur.evaluation.results import (
+    ADAPTIVE,
+    STATIC,
+    AttackResult,
+    Evaluation,
+    Example,
+    Interval,
+    MeaningResult,
+    SettingResult,
+    UtilityResult,
+)
+from inkblur.guarantees import Guarantee
+from inkblur.types import Metric
+
+VOID = {"meta", "line", "circle", "br", "hr"}
+
+
+def interval(mean: float) -> Interval:
+    return Interval(mean, mean - 0.05, mean + 0.05, (mean - 0.01, mean + 0.01))
+
+
+def attack(kind: str, accuracy: float) -> AttackResult:
+    found = interval(accuracy)
+    return AttackResult("koppel", "all", kind, found, found, 0.1, 10, 90, 30, 2)
+
+
+def score(kind: str, f1: float) -> UtilityResult:
+    found = interval(f1)
+    return UtilityResult("svm", kind, found, found, found, found, 90, 30, 5, 1)
+
+
+def setting(name: str, epsilon: float, adaptive: float) -> SettingResult:
+    return SettingResult(
+        name,
+        {"mechanism": "laplace", "epsilon": epsilon},
+        Guarantee(epsilon, Metric.EUCLIDEAN),
+        ("A sentence about its worth.",),
+        interval(0.5),
+        (attack(ADAPTIVE, adaptive), attack(STATIC, 0.2)),
+        (score(ADAPTIVE, 0.7), score(STATIC, 0.6)),
+        MeaningResult(interval(1.5), interval(0.8), 25, 5),
+    )
+
+
+@pytest.fixture
+def report() -> Evaluation:
+    base = (attack(STATIC, 0.9),), (score(STATIC, 0.8),)
+    settings = (
+        setting("laplace, epsilon 5", 5.0, 0.31),
+        setting("laplace, epsilon 10", 10.0, 0.43),
+    )
+    return Evaluation(
+        seed=7,
+        repeats=3,
+        confidence=0.95,
+        form="raw",
+        redacted=False,
+        embedding={"name": "made <b>", "words": 1234, "dimension": 50, "sha256": "0"},
+        facts=Facts(120, 90, 30, 1, 10, 2, 1, 3, 5, 4),
+        before=SettingResult("before", {}, None, (), None, *base, None),
+        settings=settings,
+        examples=(Example(3, "sport & play", "<script>alert(1)</script> old", ("new one", "")),),
+        notes=("The draws are seeded.",),
+    )
+
+
+class Nesting(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: list[str] = []
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append(tag)
+        self.links += [value or "" for key, value in attrs if key in ("src", "href")]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+
+def test_the_page_is_well_formed_and_loads_nothing(report: Evaluation) -> None:
+    pytest.importorskip("jinja2")
+    parser = Nesting()
+    page = evaluation_page(report)
+    parser.feed(page)
+    assert parser.open == []
+    assert parser.links == []
+    assert not {"script", "link", "img", "iframe"} & set(parser.seen)
+    for loading in ("http://", "https://", "url(", "@import"):
+        assert loading not in page
+    assert parser.seen.count("svg") == 2
+
+
+def test_everything_of_the_report_is_on_the_page(report: Evaluation) -> None:
+    pytest.importorskip("jinja2")
+    text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", evaluation_page(report)))
+    promise = report.settings[0].guarantee
+    assert promise is not None
+    for wanted in (
+        *("31.0% 26.0% to 36.0%", "43.0%", "20.0%", "90.0%", "0.700", "1.50", "50.0%", "seed 7"),
+        *("The draws are seeded.", "A sentence about its worth.", "1,234 words", "author 3"),
+        *("Keep this page inside", "2 test texts by others left out", "1 left out", "(empty)"),
+        "34%",  # 0.31 of 0.9
+        "new one",
+        promise.sentence().replace("'", "&#39;"),
+    ):
+        assert wanted in text, wanted
+    assert text.index("names the author of 31%") < text.index("static")  # the adaptive one leads
+
+
+def test_texts_are_escaped(report: Evaluation) -> None:
+    pytest.importorskip("jinja2")
+    page = evaluation_page(report)
+    assert "&lt;script&gt;alert(1)" in page
+    assert "sport &amp; play" in page
+    assert "made &lt;b&gt;" in page
+
+
+def test_the_same_report_gives_the_same_page(report: Evaluation) -> None:
+    pytest.importorskip("jinja2")
+    assert evaluation_page(report) == evaluation_page(replace(report))
+    assert evaluation_page(report) != evaluation_page(replace(report, seed=8))
+
+
+def test_half_a_report_makes_a_page_without_the_other_half(report: Evaluation) -> None:
+    pytest.importorskip("jinja2")
+    bare = tuple(replace(s, attacks=(), meaning=None, unchanged=None) for s in report.settings)
+    before = replace(report.before, attacks=())
+    page = evaluation_page(replace(report, before=before, settings=bare, examples=()))
+    assert "attacks on the author" not in page
+    assert "How far texts moved" not in page
+    assert "labels that can still be told" in page
+
+
+def test_charts_are_drawn_from_the_records(report: Evaluation) -> None:
+    for figure in (*attack_figures(report), *utility_figures(report)):
+        texts = {e.text for e in ElementTree.fromstring(figure.svg).iter() if e.text}
+        assert {"before", "ε 5", "ε 10", "laplace"} <= texts
+    drawn = attack_figures(report)[0].svg
+    assert drawn.count(" before: 0.900") == 1  # the texts as they are stand there once
+    assert "koppel, adaptive, laplace ε 5: 0.310" in drawn
+    assert "guessing" in drawn
+
+
+def test_a_higher_share_is_drawn_higher_and_stays_inside() -> None:
+    series = Series("a", (Point(0.2), Point(0.8, 0.5, 1.7), None))
+    columns = [Column("x", "g"), Column("y", "g"), Column("z", "g")]
+    root = ElementTree.fromstring(chart(columns, [series], title="t"))
+    heights = [float(e.attrib["cy"]) for e in root.iter("circle")][:2]
+    assert heights[1] < heights[0]
+    assert all(float(e.attrib["y2"]) >= 0 for e in root.iter("line"))
+    with pytest.raises(ParameterError, match="nothing to draw"):
+        chart([], [], title="t")
+
+
+def test_a_long_group_name_is_broken_into_lines() -> None:
+    name = "mahalanobis, lambda 0.5, length 100"
+    series = Series("a", (Point(0.2),))
+    narrow = ElementTree.fromstring(chart([Column("x", name)], [series], title="t"))
+    assert {"mahalanobis", "lambda 0.5", "length 100"} <= {e.text for e in narrow.iter()}
+    wide = [Column(str(n), name) for n in range(6)]
+    line = Series("a", (Point(0.2),) * 6)
+    assert name in {e.text for e in ElementTree.fromstring(chart(wide, [line], title="t")).iter()}
+
+
+def test_without_jinja_the_extra_is_named(
+    report: Evaluation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(MissingExtra, match="Jinja"):
+        evaluation_page(report)

@@ -1,0 +1,90 @@
+"""The page of a tuning: self-contained, every setting on it, the chosen one ringed."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from inkblur.evaluation.dataset import Facts
+from inkblur.evaluation.evaluate import Plan
+from inkblur.evaluation.reports.scatter import Path, Spot, scatter
+from inkblur.evaluation.reports.tuning_page import trials_table, tuning_figure, tuning_page
+from inkblur.evaluation.settings import Setting
+from inkblur.evaluation.tuning.grid import AttackLeft, Goal, Trial, make_goal
+
+pytest.importorskip("jinja2")
+FACTS = Facts(90, 60, 30, 0, 3, 0, 0, 0, 2, 0)
+EMBEDDING = {"name": "toy <i>", "words": 1000, "dimension": 50}
+
+
+def trial(epsilon: float, lam: float, survival: float, utility: float, left: float) -> Trial:
+    attacks = (
+        AttackLeft("koppel", "all", left / 2, left),
+        AttackLeft("koppel", "top-2", 0.1, None),
+    )
+    return Trial(Setting("mahalanobis", epsilon, lam), survival, utility / 2, utility, attacks)
+
+
+TRIALS = (
+    trial(5, 0, 1, 0.4, 0.3),
+    trial(50, 0, 60, 0.9, 0.8),
+    trial(5, 1, 0.5, 0.3, 0.1),
+    trial(50, 1, 50, 0.85, 0.9),
+)
+
+
+@pytest.mark.parametrize(
+    ("goal", "chosen", "place"),
+    [
+        (make_goal("largest-gap"), 2, (0.1, 0.3)),
+        (make_goal("least-survival", utility_floor=0.8), 3, (0.5, 0.85)),
+        (make_goal("most-utility", most_attack=0.2), 0, (0.15, 0.4)),
+        (make_goal("most-utility", most_survival=55), 3, (0.5, 0.85)),
+    ],
+)
+def test_the_chosen_setting_is_ringed_where_it_lies(
+    goal: Goal, chosen: int, place: tuple[float, float]
+) -> None:
+    name = TRIALS[chosen].setting.name
+    table = trials_table(goal, TRIALS)
+    assert [row.lead for row in table.rows] == [row == chosen for row in range(4)]
+    svg = tuning_figure(goal, TRIALS).svg
+    drawing = ElementTree.fromstring(svg)
+    circles = {
+        c.findtext("title"): c for c in drawing.iter("circle") if c.find("title") is not None
+    }
+    assert len(circles) == 5  # four settings and the ring
+    ring = circles.pop(f"chosen: {name}")
+    x, y = place
+    point = circles[f"{name}: {x:.1%}, {y:.1%}"]
+    assert (ring.get("cx"), ring.get("cy")) == (point.get("cx"), point.get("cy"))
+    assert len(list(drawing.iter("polyline"))) == 2  # one a lambda
+    assert len([line for line in drawing.iter("line") if line.get("class") == "mark"]) == 1
+
+
+def test_the_page_loads_nothing_escapes_and_repeats() -> None:
+    goal = make_goal("largest-gap")
+    plan = Plan(seed=1, repeats=2)
+    text = tuning_page(goal, TRIALS, facts=FACTS, embedding=EMBEDDING, plan=plan)
+    assert text == tuning_page(goal, TRIALS, facts=FACTS, embedding=EMBEDDING, plan=plan)
+    assert not re.search(r"<script|src=|href=|url\(|https?:", text)
+    assert "toy &lt;i&gt;" in text
+    for tried in TRIALS:
+        assert tried.setting.name in text
+
+
+def test_a_page_without_a_choice_says_so() -> None:
+    goal = make_goal("least-survival", utility_floor=0.99)
+    plan = Plan(seed=1)
+    text = tuning_page(goal, TRIALS, facts=FACTS, embedding=EMBEDDING, plan=plan)
+    assert "No setting meets it" in text
+    assert "chosen:" not in text
+
+
+def test_many_lines_share_a_colour_and_need_no_legend() -> None:
+    paths = [Path(f"lambda {i}", (Spot(f"at {i}", 0.1 * i, 1.3),)) for i in range(8)]
+    svg = scatter(paths, title="t", x_label="x", y_label="y")
+    assert "lambda 7<" not in svg
+    assert "150 %" in svg  # shares above 1 have room

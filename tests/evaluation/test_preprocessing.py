@@ -1,0 +1,88 @@
+"""Document forms: what stays, what goes, and that nothing is learned from the test part."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from inkblur.errors import ParameterError
+from inkblur.evaluation.preprocessing import (
+    THESIS_SIZES,
+    ProperNouns,
+    TopicWords,
+    chi_squared,
+    content_words,
+    make_form,
+)
+
+
+def test_the_thesis_has_four_sizes() -> None:
+    assert THESIS_SIZES == (1000, 500, 200, 50)
+    assert [make_form(f"bow-{n}").name for n in THESIS_SIZES] == [
+        "bow-1000",
+        "bow-500",
+        "bow-200",
+        "bow-50",
+    ]
+
+
+def test_raw_changes_nothing_and_content_drops_function_words_and_signs() -> None:
+    text = "He can’t SEE the sea -- at 5 o'clock."
+    assert make_form("raw").transform([text]) == [text]
+    assert make_form("content").transform([text, ""]) == ["see sea o'clock", ""]
+
+
+def test_chi_squared_is_scikit_learns() -> None:
+    selection = pytest.importorskip("sklearn.feature_selection")
+    rng = np.random.default_rng(4)
+    words = [f"w{chr(97 + i)}" for i in range(8)]
+    documents = [[str(w) for w in rng.choice(words, rng.integers(1, 9))] for _ in range(40)]
+    labels = [str(x) for x in rng.integers(0, 3, 40)]
+    found, scores = chi_squared(documents, labels)
+    counts = np.array([[d.count(w) for w in found] for d in documents])
+    assert scores == pytest.approx(selection.chi2(counts, labels)[0])
+
+
+def test_topic_words_are_the_best_of_the_training_part() -> None:
+    train = ["rain over town", "rain in town", "fish over town", "fish in town"]
+    labels = ["sky", "sky", "sea", "sea"]
+    form = TopicWords(2).fit(train, labels)
+    assert form.words == ("fish", "rain")
+    assert form.transform(["town rain rain fish", "comet town"]) == ["rain rain fish", ""]
+
+
+def test_texts_without_a_label_teach_nothing() -> None:
+    form = TopicWords(1).fit(["rain", "fish", "noise noise noise"], ["sky", "sea", None])
+    assert "noise" not in form.words
+
+
+def test_bad_forms_are_refused() -> None:
+    for name in ("bow", "bow-", "bow-x", "wow"):
+        with pytest.raises(ParameterError, match="unknown form"):
+            make_form(name)
+    with pytest.raises(ParameterError, match="at least 1"):
+        make_form("bow-0")
+    with pytest.raises(ParameterError, match="at least 2 labels"):
+        TopicWords(3).fit(["a b", "c"], ["x", "x"])
+    with pytest.raises(ParameterError, match="call fit first"):
+        TopicWords(3).transform(["a"])
+
+
+def test_names_go_and_everything_else_stays() -> None:
+    nouns = ProperNouns().fit(
+        ["We met Draco twice. We call Draco a friend. We call it Rose. A rose is a rose."]
+    )
+    assert nouns.names == {"draco"}  # Rose is small more often
+    assert nouns.transform(["Draco came. Rose oil, said Anna, is sweet. I think I like it."]) == [
+        "came. Rose oil, said, is sweet. I think I like it."
+    ]
+
+
+def test_shouting_and_texts_without_names_are_left_alone() -> None:
+    nouns = ProperNouns().fit(["We met Draco."])
+    for text in ("STOP THE PRESS NOW", "  nothing here. ", "", "Then we left. But why?"):
+        assert nouns.transform([text]) == [text]
+
+
+def test_content_words_fold_case_and_apostrophes() -> None:
+    assert content_words("Don’t Panic, PANIC!") == ["panic", "panic"]

@@ -1,0 +1,80 @@
+"""What several of these tests need: a file through source and sink, and text to fill files with."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import strategies as st
+
+from inkblur.files import Format, Record, open_sink, open_source
+
+# Everything Unicode can hold but NUL (refused in files of lines) and lone surrogates.
+characters = st.characters(exclude_characters="\0", exclude_categories=["Cs"])
+awkward = st.sampled_from(
+    [
+        '"',
+        '""',
+        ",",
+        "\t",
+        "\n",
+        "\r",
+        "\r\n",
+        "\\",
+        "\u2028",
+        "\x85",
+        "\ufeff",
+        "😀",
+        "שלום",
+        "e\u0301",
+    ]
+)
+texts = st.lists(st.one_of(awkward, st.text(characters, max_size=5)), max_size=6).map("".join)
+line_texts = texts.map(lambda text: text.replace("\n", "").rstrip("\r"))
+
+
+def same(text: str) -> str:
+    return text
+
+
+def through(
+    source_path: str | Path,
+    sink_path: str | Path,
+    change: Callable[[str], str] = same,
+    *,
+    column: str = "text",
+    id_column: str | None = None,
+    encoding: str = "utf-8",
+    format: Format | None = None,
+    sink_format: Format | None = None,
+    max_records: int = 3,
+) -> list[Record]:
+    """Copy a file with every text changed; the records that were read."""
+    records: list[Record] = []
+    with (
+        open_source(
+            source_path, column=column, id_column=id_column, encoding=encoding, format=format
+        ) as source,
+        open_sink(sink_path, source, format=sink_format) as sink,
+    ):
+        for batch in source.batches(max_records, 1000):
+            records += batch.records
+            sink.write(batch, [change(text) for text in batch.texts])
+    return records
+
+
+def read(
+    path: str | Path, *, id_column: str | None = None, encoding: str = "utf-8"
+) -> list[Record]:
+    """All records of a file."""
+    with open_source(path, id_column=id_column, encoding=encoding) as source:
+        return [record for batch in source.batches(100, 10**6) for record in batch.records]
+
+
+def standard_input(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
+    """Put bytes on standard input, as a pipe would."""
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(content)))

@@ -1,0 +1,214 @@
+"""Batches of bounded size from files of any size."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import inkblur.files.lines
+import inkblur.files.parquet
+from inkblur.errors import InputError
+from inkblur.files import open_source
+from inkblur.files.seen_ids import UniqueIds
+from tests.files.passing import read, through
+
+SUFFIXES = ["txt", "csv", "jsonl", "parquet"]
+
+
+def filled(folder: Path, suffix: str, column: list[str]) -> Path:
+    path = folder / f"in.{suffix}"
+    pq.write_table(pa.table({"text": column}), folder / "all.parquet")
+    through(folder / "all.parquet", path, max_records=100)
+    return path
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    lengths=st.lists(st.integers(0, 30), min_size=1, max_size=30),
+    max_records=st.integers(1, 10),
+    max_chars=st.integers(1, 60),
+)
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_batches_obey_both_limits_and_cover_everything(
+    tmp_path_factory: pytest.TempPathFactory,
+    suffix: str,
+    lengths: list[int],
+    max_records: int,
+    max_chars: int,
+) -> None:
+    column = ["x" * length for length in lengths]
+    path = filled(tmp_path_factory.mktemp("cut"), suffix, column)
+    with open_source(path) as source:
+        batches = list(source.batches(max_records, max_chars))
+    assert [text for batch in batches for text in batch.texts] == column
+    assert [r.id for batch in batches for r in batch.records] == [
+        str(i) for i in range(len(column))
+    ]
+    for batch in batches:
+        assert len(batch) <= max_records
+        assert len(batch) == 1 or sum(map(len, batch.texts)) <= max_chars
+
+
+def test_batches_are_as_large_as_asked_for(tmp_path: Path) -> None:
+    for suffix in SUFFIXES:
+        with open_source(filled(tmp_path, suffix, ["a"] * 10)) as source:
+            assert [len(batch) for batch in source.batches(4, 1000)] == [4, 4, 2]
+
+
+@pytest.mark.parametrize("suffix", [*SUFFIXES, "txt.gz"])
+def test_progress_reaches_the_total(tmp_path: Path, suffix: str) -> None:
+    path = filled(tmp_path, suffix, [f"{i} words" * 10 for i in range(150_000)])
+    with open_source(path) as source:
+        seen = []
+        for _ in source.batches(1000, 10**6):
+            seen.append(source.bytes_read())
+        seen.append(source.bytes_read())
+        assert seen == sorted(seen)
+        assert seen[0] < seen[-1] == source.bytes_total == path.stat().st_size
+
+
+MEASURE = """
+    import resource, sys
+    from inkblur.files import open_sink, open_source
+    if sys.argv[1].endswith("parquet"):
+        import inkblur.files.parquet
+    peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024  # MB on Linux
+    before, count = peak(), 0
+    with open_source(sys.argv[1]) as source, open_sink(sys.argv[2], source) as sink:
+        for batch in source.batches(1000, 1_000_000):
+            sink.write(batch, batch.texts)
+            count += len(batch)
+    print(count, peak() - before)
+"""
+
+
+def measured(given: Path, made: Path) -> tuple[int, int]:
+    """Records copied and MB of memory that took, in a process of its own."""
+    said = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(MEASURE), given, made],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.split()
+    return int(said[0]), int(said[1])
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="ru_maxrss is in kB on Linux")
+@pytest.mark.parametrize(
+    ("suffix", "bound"), [("txt", 60), ("csv", 60), ("jsonl", 60), ("parquet", 400)]
+)
+def test_200_mb_in_little_memory(tmp_path: Path, suffix: str, bound: int) -> None:
+    path = tmp_path / f"in.{suffix}"
+    text = "several words of no interest " * 70  # 2 kB
+    if suffix == "parquet":
+        # One row group, every text its own, so that nothing is shared behind our back.
+        table = pa.table({"text": [f"{i} {text}" for i in range(100_000)]})
+        pq.write_table(table, path, row_group_size=1 << 30, use_dictionary=False)
+    else:
+        line = {"txt": f"{text}\n", "csv": f'1,"{text}"\n', "jsonl": f'{{"text": "{text}"}}\n'}[
+            suffix
+        ]
+        with path.open("w") as file:
+            file.write("id,text\n" if suffix == "csv" else "")
+            for _ in range(100):
+                file.write(line * 1000)
+    count, growth = measured(path, tmp_path / f"out.{suffix}")
+    assert count == 100_000
+    assert growth < bound
+
+
+def test_one_line_of_100_mb_passes(tmp_path: Path) -> None:
+    given, made = tmp_path / "in.csv", tmp_path / "out.csv"
+    with given.open("w") as file:
+        file.write('id,text\n1,"')
+        for _ in range(100):
+            file.write("word " * 200_000)
+        file.write('"\n2,short\n')
+    count, growth = measured(given, made)
+    assert count == 2
+    assert growth < 1000
+    assert made.stat().st_size == given.stat().st_size - 2  # quotes it did not need
+
+
+@pytest.mark.parametrize("suffix", ["txt", "csv", "jsonl"])
+def test_a_line_above_the_limit_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    monkeypatch.setattr(inkblur.files.lines, "MAX_LINE", 1 << 21)
+    path = tmp_path / f"in.{suffix}"
+    path.write_text("text\n" * (suffix == "csv") + "x" * (5 << 20) + "\n")
+    number = 2 if suffix == "csv" else 1
+    with pytest.raises(InputError, match=f"line {number} of .* longer than 2,097,152 characters"):
+        read(path)
+
+
+def test_a_csv_cell_above_the_limit_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import csv
+
+    before = csv.field_size_limit(1000)
+    try:
+        monkeypatch.setattr("inkblur.files.delimited.MAX_LINE", 5000)
+        (tmp_path / "a.csv").write_text('text\n"' + "many\n" * 800 + '"\n"' + "many\n" * 2000)
+        with pytest.raises(InputError, match=r"row at line 803 of .* longer than 5,000 characters"):
+            read(tmp_path / "a.csv")
+    finally:
+        csv.field_size_limit(before)
+
+
+@given(st.lists(st.lists(st.integers(0, 200).map(str), max_size=20), max_size=20))
+def test_unique_ids_against_a_set(batches: list[list[str]]) -> None:
+    seen: set[str] = set()
+    unique = UniqueIds()
+    for batch in batches:
+        expected = None
+        for i, name in enumerate(batch):
+            if name in seen:
+                expected = i
+                break
+            seen.add(name)
+        assert unique.add(batch) == expected
+        if expected is not None:
+            break
+
+
+def test_long_parquet_texts_are_decoded_few_at_a_time(tmp_path: Path) -> None:
+    pq.write_table(
+        pa.table({"text": [f"{i}" * (1 << 20) for i in range(40)]}),
+        tmp_path / "a.parquet",
+        use_dictionary=False,
+    )
+    with (tmp_path / "a.parquet").open("rb") as file:
+        reader = inkblur.files.parquet.ParquetReader(file, "a", "text", None)
+        assert 1 <= reader._stretch(1000) <= 10
+        assert reader._stretch(2) == 2
+
+
+class Drip(io.BytesIO):
+    """A slow pipe: a byte at a time."""
+
+    def read1(self, size: int | None = -1, /) -> bytes:
+        return super().read(1)
+
+
+def test_bytes_that_come_one_by_one() -> None:
+    content = "\ufeffé\r\n😀\n\nend"
+    lines = inkblur.files.lines.Lines(Drip(content.encode()), "drip", "utf-8")
+    assert list(lines) == ["é\r\n", "😀\n", "\n", "end"]
+    assert lines.bom
+    assert lines.consumed == len(content.encode())
+
+
+def test_parquet_is_loaded_only_when_used() -> None:
+    program = "import sys, inkblur.files; sys.exit('pyarrow' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -1,0 +1,112 @@
+"""A run over a file: the same output for any batches and workers, and an honest summary."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from threadpoolctl import threadpool_info
+
+from inkblur.documents import Privatizer
+from inkblur.embeddings.table import Embedding
+from inkblur.errors import InputError
+from inkblur.files import open_sink, open_source
+from inkblur.files.run import Summary, run
+from inkblur.mechanisms import Exponential, Laplace
+from inkblur.rng import keyed_rng
+
+
+def privatized(source: Path, blur: Privatizer, *, workers: int, batch: int) -> tuple[str, Summary]:
+    out = source.with_name(f"out-{workers}-{batch}{source.suffix}")
+    with open_source(source) as records, open_sink(out, records) as sink:
+        summary = run(
+            records, sink, blur, keyed_rng(bytes(32)), workers=workers, batch_records=batch
+        )
+    return out.read_text(), summary
+
+
+@pytest.mark.parametrize("length", [None, 4])
+def test_workers_and_batches_never_change_the_output(
+    tmp_path: Path, toy: Embedding, length: int | None
+) -> None:
+    source = tmp_path / "in.txt"
+    source.write_text("".join(f"{' '.join(toy.words[: i % 9])} {i}.\n" for i in range(200)))
+    blur = Privatizer(Laplace(toy, epsilon=0.5), length=length)
+    expected, first = privatized(source, blur, workers=1, batch=1000)
+    for workers, batch in ((1, 1), (3, 7), (8, 50)):
+        text, summary = privatized(source, blur, workers=workers, batch=batch)
+        assert text == expected
+        assert summary.counts == first.counts
+        assert summary.documents == 200
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [(11, list(range(2, 101, 2))), (108, [20, 40, 60, 80, 100]), (12_000, [100])],
+)
+def test_a_file_is_read_in_pieces_that_suit_the_mechanism(
+    tmp_path: Path, toy: Embedding, words: int, expected: list[int]
+) -> None:
+    source = tmp_path / "in.txt"
+    source.write_text("wordaa wordab wordac wordad\n" * 100)  # 27 letters a line
+    mechanism = Laplace(toy, epsilon=0.5)
+    mechanism.batch = words
+    read: list[int] = []
+    with open_source(source) as records, open_sink(tmp_path / "out.txt", records) as sink:
+        run(
+            records,
+            sink,
+            Privatizer(mechanism),
+            keyed_rng(bytes(32)),
+            on_batch=lambda _, documents: read.append(documents),
+        )
+    assert read == expected
+
+
+@pytest.mark.parametrize("mechanism", [Laplace, Exponential])
+def test_matrix_products_have_one_thread_meanwhile(
+    tmp_path: Path, toy: Embedding, mechanism: type[Laplace] | type[Exponential]
+) -> None:
+    """The workers are threads enough: products that compete with their search cost a quarter."""
+
+    def threads() -> list[int]:
+        return [each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"]
+
+    source = tmp_path / "in.txt"
+    source.write_text("wordaa\n" * 30)
+    before, meanwhile = threads(), []
+    with open_source(source) as records, open_sink(tmp_path / "out.txt", records) as sink:
+        run(
+            records,
+            sink,
+            Privatizer(mechanism(toy, epsilon=0.5)),
+            keyed_rng(bytes(32)),
+            batch_records=3,
+            on_batch=lambda *_: meanwhile.extend(threads()),
+        )
+    assert set(meanwhile) == {1}
+    assert threads() == before
+
+
+def test_missing_texts_stay_missing_unless_the_length_is_fixed(
+    tmp_path: Path, toy: Embedding
+) -> None:
+    source = tmp_path / "in.jsonl"
+    source.write_text('{"text": null}\n{"text": ""}\n')
+    mechanism = Laplace(toy, epsilon=0.5)
+    text, _ = privatized(source, Privatizer(mechanism), workers=1, batch=5)
+    assert text == '{"text": null}\n{"text": ""}\n'
+    text, _ = privatized(source, Privatizer(mechanism, length=3), workers=1, batch=6)
+    assert "null" not in text
+    assert text.count("word") == 6
+
+
+def test_an_error_in_a_worker_reaches_the_caller_and_leaves_no_output(
+    tmp_path: Path, toy: Embedding, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("inkblur.documents.privatizer.LONGEST_TEXT", 50)
+    source = tmp_path / "in.txt"
+    source.write_text("wordaa\n" * 30 + "wordaa " * 20 + "\n")
+    with pytest.raises(InputError, match="record 30 has 140 characters"):
+        privatized(source, Privatizer(Laplace(toy, epsilon=1.0)), workers=2, batch=4)
+    assert [path.name for path in tmp_path.iterdir()] == ["in.txt"]

@@ -1,0 +1,228 @@
+"""The GPU engine gives the canonical answer: in plain torch everywhere, in Triton where it runs.
+
+Without a GPU the Triton kernels run too if asked for: TRITON_INTERPRET=1 pytest tests/nearest/test_gpu.py
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from inkblur.errors import MissingExtra
+from inkblur.mechanisms.nearest.canonical import exhaustive
+from inkblur.mechanisms.nearest.cpu import native
+from inkblur.mechanisms.nearest.cpu.reference import Reference
+from inkblur.mechanisms.nearest.gpu import backend as gpu
+
+# The contract of every backend, asked of the fixture `backend` below instead of the CPU's.
+from tests.mechanisms.nearest.test_backends import (  # noqa: F401
+    Rng,
+    around,
+    rng,
+    same,
+    test_a_vocabulary_of_near_copies,
+    test_all_words_equal,
+    test_far_from_the_origin,
+    test_mixed_scales,
+    test_near_copies_seen_from_afar,
+    test_near_ties,
+    test_one_heavy_dimension,
+    test_put_again_replaces_the_vocabulary,
+    test_queries_so_far_away_that_rounding_decides,
+    test_queries_that_are_words_or_the_mean,
+    test_radii,
+    test_scales,
+    test_shapes,
+    test_strided_and_read_only_inputs,
+    test_ties_go_to_the_lowest_id,
+    test_what_is_no_number_is_refused,
+    test_what_the_queries_lose_in_rounding,
+    test_what_the_words_lose_in_rounding,
+    test_zero_vectors_and_zero_queries,
+)
+
+TORCH = importlib.util.find_spec("torch") is not None
+INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
+needs_torch = pytest.mark.skipif(not TORCH, reason="torch is not installed: the GPU engine is out")
+
+
+@pytest.fixture(params=["plain", "cuda"])
+def backend(request: pytest.FixtureRequest) -> gpu.Gpu:
+    if not TORCH:
+        pytest.skip("torch is not installed: the GPU engine is out")
+    if request.param == "plain":
+        return gpu.Gpu(device="cpu", batch=256)
+    if not gpu.available():
+        pytest.skip("no GPU here: the Triton kernels are out")
+    return gpu.Gpu()
+
+
+@pytest.fixture
+def kernels() -> tuple[ModuleType, str]:
+    """The fused steps and a device on which they run."""
+    if not (TORCH and (gpu.available() or INTERPRETED)):
+        pytest.skip("no GPU here, and Triton's interpreter was not asked for")
+    from inkblur.mechanisms.nearest.gpu import steps as gpu_steps
+
+    return gpu_steps, "cpu" if INTERPRETED else "cuda"
+
+
+def loaded(steps: ModuleType, device: str, batch: int = 256) -> gpu.Gpu:
+    engine = gpu.Gpu(device=device, batch=batch)
+    engine._steps = steps
+    return engine
+
+
+def searched(engine: gpu.Gpu, queries: Any) -> Any:
+    """The buffers after one batch."""
+    engine.nearest(queries)
+    return engine._slots[0].work
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (700, 20), (3000, 65), (1500, 300)])
+def test_fused_steps_equal_the_plain_ones(
+    kernels: tuple[ModuleType, str],
+    rng: Rng,  # noqa: F811
+    shape: tuple[int, int],
+) -> None:
+    """The same codes, maxima and surviving pairs, and the same answers."""
+    steps, device = kernels
+    vectors = rng.normal(size=shape).astype(np.float32)
+    vectors[1::7] = vectors[0]  # ties go all the way to the float64 step
+    queries = around(rng, vectors, 60, 4.0)
+    plain, fused = gpu.Gpu(device="cpu", batch=256), loaded(steps, device)
+    plain.put(vectors)
+    fused.put(vectors)
+    left, right = searched(plain, queries), searched(fused, queries)
+    panels = plain._words.panels
+    np.testing.assert_array_equal(left.maxima[:60, :panels].cpu(), right.maxima[:60, :panels].cpu())
+    # A fused multiply-add may round the other way, so a bound may fall on the other side.
+    assert abs(int(left.pairs[0]) - int(right.pairs[0])) <= 3
+    for name in ("codes", "points", "high", "low", "far"):
+        mine, other = (getattr(e._slots[0].batch, name)[:60].cpu() for e in (plain, fused))
+        np.testing.assert_array_equal(mine, other, err_msg=name)
+    for name in ("scale", "lost", "norm", "slack"):
+        mine, other = (getattr(e._slots[0].batch, name)[:60].cpu() for e in (plain, fused))
+        np.testing.assert_allclose(mine, other, rtol=3e-7, err_msg=name)
+    np.testing.assert_array_equal(left.near64[:60].cpu(), right.near64[:60].cpu())
+    np.testing.assert_array_equal(fused.nearest(queries), exhaustive(vectors, queries))
+
+
+def test_fused_steps_are_exact_in_small_batches(
+    kernels: tuple[ModuleType, str],
+    rng: Rng,  # noqa: F811
+) -> None:
+    vectors = rng.normal(size=(500, 40)).astype(np.float32)
+    queries = around(rng, vectors, 300, 5.0)
+    engine = loaded(*kernels, batch=130)
+    same(engine, vectors, queries)
+
+
+@needs_torch
+def test_lists_that_overflow_are_searched_in_halves(
+    monkeypatch: pytest.MonkeyPatch,
+    rng: Rng,  # noqa: F811
+) -> None:
+    monkeypatch.setattr(gpu, "_PAIRS", 1)
+    vectors = rng.normal(size=(900, 5)).astype(np.float32)
+    vectors[200:] = vectors[0]
+    engine = gpu.Gpu(device="cpu", batch=64)
+    same(engine, vectors, around(rng, vectors, 150, 2.0))
+
+
+@needs_torch
+def test_the_margin_holds_and_is_used(rng: Rng) -> None:  # noqa: F811
+    """Every word's exact score lies between its panel's bounds, and few panels survive."""
+    import torch
+
+    vectors = rng.normal(size=(4000, 64)).astype(np.float32)
+    engine = gpu.Gpu(device="cpu", batch=256)
+    engine.put(vectors)
+    queries = around(rng, vectors, 100, 10.0)
+    work = searched(engine, queries)
+    words, batch = engine._words, engine._slots[0].batch
+    centred = words.table.double() - words.centre
+    points = batch.points[:100] - words.centre
+    exact = points @ centred.T - centred.square().sum(dim=1) / 2
+    top = exact.reshape(100, words.panels, -1).amax(dim=2)
+    used = slice(0, words.panels)
+    score = work.maxima[:100, used].double() * words.scale[used] * batch.scale[:100, None]
+    error = words.length[used] * batch.lost[:100, None] + words.lost[used] * batch.norm[:100, None]
+    room = batch.slack[:100, None] / 2  # for each side
+    assert bool((top <= score - words.shortest[used] + error + room).all())
+    assert bool((top >= score - words.longest[used] - error - room).all())
+    assert float(torch.as_tensor(work.pairs[0])) < 100 * words.panels / 4
+
+
+@needs_torch
+def test_it_agrees_with_the_processor(rng: Rng) -> None:  # noqa: F811
+    vectors = (rng.normal(size=(5000, 100)) * rng.gamma(9, size=(5000, 1))).astype(np.float32)
+    queries = around(rng, vectors, 400, 60.0)
+    others: list[Any] = [Reference()] + ([native.Native()] if native.built() else [])
+    engine = gpu.Gpu(device="cuda" if gpu.available() else "cpu", batch=256)
+    engine.put(vectors)
+    for other in others:
+        other.put(vectors)
+        np.testing.assert_array_equal(engine.nearest(queries), other.nearest(queries))
+
+
+@needs_torch
+def test_same_key_same_words_as_on_the_processor(rng: Rng) -> None:  # noqa: F811
+    pytest.importorskip("cryptography", reason="noise needs the package cryptography")
+    import inkblur
+    from inkblur.mechanisms.nearest.engine import Engine
+
+    vectors = rng.normal(size=(2000, 30)).astype(np.float32)
+    table = inkblur.Embedding([f"w{i}" for i in range(2000)], vectors, name="random")
+    engine = Engine(table, gpu.Gpu(device="cuda" if gpu.available() else "cpu", batch=256))
+    words = [f"w{i}" for i in rng.integers(0, 2000, 300)]
+    here, there = (
+        inkblur.Laplace(table, epsilon=8.0, engine=e).release(words, inkblur.keyed_rng(bytes(32)))
+        for e in (None, engine)
+    )
+    assert here.words == there.words
+
+
+@needs_torch
+def test_streams_give_block_after_block(rng: Rng) -> None:  # noqa: F811
+    vectors = rng.normal(size=(300, 12)).astype(np.float32)
+    queries = around(rng, vectors, 700, 3.0)
+    engine = gpu.Gpu(device="cuda" if gpu.available() else "cpu", batch=128)
+    engine.put(vectors)
+    blocks = [queries[s : s + 100] for s in range(0, 700, 100)] + [queries[:0]]
+    given_up = engine.stream(blocks)
+    next(given_up)
+    del given_up
+    np.testing.assert_array_equal(
+        np.concatenate(list(engine.stream(blocks))), exhaustive(vectors, queries)
+    )
+    with pytest.raises(ValueError, match="up to 128"):
+        list(engine.stream([queries]))
+
+
+@needs_torch
+def test_a_bad_query_is_named_by_its_place_in_the_whole(rng: Rng) -> None:  # noqa: F811
+    engine = gpu.Gpu(device="cpu", batch=10)
+    engine.put(rng.normal(size=(50, 4)).astype(np.float32))
+    queries = rng.normal(size=(35, 4))
+    queries[27, 1] = np.nan
+    with pytest.raises(ValueError, match="query 27"):
+        engine.nearest(queries)
+
+
+@needs_torch
+def test_wrong_arguments_are_refused() -> None:
+    with pytest.raises(ValueError, match="batch is 0"):
+        gpu.Gpu(device="cpu", batch=0)
+
+
+def test_where_it_cannot_run_the_error_names_the_extra() -> None:
+    if gpu.available():
+        pytest.skip("it runs here")
+    with pytest.raises(MissingExtra, match=r"inkblur\[gpu\]|no CUDA device"):
+        gpu.Gpu()

@@ -1,0 +1,83 @@
+"""The grid, its claims and the sanity point."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from inkblur.evaluation.settings import Setting
+from reproduction.corpora import VARIABLE
+from reproduction.mahalanobis import privacy
+from reproduction.mahalanobis.published import EPSILONS, LAMBDAS
+from reproduction.result import Record, Verdict
+from reproduction.run import reproduce
+
+
+def _grid(survived: list[int], distinct: list[int]) -> privacy.Found:
+    """Every word at the same numbers; lambda lowers N_w by 10 and raises S_w by 5 at 1."""
+    return {
+        (lam, epsilon): {
+            "survived": [round(n - 10 * lam) for n in survived],
+            "distinct": [round(n + 5 * lam) for n in distinct],
+            "null": [90, 90],
+        }
+        for lam in LAMBDAS
+        for epsilon in EPSILONS
+    }
+
+
+def test_claims_are_paired_differences_with_the_papers_sign() -> None:
+    claims = {c.name: c for c in privacy._claims("glove", _grid([10, 50, 90], [5, 40, 80]))}
+    assert len(claims) == 6
+    fewer = claims["lower-survival-at-epsilon-10-glove"]
+    more = claims["more-substitutes-at-epsilon-10-glove"]
+    assert (fewer.found.value, fewer.found.low) == (10.0, 10.0)  # paired: the words' spread is gone
+    assert (more.found.value, more.found.high) == (5.0, 5.0)
+    assert fewer.verdict is more.verdict is Verdict.HOLDS
+
+
+def test_words_without_a_vector_count_as_never_surviving() -> None:
+    readings = privacy._tables("glove", _grid([40, 40], [20, 20]), 0.25)
+    at = {(r.measure, r.where["lambda"], r.where["epsilon"]): r for r in readings}
+    taken_in = "mean {}, null word for words without a vector"
+    assert at["mean N_w", 0.0, 5.0].found.value == 40.0
+    assert at[taken_in.format("N_w"), 0.0, 5.0].found.value == 10.0
+    assert at[taken_in.format("S_w"), 0.0, 5.0].found.value == 0.25 * 20 + 0.75 * 90
+    assert at["mean N_w", 1.0, 20.0].paper == 60.27
+
+
+class _Bench:
+    """Steps of a mechanism whose N_w is ten times its epsilon, and S_w the rest."""
+
+    def step(self, name: str, work: object, *arguments: object) -> dict[str, list[float]]:
+        setting = arguments[-1]
+        assert isinstance(setting, Setting)
+        rate = 10 * setting.epsilon
+        return {"survived": [rate - 5, rate + 5], "distinct": [105 - rate, 95 - rate]}
+
+
+def test_equal_survival_is_read_off_between_two_epsilons() -> None:
+    half = privacy._half_survive(_Bench(), None, Setting("laplace", 5.2))  # type: ignore[arg-type]
+    assert half is not None
+    assert half.survived == pytest.approx([45, 55])
+    assert half.distinct == pytest.approx([55, 45])
+    assert float(half.name.removeprefix("laplace, epsilon ")) == pytest.approx(5.0, abs=0.01)
+
+
+def test_nothing_is_read_off_where_the_tries_do_not_reach_half() -> None:
+    for epsilon in (3.0, 8.0):  # a quarter more or less of it is not 5
+        setting = Setting("laplace", epsilon)
+        assert privacy._half_survive(_Bench(), None, setting) is None  # type: ignore[arg-type]
+
+
+@pytest.mark.skipif(VARIABLE not in os.environ, reason=f"{VARIABLE} is not set")
+def test_a_quick_look_has_every_part(tmp_path: Path) -> None:
+    (record,) = reproduce(["mahalanobis/privacy"], tmp_path, quick=True)
+    assert Record.from_json(record.to_json()) == record
+    assert len(record.outcome.claims) == 12
+    tables = {reading.table for reading in record.outcome.readings}
+    assert {privacy.SANITY, privacy.BEYOND} < tables
+    assert len(tables) == 8
+    assert len(record.outcome.drawings) == 4

@@ -1,0 +1,158 @@
+"""The two tasks on made-up postings, and the gap between what they keep."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from inkblur.embeddings.table import Embedding
+from inkblur.evaluation.attacks import WritePrints
+from inkblur.evaluation.dataset import Scenario, make_dataset
+from inkblur.evaluation.settings import Setting
+from reproduction.context import Workshop
+from reproduction.datasets import Shelf
+from reproduction.newsgroups import SCENARIOS
+from reproduction.syntf import gaps
+from reproduction.syntf.bench import MODELS, Bench, _counts, weighted
+from reproduction.syntf.resampling import Found, Look, as_they_are
+
+pytest.importorskip("sklearn")
+pytest.importorskip("textblob")
+pytest.importorskip("spellchecker")
+
+WORDS = [f"{a}{b}{c}" for a in "bdkmt" for b in "aou" for c in ("ling", "ster", "nard")]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    """Ten authors with words of their own, each in two groups with words of theirs."""
+    draws = np.random.default_rng(3)
+    texts, authors, labels, parts = [], [], [], []
+    for author in range(10):
+        for number in range(6):
+            group = number % 2
+            own = draws.choice(WORDS[author * 3 : author * 3 + 3], 12).tolist()
+            shared = draws.choice(WORDS[35 + 5 * group : 40 + 5 * group], 8).tolist()
+            texts.append(" ".join([*own, *shared]))
+            authors.append(f"author {author}")
+            labels.append(f"group {group}")
+            parts.append("test" if number > 3 else "train")
+    work = Workshop(
+        "syntf/made-up", Shelf(tmp_path), seed=1, quick=True, folder=tmp_path / "record"
+    )
+    made = Bench(work, train=None, test=None, each=None, words=len(WORDS))
+    made.data = make_dataset(texts, authors=authors, labels=labels, parts=parts, seed=0)
+    made.embedding = Embedding(WORDS, draws.normal(size=(len(WORDS), 20)), name="made up")
+    return made
+
+
+def test_the_attacker_names_those_whom_writeprints_names(bench: Bench) -> None:
+    found = bench.plain(bench.texts)["attack"]
+    data = bench.data
+    for scenario in SCENARIOS:
+        suspects = Scenario.of(scenario).suspects(data)
+        train, test = (
+            np.flatnonzero(np.isin(p.authors, suspects)) for p in (data.train, data.test)
+        )
+        for model in MODELS:
+            attack = WritePrints(seed=1, classifier=model)
+            attack.fit([data.train.texts[i] for i in train], data.train.authors[train])
+            answers = attack.predict([data.test.texts[i] for i in test])
+            expected = weighted(data.test.authors[test].tolist(), answers.tolist())
+            assert found[scenario][model] == pytest.approx(expected)
+
+
+def test_more_noise_takes_more_and_a_step_repeats(bench: Bench) -> None:
+    def settings(epsilon: float) -> Setting:
+        return Setting("exponential", epsilon, release="tf", length=40, morphology="lower")
+
+    kept = bench.synthetic(settings(200.0), 2, [10])
+    lost = bench.synthetic(settings(0.01), 2)
+    assert set(kept) == {"10", "40"}
+    assert all(len(runs) == 2 for runs in kept.values())
+    assert kept == bench.synthetic(settings(200.0), 2, [10])
+    for found in kept["40"]:
+        assert found["utility"]["svm"][0] > 0.9
+    for found in lost["40"]:
+        assert found["utility"]["svm"][0] < 0.8
+        assert found["attack"]["top-10"]["svm"][0] < kept["40"][0]["attack"]["top-10"]["svm"][0]
+
+
+def test_the_answers_that_are_kept_give_the_scores(bench: Bench) -> None:
+    made = Setting("exponential", 2.0, release="tf", length=8, morphology="lower")
+    ((found,),) = bench.synthetic(made, 1).values()
+    tasks = [(found["utility"], found["answers"]["utility"])]
+    tasks += [(found["attack"][s], found["answers"]["attack"][s]) for s in SCENARIOS]
+    for scores, letters in tasks:
+        for model in MODELS:
+            assert weighted([*letters["truth"]], [*letters[model]]) == pytest.approx(scores[model])
+
+
+def test_words_become_counts_row_by_row() -> None:
+    assert _counts(np.array([[0, 1, 1], [2, 2, 2]]), 3).toarray().tolist() == [[1, 2, 0], [0, 0, 3]]
+
+
+def test_vectorised_texts_keep_what_counts_can_tell(bench: Bench) -> None:
+    made = Setting("exponential", 1.0, release="tf", length=5, morphology="lower")
+    found = bench.vectorised(made.on(bench.embedding))  # type: ignore[arg-type]
+    assert found["utility"]["naive-bayes"] == [1.0, 1.0, 1.0]
+
+
+def test_scores_weigh_classes_by_their_size() -> None:
+    f1, precision, recall = weighted(["a"] * 3 + ["b"], ["a", "a", "b", "b"])
+    assert precision == pytest.approx(0.75 * 1.0 + 0.25 * 0.5)
+    assert recall == pytest.approx(0.75 * 2 / 3 + 0.25 * 1.0)
+    assert f1 == pytest.approx(0.75 * 0.8 + 0.25 * 2 / 3)
+    assert weighted([1, 2], [1, -1])[2] == 0.5  # an attack that does not answer is no class
+
+
+def scores(utility: float, attacks: tuple[float, float, float, float]) -> Found:
+    def both(f1: float) -> dict[str, list[float]]:
+        return {"naive-bayes": [f1 / 2, 0.0, 0.0], "svm": [f1, 0.0, 0.0]}
+
+    return {
+        "utility": both(utility),
+        "attack": {s: both(f1) for s, f1 in zip(SCENARIOS, attacks, strict=True)},
+    }
+
+
+def test_every_scenario_is_decided_by_the_lowest_end_and_not_by_the_lowest_mean() -> None:
+    before = scores(0.8, (0.8,) * 4)
+    steady, shaky = (0.6, 0.6, 0.6), (0.2, 0.4, 0.7)  # attacks; the utility left is 1
+    runs = [scores(0.8, (a, b, 0.2, 0.2)) for a, b in zip(steady, shaky, strict=True)]
+
+    def gap(found: Found, scenario: str) -> float:
+        return float(gaps.gap(found, before, scenario, "svm"))
+
+    def seen(look: Look, found: Found, scenario: str) -> float:
+        return gap(look(found), scenario)
+
+    means = [found.value for found in gaps.by_scenario(gap, runs)]
+    assert min(means) == means[0]
+    decides = gaps.in_every(seen, runs, as_they_are)
+    assert decides.value == means[1]
+    assert decides.low < 0 < decides.high
+
+
+def test_gaps_are_between_relative_scores_and_the_worst_scenario_counts() -> None:
+    before = scores(0.8, (0.8, 0.4, 0.5, 0.2))
+    after = scores(0.6, (0.4, 0.3, 0.1, 0.1))
+    assert gaps.gap(after, before, "top-5", "strongest") == pytest.approx(0.75 - 0.5)
+    assert gaps.gap(after, before, "top-10", "naive-bayes") == pytest.approx(0.0)
+    assert gaps.smallest_gap(after, before) == pytest.approx(0.0)
+
+    def gap(found: Found, scenario: str) -> float:
+        return float(gaps.gap(found, before, scenario, "svm"))
+
+    other = scores(0.6, (0.4, 0.2, 0.1, 0.1))
+    found = gaps.by_scenario(gap, [after, other])
+    assert found[1].value == pytest.approx(0.125)  # Top 10/Any: the mean of 0 and 0.25
+
+    def seen(look: Look, found: Found, scenario: str) -> float:
+        return gap(look(found), scenario)
+
+    assert gaps.in_every(seen, [after, other], as_they_are) == found[1]
+    assert found[1].low < 0 < found[1].high
+    assert gaps.attack_left(after, scores(0.8, (0, 0, 0, 0)), "top-5", "svm") == 0.0

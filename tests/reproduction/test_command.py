@@ -1,0 +1,56 @@
+"""`inkblur reproduce` runs, resumes, shows and refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from inkblur.cli.app import app
+from reproduction.catalogue import EXPERIMENTS
+from tests.reproduction.made import NAME, Made
+
+
+def test_the_list_names_every_experiment() -> None:
+    result = CliRunner().invoke(app, ["reproduce", "--list"], env={"COLUMNS": "80"})
+    assert result.exit_code == 0
+    assert all(name in result.output for name in EXPERIMENTS)
+
+
+def test_verdicts_go_to_standard_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Made(monkeypatch)
+    out = tmp_path / "out"
+    words = ["reproduce", NAME, "--data", str(tmp_path), "-o", str(out)]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 0, result.output
+    assert result.stdout == f"holds  {NAME}  rises\n"
+    assert (out / "reproduction.html").is_file()
+    assert (out / "records" / "made-up.json").is_file()
+
+
+def test_a_stopped_run_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Made(monkeypatch)
+    made.stop_at = "b"
+    words = ["reproduce", NAME, "--data", str(tmp_path), "-o", str(tmp_path / "out")]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 130
+    assert "the same command goes on" in " ".join(result.stderr.split())
+    made.stop_at = None
+    assert CliRunner().invoke(app, words).exit_code == 0
+    assert made.done == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["made/down"], "unknown experiment"),
+        ([], "name an experiment"),
+        (["race", "--data", "no-such-folder"], "does not exist"),
+    ],
+)
+def test_wrong_words_are_one_line(words: list[str], said: str) -> None:
+    result = CliRunner().invoke(app, ["reproduce", *words], env={"INKBLUR_DATA": ""})
+    assert result.exit_code == 1
+    assert said in result.stderr
+    assert "Traceback" not in result.output

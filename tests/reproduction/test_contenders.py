@@ -1,0 +1,113 @@
+"""One more entry in the catalogue takes part everywhere, without any other change."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import inkblur
+from inkblur.evaluation.settings import Setting
+from inkblur.mechanisms import catalogue
+from inkblur.mechanisms.base import WordMechanism
+from inkblur.mechanisms.calibration import survival_rate
+from inkblur.mechanisms.catalogue import CATALOGUE, Entry
+from inkblur.types import Metric
+from reproduction.contenders import at_loss, contenders, entrants, proved_loss
+from reproduction.context import Workshop
+from reproduction.datasets import Shelf
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Workshop:
+    return Workshop("made/up", Shelf(tmp_path), seed=1, quick=True, folder=tmp_path)
+
+
+@pytest.fixture
+def table() -> inkblur.Embedding:
+    vectors = np.random.default_rng(5).normal(size=(300, 8))
+    return inkblur.Embedding([f"w{i}" for i in range(300)], vectors, name="made")
+
+
+def test_every_mechanism_takes_part_at_equal_survival(
+    work: Workshop, table: inkblur.Embedding
+) -> None:
+    found = contenders(work, table, survival=0.4)
+    assert {setting.mechanism for setting in found} == set(CATALOGUE)
+    for setting in found:
+        assert survival_rate(setting.mechanism_on(table)) == pytest.approx(0.4, abs=0.1)
+
+
+def test_a_new_entry_joins(
+    work: Workshop, table: inkblur.Embedding, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = Entry("mine", Metric.EUCLIDEAN, "as Laplace's", "here", inkblur.Laplace)
+    monkeypatch.setitem(catalogue.CATALOGUE, "mine", entry)
+    names = [setting.mechanism for setting in contenders(work, table, survival=0.4)]
+    assert names.count("mine") == 1
+
+
+def test_a_new_entry_races_with_options_of_its_own(
+    work: Workshop, table: inkblur.Embedding, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two variants of one mechanism stay two: in their names, families and releases."""
+    made = []
+
+    def make(
+        embedding: inkblur.Embedding, *, epsilon: float, stretch: float = 1.0, kind: str = "a"
+    ) -> WordMechanism:
+        made.append((stretch, kind))
+        return inkblur.Laplace(embedding, epsilon=epsilon * stretch)
+
+    raced = ({"stretch": 2.0, "kind": "b"}, {"stretch": 4.0})
+    entry = Entry("mine", Metric.EUCLIDEAN, "stretched", "here", make, ("stretch", "kind"), raced)
+    monkeypatch.setitem(catalogue.CATALOGUE, "mine", entry)
+    mine = [s for s in contenders(work, table, survival=0.4) if s.mechanism == "mine"]
+    families = ["mine, kind b, stretch 2", "mine, stretch 4"]
+    assert [setting.family for setting in mine] == families
+    assert mine[0].epsilon == pytest.approx(2 * mine[1].epsilon, rel=0.02)
+    assert [s.family for s in entrants() if s.mechanism == "mine"] == families
+    made.clear()
+    for setting in mine:
+        setting.mechanism_on(table)
+        assert Setting.from_json(json.loads(json.dumps(setting.to_json()))) == setting
+    assert made == [(2.0, "b"), (4.0, "a")]
+    at_one_loss = [
+        at_loss(work, setting, table, loss=20.0, words=np.arange(0, 300, 7)) for setting in mine
+    ]
+    assert [setting and setting.family for setting in at_one_loss] == families
+
+
+def test_settings_written_before_there_were_other_options_are_read() -> None:
+    body = {"mechanism": "mahalanobis", "epsilon": 3.0, "lam": 0.5, "release": "sequence"}
+    setting = Setting.from_json(body)
+    assert setting == Setting("mahalanobis", 3.0, lam=0.5)
+    assert setting.to_json() == body
+
+
+def test_a_mechanism_that_cannot_be_so_strong_is_left_out(
+    work: Workshop, table: inkblur.Embedding
+) -> None:
+    names = {setting.mechanism for setting in contenders(work, table, survival=0.02)}
+    assert "laplace" in names
+    assert "angular-laplace" not in names
+
+
+def test_every_mechanism_that_proves_something_runs_at_one_loss(
+    work: Workshop, table: inkblur.Embedding
+) -> None:
+    words = np.arange(0, 300, 7)
+    for entrant in entrants():
+        setting = at_loss(work, entrant, table, loss=20.0, words=words)
+        assert (setting is not None) == CATALOGUE[entrant.mechanism].private
+        if setting is not None:
+            assert proved_loss(setting, table, words) == pytest.approx(20.0, rel=2e-3)
+
+
+def test_no_epsilon_where_none_has_the_loss(work: Workshop, table: inkblur.Embedding) -> None:
+    beyond = at_loss(
+        work, Setting("exponential", 1.0), table, loss=5_000.0, words=np.arange(0, 300, 7)
+    )
+    assert beyond is None

@@ -1,0 +1,41 @@
+"""The experiments that are none of the papers' run through, on small samples of real data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from inkblur.mechanisms.catalogue import CATALOGUE
+from reproduction.run import held_records, reproduce
+
+
+@pytest.mark.parametrize("name", ["joined/frontier", "joined/pairs"])
+def test_both_metrics_are_compared(name: str, data_folder: Path, tmp_path: Path) -> None:
+    pytest.importorskip("sklearn")
+    (record,) = reproduce([name], tmp_path, data=data_folder, quick=True)
+    assert held_records(tmp_path) == (record,)
+    metrics = {reading.where["metric"] for reading in record.outcome.readings}
+    assert {"word vectors", "joined", "untouched texts"} <= metrics
+    assert all(claim.name.startswith("joined-") for claim in record.outcome.claims)
+    assert record.outcome.drawings
+
+
+def test_every_mechanism_races_on_both_metrics(data_folder: Path, tmp_path: Path) -> None:
+    pytest.importorskip("sklearn")
+    (record,) = reproduce(["race"], tmp_path, data=data_folder, quick=True)
+    contenders = {str(reading.where.get("contender", "")) for reading in record.outcome.readings}
+    for name, entry in CATALOGUE.items():
+        for metric in ("word vectors", "joined") if entry.private else ():  # others may not reach
+            assert any(c.startswith(name) and c.endswith(metric) for c in contenders)
+    at_loss = {
+        (reading.where["contender"], reading.measure): reading.where["epsilon"]
+        for reading in record.outcome.readings
+        if reading.table == "At equal proved loss"
+    }
+    for name, entry in CATALOGUE.items():
+        for metric in ("word vectors", "joined"):
+            measures = {
+                m for c, m in at_loss if str(c).startswith(name) and str(c).endswith(metric)
+            }
+            assert len(measures) == (4 if entry.private else 0)

@@ -1,0 +1,77 @@
+"""The page and the document show every number of the records, escaped, and load nothing."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("jinja2")
+pytest.importorskip("matplotlib")
+
+from reproduction.command import Command
+from reproduction.estimate import Estimate
+from reproduction.page import summary, write_reproduction
+from reproduction.result import Record
+from reproduction.run import reproduce
+from tests.reproduction.made import NAME, Made
+
+
+@pytest.fixture
+def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Record:
+    Made(monkeypatch)
+    (record,) = reproduce([NAME], tmp_path / "work", data=tmp_path)
+    return record
+
+
+def test_page_and_document_hold_the_same_numbers(tmp_path: Path, record: Record) -> None:
+    files = write_reproduction([record], tmp_path / "out")
+    page = (tmp_path / "out" / "reproduction.html").read_text()
+    text = (tmp_path / "out" / "reproduction.md").read_text()
+    for reading in record.outcome.readings:
+        assert f"{reading.found.value:.3g}" in page
+        assert f"{reading.found.value:.3g}" in text
+    assert "paper 2.5" in page
+    assert "paper 2.5" in text
+    assert len(files) == 2 + len(record.outcome.drawings)
+    for figure in re.findall(r"\]\((figures/[^)]+)\)", text):
+        assert (tmp_path / "out" / figure).is_file()
+
+
+def test_nothing_is_loaded_and_texts_are_escaped(tmp_path: Path, record: Record) -> None:
+    write_reproduction([record], tmp_path)
+    page = (tmp_path / "reproduction.html").read_text()
+    assert "It rises &lt;fast&gt;." in page
+    assert "<c>" not in page
+    assert not re.search(r'(src|href)="(?!#)', page)
+    assert "<script" not in page
+
+
+def test_the_same_records_give_the_same_files(tmp_path: Path, record: Record) -> None:
+    first = write_reproduction([record], tmp_path / "1")
+    second = write_reproduction([record], tmp_path / "2")
+    assert [p.read_bytes() for p in first] == [p.read_bytes() for p in second]
+
+
+def test_the_summary_counts_the_papers_claims_and_ours_apart(record: Record) -> None:
+    assert summary([record]).startswith(
+        "Experiments: 1. Claims of the papers: 1; 1 hold, 0 fail, 0 stay open. (Open"
+    )
+    (claim,) = record.outcome.claims
+    ours = replace(claim, source="ours", found=Estimate(-1.0, -2.0, -0.5))
+    both = replace(record, outcome=replace(record.outcome, claims=(claim, ours)))
+    assert "papers: 1; 1 hold, 0 fail, 0 stay open. Claims of ours: 1; 0 hold, 1" in summary([both])
+    assert "No claim is judged." in summary([replace(both, quick=True)])
+
+
+def test_the_clock_is_that_of_one_command(tmp_path: Path, record: Record) -> None:
+    command = Command(3_600.0, 2, (NAME,), resumed=False)
+    said = "One command, 60 minutes by the clock on 2 workers; 0 seconds of processor time."
+    assert said in summary([record], command)
+    write_reproduction([record], tmp_path, command)
+    assert said in (tmp_path / "reproduction.html").read_text()
+    assert said in (tmp_path / "reproduction.md").read_text()
+    for other in (replace(command, resumed=True), replace(command, experiments=("race",)), None):
+        assert "by the clock" not in summary([record], other)

@@ -1,0 +1,147 @@
+"""Records come out the same after a stop, and know what they are."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from inkblur.errors import InputError, ParameterError
+from reproduction.catalogue import chosen
+from reproduction.command import held_command
+from reproduction.context import Workshop
+from reproduction.datasets import SOURCES, Shelf
+from reproduction.estimate import Estimate
+from reproduction.result import Claim, Record, Verdict
+from reproduction.run import held_records, record_file, reproduce
+from tests.reproduction.made import NAME, Made
+
+
+def test_a_stopped_run_goes_on(tmp_path: Path, made: Made) -> None:
+    made.stop_at = "b"
+    with pytest.raises(KeyboardInterrupt):
+        reproduce([NAME], tmp_path / "out", data=tmp_path)
+    made.stop_at = None
+    (stopped,) = reproduce([NAME], tmp_path / "out", data=tmp_path)
+    assert made.done == ["a", "b"]
+    (straight,) = reproduce([NAME], tmp_path / "other", data=tmp_path)
+    assert stopped.outcome == straight.outcome
+
+
+def test_a_command_knows_what_it_did_alone(tmp_path: Path, made: Made) -> None:
+    out = tmp_path / "out"
+    made.stop_at = "b"
+    with pytest.raises(KeyboardInterrupt):
+        reproduce([NAME], out, data=tmp_path)
+    assert held_command(out) is None
+    made.stop_at = None
+    records = reproduce([NAME], out, data=tmp_path)
+    continued = held_command(out)
+    assert continued is not None
+    assert not continued.did(records)
+    other = tmp_path / "other"
+    reproduce([NAME], other, data=tmp_path, workers=3)
+    alone = held_command(other)
+    assert alone is not None
+    assert alone.workers == 1  # of one experiment
+    assert alone.did(records)
+    assert not alone.did([*records, replace(records[0], experiment="race")])
+    reproduce([NAME], other, data=tmp_path)  # nothing is left to do
+    assert held_command(other) == alone
+
+
+def test_the_seed_decides(tmp_path: Path, made: Made) -> None:
+    (one,) = reproduce([NAME], tmp_path / "1", data=tmp_path, seed=1)
+    (two,) = reproduce([NAME], tmp_path / "2", data=tmp_path, seed=2)
+    assert one.outcome != two.outcome
+
+
+def test_quick_work_is_not_taken_for_full_work(tmp_path: Path, made: Made) -> None:
+    reproduce([NAME], tmp_path / "out", data=tmp_path, quick=True)
+    with pytest.raises(InputError, match="another run"):
+        reproduce([NAME], tmp_path / "out", data=tmp_path)
+
+
+def test_a_record_is_read_back_as_it_was(tmp_path: Path, made: Made) -> None:
+    (record,) = reproduce([NAME], tmp_path, data=tmp_path)
+    assert held_records(tmp_path) == (record,)
+    body = json.loads(record_file(tmp_path, NAME).read_text())
+    assert Record.from_json(body) == record
+    assert body["outcome"]["claims"][0]["verdict"] == "holds"
+
+
+def test_a_foreign_record_is_named(tmp_path: Path, made: Made) -> None:
+    file = record_file(tmp_path, NAME)
+    file.parent.mkdir()
+    file.write_text("{}")
+    with pytest.raises(InputError, match=r"made-up\.json is no record"):
+        held_records(tmp_path)
+
+
+def test_unknown_names_are_refused_before_any_work(tmp_path: Path, made: Made) -> None:
+    with pytest.raises(ParameterError, match="choose all, or some of"):
+        reproduce([NAME, "made/down"], tmp_path, data=tmp_path)
+    assert made.done == []
+
+
+@pytest.mark.parametrize(
+    ("found", "verdict"),
+    [
+        (Estimate(2.0, 1.1, 3.0), Verdict.HOLDS),
+        (Estimate(2.0, 0.9, 3.0), Verdict.OPEN),
+        (Estimate(0.5, 0.1, 0.9), Verdict.FAILS),
+    ],
+)
+def test_a_verdict_needs_the_whole_interval(found: Estimate, verdict: Verdict) -> None:
+    assert Claim("c", "", "", "", found, 1.0).verdict is verdict
+
+
+def test_steps_on_other_data_are_not_taken(tmp_path: Path) -> None:
+    def work(text: str) -> Workshop:
+        file = tmp_path / "data" / SOURCES["sms"].path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        shelf = Shelf(tmp_path / "data")
+        return Workshop(NAME, shelf, seed=1, quick=True, folder=tmp_path, needs=("sms",))
+
+    work("ham\ta\n").step("one", lambda: 1)
+    assert work("ham\ta\n").step("one", lambda: 2) == 1
+    with pytest.raises(InputError, match="data differs"):
+        work("ham\tb\n")
+
+
+def test_missing_data_shows_before_any_work(tmp_path: Path, made: Made) -> None:
+    with pytest.raises(InputError, match="public original is at"):
+        reproduce([NAME, "race"], tmp_path / "out", data=tmp_path)
+    assert made.done == []
+
+
+def test_a_paper_means_all_its_experiments() -> None:
+    assert [e.name for e in chosen(["joined", "race"])] == [
+        "joined/frontier",
+        "joined/pairs",
+        "race",
+    ]
+
+
+def test_experiments_at_the_same_time_find_the_same(data_folder: Path, tmp_path: Path) -> None:
+    names = ["earthmovers/utility-bound", "earthmovers/snippets"]
+    alone = reproduce(names, tmp_path / "1", data=data_folder, quick=True)
+    doing: list[str] = []
+    beside = reproduce(
+        names,
+        tmp_path / "2",
+        data=data_folder,
+        quick=True,
+        workers=2,
+        on_progress=lambda now, done, total: doing.append(now),
+    )
+    assert [record.experiment for record in beside] == [record.experiment for record in alone]
+    begun = next(now for now in doing if now)
+    assert begun.startswith("earthmovers/utility-bound")  # the last of the catalogue
+    assert [record.outcome for record in beside] == [record.outcome for record in alone]
+    assert held_records(tmp_path / "2") == beside
+    with pytest.raises(InputError, match="another run"):  # an error in a worker reaches us
+        reproduce(names, tmp_path / "2", data=data_folder, quick=True, seed=2, workers=2)
