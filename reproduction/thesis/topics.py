@@ -84,8 +84,8 @@ def run(work: Workshop) -> Outcome:
             Claim(
                 "topic-holds-for-evenly-drawn-postings-at-0.5" + noise.suffix,
                 f"At scale 0.5 ({noise.value}) topic classification keeps at least "
-                f"{relative_change.HOLDS:.0%} of its right answers on postings drawn evenly from every "
-                "group.",
+                f"{relative_change.HOLDS:.0%} of its right answers on postings drawn evenly from "
+                "every group.",
                 "thesis, sections 5.4.1 and 5.4.3, Table 5.3",
                 f"share of topic success that is kept on {20 * work.size(25, 2)} postings of 20 "
                 "Newsgroups drawn evenly from every group; mean over the thesis's five forms. "

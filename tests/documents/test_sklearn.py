@@ -14,7 +14,7 @@ from inkblur.documents import Privatizer  # noqa: E402
 from inkblur.documents.sklearn import TextPrivatizer  # noqa: E402
 from inkblur.embeddings.table import Embedding  # noqa: E402
 from inkblur.errors import ParameterError  # noqa: E402
-from inkblur.files.records import Record  # noqa: E402
+from inkblur.types import Record  # noqa: E402
 from inkblur.mechanisms import Laplace  # noqa: E402
 from inkblur.rng import keyed_rng  # noqa: E402
 
