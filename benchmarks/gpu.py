@@ -37,7 +37,7 @@ def median_ms(work: Callable[[], Any], repeat: int = 7) -> float:
     """Milliseconds on the device, by events, after two warm-ups."""
     times: list[float] = []
     for turn in range(repeat + 2):
-        start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
         start.record()
         work()
         stop.record()

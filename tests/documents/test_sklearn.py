@@ -14,9 +14,9 @@ from inkblur.documents import Privatizer  # noqa: E402
 from inkblur.documents.sklearn import TextPrivatizer  # noqa: E402
 from inkblur.embeddings.table import Embedding  # noqa: E402
 from inkblur.errors import ParameterError  # noqa: E402
-from inkblur.types import Record  # noqa: E402
 from inkblur.mechanisms import Laplace  # noqa: E402
 from inkblur.rng import keyed_rng  # noqa: E402
+from inkblur.types import Record  # noqa: E402
 
 TABLE = Embedding(["good", "fine", "bad", "poor"], np.eye(4) * 9, name="four")
 TEXTS = ["good fine", "bad poor", "fine good good", "poor bad bad"]
