@@ -212,8 +212,8 @@ def _falls_more(name: str, at: str, judged_on: str, which: str, forms: list[Pair
 def _topic_holds(name: str, at: str, judged_on: str, which: str, forms: list[Pair]) -> Claim:
     return Claim(
         f"topic-holds-at-{name}",
-        f"{at} topic classification keeps at least {relative_change.HOLDS:.0%} of its right answers "
-        "on postings by prolific authors.",
+        f"{at} topic classification keeps at least {relative_change.HOLDS:.0%} of its right "
+        "answers on postings by prolific authors.",
         SOURCE,
         f"share of topic success that is kept on {judged_on}; {which}. "
         f"{relative_change.OUR_THRESHOLD}",
