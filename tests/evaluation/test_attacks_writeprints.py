@@ -1,6 +1,7 @@
 """WritePrints: each feature group on a text small enough to count by hand, and the attack itself."""
 
 import sys
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -71,20 +72,11 @@ def test_tags_and_their_ngrams_stay_within_a_sentence() -> None:
     assert measured("tag trigrams", text) == {"DT NN VBD": 0.5, "NN VBD .": 0.5}
 
 
-def test_contextual_rules_give_the_tags_that_textblob_gives() -> None:
-    from textblob.en import lexicon
-
-    tagging.sentence_tags("loads the rules")
-    rules = [list(rule) for rule in lexicon.context]
-    names = sorted({part for rule in rules for part in rule if part.isalpha()} | {"."})
-    draws = np.random.default_rng(5)
-    for _ in range(300):
-        # Words and tags of the rules themselves, so that conditions of every kind are met.
-        rule = rules[draws.integers(len(rules))]
-        pool = [*rule, *draws.choice(names, 4).tolist()]
-        tokens = [[str(w), str(t)] for w, t in draws.choice(pool, (draws.integers(1, 12), 2))]
-        told = [tuple(token) for token in lexicon.context.apply([list(t) for t in tokens])]
-        assert tagging.in_context(tokens, tagging.rules_by_tag(rules)) == told
+def test_every_token_has_a_tag_of_its_own() -> None:
+    text = "and/or | it's &slash; 3,000 \\ don't/can't\nnext_line"
+    (tags,) = tagging.sentence_tags(text)
+    assert len(tags) == len(tagging._TOKEN.findall(text))
+    assert all(tags)
 
 
 def test_clitics_are_tokens_of_their_own() -> None:
@@ -153,13 +145,14 @@ def test_awkward_corpora() -> None:
 
 
 def test_missing_libraries_name_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("textblob.en", "spellchecker", "sklearn.svm"):
+    for module in ("textblob.taggers", "spellchecker", "sklearn.svm"):
         monkeypatch.setitem(sys.modules, module, None)
-    for call in (
+    calls: list[Callable[[], object]] = [
         tagging._tagger.__wrapped__,
         spelling._known_words.__wrapped__,
         lambda: make_classifier(Classifier.SVM, 0),
-    ):
+    ]
+    for call in calls:
         with pytest.raises(MissingExtra, match="evaluation"):
             call()
 
