@@ -18,7 +18,8 @@ from inkblur.embeddings.store import write_store
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import InkblurError, InputError, PrivacyError
 from inkblur.files import open_sink, open_source
-from inkblur.files.run import Summary, run
+from inkblur.files.run import run
+from inkblur.files.summary import Summary
 from inkblur.files.worker_pool import crew
 from inkblur.mechanisms import Laplace
 from inkblur.rng import keyed_rng

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from inkblur.documents.vectoriser import Vectoriser
     from inkblur.embeddings import Embedding
     from inkblur.files import Sink, Source
-    from inkblur.files.run import Summary
     from inkblur.files.run_vectors import VectorSummary
+    from inkblur.files.summary import Summary
     from inkblur.files.worker_pool import Make
     from inkblur.mechanisms.base import WordMechanism
     from inkblur.rng import Rng

@@ -111,7 +111,7 @@ def tune(
         from inkblur.evaluation.reports import html, tuning_page
         from inkblur.evaluation.tuning.grid import FILE, Criterion, grid, make_goal
         from inkblur.evaluation.tuning.grid import tune as tuned
-        from inkblur.files.run import described
+        from inkblur.files.summary import described
 
         floors = {
             "--criterion": criterion,

@@ -57,7 +57,7 @@ def run(request: Request) -> None:
     from inkblur.evaluation.tuning.joined_grid import BETA, joined_grid
     from inkblur.evaluation.tuning.search import search
     from inkblur.evaluation.tuning.target import Target
-    from inkblur.files.run import described
+    from inkblur.files.summary import described
 
     target = Target.parse(request.target)
     table = options.embedding_from(request.embedding, None)

@@ -50,7 +50,7 @@ from inkblur.evaluation.results import (
     SettingResult,
 )
 from inkblur.evaluation.settings import Released, Releaser, Setting
-from inkblur.files.run import described
+from inkblur.files.summary import described
 from inkblur.rng import seeded_rng
 from inkblur.types import choose, whole
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.errors import OutputError
-from inkblur.files.run import described
 from inkblur.files.source import Source
+from inkblur.files.summary import NOTE, described
 from inkblur.files.vectors import vector_format, write_vectors
 from inkblur.guarantees import Guarantee
 from inkblur.rng import Rng
@@ -66,7 +66,7 @@ class VectorSummary:
             "documents": {"total": self.documents, "without_known_terms": self.empty},
             "seconds": round(self.seconds, 3),
             "words_per_second": round(self.terms_per_second, 1),
-            "note": "Counts are taken from the true texts and are not protected: keep this report.",
+            "note": NOTE,
         }
 
 
