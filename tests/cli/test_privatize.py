@@ -21,6 +21,7 @@ from inkblur.cli.app import app
 from inkblur.embeddings.store import write_store
 from inkblur.embeddings.table import Embedding
 from inkblur.files import run as run_module
+from inkblur.files.summary import Summary
 from inkblur.mechanisms.nearest.cpu import native
 
 WORDS = [f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(200)]
@@ -110,7 +111,7 @@ def test_batches_in_flight_follow_the_machine(
     seen: list[int] = []
     plain = run_module.run
 
-    def spy(*arguments: Any, workers: int, **options: Any) -> run_module.Summary:
+    def spy(*arguments: Any, workers: int, **options: Any) -> Summary:
         seen.append(workers)
         return plain(*arguments, workers=workers, **options)
 
