@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from inkblur.guarantees import Guarantee
 from inkblur.rng import Rows
@@ -49,5 +48,7 @@ class ComponentNoise:
 
     def pairwise(self, left: Points, right: Points) -> Array:
         """Manhattan distance between all pairs, (left, right)."""
+        from scipy.spatial.distance import cdist
+
         lengths: Array = cdist(left, right, "cityblock")
         return lengths

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.spatial.distance import cdist
-from scipy.special import gammaincinv, gammaln
 
 from inkblur.guarantees import Guarantee
 from inkblur.mechanisms.noise.sphere import on_spheres
@@ -28,11 +26,11 @@ class LaplaceNoise:
         self.width = dimension + 1  # n normals for the direction, one uniform for the radius
         self.guarantee = Guarantee(epsilon=self.epsilon, metric=Metric.EUCLIDEAN)
         self._log_constant = (
-            gammaln(dimension / 2)
+            math.lgamma(dimension / 2)
             + dimension * math.log(self.epsilon)
             - math.log(2)
             - dimension / 2 * math.log(math.pi)
-            - gammaln(dimension)
+            - math.lgamma(dimension)
         )
 
     def around(self, centres: Points, rng: Rows) -> Points:
@@ -53,12 +51,16 @@ class LaplaceNoise:
 
     def pairwise(self, left: Points, right: Points) -> Array:
         """Euclidean distance between all pairs, (left, right)."""
+        from scipy.spatial.distance import cdist
+
         lengths: Array = cdist(left, right)
         return lengths
 
 
 def spherical(count: int, dimension: int, epsilon: float, rng: Rows) -> Points:
     """`count` draws of n-dimensional Laplace noise, (count, n), from n + 1 uniforms each."""
+    from scipy.special import gammaincinv
+
     bits = rng.bits(count, dimension + 1)
     radius = gammaincinv(dimension, uniforms_from(bits[:, -1])) / epsilon
     return on_spheres(bits[:, :-1], radius)

@@ -6,12 +6,10 @@ import math
 from functools import cached_property
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from inkblur.errors import ParameterError
 from inkblur.guarantees import Guarantee
 from inkblur.mechanisms.noise.laplace import LaplaceNoise, spherical
-from inkblur.mechanisms.noise.radius import radius_series
 from inkblur.protocols import Elliptical
 from inkblur.rng import Rows
 from inkblur.types import Array, Metric, Points, fraction, positive
@@ -70,6 +68,8 @@ class MahalanobisNoise:
     @cached_property
     def elliptical(self) -> Elliptical | None:
         """What a device needs to draw this noise; None with lambda 0, which stays bit for bit."""
+        from inkblur.mechanisms.noise.radius import radius_series
+
         if self._root is None:
             return None
         return Elliptical(self.epsilon, self._root, radius_series(self.dimension))
@@ -97,6 +97,8 @@ class MahalanobisNoise:
 
     def pairwise(self, left: Points, right: Points) -> Array:
         """Regularised Mahalanobis distance between all pairs, (left, right)."""
+        from scipy.spatial.distance import cdist
+
         lengths: Array = cdist(self._whitened(left), self._whitened(right))
         return lengths
 

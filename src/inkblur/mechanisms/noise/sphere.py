@@ -16,7 +16,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from inkblur.rng import Bits, uniforms_from
 from inkblur.types import Array, Points
@@ -57,6 +56,8 @@ def plainly(bits: Bits, radius: Array) -> Points:
 
 def normals(bits: Bits) -> Points:
     """Standard normals: the inverse of their distribution function at the uniforms."""
+    from scipy.special import ndtri
+
     values: Points = ndtri(uniforms_from(bits))
     return values
 
