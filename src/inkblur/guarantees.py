@@ -1,11 +1,11 @@
-"""What is promised, as data: a Guarantee travels with every release and says itself."""
+"""What is promised, as data: a Guarantee travels with every release and states itself in words."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from decimal import ROUND_CEILING, Context
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any
 
 from inkblur.errors import Incomposable, ParameterError
@@ -17,16 +17,16 @@ PUBLIC_EMBEDDING = (
 )
 SECRET_KEY = "the key of the run stays secret"
 REAL_NUMBERS = (
-    "the proof is about real numbers; noise is drawn and added in 64-bit floating point, and only "
+    "rounding in 64-bit floating point does not matter: the proof is about real numbers, and only "
     "words leave the program, never noisy vectors"
 )
 ONE_ID = "under one key an id names one record only: same id and same text come out alike"
 SEEDED = "not private: seeded. Anyone who guesses the seed can repeat the draws"
 
 _DISTANCE_NAMES = {
-    Metric.EUCLIDEAN: "the Euclidean distance",
-    Metric.MAHALANOBIS: "the regularised Mahalanobis distance",
-    Metric.MANHATTAN: "the Manhattan distance",
+    Metric.EUCLIDEAN: "Euclidean distance",
+    Metric.MAHALANOBIS: "regularized Mahalanobis distance",
+    Metric.MANHATTAN: "Manhattan distance",
 }
 
 
@@ -39,6 +39,10 @@ class Guarantee:
     for sequences of one length, and N times Earth Mover's distance over d for bags of one size N
     (Earth Mover's paper, Theorem 1). For the discrete metric D is the number of words drawn,
     whatever the documents (SynTF, Theorem 3.3).
+
+    `delta` is no part of that promise but its fine print: the total variation distance, a word,
+    between the law that is drawn from and the law that the promise is proved for. For texts x and y
+    of N words it adds at most `N * delta * (1 + exp(epsilon * D(x, y)))` to the right-hand side.
 
     >>> word = Guarantee(epsilon=2.0, metric=Metric.EUCLIDEAN)
     >>> word.loss(distance=0.5)
@@ -56,6 +60,8 @@ class Guarantee:
     space: str = ""  # sha256 of the word vectors that distances are measured on; empty: none are
     euclidean: tuple[float, float] | None = None  # epsilon in Euclidean terms, from below and above
     bounds: tuple[tuple[str, float], ...] = ()  # other proved bounds a word, by name
+    delta: float = 0.0  # total variation a word between what is drawn and what is proved, in [0, 1)
+    typical_words: int | None = None  # words of a typical text, to state what a whole one spends
     assumptions: tuple[str, ...] = ()
     reveals: tuple[str, ...] = ()  # what the metric blurs less than the rest, on purpose
     passed: tuple[str, ...] = ()  # what the release shows unprotected
@@ -67,6 +73,8 @@ class Guarantee:
             raise ParameterError(f"epsilon must be a finite number above 0, got {self.epsilon}")
         if self.metric is Metric.NONE and not self.void:
             raise ParameterError("a guarantee without a metric must say why it is void")
+        if not 0 <= self.delta < 1:
+            raise ParameterError(f"delta must lie in [0, 1), got {self.delta}")
 
     @property
     def private(self) -> bool:
@@ -134,6 +142,7 @@ class Guarantee:
         body["passed"] = list(self.passed)
         body["private"] = self.private
         body["sentence"] = self.sentence()
+        body["lines"] = self.lines()
         return body
 
     @classmethod
@@ -150,6 +159,8 @@ class Guarantee:
             space=body["space"],
             euclidean=(float(euclidean[0]), float(euclidean[1])) if euclidean else None,
             bounds=tuple((str(k), float(v)) for k, v in body["bounds"].items()),
+            delta=float(body.get("delta", 0.0)),  # older files have none
+            typical_words=body.get("typical_words"),
             assumptions=tuple(body["assumptions"]),
             reveals=tuple(body.get("reveals", ())),  # older files have none
             passed=tuple(body["passed"]),
@@ -158,66 +169,102 @@ class Guarantee:
         )
 
     def sentence(self) -> str:
-        """The promise in words, with what it rests on and what it leaves open."""
-        parts = [f"No privacy guarantee: {self.void}."] if self.void else self._promise()
-        if self.releases > 1:
-            parts.append(f"This is the sum of {self.releases} releases of the same text.")
-        parts += [f"Mind that {line}." for line in self.reveals]
-        if self.passed:
-            parts.append(f"Not protected, because released as it is: {'; '.join(self.passed)}.")
-        if self.assumptions and not self.void:
-            parts.append(f"This holds provided that {'; '.join(self.assumptions)}.")
-        return " ".join(parts)
+        """The promise in one sentence that can be quoted; :meth:`lines` says what it rests on.
 
-    def _promise(self) -> list[str]:
-        pair, total = self._pair_and_total()
+        >>> print(Guarantee(epsilon=2.0, metric=Metric.DISCRETE).sentence())
+        For any two words, every possible output is at most exp(epsilon) times as likely from one \
+as from the other, where epsilon = 2.
+        """
+        if self.void:
+            return f"No privacy guarantee: {self.void}."
+        inputs, factor, meaning = self._terms()
+        return (
+            f"For any two {inputs}, every possible output is at most {factor} times as likely from "
+            f"one as from the other, where epsilon = {rounded_up(self.epsilon)}{meaning}."
+        )
+
+    def lines(self) -> list[str]:
+        """What the sentence rests on and what it leaves open, one full sentence each."""
+        lines = [] if self.void else self._fine_print()
+        if self.releases > 1:
+            lines.append(f"This is the sum of {self.releases} releases of the same text.")
+        lines += [f"Note that {line}." for line in self.reveals]
+        lines += [
+            f"Not protected, because it is released as it is: {line}." for line in self.passed
+        ]
+        if not self.void:
+            lines += [f"This holds provided that {line}." for line in self.assumptions]
+        return lines
+
+    def statement(self) -> str:
+        """The sentence, then :meth:`lines` as a list."""
+        return "\n".join([self.sentence(), *(f"- {line}" for line in self.lines())])
+
+    def _fine_print(self) -> list[str]:
+        lines = []
         if self.without:
             left_out = " and ".join(filter(None, (", ".join(self.without[:-1]), self.without[-1])))
-            pair += f" ({left_out} left out before words are counted and compared)"
-        value = f"epsilon = {_number(self.epsilon)}"
-        factor = f"exp(epsilon x {total})"
-        if self.metric is Metric.DISCRETE:
-            parts = [
-                f"For any two {pair}, whatever they say, every possible output is at most {factor} "
-                f"times as likely from one as from the other, with {value} a word."
-            ]
-        else:
+            lines.append(f"Words are counted and compared without {left_out}, which are dropped.")
+        if self.space:
             detail = f" ({self.metric_detail})" if self.metric_detail else ""
-            vectors = f" (embedding {self.space[:12]})" if self.space else ""
-            measured = (
-                f"{_DISTANCE_NAMES[self.metric]}{detail} between two words' public vectors{vectors}"
+            source = f"the vectors of embedding {self.space[:12]}"
+            lines.append(f"Distances{detail} are measured between {source}.")
+        if self.metric is Metric.DISCRETE and self.unit is Unit.SEQUENCE:
+            lines.append("Between texts that differ in k positions only, k takes the place of N.")
+        if self.typical_words is not None and self.unit is not Unit.WORD:
+            lines.append(
+                f"For a typical text of {self.typical_words:,} words, all of them changed, that is "
+                f"exp({rounded_up(self.typical_words * self.epsilon)}"
+                f"{'' if self.metric is Metric.DISCRETE else ' x the mean distance'})."
             )
-            parts = [
-                f"For any two {pair}, every possible output is at most {factor} times as likely "
-                f"from one as from the other, with {value} and d being {measured}."
-            ]
         if self.euclidean:
-            low, high = (_number(e) for e in self.euclidean)
-            parts.append(
+            low, high = (rounded_up(e) for e in self.euclidean)
+            lines.append(
                 "Measured by Euclidean distance between the same vectors, epsilon is at most "
                 f"{high} (and, in the best protected direction, {low})."
             )
         if self.bounds:
-            named = ", ".join(f"{name} {_number(bound)}" for name, bound in self.bounds)
-            parts.append(f"Weaker proved bounds a word: {named}.")
-        return parts
+            named = ", ".join(f"{name} {rounded_up(bound)}" for name, bound in self.bounds)
+            lines.append(f"Weaker proved bounds on epsilon: {named}.")
+        if self.delta:
+            lines.append(
+                "Random numbers have finitely many bits: for each word, what is drawn differs from "
+                "the law that this is proved for by at most delta = "
+                f"{rounded_up(self.delta)} in total variation."
+            )
+        return lines
 
-    def _pair_and_total(self) -> tuple[str, str]:
-        discrete = self.metric is Metric.DISCRETE
+    def _terms(self) -> tuple[str, str, str]:
+        """The inputs compared, the factor between them, and what its symbols mean."""
         count = str(self.size) if self.size is not None else "N"
         if self.unit is Unit.WORD:
-            return "words", "1" if discrete else "d"
+            inputs, times = "words", "epsilon"
+        else:
+            kind = {Unit.SEQUENCE: "texts", Unit.BAG: "bags"}.get(self.unit, "documents")
+            if self.unit is Unit.VECTOR:
+                inputs = kind
+            elif self.size:
+                inputs = f"{kind} of {count} words each"
+            else:
+                inputs = f"{kind} of the same number of words N"
+            times = f"{count} x epsilon"
+        if self.metric is Metric.DISCRETE:
+            whatever = "" if self.unit is Unit.WORD else ", whatever they say"
+            per_word = "" if self.unit is Unit.WORD else " a word"
+            return inputs + whatever, f"exp({times})", per_word
+        name = f"the {_DISTANCE_NAMES[self.metric]}"
+        if self.unit is Unit.WORD:
+            return inputs, "exp(epsilon x d)", f" and d is {name} between their public vectors"
         if self.unit is Unit.SEQUENCE:
-            texts = f"texts of {count} words each" if self.size else "texts of the same length N"
-            return texts, count if discrete else "the sum of d over the positions"
-        if self.unit is Unit.BAG:
-            bags = f"bags of {count} words each" if self.size else "bags of the same size N"
-            return bags, count if discrete else f"{count} x the Earth Mover's distance over d"
-        return "documents", count
+            total = f"{name} between the public vectors of their words, added up over all positions"
+        else:
+            total = f"{count} times their Earth Mover's distance, which measures words by {name}"
+            total += " between their public vectors"
+        return inputs, "exp(epsilon x D)", f" and D is {total}"
 
 
 def compose(guarantees: Sequence[Guarantee]) -> Guarantee:
-    """What several releases of one input spend together: their epsilons add.
+    """What several releases of one input spend together: their epsilons and deltas add.
 
     Refuses to add what does not add up: other metrics, units, sizes or words counted.
     """
@@ -237,6 +284,7 @@ def compose(guarantees: Sequence[Guarantee]) -> Guarantee:
         epsilon=math.fsum(g.epsilon for g in guarantees),
         euclidean=_sum_pairs([g.euclidean for g in guarantees]),
         bounds=_sum_bounds([g.bounds for g in guarantees]),
+        delta=math.fsum(g.delta for g in guarantees),
         assumptions=_union([g.assumptions for g in guarantees]),
         reveals=_union([g.reveals for g in guarantees]),
         passed=_union([g.passed for g in guarantees]),
@@ -262,9 +310,28 @@ def _union(groups: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(item for group in groups for item in group))
 
 
-def _number(value: float) -> str:
-    """Four digits, rounded up: a bound that is printed must still be one."""
-    digits = Context(prec=4, rounding=ROUND_CEILING).create_decimal(repr(float(value)))
+def rounded_up(value: float) -> str:
+    """Four digits, rounded up: a bound that is printed must still be one.
+
+    >>> rounded_up(1.00001), rounded_up(2.0), rounded_up(math.inf)
+    ('1.001', '2', 'inf')
+    """
+    return _four_digits(value, ROUND_CEILING)
+
+
+def rounded_down(value: float) -> str:
+    """Four digits, rounded down: for what is "at least" so large.
+
+    >>> rounded_down(1.99999)
+    '1.999'
+    """
+    return _four_digits(value, ROUND_FLOOR)
+
+
+def _four_digits(value: float, rounding: str) -> str:
+    if not math.isfinite(value):
+        return f"{value:g}"
+    digits = Context(prec=4, rounding=rounding).create_decimal(repr(float(value)))
     return f"{float(digits):.4g}"
 
 

@@ -76,6 +76,7 @@ def test_a_public_reference_makes_the_vocabulary(folder: Path) -> None:
         (["-e", "8", "--length", "5", "--lambda", "1"], "--lambda"),
         (["-e", "1e9", "--length", "5"], "epsilon must be at most"),
         (["-e", "8", "--length", "5", "-o", "v.docx"], ".npz"),
+        (["--level", "1", "--radius", "2", "--length", "5"], "measures distances"),
     ],
 )
 def test_bad_input_is_one_clear_line(folder: Path, arguments: list[str], message: str) -> None:

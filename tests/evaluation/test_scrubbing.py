@@ -46,7 +46,7 @@ def test_names_stay_and_every_place_says_so(scrubber: Scrubber) -> None:
     named = "Dr. Alice Johnson moved from Berlin to Oslo."
     assert scrubber.release([named]).texts == (named,)
     assert "names stay" in scrubber.name
-    assert "names of people and places stay" in scrubber.guarantee.sentence()
+    assert "names of people and places stay" in scrubber.guarantee.statement()
     assert scrubber.to_json()["recognises_names"] is False
 
 
@@ -63,7 +63,7 @@ def test_a_scrubber_stands_beside_a_mechanism_in_the_same_table(scrubber: Scrubb
     assert scrubbed.attacks[0].accuracy.mean > blurred.attacks[0].accuracy.mean
     assert scrubbed.guarantee is not None
     assert not scrubbed.guarantee.private
-    assert "proves nothing" in scrubbed.guarantee.sentence()
+    assert "proves nothing" in scrubbed.guarantee.statement()
 
 
 @pytest.mark.parametrize("name", sorted(MODULES))

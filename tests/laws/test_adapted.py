@@ -89,7 +89,7 @@ def test_every_guarantee_names_the_joined_metric_and_the_corpus(
     (told,) = adapted.adaptations
     mechanism = make(setting, adapted, 0.3)
     for guarantee in (mechanism.guarantee, Privatizer(mechanism, release="bag").guarantee):
-        sentence = guarantee.sentence()
+        sentence = guarantee.statement()
         metric = "[1 x word vector of toy ; 3 x profile of 3 labels 'topic']"
         for part in (metric, "on purpose", "and so is whatever goes with it."):
             assert part in sentence
@@ -102,7 +102,7 @@ def test_every_guarantee_names_the_joined_metric_and_the_corpus(
         assert compose([guarantee] * 3).reveals == guarantee.reveals
     plain = make(setting, toy, 0.3).guarantee
     assert plain.reveals == ()
-    assert "on purpose" not in plain.sentence()
+    assert "on purpose" not in plain.statement()
 
 
 @pytest.mark.parametrize("setting", PRIVATE, ids=label)
@@ -111,7 +111,7 @@ def test_a_table_that_forgot_its_corpus_promises_nothing(
 ) -> None:
     mechanism = make(setting, adapted.unguarded(), 0.3)
     assert not mechanism.guarantee.private
-    assert "no longer knows which texts" in mechanism.guarantee.sentence()
+    assert "no longer knows which texts" in mechanism.guarantee.statement()
     free = Privatizer(mechanism).release_batch([Record("a", CORPUS[0])], seeded_rng(1))
     guarded = Privatizer(make(setting, adapted, 0.3))
     with pytest.raises(PrivateCalibration):
@@ -127,7 +127,7 @@ def test_adapting_again_gives_no_promise_back(setting: Setting, adapted: Embeddi
     for table in (again, again.restricted(again.words[:30], origin="a list")):
         guarantee = make(setting, table, 0.3).guarantee
         assert not guarantee.private
-        assert "no longer knows which texts" in guarantee.sentence()
+        assert "no longer knows which texts" in guarantee.statement()
 
 
 def test_a_plain_table_has_no_corpus_to_forget(toy: Embedding) -> None:

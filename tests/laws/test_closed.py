@@ -86,7 +86,7 @@ def test_every_class_can_be_kept_and_then_a_line_says_so(name: str) -> None:
     )
     new = set(opened.guarantee.passed) - set(closed.guarantee.passed)
     assert len(new) == 1
-    assert new.pop() in opened.guarantee.sentence()
+    assert new.pop() in opened.guarantee.statement()
 
 
 @pytest.mark.parametrize("release", ["sequence", "bag"])

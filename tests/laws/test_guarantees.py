@@ -12,7 +12,7 @@ import pytest
 from inkblur.documents import Privatizer, TokenPolicies
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import Incomposable, NoGuarantee, ParameterError
-from inkblur.guarantees import SEEDED, Guarantee, compose
+from inkblur.guarantees import SEEDED, Guarantee, compose, rounded_down, rounded_up
 from inkblur.mechanisms import AngularLaplace, Laplace, Mahalanobis
 from inkblur.types import Metric, Unit
 from tests.laws.catalogue import ALL, PRIVATE, label, make
@@ -58,7 +58,7 @@ def test_bags_bound_n_times_earth_movers_and_sequences_the_sum(
     assert word.unit is Unit.WORD
     assert sequence.loss(4.0) == pytest.approx(word.loss(4.0))
     assert bag.loss(2.0) == pytest.approx(word.epsilon * 9 * (1 if discrete else 2.0))
-    assert "Earth Mover" in bag.sentence() or discrete
+    assert "Earth Mover" in bag.statement() or discrete
 
 
 def test_different_metrics_units_and_sizes_do_not_add(toy: Embedding) -> None:
@@ -94,8 +94,8 @@ def test_what_is_dropped_is_no_position_and_the_sentence_says_so() -> None:
     blur = Privatizer(word, policies=TokenPolicies.of(drop=["stop-words", "numbers"]))
     first, second = blur.ids("the cat 7 dog"), blur.ids("dog cat the 7")
     assert word.pairwise(first, second).trace() == 20.0  # 0 if "the" were a position
-    sentence = blur.guarantee.sentence()
-    assert "(stop words and numbers left out before words are counted and compared)" in sentence
+    sentence = blur.guarantee.statement()
+    assert "counted and compared without stop words and numbers, which are dropped" in sentence
     with pytest.raises(Incomposable, match="without"):
         compose([blur.guarantee, Privatizer(word).guarantee])
     text = json.dumps(blur.guarantee.to_json(), allow_nan=False)
@@ -105,7 +105,7 @@ def test_what_is_dropped_is_no_position_and_the_sentence_says_so() -> None:
 @pytest.mark.parametrize("epsilon", [0.1, 1.23449, 84.98123, 3e-7, 123456.7])
 def test_a_printed_bound_is_a_bound(epsilon: float) -> None:
     word = Guarantee(epsilon=epsilon, metric=Metric.EUCLIDEAN, euclidean=(epsilon, epsilon))
-    printed = [float(number) for number in re.findall(r"\d[\d.e+-]*\d", word.sentence())]
+    printed = [float(number) for number in re.findall(r"\d[\d.e+-]*\d", word.statement())]
     assert len(printed) == 3
     for number in printed:
         assert epsilon <= number <= epsilon * 1.001
@@ -126,7 +126,7 @@ def test_one_void_release_voids_the_sum_and_every_reason_is_named(
         seeded = guarantee.voided(SEEDED)
         for order in ([guarantee, seeded], [seeded, guarantee]):
             assert not compose(order).private
-        assert SEEDED in seeded.sentence()
+        assert SEEDED in seeded.statement()
         assert guarantee.void in seeded.void
     other = all_units(setting, toy)[0].voided("another reason")
     both = compose([all_units(setting, toy)[0].voided(SEEDED), other])
@@ -139,7 +139,7 @@ def test_the_sentence_says_what_it_rests_on_and_leaves_open(
     setting: tuple[str, dict[str, Any]], toy: Embedding
 ) -> None:
     for guarantee in all_units(setting, toy):
-        sentence = guarantee.sentence()
+        sentence = guarantee.statement()
         assert guarantee.assumptions
         for line in (*guarantee.assumptions, *guarantee.passed):
             assert line in sentence
@@ -156,7 +156,7 @@ def test_the_mechanism_without_a_guarantee_says_so(toy: Embedding) -> None:
 
 def test_the_euclidean_terms_are_of_the_same_vectors(toy: Embedding) -> None:
     """Of an adapted table these are the joined ones, not plain word vectors."""
-    sentence = Mahalanobis(toy, epsilon=0.3, lam=0.5).guarantee.sentence()
+    sentence = Mahalanobis(toy, epsilon=0.3, lam=0.5).guarantee.statement()
     assert "Measured by Euclidean distance between the same vectors, epsilon is at" in sentence
 
 
@@ -186,3 +186,40 @@ def test_epsilon_must_be_a_finite_number_above_zero(
 ) -> None:
     with pytest.raises(ParameterError, match="epsilon"):
         make(setting, toy, epsilon)
+
+
+@pytest.mark.parametrize("setting", ALL, ids=label)
+def test_the_promise_is_one_sentence_and_the_rest_is_a_list(
+    setting: tuple[str, dict[str, Any]], toy: Embedding
+) -> None:
+    for guarantee in all_units(setting, toy):
+        first = guarantee.sentence()
+        assert re.search(r"[.;] ", first.removeprefix("No privacy guarantee:")) is None
+        assert first.endswith(".")
+        assert ("epsilon = " in first) == guarantee.private
+        assert all(line.endswith(".") and "\n" not in line for line in guarantee.lines())
+        assert guarantee.statement().splitlines()[0] == first
+        assert len(guarantee.statement().splitlines()) == 1 + len(guarantee.lines())
+
+
+def test_deltas_add_and_are_stated() -> None:
+    word = Guarantee(epsilon=1.0, metric=Metric.EUCLIDEAN, delta=2.0**-40)
+    assert word.scaled(3).delta == 3 * 2.0**-40
+    assert "delta = 9.095e-13 in total variation" in word.statement()
+    assert Guarantee.from_json(json.loads(json.dumps(word.to_json()))) == word
+    with pytest.raises(ParameterError, match="delta"):
+        Guarantee(epsilon=1.0, metric=Metric.EUCLIDEAN, delta=1.0)
+
+
+def test_a_discrete_guarantee_states_what_a_typical_text_spends() -> None:
+    word = Guarantee(epsilon=2.5, metric=Metric.DISCRETE, typical_words=120)
+    assert "120" not in word.statement()  # a word is no text
+    text = word.lifted(Unit.SEQUENCE)
+    assert "For a typical text of 120 words, all of them changed, that is exp(300)." in text.lines()
+    assert text.loss(120) == 300
+
+
+@pytest.mark.parametrize("value", [0.1, 1.23449, 84.98123, 3e-7, 123456.7, 0.5])
+def test_bounds_are_rounded_away_from_the_truth(value: float) -> None:
+    assert value * 0.999 <= float(rounded_down(value)) <= value
+    assert value <= float(rounded_up(value)) <= value * 1.001

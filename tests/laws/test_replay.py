@@ -79,7 +79,7 @@ def test_repeated_releases_draw_fresh_noise_and_a_seed_voids_the_guarantee(toy: 
     assert first.guarantee.private
     seeded = mechanism.release(words, seeded_rng(1)).guarantee
     assert not seeded.private
-    assert "not private: seeded" in seeded.sentence()
+    assert "not private: seeded" in seeded.statement()
 
 
 @given(st.lists(st.integers(0, 30), max_size=6), st.lists(st.integers(1, 20), max_size=12))

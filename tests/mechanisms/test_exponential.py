@@ -179,7 +179,7 @@ def test_guarantee_carries_the_tight_loss_and_names_the_others() -> None:
     assert guarantee.metric is Metric.DISCRETE
     assert 0 < guarantee.epsilon < bounds["improved"] < bounds["standard"]
     assert bounds["standard"] == pytest.approx(9.0)
-    assert "improved" in guarantee.sentence()
+    assert "improved" in guarantee.statement()
 
 
 class Uniform:

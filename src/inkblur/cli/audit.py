@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -205,6 +206,8 @@ def _print(results: Sequence[PrivacyStatistics], audits: Sequence[Audit]) -> Non
     from rich.markup import escape
     from rich.table import Table
 
+    from inkblur.guarantees import rounded_down, rounded_up
+
     first = results[0]
     table = Table(
         *("epsilon", "lambda", "N_w mean ± sd", "5/50/95 %", "S_w mean ± sd", "5/50/95 %"),
@@ -227,10 +230,10 @@ def _print(results: Sequence[PrivacyStatistics], audits: Sequence[Audit]) -> Non
         claims.add_row(
             f"{result.epsilon:g}",
             _shape(result.lam),
-            f"{audit.loss.loss:.3g}" + (" FALSE" if audit.loss.flagged else ""),
-            f"{audit.loss.bound:.3g}" if audit.loss.to_json()["bound"] is not None else "no bound",
+            rounded_down(audit.loss.loss) + (" FALSE" if audit.loss.flagged else ""),
+            rounded_up(audit.loss.bound) if math.isfinite(audit.loss.bound) else "no bound",
             f"{audit.game.accuracy:.3f}" + (" FALSE" if audit.game.flagged else ""),
-            f"{audit.game.highest_allowed:.3f}",
+            rounded_up(audit.game.highest_allowed),
             "-" if audit.noise is None else "FALSE" if audit.noise.flagged else "as claimed",
         )
     data.print(claims)

@@ -73,5 +73,8 @@ def calibrate(
         for name, value in found.items():
             data.print(f"{name:>8}  survival {wanted[name]:.2f}  epsilon {value:g}")
         if "radius" in result:
-            data.print(f"  radius  {result['radius']:.4g} holds every pair of the references")
+            from inkblur.guarantees import rounded_up
+
+            radius = rounded_up(float(str(result["radius"])))
+            data.print(f"  radius  {radius} covers every pair of the references")
         talk.print(f"measured on {result['words_sampled']:,} words of {table.name}")

@@ -133,7 +133,8 @@ def mechanism_from(
     radius: float | None = None,
 ) -> WordMechanism:
     """The mechanism at the epsilon that was asked for, in whichever way it was asked."""
-    from inkblur.mechanisms import make_mechanism
+    from inkblur.errors import ParameterError
+    from inkblur.mechanisms import Perturbation, make_mechanism
     from inkblur.mechanisms.calibration import epsilon_for, epsilon_from_level
     from inkblur.types import Strength, choose
 
@@ -152,7 +153,13 @@ def mechanism_from(
         value = epsilon_from_level(level, radius)
     else:
         value = epsilon if epsilon is not None else 0.0
-    return make_mechanism(name, embedding, epsilon=value, **options)
+    made = make_mechanism(name, embedding, epsilon=value, **options)
+    if level is not None and not isinstance(made, Perturbation):
+        raise ParameterError(
+            f"--level and --radius need a mechanism that measures distances, and {name} does not: "
+            "its loss is the same within every radius; give --epsilon or --strength"
+        )
+    return made
 
 
 def rng_from(key_file: Path | None, seed: int | None) -> Rng:

@@ -329,6 +329,8 @@ def _tell(summary: Summary | VectorSummary) -> None:
         talk.print(escape(line))
     colour = "green" if summary.guarantee.private else "bold red"
     talk.print(f"[{colour}]guarantee:[/] {escape(summary.guarantee.sentence())}")
+    for line in summary.guarantee.lines():
+        talk.print(f"  - {escape(line)}")
     if summary.guarantee.private:
         for sentence in summary.worth():
             talk.print(escape(sentence))

@@ -13,7 +13,7 @@ from inkblur.documents.vectoriser import Vectoriser
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.reverse import reverse_vectorised
-from inkblur.guarantees import Guarantee
+from inkblur.guarantees import Guarantee, rounded_up
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.mechanisms.catalogue import find, make_mechanism
 from inkblur.mechanisms.exponential import Exponential
@@ -239,10 +239,8 @@ class VectorSetting:
 
     def worth(self) -> tuple[str, ...]:
         """The bound between any two documents."""
-        loss = self.guarantee.loss(1.0)
-        return (
-            f"Between any two documents the log of the likelihood ratio is at most {loss:,.1f}.",
-        )
+        loss = rounded_up(self.guarantee.loss(1.0))
+        return (f"Between any two documents the log of the likelihood ratio is at most {loss}.",)
 
     def to_json(self) -> dict[str, Any]:
         """Its settings, with the mechanism's own parameters."""

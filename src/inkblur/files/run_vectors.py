@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import time
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from inkblur.errors import OutputError
 from inkblur.files.source import Source
 from inkblur.files.summary import NOTE, described
 from inkblur.files.vectors import vector_format, write_vectors
-from inkblur.guarantees import Guarantee
+from inkblur.guarantees import Guarantee, rounded_up
 from inkblur.rng import Rng
 
 _RECORDS = 1 << 14
@@ -47,8 +46,8 @@ class VectorSummary:
     def worth(self) -> list[str]:
         """What the bound is worth, in plain words."""
         return [
-            f"Between any two documents the log of the likelihood ratio is at most "
-            f"{math.ceil(10 * self.guarantee.loss(1.0)) / 10:,.1f}."
+            "Between any two documents the log of the likelihood ratio is at most "
+            f"{rounded_up(self.guarantee.loss(1.0))}."
         ]
 
     def to_json(self) -> dict[str, Any]:

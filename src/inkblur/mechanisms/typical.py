@@ -47,8 +47,8 @@ class TypicalLoss:
         if self.nearest_loss <= 5:
             return "That is moderate protection between similar words, little between others."
         return (
-            "Factors this large prove little, even between similar words: what protects is the "
-            "measured risk, so measure it."
+            "Bounds this large promise almost nothing, even between similar words. Rely on the "
+            "measured risk instead: `inkblur evaluate` measures it."
         )
 
 

@@ -21,6 +21,7 @@ from inkblur.evaluation.measures.intervals import (
     clopper_pearson_lower,
     clopper_pearson_upper,
 )
+from inkblur.guarantees import rounded_up
 from inkblur.rng import Rng
 from inkblur.types import whole
 
@@ -60,7 +61,7 @@ class Game:
     def verdict(self) -> str:
         """One sentence."""
         allowed = (
-            f"the claim allows {self.highest_allowed:.3f}"
+            f"the claim allows {rounded_up(self.highest_allowed)}"
             if math.isfinite(self.bound)
             else "nothing is claimed"
         )

@@ -27,6 +27,7 @@ from inkblur.evaluation.audit.pairs import DocumentPair, Pair, Scorer, WordPair
 from inkblur.evaluation.audit.threshold import best_threshold
 from inkblur.evaluation.audit.vector_pairs import VectorPair
 from inkblur.evaluation.measures.intervals import checked_confidence, log_ratio_lower
+from inkblur.guarantees import rounded_down, rounded_up
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.mechanisms.perturbation import Perturbation
 from inkblur.rng import Rng
@@ -64,17 +65,21 @@ class LossAudit:
 
     def verdict(self) -> str:
         """One sentence, honest about what the draws could show."""
-        claim = f"claimed at most {self.bound:.3g}" if math.isfinite(self.bound) else "no bound"
+        claim = (
+            f"the claim is at most {rounded_up(self.bound)}"
+            if math.isfinite(self.bound)
+            else "there is no bound"
+        )
         measured = (
-            f"Between {self.subject} the privacy loss is at least {self.loss:.3g} "
+            f"Between {self.subject} the privacy loss is at least {rounded_down(self.loss)} "
             f"({self.confidence:.4g} confidence, {self.draws:,} draws of each); {claim}"
         )
         if self.flagged:
             return f"{measured}: THE CLAIM IS FALSE."
         if self.powerless:
             return (
-                f"{measured}. This says nothing for or against the claim: so many draws show "
-                f"a loss of {self.ceiling:.3g} at most."
+                f"{measured}. This says nothing for or against the claim: this many draws can "
+                f"show a loss of {rounded_up(self.ceiling)} at most."
             )
         return f"{measured}."
 

@@ -109,6 +109,7 @@ vectors (0: none moved); the cosine compares the texts' mean vectors (1: the sam
 {% for result in report.settings %}
 <h3>{{ result.name }}</h3>
 <p>{{ result.guarantee.sentence() }}</p>
+<ul>{% for line in result.guarantee.lines() %}<li>{{ line }}</li>{% endfor %}</ul>
 {% for sentence in result.worth %}<p>{{ sentence }}</p>{% endfor %}
 {% endfor %}
 
