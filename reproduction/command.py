@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from inkblur.files.whole import write_whole
+from inkblur.atomic_file import write_atomically
 from reproduction.result import Record
 
 FILE = "run.json"
@@ -32,7 +32,7 @@ class Command:
 
     def write(self, folder: Path) -> None:
         """Keep it beside the records."""
-        write_whole(folder / FILE, json.dumps(asdict(self), indent=1) + "\n")
+        write_atomically(folder / FILE, json.dumps(asdict(self), indent=1) + "\n")
 
 
 def held_command(folder: Path) -> Command | None:

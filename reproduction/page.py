@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from inkblur.atomic_file import write_atomically
 from inkblur.evaluation.reports.html import page
 from inkblur.evaluation.reports.page_template import HEAD
 from inkblur.evaluation.reports.tables import Cell, Row, Table, heads
-from inkblur.files.whole import write_whole
 from reproduction.command import Command
 from reproduction.datasets import SOURCES
 from reproduction.result import Claim, Record, Verdict
@@ -67,7 +67,7 @@ def write_reproduction(
     for section in made:
         files |= {f"{FIGURES}/{plot.file}": plot.svg + "\n" for plot in section.plots}
     for name, text in files.items():
-        write_whole(folder / name, text)
+        write_atomically(folder / name, text)
     return tuple(folder / name for name in files)
 
 

@@ -9,8 +9,8 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from inkblur.atomic_file import write_atomically
 from inkblur.errors import InputError
-from inkblur.files.whole import write_whole
 from inkblur.types import whole
 from reproduction.catalogue import EXPERIMENTS, Experiment, chosen
 from reproduction.command import FILE as COMMAND_FILE
@@ -124,7 +124,7 @@ def _one(
         replace(outcome, notes=(*outcome.notes, *shelf.notes)),
     )
     body = json.dumps(record.to_json(), indent=1, allow_nan=False) + "\n"
-    write_whole(record_file(folder, name), body)
+    write_atomically(record_file(folder, name), body)
     return record
 
 

@@ -11,7 +11,7 @@ import inkblur
 
 ORDER = [
     ("blas", "errors", "types", "rng"),
-    ("guarantees", "processes"),
+    ("atomic_file", "guarantees", "processes"),
     ("protocols",),
     ("embeddings",),
     ("mechanisms",),
@@ -20,6 +20,7 @@ ORDER = [
     ("files",),
     ("evaluation",),
     ("cli",),
+    ("__main__",),
 ]
 RANK = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
 SOURCE = Path(inkblur.__file__).parent

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import stat
 import sys
 from pathlib import Path
 
@@ -62,6 +63,8 @@ def test_page_and_json_are_written_and_repeat(posts: Path, vectors: Path, tmp_pa
     assert first.exit_code == 0, first.output
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     assert set(before) == {"evaluation.html", "evaluation.json"}
+    for path in folder.iterdir():  # they show true texts, and figures about them
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
     body = json.loads(before["evaluation.json"])
     assert [s["settings"]["epsilon"] for s in body["settings"]] == [2.0, 50.0]
     assert body["seed"] == 3

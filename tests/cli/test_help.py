@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -58,3 +61,26 @@ def test_the_version_says_what_searches_and_what_draws(
     output = " ".join(CliRunner().invoke(app, ["--version"]).stdout.split())
     search, noise = ("a native scan", "C++ (sse9)") if built else ("NumPy (tiled, exact)", "SciPy")
     assert f"nearest words by {search}; noise by {noise}" in output
+
+
+@pytest.mark.parametrize("path", [[], ["privatize"], ["embeddings", "import"]])
+def test_short_help_is_the_help_of_every_command(path: list[str]) -> None:
+    short, long = (CliRunner().invoke(app, [*path, name]) for name in ("-h", "--help"))
+    assert short.exit_code == long.exit_code == 0
+    assert short.stdout == long.stdout
+
+
+def test_python_m_inkblur_and_the_short_version() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "inkblur", "-V"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("inkblur ")
+
+
+def test_the_shell_completes_commands() -> None:
+    code = "import sys; sys.argv = ['inkblur']; from inkblur.cli import main; main()"
+    asked = {"_INKBLUR_COMPLETE": "complete_bash", "COMP_WORDS": "inkblur priv", "COMP_CWORD": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | asked, capture_output=True, text=True
+    )
+    assert done.stdout.split() == ["privatize"]

@@ -135,7 +135,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", FULL_DISK, str(path)], capture_output=True, text=True, check=True
     )
-    assert done.stdout == f"cannot write {path}: File too large\n"
+    assert done.stdout == f"cannot write {path}: file too large; nothing was kept\n"
     assert [p.name for p in tmp_path.iterdir()] == ["x.ink"]
     assert open_store(path).sha256 == small().sha256
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -18,12 +19,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from inkblur.atomic_file import AtomicFile, write_atomically
+from inkblur.embeddings.store import write_store
+from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError, OutputError, ParameterError
 from inkblur.files import Format, open_sink, open_source
-from inkblur.files.target import Target
 from tests.files.passing import read, standard_input, through
 
-NAMES = ["out.txt", "out.csv", "out.tsv", "out.jsonl", "out.parquet", "out.csv.gz"]
+NAMES = ["out.txt", "out.csv", "out.tsv", "out.jsonl", "out.parquet", "out.csv.gz", "out.csv.zst"]
 
 
 @pytest.fixture
@@ -48,7 +51,9 @@ def test_an_accident_leaves_nothing(
 
     def copy() -> None:
         with open_source(folder / "in.txt") as source, open_sink(out, source) as sink:
-            assert names(out.parent) == [name, f"{name}.partial"]
+            partial, there = names(out.parent)
+            assert there == name
+            assert re.fullmatch(rf"\.{name}\.inkblur-[0-9a-f]{{16}}\.partial", partial)
             for i, batch in enumerate(source.batches(1, 100)):
                 if i == after:
                     raise accident
@@ -91,7 +96,7 @@ def test_control_c_in_a_real_process(folder: Path) -> None:
     with run:
         assert run.stdout is not None
         assert run.stdout.readline() == b"writing\n"
-        assert names(folder / "outputs") == ["out.csv.partial"]
+        assert [name.endswith(".partial") for name in names(folder / "outputs")] == [True]
         run.send_signal(signal.SIGINT)
     assert names(folder / "outputs") == []
 
@@ -113,15 +118,15 @@ class Full(io.BytesIO):
 @pytest.mark.parametrize("room", [0, 1, 1000])
 def test_a_full_disk(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, room: int) -> None:
     (folder / "in.txt").write_text("".join(os.urandom(50).hex() + "\n" for _ in range(200)))
-    opened = Target.open
+    entered = AtomicFile.__enter__
 
-    def small(self: Target) -> io.BufferedIOBase:
-        opened(self).close()
+    def small(self: AtomicFile) -> AtomicFile:
+        entered(self).file.close()
         self._file = Full()
         self._file.room = room
-        return self._file
+        return self
 
-    monkeypatch.setattr(Target, "open", small)
+    monkeypatch.setattr(AtomicFile, "__enter__", small)
     with pytest.raises(OutputError, match="no space left on device") as caught:
         through(folder / "in.txt", folder / "outputs" / name)
     assert "\n" not in str(caught.value)
@@ -210,12 +215,67 @@ def test_every_byte_reaches_an_unbuffered_output(
     assert [r.text for r in read(folder / f"made.{format.value}")] == ["one", "two", "three"]
 
 
-def test_an_input_named_like_the_partial_file(folder: Path) -> None:
-    (folder / "x.txt.partial").write_text("precious\n")
-    with pytest.raises(OutputError, match=r"x\.txt\.partial is there already"):
-        through(folder / "x.txt.partial", folder / "x.txt", format=Format.TXT)
-    assert (folder / "x.txt.partial").read_text() == "precious\n"
-    assert not (folder / "x.txt").exists()
+KILLED = """
+    import os, signal, sys
+    from pathlib import Path
+    from inkblur.atomic_file import AtomicFile
+    with AtomicFile(Path(sys.argv[1])) as file:
+        file.write(b"half")
+        file.file.flush()
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_a_killed_run_leaves_behind_is_removed_by_the_next(folder: Path) -> None:
+    out = folder / "outputs" / "x.txt"
+    subprocess.run([sys.executable, "-c", textwrap.dedent(KILLED), out], check=False)
+    assert len(names(out.parent)) == 1
+    through(folder / "in.txt", out)
+    assert names(out.parent) == ["x.txt"]
+
+
+def test_a_living_run_is_left_alone(folder: Path) -> None:
+    out = folder / "outputs" / "x.txt"
+    with AtomicFile(out) as first:
+        first.write(b"first")
+        with AtomicFile(out) as second:
+            second.write(b"second")
+        assert out.read_bytes() == b"second"
+    assert out.read_bytes() == b"first"
+    assert names(out.parent) == ["x.txt"]
+
+
+def test_files_of_other_names_are_never_removed(folder: Path) -> None:
+    out = folder / "outputs" / "x.txt"
+    others = ["x.txt.partial", f".y.txt.inkblur-{'0' * 16}.partial", ".x.txt.inkblur-0.partial"]
+    for name in others:
+        (out.parent / name).write_text("precious")
+    through(out.parent / "x.txt.partial", out, format=Format.TXT)
+    assert [(out.parent / name).read_text() for name in others] == ["precious"] * 3
+
+
+def test_a_planted_link_is_not_followed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even by an attacker who foresees the random name."""
+    monkeypatch.setattr("secrets.token_hex", lambda size: "0" * 16)
+    (folder / "victim").write_text("precious")
+    (folder / "outputs" / f".x.txt.inkblur-{'0' * 16}.partial").symlink_to(folder / "victim")
+    for write in (
+        lambda path: through(folder / "in.txt", path),
+        lambda path: write_atomically(path, "data"),
+        lambda path: write_store(path, Embedding(["a", "b"], [[1.0], [2.0]], name="x")),
+    ):
+        with pytest.raises(OutputError, match="file exists"):
+            write(folder / "outputs" / "x.txt")
+    assert (folder / "victim").read_text() == "precious"
+    assert not (folder / "outputs" / "x.txt").exists()
+
+
+def test_a_private_file_is_private_whatever_stood_there(folder: Path) -> None:
+    out = folder / "outputs" / "report.json"
+    out.write_text("old")
+    out.chmod(0o644)
+    write_atomically(out, "true counts", mode=0o600)
+    assert stat.S_IMODE(out.stat().st_mode) == 0o600
 
 
 def test_a_link_is_followed(folder: Path) -> None:

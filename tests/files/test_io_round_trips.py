@@ -178,6 +178,21 @@ def test_gzip_both_ways(tmp_path: Path, suffix: str) -> None:
     assert first == (tmp_path / f"second.{suffix}.gz").read_bytes()
 
 
+def test_zstandard_both_ways(tmp_path: Path) -> None:
+    content = b"".join(b"%d,text\n" % i for i in range(100_000))
+    whole = b"a,text\n" + content
+    # Two frames one after the other are one file, as with gzip.
+    frames = [pa.compress(part, "zstd", asbytes=True) for part in (whole[:99], whole[99:])]
+    (tmp_path / "in.csv.zst").write_bytes(b"".join(frames))
+    for name in ("first", "second"):
+        through(tmp_path / "in.csv.zst", tmp_path / f"{name}.csv.zst", max_records=1000)
+    first = (tmp_path / "first.csv.zst").read_bytes()
+    assert first[:4] == b"\x28\xb5\x2f\xfd"
+    assert first == (tmp_path / "second.csv.zst").read_bytes()
+    through(tmp_path / "first.csv.zst", tmp_path / "plain.csv", max_records=1000)
+    assert (tmp_path / "plain.csv").read_bytes() == whole
+
+
 @pytest.mark.parametrize("suffix", ["txt", "csv"])
 def test_a_byte_order_mark_is_no_text_and_stays(tmp_path: Path, suffix: str) -> None:
     content = b"\xef\xbb\xbftext\nhello\n"

@@ -319,9 +319,10 @@ def _check_writable(report: Path, others: list[Path]) -> None:
 
 
 def _write_report(report: Path, summary: Summary | VectorSummary) -> None:
-    from inkblur.files.whole import write_whole
+    from inkblur.atomic_file import PRIVATE, write_atomically
 
-    write_whole(report, json.dumps(summary.to_json(), indent=2, allow_nan=False) + "\n")
+    body = json.dumps(summary.to_json(), indent=2, allow_nan=False) + "\n"
+    write_atomically(report, body, mode=PRIVATE)  # it counts what the true texts hold
 
 
 def _tell(summary: Summary | VectorSummary) -> None:

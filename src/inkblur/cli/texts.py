@@ -128,7 +128,7 @@ def make_folder(folder: Path) -> None:
 
 
 def write(path: Path, text: str) -> None:
-    """Write a file whole, or leave what was there."""
-    from inkblur.files.whole import write_whole
+    """Write a file for its owner alone: evaluations show true texts and figures about them."""
+    from inkblur.atomic_file import PRIVATE, write_atomically
 
-    write_whole(path, text)
+    write_atomically(path, text, mode=PRIVATE)

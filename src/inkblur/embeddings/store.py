@@ -12,7 +12,6 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -21,8 +20,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from inkblur.atomic_file import AtomicFile
 from inkblur.embeddings.table import Embedding, Fingerprints
-from inkblur.errors import EmbeddingError, OutputError
+from inkblur.errors import EmbeddingError
 
 SUFFIX = ".ink"
 _KEY = b"inkblur"
@@ -36,7 +36,7 @@ def write_store(
     *,
     quantised: tuple[NDArray[np.int8], NDArray[np.float32]] | None = None,
 ) -> None:
-    """Write `embedding` to `path`, beside it first and renamed at the end.
+    """Write `embedding` to `path`, complete or not at all.
 
     `quantised` = (codes, scale) stores int8 codes instead of the float32 table; the embedding's
     vectors must then equal `codes * scale` exactly, so that reading gives back the same table and
@@ -65,16 +65,12 @@ def write_store(
     if embedding.corpus.size:
         metadata[_CORPUS] = base64.b64encode(embedding.corpus.astype("<u8").tobytes())
     batch = batch.replace_schema_metadata(metadata)
-    partial = path.with_name(path.name + ".partial")
-    try:
-        with pa.OSFile(str(partial), "wb") as sink, pa.ipc.new_file(sink, batch.schema) as writer:
-            writer.write_batch(batch)
-        partial.replace(path)
-    except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else error
-        raise OutputError(f"cannot write {path}: {reason}") from None
-    finally:
-        partial.unlink(missing_ok=True)  # gone already, unless something (Ctrl-C too) went wrong
+    with (
+        AtomicFile(path) as out,
+        out.named_errors(),
+        pa.ipc.new_file(pa.PythonFile(out.file, "w"), batch.schema) as writer,
+    ):
+        writer.write_batch(batch)
 
 
 def open_store(path: Path) -> Embedding:

@@ -157,6 +157,10 @@ class DelimitedEncoder:
             return "".join(self._cells_of(columns, texts))
         return "".join(self._rows_of(columns, texts))
 
+    def end(self) -> str:
+        """Nothing stands after the last record."""
+        return ""
+
     def _cells_of(self, columns: Cells, texts: Sequence[str | None]) -> Iterator[str]:
         place = columns.place
         for row, text in zip(columns.cells, texts, strict=True):

@@ -6,6 +6,7 @@ from enum import Enum
 from pathlib import Path
 
 from inkblur.errors import InkblurError
+from inkblur.files.compression import compression_of
 
 STREAM = "-"  # the path that stands for standard input or standard output
 
@@ -33,18 +34,14 @@ def is_stream(path: str | Path) -> bool:
     return str(path) == STREAM
 
 
-def is_gzip(path: str | Path) -> bool:
-    """Whether the path asks for gzip around its format, as in `posts.csv.gz`."""
-    return Path(path).suffix.lower() == ".gz"
-
-
 def format_of(path: str | Path, given: Format | None, error: type[InkblurError]) -> Format:
     """The format asked for, or the one the suffix names; `error` is raised when neither says.
 
     >>> format_of("posts.csv.gz", None, InkblurError)
     <Format.CSV: 'csv'>
     """
-    name = Path(path).with_suffix("") if is_gzip(path) else Path(path)
+    packed = compression_of(path)
+    name = Path(path) if packed is None else Path(path).with_suffix("")
     format = given or _SUFFIXES.get(name.suffix.lower())
     choices = "|".join(choice.value for choice in Format)
     if format is None and is_stream(path):
@@ -55,8 +52,8 @@ def format_of(path: str | Path, given: Format | None, error: type[InkblurError])
             f"cannot tell the format of {path} from {what}; name it .txt, .csv, .tsv, .jsonl or "
             f".parquet (for an input, --format {choices} says it too)"
         )
-    if format is Format.PARQUET and is_gzip(path):
-        raise error(f"{path}: parquet compresses itself; drop the .gz")
+    if format is Format.PARQUET and packed is not None:
+        raise error(f"{path}: parquet compresses itself; drop the {packed.value}")
     return format
 
 

@@ -163,6 +163,10 @@ class JsonlEncoder:
                 ) from None
         return "".join(lines)
 
+    def end(self) -> str:
+        """Nothing stands after the last record."""
+        return ""
+
 
 def _written(text: str | None) -> str:
     return json.dumps(text, ensure_ascii=False)

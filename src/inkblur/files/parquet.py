@@ -11,21 +11,18 @@ import contextlib
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any, Literal, cast
+from typing import IO, Any, Literal, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from inkblur.errors import InputError
+from inkblur.files.compression import Drain
 from inkblur.files.formats import Format, listed
 from inkblur.files.records import Batch, Columns, Schema
-from inkblur.files.target import write_all
 from inkblur.types import Record
 
 Codec = Literal["gzip", "brotli", "lz4", "zstd", "snappy", "none"]
-
-if TYPE_CHECKING:
-    from typing_extensions import Buffer  # collections.abc has it from Python 3.12 on
 
 _STRETCH = 8 << 20  # bytes of rows decoded at a time
 _GROUP_BYTES = 64 << 20  # a row group is written when it holds this much,
@@ -178,25 +175,29 @@ class ParquetReader:
         return names.index(wanted)
 
 
-class ParquetWriter:
-    """Writes rows, gathered into row groups of a sensible size."""
+class ParquetEncoder:
+    """Rows, gathered into row groups of a sensible size."""
 
-    def __init__(self, file: io.BufferedIOBase, schema: Schema) -> None:
+    def __init__(self, schema: Schema) -> None:
         """A source in another format becomes columns of strings."""
         native = schema.native
         if not isinstance(native, Native):
             names = schema.names or (schema.column,)
             native = Native(pa.schema([(name, pa.string()) for name in names]), "snappy")
         self._schema = native.schema
-        self._gate = _Gate(file)
+        self._drain = Drain()
         self._writer = pq.ParquetWriter(
-            cast(IO[Any], self._gate), native.schema, compression=native.compression
+            cast(IO[Any], self._drain), native.schema, compression=native.compression
         )
         self._waiting: list[pa.RecordBatch] = []
         self._bytes = self._rows = 0  # of what is waiting
 
-    def write(self, columns: Columns, texts: Sequence[str | None]) -> None:
-        """Add the batch; it reaches the file with its row group."""
+    def begin(self) -> bytes:
+        """The format's mark."""
+        return self._drain.take()
+
+    def encode(self, columns: Columns, texts: Sequence[str | None]) -> bytes:
+        """Row groups that are full now; the batch is written with its row group."""
         if isinstance(columns, ArrowColumns):
             rows = columns.with_texts(texts)
         else:
@@ -207,39 +208,20 @@ class ParquetWriter:
         self._bytes += rows.nbytes
         self._rows += rows.num_rows
         if self._bytes >= _GROUP_BYTES or self._rows >= _GROUP_ROWS:
-            self._flush()
+            self._write_group()
+        return self._drain.take()
 
-    def finish(self) -> None:
-        """Write what is waiting, and the footer."""
-        self._flush()
+    def end(self) -> bytes:
+        """The last row group, and the footer."""
+        self._write_group()
         self._writer.close()
+        return self._drain.take()
 
-    def abandon(self) -> None:
-        """Let go of the file; its content no longer matters."""
-        self._gate.shut = True  # Arrow writes a footer however it ends, as if the file were whole
-        with contextlib.suppress(Exception):
-            self._writer.close()
-
-    def _flush(self) -> None:
+    def _write_group(self) -> None:
         if self._waiting:
             self._writer.write_table(pa.Table.from_batches(self._waiting, self._schema))
             self._waiting.clear()
             self._bytes = self._rows = 0
-
-
-class _Gate(io.RawIOBase):
-    """A file that can be shut: later writes go nowhere."""
-
-    def __init__(self, file: io.BufferedIOBase) -> None:
-        self.shut = False
-        self._file = file
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Buffer, /) -> int:
-        view = memoryview(data).cast("B")
-        return view.nbytes if self.shut else write_all(self._file, view)
 
 
 def _cuts(texts: list[str | None], max_chars: int) -> Iterator[tuple[int, int]]:

@@ -83,6 +83,10 @@ class TxtEncoder:
             parts += (text, end)
         return "".join(parts)
 
+    def end(self) -> str:
+        """Nothing stands after the last record."""
+        return ""
+
 
 def _only_text(names: tuple[str, ...], column: str) -> None:
     others = [name for name in names if name != column]

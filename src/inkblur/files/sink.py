@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
-import gzip
-import io
-import zlib
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Protocol, Self, cast
+from typing import Protocol, Self
 
+from inkblur.atomic_file import AtomicFile, standard_output
 from inkblur.errors import OutputError, ParameterError
+from inkblur.files.compression import Compressor, compressor
 from inkblur.files.delimited import DelimitedEncoder
-from inkblur.files.formats import Format, format_of, is_gzip, is_stream, listed
+from inkblur.files.formats import Format, format_of, is_stream, listed
 from inkblur.files.jsonlines import JsonlEncoder
 from inkblur.files.plain import TxtEncoder
 from inkblur.files.records import Batch, Columns, Schema
 from inkblur.files.source import Source, regular_file
-from inkblur.files.target import Target, standard_output, write_all
 
 
 def open_sink(path: str | Path, source: Source, *, format: Format | None = None) -> Sink:
@@ -35,9 +33,8 @@ def open_sink(path: str | Path, source: Source, *, format: Format | None = None)
 
     Otherwise: `OutputError`. Text is always written as UTF-8.
 
-    The file is written beside its place as `NAME.partial` and renamed when the `with` block ends
-    well; on any error, Ctrl-C included, it is removed, and a file that was there before is
-    untouched.
+    The file appears when the `with` block ends well; after any error, Ctrl-C included, a file that
+    was there before is untouched (:class:`inkblur.atomic_file.AtomicFile`).
 
     >>> import tempfile
     >>> from inkblur.files.source import open_source
@@ -53,7 +50,7 @@ def open_sink(path: str | Path, source: Source, *, format: Format | None = None)
     """
     if is_stream(path):
         kind = format or source.schema.format
-        target = Target(None)
+        file = AtomicFile(None)
         same = regular_file(standard_output())
         if kind is Format.PARQUET and standard_output().isatty():
             raise OutputError(
@@ -61,78 +58,61 @@ def open_sink(path: str | Path, source: Source, *, format: Format | None = None)
             )
     else:
         kind = format_of(path, format, OutputError)
-        target = Target(Path(path))
-        same = target.identity()
+        file = AtomicFile(Path(path))
+        same = file.identity()
     if same is not None and same == source.identity():
         raise OutputError(f"the output is the input itself ({source.name}); choose another output")
     _check(source.schema, kind)
-    return Sink(target, source.schema, kind, zipped=not is_stream(path) and is_gzip(path))
-
-
-class Writer(Protocol):
-    """Puts batches into an open file, in one format."""
-
-    def write(self, columns: Columns, texts: Sequence[str | None]) -> None:
-        """One batch."""
-        ...
-
-    def finish(self) -> None:
-        """The end of the file."""
-        ...
-
-    def abandon(self) -> None:
-        """Nobody wants the file any more."""
-        ...
+    return Sink(file, _encoder(source.schema, kind), compressor(path))
 
 
 class Encoder(Protocol):
-    """Turns batches into characters, in one format."""
+    """Turns batches into a file's content, in one format; characters are written as UTF-8."""
 
-    def begin(self) -> str:
+    def begin(self) -> str | bytes:
         """What stands before the first batch."""
         ...
 
-    def encode(self, columns: Columns, texts: Sequence[str | None]) -> str:
-        """One batch."""
+    def encode(self, columns: Columns, texts: Sequence[str | None]) -> str | bytes:
+        """One batch, or as much of what was given so far as can be written already."""
+        ...
+
+    def end(self) -> str | bytes:
+        """What stands after the last batch."""
         ...
 
 
 class Sink:
     """Records on their way out; a context manager. Made by `open_sink`."""
 
-    def __init__(self, target: Target, schema: Schema, format: Format, *, zipped: bool) -> None:
+    def __init__(self, file: AtomicFile, encoder: Encoder, compressor: Compressor | None) -> None:
         """Nothing is created before the `with` block begins."""
-        self._target = target
-        self._schema = schema
-        self._format = format
-        self._zipped = zipped
-        self._writer: Writer | None = None
-        self._gzip: gzip.GzipFile | None = None
-        self._outlet: _Outlet | None = None
+        self._file = file
+        self._encoder = encoder
+        self._compressor = compressor
+        self._open = False
 
     def write(self, batch: Batch, texts: Sequence[str]) -> None:
         """Write the batch with `texts`, one a record, in place of its own."""
-        if self._writer is None:
+        if not self._open:
             raise ParameterError("a sink is written to inside its with block")
-        released = batch.released(texts)
-        with self._target.named_errors():
-            self._writer.write(batch.columns, released)
+        try:
+            self._put(self._encoder.encode(batch.columns, batch.released(texts)))
+        except UnicodeEncodeError:
+            raise OutputError(
+                f"cannot write {self._file.name}: a value has a lone surrogate, "
+                "which is no Unicode text"
+            ) from None
 
     def __enter__(self) -> Self:
-        """Create the file beside, and write its header."""
+        """Create the file beside its place, and write its header."""
+        self._file.__enter__()
         try:
-            with self._target.named_errors():
-                file = self._target.open()
-                if self._zipped:
-                    # No name and no time inside, so that one key gives one file, byte for byte.
-                    self._outlet = _Outlet(file)
-                    outlet = cast(IO[bytes], self._outlet)
-                    self._gzip = gzip.GzipFile("", "wb", 6, outlet, mtime=0)
-                    file = self._gzip
-                self._writer = _writer(file, self._schema, self._format)
+            self._put(self._encoder.begin())
         except BaseException:
-            self._abandon()
+            self._file.__exit__(*sys.exc_info())
             raise
+        self._open = True
         return self
 
     def __exit__(
@@ -141,94 +121,35 @@ class Sink:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Rename the file into place; after an error remove it."""
-        if error is not None:
-            self._abandon()
-            return
-        try:
-            with self._target.named_errors():
-                if self._writer is not None:
-                    self._writer.finish()
-                if self._gzip is not None:
-                    self._gzip.close()
-                self._target.commit()
-        except BaseException:
-            self._abandon()
-            raise
+        """Put the file in place; after an error remove it."""
+        self._open = False
+        if error is None:
+            try:
+                self._put(self._encoder.end())
+                if self._compressor is not None:
+                    self._file.write(self._compressor.flush())
+            except BaseException:
+                self._file.__exit__(*sys.exc_info())
+                raise
+        self._file.__exit__(kind, error, trace)
 
-    def _abandon(self) -> None:
-        if self._writer is not None:
-            self._writer.abandon()
-        if self._outlet is not None:
-            self._outlet.shut()
-        if self._gzip is not None:
-            # A close that failed has taken it away.
-            self._gzip.fileobj = cast(IO[bytes], self._outlet)
-            with contextlib.suppress(OSError, ValueError, zlib.error):
-                self._gzip.close()
-        self._target.discard()
+    def _put(self, content: str | bytes) -> None:
+        data = content.encode("utf-8") if isinstance(content, str) else content
+        self._file.write(data if self._compressor is None else self._compressor.compress(data))
 
 
-class _Outlet:
-    """Between gzip and the file: once shut, what gzip still writes goes nowhere.
-
-    Python 3.12 and later write again when a gzip object whose file failed is freed, and print a
-    traceback when that fails too.
-    """
-
-    def __init__(self, file: io.BufferedIOBase) -> None:
-        """Open."""
-        self._file: io.BufferedIOBase | None = file
-
-    def shut(self) -> None:
-        """Let nothing more through."""
-        self._file = None
-
-    def write(self, piece: bytes) -> int:
-        """To the file, while open."""
-        return len(piece) if self._file is None else self._file.write(piece)
-
-    def flush(self) -> None:
-        """The file's own, while open."""
-        if self._file is not None:
-            self._file.flush()
-
-
-class TextWriter:
-    """Any format made of characters."""
-
-    def __init__(self, file: io.BufferedIOBase, encoder: Encoder) -> None:
-        """Writes the header."""
-        self._file = file
-        self._encoder = encoder
-        self._put(encoder.begin())
-
-    def write(self, columns: Columns, texts: Sequence[str | None]) -> None:
-        """One batch, as UTF-8."""
-        self._put(self._encoder.encode(columns, texts))
-
-    def finish(self) -> None:
-        """Nothing stands after the last batch."""
-
-    def abandon(self) -> None:
-        """Nothing to let go of."""
-
-    def _put(self, characters: str) -> None:
-        write_all(self._file, characters.encode("utf-8"))
-
-
-def _writer(file: io.BufferedIOBase, schema: Schema, format: Format) -> Writer:
+def _encoder(schema: Schema, format: Format) -> Encoder:
     match format:
         case Format.PARQUET:
-            from inkblur.files.parquet import ParquetWriter
+            from inkblur.files.parquet import ParquetEncoder
 
-            return ParquetWriter(file, schema)
+            return ParquetEncoder(schema)
         case Format.TXT:
-            return TextWriter(file, TxtEncoder(schema))
+            return TxtEncoder(schema)
         case Format.JSONL:
-            return TextWriter(file, JsonlEncoder())
+            return JsonlEncoder()
         case Format.CSV | Format.TSV:
-            return TextWriter(file, DelimitedEncoder(schema, format))
+            return DelimitedEncoder(schema, format)
 
 
 def _check(schema: Schema, format: Format) -> None:

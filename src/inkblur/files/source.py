@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gzip
 import io
 import os
 import shutil
@@ -16,8 +15,9 @@ from types import TracebackType
 from typing import Protocol, Self, cast
 
 from inkblur.errors import InputError, ParameterError
+from inkblur.files.compression import compression_of, decompressed
 from inkblur.files.delimited import DelimitedReader
-from inkblur.files.formats import Format, format_of, is_gzip, is_stream
+from inkblur.files.formats import Format, format_of, is_stream
 from inkblur.files.jsonlines import JsonlReader
 from inkblur.files.lines import Lines, text_encoding
 from inkblur.files.plain import TxtReader
@@ -38,8 +38,8 @@ def open_source(
     """Open a file of records, or standard input (`-`), to be read once from front to back.
 
     The suffix tells the format (.txt .csv .tsv .jsonl .parquet, the first four also with
-    .gz) unless `format` does. Missing files, columns and headers show here; what is wrong with a
-    later line shows when that line is read. Everything wrong is an `InputError` of one line.
+    .gz or .zst) unless `format` does. Missing files, columns and headers show here; what is wrong
+    with a later line shows when that line is read. Everything wrong is an `InputError` of one line.
     `column_option` is what the command at hand calls the option that names `column`.
 
     A file without a single byte is an error. A header without records (csv, tsv, parquet) is a file
@@ -215,8 +215,8 @@ def _source(
             id_column=id_column,
             close=opened.pop_all().close,
         )
-    zipped = not is_stream(path) and is_gzip(path)
-    plain = opened.enter_context(gzip.GzipFile(fileobj=file)) if zipped else file
+    packed = compression_of(path)
+    plain = file if packed is None else opened.enter_context(decompressed(file, packed))
     lines = Lines(plain, name, encoding)
     reader: Reader
     if kind is Format.TXT:
@@ -229,7 +229,7 @@ def _source(
         reader,
         name,
         file=file,
-        bytes_read=file.tell if zipped and known else lambda: lines.consumed,
+        bytes_read=file.tell if packed and known else lambda: lines.consumed,
         bytes_total=total,
         id_column=id_column,
         close=opened.pop_all().close,

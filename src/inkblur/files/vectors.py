@@ -19,8 +19,8 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from inkblur.atomic_file import AtomicFile
 from inkblur.errors import InputError, OutputError
-from inkblur.files.target import Target
 from inkblur.guarantees import Guarantee
 
 if TYPE_CHECKING:
@@ -74,22 +74,16 @@ def write_vectors(
             f"got {vectors.shape}"
         )
     kind = vector_format(path)
-    target = Target(None if kind is None else Path(path))
-    with target.named_errors():
-        try:
-            file = cast(BinaryIO, target.open())
-            if kind is VectorFormat.NPZ:
-                _write_npz(file, vectors, vocabulary, ids, guarantee)
-            elif kind is VectorFormat.PARQUET:
-                _write_parquet(file, vectors, vocabulary, ids, guarantee)
-            else:
-                for name, counts in _rows(vectors, vocabulary, ids):
-                    line = json.dumps({"id": name, "counts": counts}, ensure_ascii=False)
-                    file.write(line.encode() + b"\n")
-            target.commit()
-        except BaseException:
-            target.discard()
-            raise
+    with AtomicFile(None if kind is None else Path(path)) as out, out.named_errors():
+        file = cast(BinaryIO, out.file)
+        if kind is VectorFormat.NPZ:
+            _write_npz(file, vectors, vocabulary, ids, guarantee)
+        elif kind is VectorFormat.PARQUET:
+            _write_parquet(file, vectors, vocabulary, ids, guarantee)
+        else:
+            for name, counts in _rows(vectors, vocabulary, ids):
+                line = json.dumps({"id": name, "counts": counts}, ensure_ascii=False)
+                out.write(line.encode() + b"\n")
 
 
 def read_vectors(path: str | Path) -> VectorFile:

@@ -11,11 +11,11 @@ It depends on public data alone, so it is computed once and kept in the user's c
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
 import os
-import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -24,6 +24,8 @@ from typing import TypeVar
 
 import numpy as np
 
+from inkblur.atomic_file import PRIVATE, write_atomically
+from inkblur.errors import OutputError
 from inkblur.mechanisms.bounds import improved_bound
 from inkblur.mechanisms.exact_choice import weights
 from inkblur.mechanisms.rating import SENSITIVITY, Rating
@@ -178,14 +180,8 @@ def _read(path: Path, key: str, most: float) -> float | None:
 
 def _write(path: Path, key: str, loss: float) -> None:
     body = {"key": key, "loss": loss.hex(), "check": _check(key, loss.hex())}
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, partial = tempfile.mkstemp(dir=path.parent, suffix=".partial")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(body, file)
-        Path(partial).replace(path)
-    except OSError:
-        return
+    with contextlib.suppress(OutputError):  # the cache only saves time
+        write_atomically(path, json.dumps(body), mode=PRIVATE)
 
 
 def _check(key: str, loss: str) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from inkblur.atomic_file import write_atomically
 from inkblur.errors import MissingExtra, ParameterError
 from inkblur.evaluation.measures.statistics import PrivacyStatistics, Summary
-from inkblur.files.whole import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,7 +51,7 @@ def write_statistics_figures(
     ):
         for format in formats:
             path = directory / f"{name}.{format}"
-            write_whole(path, rendered(figure, format))
+            write_atomically(path, rendered(figure, format))
             written.append(path)
     return tuple(written)
 
