@@ -7,6 +7,7 @@ variable INKBLUR_DATA. Authors leave this file as numbers: names and addresses s
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import os
 import tarfile
@@ -140,6 +141,21 @@ def pan18(problem: int, folder: str | Path | None = None) -> Split:
             np.array([numbers[row["true-author"]] for row in truth], np.int64),
         ),
     )
+
+
+def english_novels(folder: str | Path | None = None) -> Split:
+    """Excerpts of 99 novels by 33 authors: two novels of each to study, a third one to attack."""
+    path = _file(folder, "english-novels", "excerpts.csv.gz")
+    with gzip.open(path, "rt", encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    numbers = {author: i for i, author in enumerate(sorted({row["author"] for row in rows}))}
+
+    def corpus(part: str) -> Corpus:
+        chosen = [row for row in rows if row["split"] == part]
+        authors = np.array([numbers[row["author"]] for row in chosen], np.int64)
+        return Corpus(f"english-novels-{part}", tuple(row["text"] for row in chosen), authors)
+
+    return Split(corpus("train"), corpus("test"))
 
 
 def newsgroups(folder: str | Path | None = None) -> Split:

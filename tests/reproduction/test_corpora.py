@@ -44,6 +44,17 @@ def test_pan18(problem: int, authors: int, known: int, unknown: int) -> None:
 
 
 @needs_data
+def test_english_novels() -> None:
+    split = corpora.english_novels()
+    assert split.train.authors is not None
+    assert split.test.authors is not None
+    assert Counter(split.train.authors.tolist()) == dict.fromkeys(range(33), 30)
+    assert Counter(split.test.authors.tolist()) == dict.fromkeys(range(33), 15)
+    words = [len(text.split()) for text in split.train.texts + split.test.texts]
+    assert np.mean(words) == pytest.approx(400, abs=5)
+
+
+@needs_data
 def test_newsgroups() -> None:
     split = corpora.newsgroups()
     assert (len(split.train), len(split.test)) == (11314, 7532)
