@@ -225,7 +225,7 @@ class Bench:
         unknown = features.transform([read["test"][i] for i in asked])
         found = {}
         for model in MODELS:
-            learned = make_classifier(Classifier(model), self._work.seed)
+            learned = make_classifier(Classifier(model))
             answers = np.full(len(read["test"]), DONT_KNOW)
             answers[asked] = learned.fit(studied, authors["train"][known]).predict(unknown)
             found[model] = answers.tolist()

@@ -57,7 +57,7 @@ def test_the_attacker_names_those_whom_writeprints_names(bench: Bench) -> None:
             np.flatnonzero(np.isin(p.authors, suspects)) for p in (data.train, data.test)
         )
         for model in MODELS:
-            attack = WritePrints(seed=1, classifier=model)
+            attack = WritePrints(classifier=model)
             attack.fit([data.train.texts[i] for i in train], data.train.authors[train])
             answers = attack.predict([data.test.texts[i] for i in test])
             expected = weighted(data.test.authors[test].tolist(), answers.tolist())

@@ -1,7 +1,7 @@
 """The WritePrints attack (limited): 22 groups of style features and a classifier.
 
-As SynTF attacks (section 4.2): features of every known text, a multinomial naive Bayes classifier
-or a linear SVM with one class an author, both with the usual parameters. Released term-frequency
+As SynTF attacks (section 4.2): features of every known text, and a multinomial naive Bayes
+classifier or pairwise linear SVMs, both with Weka's usual parameters. Released term-frequency
 vectors are first written out as text by :func:`reverse_vectorised`.
 """
 
@@ -35,12 +35,10 @@ class WritePrints:
     def __init__(
         self,
         *,
-        seed: int,
         classifier: Classifier | str = Classifier.SVM,
         limit: int = 50,  # features of each open group, the commonest in the known texts
     ) -> None:
         self.classifier = choose(Classifier, classifier, "classifier")
-        self.seed = seed
         self.name = f"writeprints-{self.classifier.value}"
         self._features = WritePrintsFeatures(limit=limit)
         self._model: Any = None
@@ -58,7 +56,7 @@ class WritePrints:
         if len(np.unique(numbers[kept])) < 2:
             raise ParameterError("fewer than 2 authors have a known text that is not empty")
         rows = self._features.fit_transform([texts[row] for row in kept])
-        self._model = trained(make_classifier(self.classifier, self.seed), rows, numbers[kept])
+        self._model = trained(make_classifier(self.classifier), rows, numbers[kept])
         return self
 
     def predict(self, texts: Sequence[str]) -> Ids:

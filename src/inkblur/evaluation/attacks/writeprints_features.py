@@ -2,11 +2,8 @@
 
 Abbasi and Chen's WritePrints (2008), in the limited form of JStylo that SynTF attacks with
 (section 4.2): groups whose features could go on without end keep the `limit` commonest in the known
-texts (50). Five groups are single numbers; the others are histograms, given as shares of what they
-count, so that a short and a long text can be compared:
-
-    characters, letters, digits...   share of the text's letters, digits, signs
-    words, tags and their n-grams    share of the text's words, tags, n-grams
+texts (50). Five groups are single numbers (two sizes, three percentages); the others are histograms
+of raw counts, as JStylo leaves them (`norm NONE`): a long text has larger ones than a short one.
 """
 
 from __future__ import annotations
@@ -66,31 +63,25 @@ def _single(name: str, measure: Callable[[Reading], float]) -> Group:
     return Group(name, lambda reading: {name: measure(reading)}, (name,))
 
 
-def _share(count: int, total: int) -> float:
+def _ratio(count: int, total: int) -> float:
     return count / total if total else 0.0
 
 
-def _shares(items: Iterable[str]) -> Histogram:
-    counts = Counter(items)
-    total = counts.total()
-    return {item: times / total for item, times in counts.items()}
-
-
-def _per_word(counts: Counter[str], reading: Reading) -> Histogram:
-    return {item: _share(times, len(reading.words)) for item, times in counts.items()}
+def _percentage(text: str, wanted: Callable[[str], bool]) -> float:
+    return 100.0 * _ratio(sum(map(wanted, text)), len(text))
 
 
 def _among(text: str, signs: str) -> Histogram:
-    return {sign: _share(text.count(sign), len(text)) for sign in signs if sign in text}
+    return {sign: text.count(sign) for sign in signs if sign in text}
 
 
 def _numbers(reading: Reading, digits: int) -> Histogram:
-    found = Counter(number for number in _NUMBER.findall(reading.text) if len(number) == digits)
-    return _per_word(Counter({n: c for n, c in found.items() if n.isascii()}), reading)
+    found = _NUMBER.findall(reading.text)
+    return Counter(number for number in found if len(number) == digits and number.isascii())
 
 
 def _letter_ngrams(reading: Reading, size: int) -> Histogram:
-    return _shares(
+    return Counter(
         run[i : i + size]
         for word in reading.words
         for run in word.split("'")
@@ -99,17 +90,17 @@ def _letter_ngrams(reading: Reading, size: int) -> Histogram:
 
 
 def _ngrams(parts: Iterable[Sequence[str]], size: int) -> Histogram:
-    return _shares(
+    return Counter(
         " ".join(part[i : i + size]) for part in parts for i in range(len(part) - size + 1)
     )
 
 
 def _function_words(reading: Reading) -> Histogram:
-    return _per_word(Counter(word for word in reading.words if word in STOP_WORDS), reading)
+    return Counter(word for word in reading.words if word in STOP_WORDS)
 
 
 def _word_lengths(reading: Reading) -> Histogram:
-    return _shares(str(min(len(word), LONGEST_WORD)) for word in reading.words)
+    return Counter(str(min(len(word), LONGEST_WORD)) for word in reading.words)
 
 
 _LENGTHS = tuple(str(length) for length in range(1, LONGEST_WORD + 1))
@@ -117,10 +108,10 @@ _DIGITS = tuple(string.digits)
 
 GROUPS: tuple[Group, ...] = (
     _single("characters", lambda r: float(len(r.text))),
-    _single("characters per word", lambda r: _share(sum(map(len, r.words)), len(r.words))),
-    _single("share of digits", lambda r: _share(sum(map(str.isdigit, r.text)), len(r.text))),
-    _single("share of letters", lambda r: _share(sum(map(str.isalpha, r.text)), len(r.text))),
-    _single("share of upper case", lambda r: _share(sum(map(str.isupper, r.text)), len(r.text))),
+    _single("characters per word", lambda r: _ratio(sum(map(len, r.words)), len(r.words))),
+    _single("percentage of digits", lambda r: _percentage(r.text, str.isdigit)),
+    _single("percentage of letters", lambda r: _percentage(r.text, str.isalpha)),
+    _single("percentage of upper case", lambda r: _percentage(r.text, str.isupper)),
     Group(
         "letters",
         lambda r: _among(r.text.lower(), string.ascii_lowercase),
@@ -141,16 +132,15 @@ GROUPS: tuple[Group, ...] = (
     Group("words", lambda r: _ngrams([r.words], 1), None),
     Group("word bigrams", lambda r: _ngrams([r.words], 2), None),
     Group("word trigrams", lambda r: _ngrams([r.words], 3), None),
-    Group("misspellings", lambda r: _per_word(misspellings(r.written), r), None),
+    Group("misspellings", lambda r: misspellings(r.written), None),
 )
 
 
 class WritePrintsFeatures:
     """Learns which columns there are from the known texts; then gives a row a text.
 
-    Every column is divided by its largest value in the known texts, so that all features weigh
-    alike: the number of characters would drown the rest otherwise. `measure` takes a text apart; a
-    remembering one serves where the same texts are studied again and again.
+    `measure` takes a text apart; a remembering one serves where the same texts are studied again
+    and again.
     """
 
     def __init__(self, *, limit: int = 50, measure: Measure | None = None) -> None:
@@ -167,18 +157,14 @@ class WritePrintsFeatures:
             if names is None:
                 total: dict[str, float] = {}
                 for histograms in measured:
-                    for name, share in histograms[place].items():
-                        total[name] = total.get(name, 0.0) + share
-                ranked = sorted(total, key=lambda name: (-round(total[name], 12), name))
+                    for name, count in histograms[place].items():
+                        total[name] = total.get(name, 0.0) + count
+                ranked = sorted(total, key=lambda name: (-total[name], name))
                 names = tuple(ranked[: self.limit])
             columns.extend((group.name, name) for name in names)
         self.columns = tuple(columns)
         self._place = {column: i for i, column in enumerate(columns)}
-        raw = self._rows(measured)
-        largest = np.zeros(len(columns))
-        np.maximum.at(largest, raw.indices, raw.data)
-        self._scale = np.where(largest > 0, largest, 1.0)
-        return self._scaled(raw)
+        return self._rows(measured)
 
     def fit(self, texts: Sequence[str]) -> Self:
         """Choose the columns."""
@@ -186,10 +172,10 @@ class WritePrintsFeatures:
         return self
 
     def transform(self, texts: Sequence[str]) -> Counts:
-        """Rows of other texts, (texts, columns); 1 is the most that a known text had."""
+        """Rows of other texts, (texts, columns)."""
         if not self.columns:
             raise ParameterError("no columns were chosen yet: call fit first")
-        return self._scaled(self._rows([self._measure(text) for text in texts]))
+        return self._rows([self._measure(text) for text in texts])
 
     def _rows(self, measured: Sequence[Sequence[Histogram]]) -> Counts:
         data: list[float] = []
@@ -197,19 +183,15 @@ class WritePrintsFeatures:
         ends = [0]
         for histograms in measured:
             for group, histogram in zip(GROUPS, histograms, strict=True):
-                for name, share in histogram.items():
+                for name, count in histogram.items():
                     column = self._place.get((group.name, name))
                     if column is not None:
                         indices.append(column)
-                        data.append(share)
+                        data.append(count)
             ends.append(len(indices))
         # 32-bit places, because liblinear takes no others.
         arrays = np.array(data, np.float64), np.array(indices, np.int32), np.array(ends, np.int32)
         return csr_array(arrays, shape=(len(measured), len(self.columns)))
-
-    def _scaled(self, rows: Counts) -> Counts:
-        rows.data /= self._scale[rows.indices]
-        return rows
 
 
 def measured_groups(text: str) -> Sequence[Histogram]:
