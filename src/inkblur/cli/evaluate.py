@@ -53,10 +53,10 @@ def evaluate(
     attacks: Annotated[
         str,
         typer.Option(
-            help="koppel, koppel-cosine, writeprints, writeprints-naive-bayes, earth-movers, "
+            help="svm, koppel, koppel-cosine, writeprints, writeprints-naive-bayes, earth-movers, "
             "euclidean; with commas between."
         ),
-    ] = "koppel,writeprints",
+    ] = "svm,koppel",
     scenarios: Annotated[
         str, typer.Option(help="Suspects: all, top-N, top-N-multi; with commas between.")
     ] = "all",

@@ -75,7 +75,7 @@ def tune(
     release: Annotated[str, typer.Option(help="sequence, bag or tf.")] = "sequence",
     attacks: Annotated[
         str, typer.Option(help="As for evaluate, with commas between.")
-    ] = "koppel,writeprints",
+    ] = "svm,koppel",
     scenarios: Annotated[
         str, typer.Option(help="Suspects: all, top-N, top-N-multi; with commas between.")
     ] = "all",

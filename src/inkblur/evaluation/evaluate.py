@@ -23,6 +23,7 @@ from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks import (
     Attack,
     Koppel,
+    LinearSvm,
     SameRepresentation,
     WritePrints,
 )
@@ -58,10 +59,11 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 ATTACKS: dict[str, Callable[[Embedding, int], Attack]] = {
+    "svm": lambda table, seed: LinearSvm(seed=seed),
     "koppel": lambda table, seed: Koppel(seed=seed),
     "koppel-cosine": lambda table, seed: Koppel(seed=seed, similarity="cosine"),
-    "writeprints": lambda table, seed: WritePrints(seed=seed),
-    "writeprints-naive-bayes": lambda table, seed: WritePrints(seed=seed, classifier="naive-bayes"),
+    "writeprints": lambda table, seed: WritePrints(),
+    "writeprints-naive-bayes": lambda table, seed: WritePrints(classifier="naive-bayes"),
     "earth-movers": lambda table, seed: SameRepresentation(table),
     "euclidean": lambda table, seed: SameRepresentation(table, distance="euclidean"),
 }
@@ -74,7 +76,7 @@ class Plan:
     """What is measured, however the release is made."""
 
     seed: int
-    attacks: tuple[str, ...] = ("koppel", "writeprints")
+    attacks: tuple[str, ...] = ("svm", "koppel")
     scenarios: tuple[str, ...] = ("all",)
     models: tuple[str, ...] = ("naive-bayes", "svm")
     repeats: int = 3

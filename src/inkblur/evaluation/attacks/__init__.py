@@ -11,6 +11,7 @@ from inkblur.evaluation.attacks.base import (
 from inkblur.evaluation.attacks.koppel import Koppel
 from inkblur.evaluation.attacks.reverse import reverse_vectorised
 from inkblur.evaluation.attacks.same_representation import SameRepresentation
+from inkblur.evaluation.attacks.svm import LinearSvm
 from inkblur.evaluation.attacks.writeprints import WritePrints
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "Attack",
     "Attribution",
     "Koppel",
+    "LinearSvm",
     "SameRepresentation",
     "WritePrints",
     "attribute",

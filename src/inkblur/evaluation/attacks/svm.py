@@ -1,0 +1,83 @@
+"""A linear SVM on words and character n-grams: the strongest plain attack on the author.
+
+One model an author against the rest (scikit-learn's LinearSVC, C = 1), and the author of the
+largest margin is named. It studies every known text as an example of its own, where Koppel's attack
+joins an author's texts into one vector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from inkblur.errors import MissingExtra, ParameterError
+from inkblur.evaluation.attacks.base import DONT_KNOW, checked_known
+from inkblur.evaluation.attacks.classifiers import trained
+from inkblur.evaluation.attacks.views import View, WordsAndNgrams
+from inkblur.types import Array, Ids
+
+MOST_AUTHORS = 2_000  # one model each
+
+
+class LinearSvm:
+    """The attack as an object: `fit` on known texts, `predict` or `scores` on unknown ones.
+
+    `view` is what the classifier sees of a text. Empty known texts are left out; the answer to an
+    empty unknown one is DONT_KNOW.
+
+    >>> known = ["whilst the colour", "while the color", "whilst colour fades", "color fades"]
+    >>> attack = LinearSvm(seed=1).fit(known, [0, 1, 0, 1])
+    >>> attack.predict(["colour, whilst", "while color", ""]).tolist()
+    [0, 1, -1]
+    """
+
+    def __init__(self, *, seed: int, view: View | None = None, name: str = "svm") -> None:
+        self.seed = seed
+        self.name = name
+        self._view: View = view if view is not None else WordsAndNgrams()
+        self._model: Any = None
+
+    def fit(self, texts: Sequence[str], authors: ArrayLike) -> Self:
+        """Learn what tells each author from the others."""
+        try:
+            from sklearn.svm import LinearSVC
+        except ImportError:
+            raise MissingExtra(
+                "this attack needs scikit-learn: pip install 'inkblur[evaluation]'"
+            ) from None
+        numbers = checked_known(texts, authors)
+        count = len(np.unique(numbers))
+        if count > MOST_AUTHORS:
+            raise ParameterError(
+                f"{self.name} takes at most {MOST_AUTHORS:,} authors, got {count:,}: choose the "
+                "authors with most texts, or use Koppel's attack"
+            )
+        kept = [row for row, text in enumerate(texts) if text.strip()]
+        if len(np.unique(numbers[kept])) < 2:
+            raise ParameterError("fewer than 2 authors have a known text that is not empty")
+        rows = self._view.fit_transform([texts[row] for row in kept])
+        model = LinearSVC(C=1.0, tol=1e-3, max_iter=20_000, random_state=self.seed)
+        self._model = trained(model, rows, numbers[kept])
+        self.candidates: Ids = self._model.classes_.astype(np.int64)
+        return self
+
+    def predict(self, texts: Sequence[str]) -> Ids:
+        """The author of each text; DONT_KNOW for an empty one."""
+        margins = self.scores(texts)
+        answers = self.candidates[margins.argmax(axis=1)]
+        answers[[not text.strip() for text in texts]] = DONT_KNOW
+        return answers
+
+    def scores(self, texts: Sequence[str]) -> Array:
+        """Margins, (texts, candidates): the larger, the likelier."""
+        if self._model is None:
+            raise ParameterError("this attack has not studied any text yet: call fit first")
+        if not len(texts):
+            return np.empty((0, len(self.candidates)))
+        margins = self._model.decision_function(self._view.transform(texts))
+        if margins.ndim == 1:  # two candidates share one model
+            margins = np.stack([-margins, margins], axis=1)
+        return np.asarray(margins, np.float64)
