@@ -67,7 +67,7 @@ class LinearSvm:
     def predict(self, texts: Sequence[str]) -> Ids:
         """The author of each text; DONT_KNOW for an empty one."""
         margins = self.scores(texts)
-        answers = self.candidates[margins.argmax(axis=1)]
+        answers: Ids = self.candidates[margins.argmax(axis=1)]
         answers[[not text.strip() for text in texts]] = DONT_KNOW
         return answers
 
