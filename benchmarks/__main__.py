@@ -9,33 +9,45 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
+from rich.markup import escape
 
-from inkblur.cli import options
-from inkblur.cli.console import data, plain_errors, talk
+from inkblur import InkblurError, load_embedding
+from inkblur.evaluation import Device
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from benchmarks.speed import Speed
 
+talk = Console(stderr=True, highlight=False, soft_wrap=True)
+data = Console(highlight=False, soft_wrap=True)
+
 
 def bench(
-    embedding: options.EmbeddingSource = None,
+    embedding: Annotated[
+        str | None, typer.Option(help="Bundled by default; or a file of word vectors.")
+    ] = None,
     words: Annotated[
         list[int] | None,
         typer.Option(
+            min=1,
             help="Vocabulary size, several times for several; beyond the embedding's own, noisy "
-            "copies of its words are added. All of the embedding if not given."
+            "copies of its words are added. All of the embedding if not given.",
         ),
     ] = None,
-    batch: Annotated[list[int] | None, typer.Option(help="Queries a search; 4096.")] = None,
+    batch: Annotated[
+        list[int] | None, typer.Option(min=1, help="Queries per search; 4096.")
+    ] = None,
     tokens: Annotated[
-        list[int] | None, typer.Option(help="Words of the file that is privatized; 20000.")
+        list[int] | None, typer.Option(min=1, help="Words of the file that is privatized; 20000.")
     ] = None,
     epsilon: Annotated[
         list[float] | None, typer.Option("--epsilon", "-e", help="Per unit of distance; 10.")
     ] = None,
-    repeat: Annotated[int, typer.Option(help="Turns of each contender; report 5 or more.")] = 5,
+    repeat: Annotated[
+        int, typer.Option(min=1, help="Turns of each contender; report 5 or more.")
+    ] = 5,
     check: Annotated[
         int, typer.Option(help="Compare this many answers with a float64 brute force.")
     ] = 1000,
@@ -45,8 +57,13 @@ def bench(
     only: Annotated[
         list[str] | None, typer.Option(help="Only contenders with this in their name.")
     ] = None,
-    device: options.DeviceName = "auto",
-    threads: options.Threads = None,
+    device: Annotated[
+        Device, typer.Option(help="Where to search. Does not change the output.")
+    ] = Device.AUTO,
+    threads: Annotated[
+        int | None,
+        typer.Option(min=1, help="Threads of the search on the processor; all if not given."),
+    ] = None,
     plot: Annotated[
         Path | None, typer.Option(help="Draw rate against size into this .svg or .png file.")
     ] = None,
@@ -58,25 +75,20 @@ def bench(
 
     Example: python -m benchmarks --words 10000 --words 100000 --epsilon 10 --plot speed.svg
     """
-    with plain_errors():
+    if any(strength <= 0 for strength in epsilon or ()):
+        raise typer.BadParameter("--epsilon is above 0")
+    try:
         from benchmarks import peers
         from benchmarks.speed import Setting, compare, grown
-        from inkblur.mechanisms.nearest.engine import Device
-        from inkblur.types import choose, positive, whole
 
-        whole(repeat, "repeat")
         counter = _clock(clock)
         if plot is not None:
             from benchmarks import speed_figure
 
             speed_figure.check(plot)
-        chosen = choose(Device, device, "device")
-        table = options.embedding_from(embedding, None)
-        sizes = [whole(size, "words") for size in words or [len(table)]]
-        rest = [
-            (whole(b, "batch"), whole(t, "tokens"), positive(e, "epsilon"))
-            for b, t, e in product(batch or [4096], tokens or [20_000], epsilon or [10.0])
-        ]
+        table = load_embedding(embedding) if embedding else load_embedding()
+        sizes = words or [len(table)]
+        rest = list(product(batch or [4096], tokens or [20_000], epsilon or [10.0]))
         speeds: list[Speed] = []
         for size in sizes:
             vocabulary = grown(table, max(2, size))
@@ -89,7 +101,7 @@ def bench(
                         clock=counter,
                         repeat=repeat,
                         check=max(0, check),
-                        device=chosen,
+                        device=device,
                         threads=threads,
                         only=only or (),
                     )
@@ -109,6 +121,9 @@ def bench(
             )
         if peers.missing():
             talk.print(f"not installed, so not measured: {', '.join(peers.missing())}")
+    except InkblurError as error:
+        talk.print(f"[bold red]error:[/] {escape(str(error))}")
+        raise typer.Exit(1) from None
 
 
 def _clock(name: str) -> Callable[[], float]:

@@ -24,7 +24,7 @@ POOL = 200_000  # distinct numbers; each line is a window into them
 
 IMPORT = """
 import json, resource, sys
-from inkblur.embeddings import import_embedding
+from inkblur import import_embedding
 done = import_embedding(sys.argv[1], sys.argv[2])
 usage = resource.getrusage(resource.RUSAGE_SELF)
 print(json.dumps({
@@ -39,11 +39,11 @@ OPEN = """
 import json, sys, time
 from pathlib import Path
 import numpy, pyarrow
-from inkblur.embeddings.store import open_store
+from inkblur import load_embedding
 times = []
 for _ in range(5):
     began = time.perf_counter()
-    table = open_store(Path(sys.argv[1]))
+    table = load_embedding(Path(sys.argv[1]))
     opened = time.perf_counter()
     table.id("w17")
     times.append((opened - began, time.perf_counter() - opened))

@@ -20,6 +20,7 @@ from collections.abc import Callable
 import numpy as np
 
 import inkblur
+from inkblur.evaluation import Ids
 
 
 def main() -> None:
@@ -53,8 +54,8 @@ def main() -> None:
 
 
 def _turn(
-    replace: Callable[[inkblur.types.Ids, inkblur.rng.Rng], object],
-    ids: inkblur.types.Ids,
+    replace: Callable[[Ids, inkblur.Rng], object],
+    ids: Ids,
     seed: int,
 ) -> tuple[float, float]:
     """Microseconds of the processor a token, and seconds by the clock."""

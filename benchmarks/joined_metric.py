@@ -35,7 +35,7 @@ HALVES = 40  # of Koppel's attack: fewer than its 100, for there are thousands o
 
 def prepare(out: Path) -> None:
     """Tokens as numbers, so that the second step needs neither the data folder nor a tokeniser."""
-    from inkblur.evaluation.preprocessing import content_words
+    from inkblur.evaluation import content_words
     from reproduction.corpora import Corpus
     from reproduction.datasets import Shelf
     from reproduction.newsgroups import stripped
@@ -99,7 +99,7 @@ class Attackers:
 
     @staticmethod
     def _fitted(texts: list[str], authors: Any, weighting: str) -> Any:
-        from inkblur.evaluation.attacks import Koppel
+        from inkblur.evaluation import Koppel
 
         return Koppel(seed=1, similarity="cosine", weighting=weighting, halves=HALVES).fit(
             texts, authors

@@ -14,8 +14,7 @@ import time
 
 import numpy as np
 
-from inkblur.evaluation.attacks.base import attribute
-from inkblur.evaluation.attacks.koppel import Koppel, Similarity, Weighting
+from inkblur.evaluation import Koppel, Similarity, Weighting, attribute
 from reproduction.corpora import Corpus, pan18, reuters_c50
 
 # What a plain implementation reached: cosine, Ruzicka.

@@ -15,8 +15,7 @@ from collections.abc import Iterable
 import numpy as np
 
 import inkblur
-from inkblur.evaluation.dataset import make_dataset
-from inkblur.evaluation.measures.utility import label_answers, rates_of
+from inkblur.evaluation import label_answers, make_dataset, rates_of
 from reproduction.corpora import disaster_tweets, sms_spam
 
 SEEDS = (1, 2, 3)

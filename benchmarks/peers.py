@@ -20,10 +20,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_info
 
-from inkblur.embeddings.table import Embedding
-from inkblur.mechanisms.nearest.canonical import Float32s, Float64s, Ids
+from inkblur import Embedding
+from inkblur.evaluation import Array, Ids
 
 FAISS = "faiss IndexFlatL2"
 _CELLS = 100  # of mldp-text's index, which cannot hold fewer words
@@ -71,14 +72,14 @@ def old_kernels() -> bool:
     return any("(Prescott)" in kernel for kernel in blas_kernels())
 
 
-def faiss_flat(vectors: Float32s) -> Callable[[Float64s], Ids] | None:
+def faiss_flat(vectors: NDArray[np.float32]) -> Callable[[Array], Ids] | None:
     """IndexFlatL2: float32, exact but for its rounding."""
     if not installed("faiss-cpu"):
         return None
     index = importlib.import_module("faiss").IndexFlatL2(vectors.shape[1])
     index.add(vectors)
 
-    def search(queries: Float64s) -> Ids:
+    def search(queries: Array) -> Ids:
         ids: Ids = index.search(queries.astype(np.float32), 1)[1][:, 0]
         return ids
 

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
-from inkblur.mechanisms.nearest.canonical import Float32s, Float64s, Ids
+from inkblur.evaluation import Array, Ids
 
-Search = Callable[[Float64s], Ids]
+Search = Callable[[Array], Ids]
 _WORDS = 1 << 15  # vocabulary words that the brute force compares at a time
 
 
-def numpy_product(vectors: Float32s, batch: int) -> Search:
+def numpy_product(vectors: NDArray[np.float32], batch: int) -> Search:
     """The usual way: one float32 product into a preallocated matrix, half norms, argmax."""
     half = (np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64) / 2).astype(np.float32)
     scores = np.empty((batch, len(vectors)), dtype=np.float32)
 
-    def search(queries: Float64s) -> Ids:
+    def search(queries: Array) -> Ids:
         out = np.empty(len(queries), dtype=np.int64)
         for start in range(0, len(queries), batch):
             part = queries[start : start + batch].astype(np.float32)
@@ -30,13 +31,13 @@ def numpy_product(vectors: Float32s, batch: int) -> Search:
     return search
 
 
-def numpy_tiled(vectors: Float32s) -> Search:
+def numpy_tiled(vectors: NDArray[np.float32]) -> Search:
     """The same in tiles of 1024 queries x 2048 words, half norms as one more dimension."""
     half = (np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64) / 2).astype(np.float32)
     longer = np.concatenate([vectors, -half[:, None]], axis=1)
     scores = np.empty((1024, 2048), dtype=np.float32)
 
-    def search(queries: Float64s) -> Ids:
+    def search(queries: Array) -> Ids:
         points = np.ones((len(queries), longer.shape[1]), dtype=np.float32)
         points[:, :-1] = queries
         out = np.empty(len(queries), dtype=np.int64)
@@ -60,7 +61,7 @@ def numpy_tiled(vectors: Float32s) -> Search:
     return search
 
 
-def brute_force(vectors: Float32s, queries: Float64s) -> Ids:
+def brute_force(vectors: NDArray[np.float32], queries: Array) -> Ids:
     """The largest float64 product less half the squared length; of equal ones the first."""
     best = np.full(len(queries), -np.inf)
     ids = np.zeros(len(queries), dtype=np.int64)

@@ -21,8 +21,7 @@ from pathlib import Path
 import numpy as np
 
 import inkblur
-from inkblur.evaluation.measures.statistics import privacy_statistics
-from inkblur.mechanisms.nearest.engine import describe
+from inkblur.evaluation import privacy_statistics
 
 
 def main() -> None:
@@ -47,7 +46,7 @@ def main() -> None:
     draws = len(result.words) * options.runs
     whole = len(table) * options.runs / draws
     body = {
-        "search": describe(),
+        "search": type(mechanism.engine.backend).__name__,
         "vocabulary": len(table),
         "words_measured": len(result.words),
         "runs": options.runs,

@@ -16,20 +16,16 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks import peers
 from benchmarks.memory import peak_of
 from benchmarks.plain_search import Search, brute_force, numpy_product, numpy_tiled
-from inkblur.documents.privatizer import Privatizer
-from inkblur.embeddings.table import Embedding
+from inkblur import Embedding, Mahalanobis, Privatizer, secure_rng
+from inkblur.evaluation import Array, Device, Engine, Reference, backend_on, exhaustive
 from inkblur.files.run import run
 from inkblur.files.sink import open_sink
 from inkblur.files.source import open_source
-from inkblur.mechanisms.nearest.canonical import Float32s, Float64s, exhaustive
-from inkblur.mechanisms.nearest.cpu.reference import Reference
-from inkblur.mechanisms.nearest.engine import Device, Engine, backend_on
-from inkblur.mechanisms.perturbation import Mahalanobis
-from inkblur.rng import secure_rng
 
 LAMBDA = 0.5  # shape of the Mahalanobis noise, for this program and its peers
 BASELINE = "NumPy product + argmax"
@@ -205,7 +201,9 @@ def grown(table: Embedding, words: int) -> Embedding:
     return Embedding((*table.words, *fresh), vectors, name=f"{table.name}, grown")
 
 
-def noisy(vectors: Float32s, epsilon: float, count: int, rng: np.random.Generator) -> Float64s:
+def noisy(
+    vectors: NDArray[np.float32], epsilon: float, count: int, rng: np.random.Generator
+) -> Array:
     """Queries of the n-dimensional Laplace mechanism; not for publishing, so NumPy may draw."""
     dimension = vectors.shape[1]
     noise = rng.standard_normal((count, dimension))
@@ -216,7 +214,7 @@ def noisy(vectors: Float32s, epsilon: float, count: int, rng: np.random.Generato
 
 
 def agreement(
-    vectors: Float32s, searches: dict[str, Search], queries: Float64s
+    vectors: NDArray[np.float32], searches: dict[str, Search], queries: Array
 ) -> dict[str, float]:
     """The share of each one's answers that are the nearest word by float64 brute force.
 
@@ -238,7 +236,7 @@ def agreement(
 def _makers(
     table: Embedding,
     setting: Setting,
-    queries: Float64s,
+    queries: Array,
     folder: Path,
     device: Device,
     threads: int | None,

@@ -1,4 +1,4 @@
-"""Cost against size, drawn: what `inkblur bench --plot` writes."""
+"""Cost against size, drawn: what `python -m benchmarks --plot` writes."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.speed import Speed
-from inkblur.errors import OutputError, ParameterError
-from inkblur.evaluation.reports import plots
+from inkblur import OutputError, ParameterError
+from inkblur.evaluation import rendered, require_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,8 +23,8 @@ _SIZES = (
 
 def check(path: Path) -> None:
     """Fail before the measuring: no matplotlib, an unknown suffix, no such folder."""
-    plots.require()
-    if path.suffix.lstrip(".") not in plots.FORMATS:
+    require_matplotlib()
+    if path.suffix not in (".svg", ".png"):
         raise ParameterError(f"{path.name}: name a file that ends in .svg or .png")
     if not path.resolve().parent.is_dir():
         raise OutputError(f"cannot write {path}: no such folder {path.parent}; create it first")
@@ -32,7 +32,7 @@ def check(path: Path) -> None:
 
 def write(speeds: Sequence[Speed], path: Path) -> None:
     """The figure into a file."""
-    image = plots.rendered(figure(speeds), path.suffix.lstrip("."))
+    image = rendered(figure(speeds), path.suffix.lstrip("."))
     try:
         path.write_bytes(image)
     except OSError as error:

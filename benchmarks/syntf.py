@@ -25,16 +25,22 @@ from pathlib import Path
 
 import numpy as np
 
-from inkblur.documents.tf_vector import SyntheticVectors
-from inkblur.documents.vectoriser import Vectoriser
-from inkblur.embeddings import load_embedding
-from inkblur.embeddings.table import Embedding
-from inkblur.mechanisms.bounds import improved_bound
-from inkblur.mechanisms.exponential import Exponential
-from inkblur.mechanisms.loss import tight_loss
-from inkblur.mechanisms.rating import Bounding, CosineRating, measured_sensitivity
-from inkblur.rng import seeded_rng
-from inkblur.types import Record
+from inkblur import (
+    Embedding,
+    Exponential,
+    Record,
+    SyntheticVectors,
+    Vectoriser,
+    load_embedding,
+    seeded_rng,
+)
+from inkblur.evaluation import (
+    Bounding,
+    CosineRating,
+    improved_bound,
+    measured_sensitivity,
+    tight_loss,
+)
 
 EPSILON = 47.5  # the paper's best, where it reports an effective loss of 25.4
 LENGTH = 150

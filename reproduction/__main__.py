@@ -6,8 +6,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
+from rich.markup import escape
 
-from inkblur.cli.console import data, plain_errors, talk
+from inkblur import InkblurError
+
+talk = Console(stderr=True, highlight=False, soft_wrap=True)
+data = Console(highlight=False, soft_wrap=True)
 
 
 def reproduce(
@@ -29,21 +34,20 @@ def reproduce(
     ] = 2,
     output: Annotated[
         Path, typer.Option("-o", "--output", help="Where records, page and document go.")
-    ] = Path("reproduction"),
+    ] = Path("reproduced"),
 ) -> None:
     """Measure the tables and figures of the papers again, beside the printed numbers.
 
     Finished steps are kept in the output folder: the same command continues a run that was
     stopped. The page and the document show every record the folder holds.
 
-    Example: python -m reproduction mahalanobis/privacy syntf/bounds --data corpora -o reproduction
+    Example: python -m reproduction mahalanobis/privacy syntf/bounds --data corpora -o reproduced
     """
-    with plain_errors():
+    try:
         if show_list:
             _print_list()
             return
-        from inkblur.evaluation.reports.html import require as require_jinja
-        from inkblur.evaluation.reports.plots import require as require_matplotlib
+        from inkblur.evaluation import require_jinja, require_matplotlib
         from reproduction.command import held_command
         from reproduction.page import PAGE, summary, write_reproduction
         from reproduction.run import held_records
@@ -87,6 +91,9 @@ def reproduce(
             for claim in record.outcome.claims:
                 data.print(f"{shown_verdict(record, claim):5}  {record.experiment}  {claim.name}")
         talk.print(f"{summary(records, held_command(output))} Wrote {output / PAGE}")
+    except InkblurError as error:
+        talk.print(f"[bold red]error:[/] {escape(str(error))}")
+        raise typer.Exit(1) from None
 
 
 def _print_list() -> None:

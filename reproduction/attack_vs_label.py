@@ -15,14 +15,19 @@ from typing import Any
 
 import numpy as np
 
-from inkblur.documents.fingerprints import among, fingerprints
-from inkblur.embeddings.table import Embedding
-from inkblur.evaluation.attacks import Koppel
-from inkblur.evaluation.attacks.koppel import Weighting
-from inkblur.evaluation.measures.utility import words_of
-from inkblur.evaluation.preprocessing import ContentWords
-from inkblur.evaluation.settings import Setting
-from inkblur.types import NULL_ID, Array, Ids
+from inkblur import Embedding
+from inkblur.evaluation import (
+    NULL_ID,
+    Array,
+    ContentWords,
+    Ids,
+    Koppel,
+    Setting,
+    Weighting,
+    among,
+    fingerprints,
+    words_of,
+)
 from reproduction.bootstrap import mean_f1, share, times_drawn
 from reproduction.context import Workshop
 from reproduction.corpora import Corpus, Split

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from inkblur.rng import Rng
-from inkblur.types import Array, Ids
+from inkblur import Rng
+from inkblur.evaluation import Array, Ids
 from reproduction.estimate import Estimate
 
 COLLECTIONS = 1_000

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 
-from inkblur.errors import ParameterError
+from inkblur import ParameterError
 from reproduction.context import Workshop
 from reproduction.result import Outcome
 

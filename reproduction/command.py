@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from inkblur.atomic_file import write_atomically
+from inkblur.evaluation import write_atomically
 from reproduction.result import Record
 
 FILE = "run.json"

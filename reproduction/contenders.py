@@ -9,12 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from inkblur.embeddings.table import Embedding
-from inkblur.errors import ParameterError, Unreachable
-from inkblur.evaluation.settings import Setting
-from inkblur.mechanisms.calibration import calibrate
-from inkblur.mechanisms.catalogue import CATALOGUE
-from inkblur.types import Ids
+from inkblur import Embedding, ParameterError, Unreachable
+from inkblur.evaluation import CATALOGUE, Ids, Setting, calibrate
 from reproduction.context import Workshop
 
 _NEAR = 1e-3  # how near to the wanted loss is near enough

@@ -7,10 +7,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from inkblur.embeddings.table import Embedding
-from inkblur.evaluation.settings import Released, Setting
-from inkblur.files.checkpoint import Ledger
-from inkblur.rng import Rng, seeded_rng
+from inkblur import Embedding, Rng, seeded_rng
+from inkblur.evaluation import Checkpoint, Released, Setting
 from reproduction.datasets import Shelf
 
 Size = TypeVar("Size")
@@ -46,7 +44,7 @@ class Workshop:
         self.experiment, self.seed, self.quick = experiment, seed, quick
         self.shelf = shelf.lent(experiment, needs)
         self._on_step = on_step
-        self._ledger = Ledger(
+        self._checkpoint = Checkpoint(
             steps_file(folder, experiment),
             {
                 "experiment": experiment,
@@ -55,7 +53,7 @@ class Workshop:
                 "data": {key: shelf.digest(key) for key in needs},
             },
         )
-        self._done = {row["step"]: row for row in self._ledger.rows}
+        self._done = {row["step"]: row for row in self._checkpoint.rows}
         self._commit = commit
 
     def size(self, full: Size, quick: Size) -> Size:
@@ -75,7 +73,7 @@ class Workshop:
                 "commit": self._commit,
                 "value": value,
             }
-            self._ledger.add(row)
+            self._checkpoint.add(row)
             self._done[name] = row
         return self._done[name]["value"]
 

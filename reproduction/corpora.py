@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
-from inkblur.errors import InputError, ParameterError
-from inkblur.types import Ids
+from inkblur import InputError, ParameterError
+from inkblur.evaluation import Ids
 
 VARIABLE = "INKBLUR_DATA"
 

@@ -17,10 +17,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from inkblur.embeddings.loading import load_embedding
-from inkblur.embeddings.table import Embedding
-from inkblur.errors import InputError
-from inkblur.evaluation.dataset import Dataset
+from inkblur import Embedding, InputError, load_embedding
+from inkblur.evaluation import Dataset
 from reproduction import corpora
 from reproduction.corpora import Corpus, Split
 from reproduction.newsgroups import syntf_dataset

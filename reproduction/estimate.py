@@ -8,11 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inkblur.errors import ParameterError
-from inkblur.evaluation.measures.intervals import clopper_pearson_lower, clopper_pearson_upper
-from inkblur.evaluation.results import Interval
-from inkblur.rng import seeded_rng
-from inkblur.types import Array
+from inkblur import ParameterError, seeded_rng
+from inkblur.evaluation import Array, Interval, clopper_pearson_lower, clopper_pearson_upper
 
 CONFIDENCE = 0.95
 _RESAMPLES = 2_000

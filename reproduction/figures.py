@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from inkblur.evaluation.reports.plots import MARKERS, rendered, require
-from inkblur.evaluation.reports.svg import COLOURS
+from inkblur.evaluation import COLORS, MARKERS, rendered, require_matplotlib
 from reproduction.result import Drawing, Outcome, Reading
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ def plots(experiment: str, outcome: Outcome) -> tuple[Plot, ...]:
 
 
 def _svg(drawing: Drawing, readings: Sequence[Reading]) -> str:
-    require()
+    require_matplotlib()
     from matplotlib.figure import Figure
 
     mine = [reading for reading in readings if reading.table == drawing.table]
@@ -88,7 +87,7 @@ def _panel(axes: Axes, drawing: Drawing, readings: Sequence[Reading]) -> None:
     lines = _lines(drawing, readings)
     for number, line in enumerate(lines):
         spots = _spots(drawing, [r for r in readings if _named(r, drawing.line) == line])
-        colour = COLOURS[number % len(COLOURS)]
+        colour = COLORS[number % len(COLORS)]
         name = line if drawing.line is None or not _is_number(line) else f"{drawing.line} {line}"
         axes.errorbar(
             [s.x for s in spots],

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from inkblur.types import Array
+from inkblur.evaluation import Array
 from reproduction.attack_vs_label import Measured, at_attack
 from reproduction.bootstrap import COLLECTIONS, over_texts
 from reproduction.estimate import Estimate

@@ -18,7 +18,7 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-from inkblur.evaluation.dataset import Dataset, Names, make_dataset
+from inkblur.evaluation import Dataset, Names, make_dataset
 from reproduction.corpora import Corpus, Split, newsgroups, posting_body, posting_from
 
 SCENARIOS = ("top-5", "top-10", "top-5-multi", "top-10-multi")  # Table 1, "Any" and "Multi"

@@ -6,10 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from inkblur.atomic_file import write_atomically
-from inkblur.evaluation.reports.html import page
-from inkblur.evaluation.reports.page_template import HEAD
-from inkblur.evaluation.reports.tables import Cell, Row, Table, heads
+from inkblur.evaluation import Cell, Row, Table, heads, page, write_atomically
 from reproduction.command import Command
 from reproduction.datasets import SOURCES
 from reproduction.result import Claim, Record, Verdict
@@ -17,9 +14,7 @@ from reproduction.tables import Section, overview, sections
 
 DOCUMENT, PAGE, FIGURES = "reproduction.md", "reproduction.html", "figures"
 
-_TEMPLATE = (
-    HEAD
-    + """
+_TEMPLATE = """
 <h1>The papers' claims, measured again</h1>
 <p class="soft">{{ summary }}</p>
 {% for note in notes %}<div class="note"><p>{{ note }}</p></div>{% endfor %}
@@ -48,7 +43,6 @@ on {{ section.record.machine }}{{ "; a quick look" if section.record.quick }}.</
 {{ grid(sources) }}
 </main></body></html>
 """
-)
 
 
 def write_reproduction(
@@ -89,7 +83,7 @@ def reproduction_document(records: Sequence[Record], made: Sequence[Section], to
     parts = [
         "# The papers' claims, measured again",
         "",
-        "Made by `inkblur reproduce`; do not edit. " + told,
+        "Made by `python -m reproduction`; do not edit. " + told,
         "",
         *_notes(records),
         "",

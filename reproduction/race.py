@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from inkblur.embeddings.table import Embedding
-from inkblur.mechanisms.catalogue import find
-from inkblur.types import Ids
+from inkblur import Embedding
+from inkblur.evaluation import CATALOGUE, Ids
 from reproduction.attack_vs_label import Duel, Measured, Sizes, c50_and_newsgroups
 from reproduction.bootstrap import over_texts
 from reproduction.contenders import at_loss, contenders, entrants, proved_loss
@@ -160,7 +159,7 @@ def _at_equal_loss(
             name = f"{entrant.family}, {metric}"
             setting = at_loss(duel.work, entrant, space, loss=loss, words=words)
             if setting is None:
-                if find(entrant.mechanism).private:
+                if CATALOGUE[entrant.mechanism].private:
                     missing.append(f"{name} at {loss:g}")
                 continue
             runs = [duel.after(setting, space, run) for run in range(duel.work.size(3, 2))]

@@ -9,9 +9,8 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from inkblur.atomic_file import write_atomically
-from inkblur.errors import InputError
-from inkblur.types import whole
+from inkblur import InputError, ParameterError
+from inkblur.evaluation import write_atomically
 from reproduction.catalogue import EXPERIMENTS, Experiment, chosen
 from reproduction.command import FILE as COMMAND_FILE
 from reproduction.command import Command, held_command
@@ -47,7 +46,9 @@ def reproduce(
     for experiment in experiments:
         experiment.load()
     source = commit()
-    workers = min(whole(workers, "workers"), len(experiments))
+    if workers < 1:
+        raise ParameterError(f"workers is at least 1, got {workers}")
+    workers = min(workers, len(experiments))
     before = _written(folder, experiments)
     earlier = held_command(folder)
     with suppress(OSError):  # if this one is killed, no command did everything
@@ -136,10 +137,10 @@ def _at_the_same_time(
 ) -> tuple[Record, ...]:
     from concurrent.futures import wait
 
-    from inkblur.processes import processes, told
+    from inkblur.evaluation import explain_broken_pool, process_pool
 
     again = "run the same command again to go on from there, with --workers 1 if memory is short"
-    with told(again), processes(workers) as pool:
+    with explain_broken_pool(again), process_pool(workers) as pool:
         # The last of the catalogue first: joined/* and the race are the longest, and begun last
         # they would leave the other workers idle at the end.
         running = {pool.submit(_job, job): job[0] for job in reversed(jobs)}

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from inkblur.evaluation.reports.tables import Cell, Row, Table, heads
+from inkblur.evaluation import Cell, Row, Table, heads
 from reproduction.catalogue import EXPERIMENTS, Experiment
 from reproduction.estimate import Estimate
 from reproduction.figures import Plot, plots

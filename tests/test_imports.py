@@ -76,6 +76,8 @@ def test_inner_init_files_only_re_export() -> None:
             continue
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             allowed = ast.Import | ast.ImportFrom | ast.Assign | ast.Expr
+            if path.parent == SOURCE / "evaluation":  # re-exports when a name is first used
+                allowed |= ast.If | ast.FunctionDef
             assert isinstance(node, allowed), f"{path} holds more than re-exports"
 
 

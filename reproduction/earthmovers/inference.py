@@ -7,17 +7,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from inkblur.documents.analysis import known_id
-from inkblur.documents.policies import TokenPolicies
-from inkblur.documents.privatizer import Privatizer
-from inkblur.embeddings.table import Embedding
-from inkblur.evaluation.attacks.koppel import Koppel
-from inkblur.evaluation.measures.fasttext_model import fasttext_labels
-from inkblur.evaluation.preprocessing import content_words
-from inkblur.evaluation.settings import Setting
-from inkblur.mechanisms.calibration import survival_rate
-from inkblur.mechanisms.perturbation import Laplace
-from inkblur.types import NULL_ID, Record
+from inkblur import Embedding, Laplace, Privatizer, Record, TokenPolicies
+from inkblur.evaluation import (
+    NULL_ID,
+    Koppel,
+    Setting,
+    content_words,
+    fasttext_labels,
+    known_id,
+    survival_rate,
+)
 from reproduction.contenders import contenders
 from reproduction.context import Workshop
 from reproduction.corpora import Corpus

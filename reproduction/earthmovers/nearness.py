@@ -6,12 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
-from inkblur.blas import one_thread
-from inkblur.documents.analysis import known_id
-from inkblur.embeddings.table import Embedding
-from inkblur.evaluation.measures.earth_movers import earth_movers
-from inkblur.types import NULL_ID, Array
+from inkblur import Embedding
+from inkblur.evaluation import NULL_ID, Array, earth_movers, known_id
 
 READ = 60  # words of a document that take part: exact transport grows with their cube
 NEIGHBOURS = 5  # for the topic (section 6)
@@ -31,7 +29,7 @@ def distances(
     others = np.concatenate(there)
     squares = (others**2).sum(axis=1)
     table = np.empty((len(left), len(right)))
-    with one_thread():
+    with threadpool_limits(1, user_api="blas"):
         for row, bag in enumerate(here):
             # One matrix product for all documents; by differences it costs more than the transport.
             apart = (bag**2).sum(axis=1)[:, None] + squares - 2.0 * (bag @ others.T)

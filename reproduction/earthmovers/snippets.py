@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from inkblur.embeddings.table import Embedding
-from inkblur.evaluation.measures.statistics import privacy_statistics
-from inkblur.evaluation.preprocessing import content_words
-from inkblur.mechanisms.perturbation import Laplace
+from inkblur import Embedding, Laplace
+from inkblur.evaluation import content_words, privacy_statistics
 from reproduction.context import Workshop
 from reproduction.earthmovers.nearness import distances
 from reproduction.earthmovers.published import BAG_DISTANCES, BAGS, NORMS, TABLE_2

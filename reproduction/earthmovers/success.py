@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from inkblur.types import Array
+from inkblur.evaluation import Array
 from reproduction.estimate import Estimate
 
 LOWEST = "10"  # the paper's lowest epsilon, as a key of the runs

@@ -12,12 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
-from inkblur.documents.analysis import known_id
-from inkblur.documents.tokens import TokenClass, tokenise
-from inkblur.embeddings.table import Embedding
-from inkblur.errors import ParameterError
-from inkblur.evaluation.preprocessing import content_words
-from inkblur.types import NULL_ID
+from inkblur import Embedding, ParameterError
+from inkblur.evaluation import NULL_ID, TokenClass, content_words, known_id, tokenise
 from reproduction.context import Workshop
 from reproduction.corpora import Corpus
 from reproduction.newsgroups import stripped

@@ -15,13 +15,14 @@ import math
 import numpy as np
 from scipy.special import gammainc
 
-from inkblur.documents.bag_utility import chance_within
-from inkblur.evaluation.measures.earth_movers import earth_movers, euclidean_costs
-from inkblur.evaluation.measures.intervals import clopper_pearson_upper
-from inkblur.mechanisms.noise.laplace import LaplaceNoise
-from inkblur.mechanisms.perturbation import Laplace
-from inkblur.rng import Rng
-from inkblur.types import Array
+from inkblur import Laplace, Rng
+from inkblur.evaluation import (
+    Array,
+    chance_within,
+    clopper_pearson_upper,
+    earth_movers,
+    euclidean_costs,
+)
 from reproduction.context import Workshop
 from reproduction.earthmovers.texts import plain_words, shortened
 from reproduction.estimate import Estimate
@@ -137,13 +138,12 @@ def _words(work: Workshop, n: int, size: int, epsilon: float) -> dict[str, list[
     glove = plain_words(work.shelf.glove, work.size(10_000, 1_000))
     table = shortened(glove, n)
     mechanism = Laplace(table, epsilon=epsilon)
-    noise = LaplaceNoise(n, epsilon=epsilon)
     out: dict[str, list[float]] = {"vectors": [], "words": []}
     for bag in range(work.size(400, 20)):
         names = ("bag", f"{n}", f"{size}", f"{epsilon:g}", f"{bag}")
         ids = np.array(work.sample(size, len(table), *names), dtype=np.int64)
         true = table.vectors[ids].astype(np.float64)
-        noisy = noise.around(true, work.rng("noise", *names))
+        noisy = mechanism.noise.around(true, work.rng("noise", *names))
         words = table.vectors[mechanism.replace(ids, work.rng("words", *names))]
         for kind, other in (("vectors", noisy), ("words", words)):
             value = earth_movers(euclidean_costs(true, np.asarray(other, np.float64)))

@@ -6,7 +6,7 @@ analyst is asked about the test part. The attacker names the authors of Reuters 
 
 from __future__ import annotations
 
-from inkblur.evaluation.settings import Setting
+from inkblur.evaluation import Setting
 from reproduction.attack_vs_label import Duel, Measured, Sizes, c50_and_newsgroups
 from reproduction.context import Workshop
 from reproduction.frontier import (

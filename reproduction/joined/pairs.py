@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from inkblur.evaluation.settings import Setting
-from inkblur.mechanisms.calibration import calibrate
+from inkblur.evaluation import Setting, calibrate
 from reproduction.attack_vs_label import Duel, Measured, Sizes, halved
 from reproduction.bootstrap import over_texts
 from reproduction.context import Workshop

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from inkblur.adaptation.adapt import adapt_embedding
-from inkblur.embeddings.table import Embedding
+from inkblur import Embedding, adapt_embedding
 from reproduction.context import Workshop
 from reproduction.corpora import Corpus
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from inkblur.evaluation.measures.density import density
+from inkblur.evaluation import density
 from reproduction.context import Workshop
 from reproduction.datasets import collection_words
 from reproduction.estimate import Estimate

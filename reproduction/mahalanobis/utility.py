@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from inkblur.evaluation.measures.utility import Model, label_answers
-from inkblur.evaluation.settings import Setting
-from inkblur.rng import Rng
+from inkblur import Rng
+from inkblur.evaluation import Model, Setting, label_answers
 from reproduction.context import Workshop
 from reproduction.corpora import Corpus
 from reproduction.estimate import Estimate, weakest

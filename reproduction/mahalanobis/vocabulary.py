@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from inkblur.embeddings.table import Embedding
+from inkblur import Embedding
 from reproduction.context import Workshop
 from reproduction.datasets import collection_words
 

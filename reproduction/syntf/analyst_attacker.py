@@ -7,9 +7,8 @@ from functools import partial
 
 import numpy as np
 
-from inkblur.errors import MissingExtra
-from inkblur.evaluation.scrubbing import SCRUBBERS, Scrubber
-from inkblur.evaluation.settings import Setting, VectorSetting
+from inkblur import MissingExtra
+from inkblur.evaluation import SCRUBBERS, Scrubber, Setting, VectorSetting
 from reproduction.context import Workshop
 from reproduction.newsgroups import SCENARIOS
 from reproduction.result import Claim, Drawing, Outcome, Reading

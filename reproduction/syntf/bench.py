@@ -14,15 +14,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from inkblur.embeddings.table import Embedding
-from inkblur.evaluation.attacks.base import DONT_KNOW
-from inkblur.evaluation.attacks.classifiers import Classifier, make_classifier
-from inkblur.evaluation.attacks.reverse import reverse_vectorised
-from inkblur.evaluation.attacks.writeprints_features import WritePrintsFeatures, measured_groups
-from inkblur.evaluation.dataset import Dataset, Scenario
-from inkblur.evaluation.measures.utility import LabelAnswers, label_answers, words_of
-from inkblur.evaluation.settings import Setting, VectorSetting
-from inkblur.types import Ids
+from inkblur import Embedding
+from inkblur.evaluation import (
+    DONT_KNOW,
+    Classifier,
+    Dataset,
+    Ids,
+    LabelAnswers,
+    Scenario,
+    Setting,
+    VectorSetting,
+    WritePrintsFeatures,
+    label_answers,
+    make_classifier,
+    measured_groups,
+    reverse_vectorised,
+    words_of,
+)
 from reproduction.context import Workshop
 from reproduction.newsgroups import SCENARIOS
 from reproduction.syntf.resampling import Found, lettered

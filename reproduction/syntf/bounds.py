@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from inkblur.documents.vectoriser import Vectoriser
-from inkblur.embeddings.table import Embedding
-from inkblur.mechanisms.bounds import improved_bound, standard_bound
-from inkblur.mechanisms.loss import tight_loss
-from inkblur.mechanisms.rating import CosineRating
+from inkblur import Embedding, Vectoriser
+from inkblur.evaluation import CosineRating, improved_bound, standard_bound, tight_loss
 from reproduction.context import Workshop
 from reproduction.estimate import Estimate
 from reproduction.result import Claim, Drawing, Outcome, Reading, Where

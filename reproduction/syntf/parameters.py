@@ -9,9 +9,7 @@ from math import sqrt
 
 import numpy as np
 
-from inkblur.evaluation.settings import Setting
-from inkblur.evaluation.tuning.grid import grid
-from inkblur.types import Array
+from inkblur.evaluation import Array, Setting, grid
 from reproduction.context import Workshop
 from reproduction.estimate import CONFIDENCE, Estimate, weakest
 from reproduction.newsgroups import SCENARIOS

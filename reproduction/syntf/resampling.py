@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from inkblur.rng import Rng
-from inkblur.types import Array
+from inkblur import Rng
+from inkblur.evaluation import Array
 from reproduction.bootstrap import drawn_again
 
 NONE = "-"  # an answer that is no class of the truth, or no answer

@@ -6,12 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from inkblur.embeddings.table import Embedding
-from inkblur.evaluation.measures.statistics import RUNS, privacy_statistics
-from inkblur.evaluation.settings import Setting
-from inkblur.mechanisms.calibration import survival_rate
-from inkblur.mechanisms.catalogue import make_mechanism
-from inkblur.types import NULL_ID, Array, Ids
+from inkblur import Embedding, make_mechanism
+from inkblur.evaluation import NULL_ID, Array, Ids, Setting, privacy_statistics, survival_rate
 from reproduction.contenders import contenders
 from reproduction.context import Workshop
 from reproduction.estimate import Estimate
@@ -33,6 +29,7 @@ SURVIVALS: tuple[float, ...] = (0.8, 0.5)
 JUDGED = 0.5  # the level of the claims: half of the words of a text change
 VOCABULARY = 10_000  # mechanism 1 compares each word with all of them
 FORM = "content"
+RUNS = 100  # a word
 
 Found = dict[str, Any]
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from inkblur.evaluation.attacks.koppel import Koppel
-from inkblur.types import Array
+from inkblur.evaluation import Array, Koppel
 from reproduction.context import Workshop
 from reproduction.result import Claim, Drawing, Outcome, Reading
 from reproduction.thesis import relative_change

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 
-from inkblur.evaluation.preprocessing import THESIS_SIZES, ContentWords, TopicWords
+from inkblur.evaluation import ContentWords, TopicWords
 from reproduction.thesis.published import FORMS
+
+SIZES = (1000, 500, 200, 50)  # of the topic words that are kept
 
 
 class Forms:
@@ -22,9 +24,9 @@ class Forms:
 
     def __init__(self, texts: Sequence[str], labels: Sequence[str], known: Container[str]) -> None:
         self._known = known
-        chosen = TopicWords(max(THESIS_SIZES)).fit(self._content(texts), labels)
+        chosen = TopicWords(max(SIZES)).fit(self._content(texts), labels)
         ranked = chosen.words  # best first
-        self._kept = {f"bow-{size}": frozenset(ranked[:size]) for size in THESIS_SIZES}
+        self._kept = {f"bow-{size}": frozenset(ranked[:size]) for size in SIZES}
 
     def of(self, texts: Sequence[str]) -> dict[str, list[str]]:
         """The texts in each form."""

@@ -7,13 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from inkblur.embeddings.table import Embedding
-from inkblur.evaluation.measures.earth_movers import earth_movers, euclidean_costs
-from inkblur.evaluation.measures.ruzicka import text_distances
-from inkblur.evaluation.measures.utility import words_of
-from inkblur.evaluation.preprocessing import ContentWords
-from inkblur.rng import Rng
-from inkblur.types import NULL_ID, Array
+from inkblur import Embedding, Rng
+from inkblur.evaluation import (
+    NULL_ID,
+    Array,
+    ContentWords,
+    earth_movers,
+    euclidean_costs,
+    text_distances,
+    words_of,
+)
 from reproduction.context import Workshop
 from reproduction.corpora import Corpus
 from reproduction.estimate import Estimate

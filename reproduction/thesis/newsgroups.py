@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-from inkblur.embeddings.table import Embedding
-from inkblur.evaluation.measures.utility import words_of
+from inkblur import Embedding
+from inkblur.evaluation import words_of
 from reproduction.context import Workshop
 from reproduction.corpora import Corpus
 from reproduction.newsgroups import LEAST_TESTED, bare

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from inkblur.evaluation.settings import Released
-from inkblur.types import Array
+from inkblur.evaluation import Array, Released
 from reproduction.estimate import Estimate
 from reproduction.result import Reading, Where
 

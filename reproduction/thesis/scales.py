@@ -14,8 +14,8 @@ from enum import Enum
 
 import numpy as np
 
-from inkblur.embeddings.table import Embedding
-from inkblur.evaluation.settings import Setting
+from inkblur import Embedding
+from inkblur.evaluation import Setting
 from reproduction.context import Workshop
 
 WORD2VEC_NORM = 2.927  # mean of the 7,895 Google News vectors on the shelf, which checks it

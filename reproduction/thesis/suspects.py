@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from inkblur.evaluation.attacks.koppel import Koppel
+from inkblur.evaluation import Koppel
 from reproduction.context import Workshop
 from reproduction.corpora import Corpus
 from reproduction.thesis.newsgroups import Postings, TopicTeller, suspects

@@ -12,8 +12,15 @@ if TYPE_CHECKING:
     from inkblur.documents.sklearn_vectors import VectorPrivatizer
     from inkblur.documents.tf_vector import SyntheticVectors
     from inkblur.documents.vectoriser import Vectoriser
-    from inkblur.embeddings import Embedding, load_embedding
-    from inkblur.errors import InkblurError
+    from inkblur.embeddings import Embedding, import_embedding, load_embedding
+    from inkblur.errors import (
+        InkblurError,
+        InputError,
+        MissingExtra,
+        OutputError,
+        ParameterError,
+        Unreachable,
+    )
     from inkblur.guarantees import Guarantee, compose
     from inkblur.mechanisms import (
         AngularLaplace,
@@ -23,7 +30,8 @@ if TYPE_CHECKING:
         Mahalanobis,
         make_mechanism,
     )
-    from inkblur.rng import keyed_rng, secure_rng, seeded_rng
+    from inkblur.rng import Rng, keyed_rng, secure_rng, seeded_rng
+    from inkblur.types import Record
 
 # Names are loaded when first used, so that `import inkblur` and `inkblur --help` stay fast.
 _HOMES = {
@@ -33,16 +41,24 @@ _HOMES = {
     "Exponential": "inkblur.mechanisms",
     "Guarantee": "inkblur.guarantees",
     "InkblurError": "inkblur.errors",
+    "InputError": "inkblur.errors",
     "Laplace": "inkblur.mechanisms",
     "Mahalanobis": "inkblur.mechanisms",
+    "MissingExtra": "inkblur.errors",
+    "OutputError": "inkblur.errors",
+    "ParameterError": "inkblur.errors",
     "Privatizer": "inkblur.documents",
+    "Record": "inkblur.types",
+    "Rng": "inkblur.rng",
     "SyntheticVectors": "inkblur.documents.tf_vector",
     "TextPrivatizer": "inkblur.documents.sklearn",
     "TokenPolicies": "inkblur.documents",
+    "Unreachable": "inkblur.errors",
     "VectorPrivatizer": "inkblur.documents.sklearn_vectors",
     "Vectoriser": "inkblur.documents.vectoriser",
     "adapt_embedding": "inkblur.adaptation.adapt",
     "compose": "inkblur.guarantees",
+    "import_embedding": "inkblur.embeddings",
     "keyed_rng": "inkblur.rng",
     "load_embedding": "inkblur.embeddings",
     "make_mechanism": "inkblur.mechanisms",
@@ -57,16 +73,24 @@ __all__ = [
     "Exponential",
     "Guarantee",
     "InkblurError",
+    "InputError",
     "Laplace",
     "Mahalanobis",
+    "MissingExtra",
+    "OutputError",
+    "ParameterError",
     "Privatizer",
+    "Record",
+    "Rng",
     "SyntheticVectors",
     "TextPrivatizer",
     "TokenPolicies",
+    "Unreachable",
     "VectorPrivatizer",
     "Vectoriser",
     "adapt_embedding",
     "compose",
+    "import_embedding",
     "keyed_rng",
     "load_embedding",
     "make_mechanism",

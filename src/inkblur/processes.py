@@ -1,4 +1,4 @@
-"""Processes that work for this one: they end when it ends, and when they end it says so."""
+"""A pool of processes that end with this one, and an error for people when one of them dies."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from typing import Any
 from inkblur.errors import InkblurError
 
 
-def processes(
+def process_pool(
     size: int, begin: Callable[..., None] | None = None, *arguments: Any
 ) -> ProcessPoolExecutor:
-    """A pool of so many; each calls `begin` first. What they are sent goes through pipes."""
+    """A pool of `size` processes; each calls `begin` first. Work is sent through pipes."""
     return ProcessPoolExecutor(
         size,
         mp_context=get_context("spawn"),  # a fork of a process with threads may hang
@@ -28,8 +28,8 @@ def processes(
 
 
 @contextmanager
-def told(advice: str) -> Iterator[None]:
-    """Where a process is gone, an error for people that ends with `advice`."""
+def explain_broken_pool(advice: str) -> Iterator[None]:
+    """Turn a broken pool into one line that ends with `advice`."""
     try:
         yield
     except BrokenProcessPool:

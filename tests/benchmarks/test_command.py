@@ -1,4 +1,4 @@
-"""`inkblur bench`: the table, the JSON, the plot, and refusals."""
+"""`python -m benchmarks`: the table, the JSON, the plot, and refusals."""
 
 from __future__ import annotations
 
@@ -87,10 +87,10 @@ def test_the_plot(vectors: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("--repeat", "0"), 1, "repeat"),
-        (("--epsilon", "0"), 1, "epsilon"),
+        (("--repeat", "0"), 2, "repeat"),
+        (("--epsilon", "0"), 2, "epsilon"),
         (("--clock", "sun"), 2, "wall or cpu"),
-        (("--device", "abacus"), 1, "device"),
+        (("--device", "abacus"), 2, "device"),
         (("--plot", "speed.pdf"), 1, ".svg or .png"),
         (("--plot", "no/such/folder/speed.svg"), 1, "no such folder"),
     ],

@@ -7,23 +7,12 @@ import pytest
 
 from inkblur.errors import ParameterError
 from inkblur.evaluation.preprocessing import (
-    THESIS_SIZES,
     ProperNouns,
     TopicWords,
     chi_squared,
     content_words,
     make_form,
 )
-
-
-def test_the_thesis_has_four_sizes() -> None:
-    assert THESIS_SIZES == (1000, 500, 200, 50)
-    assert [make_form(f"bow-{n}").name for n in THESIS_SIZES] == [
-        "bow-1000",
-        "bow-500",
-        "bow-200",
-        "bow-50",
-    ]
 
 
 def test_raw_changes_nothing_and_content_drops_function_words_and_signs() -> None:

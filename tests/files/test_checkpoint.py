@@ -7,45 +7,45 @@ from pathlib import Path
 import pytest
 
 from inkblur.errors import InputError
-from inkblur.files.checkpoint import Ledger
+from inkblur.files.checkpoint import Checkpoint
 
 RUN = {"seed": 1, "sizes": (1, 2)}
 
 
 def test_rows_are_there_again(tmp_path: Path) -> None:
     file = tmp_path / "new" / "work.jsonl"
-    Ledger(file, RUN).add({"key": "a"})
-    Ledger(file, RUN).add({"key": "b"})
-    assert Ledger(file, RUN).rows == [{"key": "a"}, {"key": "b"}]
+    Checkpoint(file, RUN).add({"key": "a"})
+    Checkpoint(file, RUN).add({"key": "b"})
+    assert Checkpoint(file, RUN).rows == [{"key": "a"}, {"key": "b"}]
 
 
 def test_a_line_cut_short_is_dropped_and_written_anew(tmp_path: Path) -> None:
     file = tmp_path / "work.jsonl"
-    Ledger(file, RUN).add({"key": "a"})
+    Checkpoint(file, RUN).add({"key": "a"})
     with file.open("ab") as stream:
         stream.write(b'{"key": "ca\xc3')  # killed within a character
-    again = Ledger(file, RUN)
+    again = Checkpoint(file, RUN)
     assert again.rows == [{"key": "a"}]
     again.add({"key": "b"})
-    assert Ledger(file, RUN).rows == [{"key": "a"}, {"key": "b"}]
+    assert Checkpoint(file, RUN).rows == [{"key": "a"}, {"key": "b"}]
 
 
 def test_a_first_line_cut_short_begins_anew(tmp_path: Path) -> None:
     file = tmp_path / "work.jsonl"
     file.write_bytes(b'{"see')
-    assert Ledger(file, RUN).rows == []
-    assert Ledger(file, RUN).rows == []
+    assert Checkpoint(file, RUN).rows == []
+    assert Checkpoint(file, RUN).rows == []
 
 
 def test_another_run_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "work.jsonl"
-    Ledger(file, RUN)
+    Checkpoint(file, RUN)
     with pytest.raises(InputError, match="another run"):
-        Ledger(file, {**RUN, "seed": 2})
+        Checkpoint(file, {**RUN, "seed": 2})
 
 
 def test_another_kind_of_file_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "work.jsonl"
     file.write_text("not json\n")
     with pytest.raises(InputError, match="choose another folder"):
-        Ledger(file, RUN)
+        Checkpoint(file, RUN)

@@ -109,9 +109,9 @@ def test_an_error_in_a_process_reaches_the_caller(store: Path) -> None:
 def test_processes_end_with_the_one_they_work_for(tmp_path: Path) -> None:
     script = (
         "import os, time\n"
-        "from inkblur.processes import processes\n"
+        "from inkblur.processes import process_pool\n"
         "if __name__ == '__main__':\n"
-        "    pool = processes(2)\n"
+        "    pool = process_pool(2)\n"
         "    print(pool.submit(os.getpid).result(), flush=True)\n"
         "    time.sleep(600)\n"
     )

@@ -1,19 +1,23 @@
-"""`inkblur reproduce` runs, resumes, shows and refuses."""
+"""`python -m reproduction` runs, resumes, shows and refuses."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
-from inkblur.cli.app import app
+from reproduction.__main__ import reproduce
 from reproduction.catalogue import EXPERIMENTS
 from tests.reproduction.made import NAME, Made
 
+app = typer.Typer()
+app.command()(reproduce)
+
 
 def test_the_list_names_every_experiment() -> None:
-    result = CliRunner().invoke(app, ["reproduce", "--list"], env={"COLUMNS": "80"})
+    result = CliRunner().invoke(app, ["--list"], env={"COLUMNS": "80"})
     assert result.exit_code == 0
     assert all(name in result.output for name in EXPERIMENTS)
 
@@ -21,7 +25,7 @@ def test_the_list_names_every_experiment() -> None:
 def test_verdicts_go_to_standard_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Made(monkeypatch)
     out = tmp_path / "out"
-    words = ["reproduce", NAME, "--data", str(tmp_path), "-o", str(out)]
+    words = [NAME, "--data", str(tmp_path), "-o", str(out)]
     result = CliRunner().invoke(app, words)
     assert result.exit_code == 0, result.output
     assert result.stdout == f"holds  {NAME}  rises\n"
@@ -32,7 +36,7 @@ def test_verdicts_go_to_standard_output(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_stopped_run_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = Made(monkeypatch)
     made.stop_at = "b"
-    words = ["reproduce", NAME, "--data", str(tmp_path), "-o", str(tmp_path / "out")]
+    words = [NAME, "--data", str(tmp_path), "-o", str(tmp_path / "out")]
     result = CliRunner().invoke(app, words)
     assert result.exit_code == 130
     assert "the same command goes on" in " ".join(result.stderr.split())
@@ -50,7 +54,7 @@ def test_a_stopped_run_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.Mon
     ],
 )
 def test_wrong_words_are_one_line(words: list[str], said: str) -> None:
-    result = CliRunner().invoke(app, ["reproduce", *words], env={"INKBLUR_DATA": ""})
+    result = CliRunner().invoke(app, words, env={"INKBLUR_DATA": ""})
     assert result.exit_code == 1
     assert said in result.stderr
     assert "Traceback" not in result.output

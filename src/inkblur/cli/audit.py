@@ -260,7 +260,7 @@ def _prepare(output: Path | None) -> None:
         return
     from inkblur.evaluation.reports import plots
 
-    plots.require()
+    plots.require_matplotlib()
     texts.make_folder(output)
 
 

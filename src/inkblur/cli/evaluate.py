@@ -108,7 +108,7 @@ def evaluate(
         if output is not None:
             from inkblur.evaluation.reports import html
 
-            html.require()
+            html.require_jinja()
             texts.make_folder(output)
         columns = texts.Columns(text_column, author_column, label_column, split_column)
         dataset = texts.read_dataset(data, columns, test_share=test_share, seed=seed)

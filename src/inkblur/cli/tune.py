@@ -183,7 +183,7 @@ def tune(
             return
         dataset = texts.read_dataset(data, columns, test_share=test_share, seed=seed)
         table = options.embedding_from(embedding, vocabulary)
-        html.require()
+        html.require_jinja()
         texts.make_folder(output)
         with tune_progress.shown(len(settings), output / FILE) as show:
             trials = tuned(

@@ -31,7 +31,6 @@ from inkblur.documents.tokens import Token, TokenClass, tokenise
 from inkblur.errors import ParameterError
 from inkblur.types import Array, whole
 
-THESIS_SIZES = (1000, 500, 200, 50)
 _BOW = re.compile(r"bow-([0-9]+)")
 
 

@@ -9,14 +9,14 @@ from typing import Any
 from inkblur.errors import InputError, OutputError
 
 
-class Ledger:
+class Checkpoint:
     """JSON lines that begin with what the run was; a last line cut short is dropped.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "work.jsonl"
-    ...     Ledger(file, {"seed": 1}).add({"key": "a", "value": 2})
-    ...     Ledger(file, {"seed": 1}).rows
+    ...     Checkpoint(file, {"seed": 1}).add({"key": "a", "value": 2})
+    ...     Checkpoint(file, {"seed": 1}).rows
     [{'key': 'a', 'value': 2}]
     """
 

@@ -18,7 +18,7 @@ from inkblur.files.source import Source
 from inkblur.files.summary import Summary
 from inkblur.files.worker_pool import Make, ReleaseRecords, crew
 from inkblur.mechanisms.typical import typical_loss
-from inkblur.processes import told
+from inkblur.processes import explain_broken_pool
 from inkblur.rng import Rng
 
 _RECORDS = 4096  # at most, in one batch
@@ -99,7 +99,7 @@ def _in_order(
     """Release batches, a bounded number in flight, results in input order."""
     waiting: deque[tuple[Batch, Future[BatchRelease]]] = deque()
     try:
-        with told(_FEWER):
+        with explain_broken_pool(_FEWER):
             for batch in batches:
                 waiting.append((batch, pool.submit(release, batch.records)))
                 if len(waiting) > workers:

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from inkblur.documents.privatizer import BatchRelease, Privatizer
 from inkblur.errors import PrivacyError
-from inkblur.processes import processes
+from inkblur.processes import process_pool
 from inkblur.rng import Rng
 from inkblur.types import Record
 
@@ -29,7 +29,7 @@ def crew(
     make: Make, privatizer: Privatizer, rng: Rng, size: int
 ) -> tuple[Executor, ReleaseRecords]:
     """A few processes, and what to ask of them; each makes what `privatizer` is with `make`."""
-    return processes(size, _begin, make, privatizer.spec, rng.copies()), _release
+    return process_pool(size, _begin, make, privatizer.spec, rng.copies()), _release
 
 
 _make: Make

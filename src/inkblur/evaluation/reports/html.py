@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from inkblur.errors import MissingExtra
-from inkblur.evaluation.reports.page_template import GRID, PAGE
+from inkblur.evaluation.reports.page_template import GRID, HEAD, PAGE
 from inkblur.evaluation.reports.svg import Column, Point, Series, chart
 from inkblur.evaluation.reports.tables import (
     Table,
@@ -31,7 +31,7 @@ class Figure:
     svg: str
 
 
-def require() -> None:
+def require_jinja() -> None:
     """Fail now, and not after the measuring, where Jinja is not installed."""
     try:
         import jinja2  # noqa: F401
@@ -42,8 +42,11 @@ def require() -> None:
 
 
 def page(template: str, **values: Any) -> str:
-    """A template filled in; everything is escaped unless the template says `safe`."""
-    require()
+    """The common head and a template, filled in; escaped unless the template says `safe`.
+
+    The template follows `<main>` and ends the page; `title` is among the values.
+    """
+    require_jinja()
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
@@ -56,7 +59,7 @@ def page(template: str, **values: Any) -> str:
     def drawn(table: Table) -> Any:
         return Markup(grid.render(table=table))  # rendered with escaping already
 
-    return environment.from_string(template).render(grid=drawn, **values)
+    return environment.from_string(HEAD + template).render(grid=drawn, **values)
 
 
 def evaluation_page(report: Evaluation) -> str:

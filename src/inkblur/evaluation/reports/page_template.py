@@ -54,9 +54,7 @@ figcaption { font-weight: 600; margin-bottom: 4px; }
 <body><main>
 """
 
-PAGE = (
-    HEAD
-    + """
+PAGE = """
 <h1>How private, how useful</h1>
 <p class="soft">{{ report.facts.texts|count }} texts{% if report.facts.authors %},
 {{ report.facts.authors|count }} authors{% endif %}{% if report.facts.labels %},
@@ -134,7 +132,6 @@ as they are there is nothing to draw: their intervals are bootstraps over the te
 of the texts is {{ report.form }}{% if report.redacted %}, without proper nouns{% endif %}.</p>
 </main></body></html>
 """
-)
 
 GRID = """<div class="wide"><table><thead><tr>{% for head in table.heads %}
 <th{% if head.number %} class="n"{% endif %}>{{ head.text }}</th>{% endfor %}</tr></thead>

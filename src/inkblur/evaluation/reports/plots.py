@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 FORMATS = ("svg", "png")
 _PANELS = (("p5", "5th percentile"), ("p50", "median"), ("p95", "95th percentile"))
 MARKERS = "osD^vP*X"
+# Okabe and Ito's colors, which people can tell apart whatever their color vision.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 
 
-def require() -> None:
+def require_matplotlib() -> None:
     """Fail now, and not after the measuring, where matplotlib is not installed."""
     try:
         import matplotlib  # noqa: F401
@@ -74,7 +76,7 @@ def rendered(figure: Figure, format: str) -> bytes:
 def _figure(
     results: Sequence[PrivacyStatistics], pick: Callable[[PrivacyStatistics], Summary], label: str
 ) -> Figure:
-    require()
+    require_matplotlib()
     from matplotlib.figure import Figure
 
     if not results:

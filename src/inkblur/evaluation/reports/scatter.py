@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from html import escape
 
 from inkblur.errors import ParameterError
-from inkblur.evaluation.reports.svg import COLOURS
+from inkblur.evaluation.reports.plots import COLORS
 
 _LEFT, _TOP, _SIDE, _LEGEND = 64, 14, 340, 20
 _WIDTH = 560
@@ -73,7 +73,7 @@ def scatter(
     if frontier:
         parts.append(_frontier(frame, frontier))
     for number, path in enumerate(paths):
-        colour = COLOURS[number] if named else COLOURS[0]
+        colour = COLORS[number] if named else COLORS[0]
         parts += _path(frame, path, colour)
         if named:
             parts += _legend(path, colour, _TOP + _SIDE + 62 + _LEGEND * number)

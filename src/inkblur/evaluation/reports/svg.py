@@ -11,9 +11,8 @@ from html import escape
 from itertools import pairwise
 
 from inkblur.errors import ParameterError
+from inkblur.evaluation.reports.plots import COLORS
 
-# Okabe and Ito's colours, which people tell apart whatever their colour vision.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 _LEFT, _TOP, _HEIGHT, _LEGEND = 52, 14, 220, 22
 _LETTER = 6.4  # the usual width of a letter
 _STEP, _LEAST_WIDTH = 92, 430
@@ -149,7 +148,7 @@ def _axis(
 
 
 def _line(line: Series, columns: Sequence[Column], places: Sequence[float]) -> list[str]:
-    colour = COLOURS[line.colour % len(COLOURS)]
+    colour = COLORS[line.colour % len(COLORS)]
     dash = ' stroke-dasharray="5 4"' if line.dashed else ""
     parts = []
     held = [(c, x, p) for c, x, p in zip(columns, places, line.points, strict=True) if p]
@@ -175,7 +174,7 @@ def _line(line: Series, columns: Sequence[Column], places: Sequence[float]) -> l
 
 
 def _legend(line: Series, number: int, width: float, below: float) -> list[str]:
-    colour = COLOURS[line.colour % len(COLOURS)]
+    colour = COLORS[line.colour % len(COLORS)]
     x = _LEFT + (number % 2) * (width - _LEFT) / 2
     y = below + _LEGEND * (number // 2)
     dash = ' stroke-dasharray="5 4"' if line.dashed else ""

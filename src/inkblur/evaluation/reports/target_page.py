@@ -7,7 +7,6 @@ from typing import Any
 
 from inkblur.evaluation.evaluate import Plan
 from inkblur.evaluation.reports.html import Figure, page
-from inkblur.evaluation.reports.page_template import HEAD
 from inkblur.evaluation.reports.scatter import Limits, Path, Spot, scatter
 from inkblur.evaluation.reports.tables import Cell, Row, Table
 from inkblur.evaluation.tuning.four_way_split import Parts
@@ -15,9 +14,7 @@ from inkblur.evaluation.tuning.joined_grid import BETA
 from inkblur.evaluation.tuning.search import Judgement, Measured, Search
 from inkblur.evaluation.tuning.target import Aim
 
-_PAGE = (
-    HEAD
-    + """
+_PAGE = """
 <h1>Which metric, which setting</h1>
 <p class="soft">Public texts in four parts: {{ taught|count }} teach the metric and the analyst what
 words say about {{ facts.labels|count }} labels; of {{ facts.authors|count }} authors,
@@ -58,7 +55,6 @@ large at half the epsilon are the same release.</p>
 {{ grid(table) }}
 </main></body></html>
 """
-)
 
 
 def target_page(

@@ -8,14 +8,11 @@ from typing import Any
 from inkblur.evaluation.dataset import Facts
 from inkblur.evaluation.evaluate import Plan
 from inkblur.evaluation.reports.html import Figure, page
-from inkblur.evaluation.reports.page_template import HEAD
 from inkblur.evaluation.reports.scatter import Limits, Path, Spot, scatter
 from inkblur.evaluation.reports.tables import Cell, Row, Table
 from inkblur.evaluation.tuning.grid import Criterion, Goal, Trial
 
-_PAGE = (
-    HEAD
-    + """
+_PAGE = """
 <h1>Which setting</h1>
 <p class="soft">{{ facts.texts|count }} texts{% if facts.authors %},
 {{ facts.authors|count }} authors{% endif %}, {{ facts.labels|count }} labels;
@@ -43,7 +40,6 @@ attack after, divided by its F1 before. Gap: utility left less attack left.</p>
 {{ grid(table) }}
 </main></body></html>
 """
-)
 
 
 def tuning_page(

@@ -32,7 +32,7 @@ from inkblur.evaluation.evaluate import Bench, Plan
 from inkblur.evaluation.measures.statistics import RUNS, privacy_statistics
 from inkblur.evaluation.results import ADAPTIVE, STATIC, SettingResult, relative
 from inkblur.evaluation.settings import Setting
-from inkblur.files.checkpoint import Ledger
+from inkblur.files.checkpoint import Checkpoint
 from inkblur.mechanisms.catalogue import find
 from inkblur.rng import seeded_rng
 from inkblur.types import choose, whole
@@ -198,8 +198,8 @@ def tune(
     whole(words, "words")
     for setting in settings:
         setting.mechanism_on(embedding)  # a wrong value is refused before hours of work
-    ledger = Ledger(folder / FILE, fingerprint([data], embedding, plan, words=words))
-    known = _trials(ledger)
+    checkpoint = Checkpoint(folder / FILE, fingerprint([data], embedding, plan, words=words))
+    known = _trials(checkpoint)
     bench: Bench | None = None
     before: SettingResult | None = None
     for done, setting in enumerate(settings):
@@ -210,7 +210,7 @@ def tune(
             bench = Bench(data, embedding, plan)
             before = bench.baseline()
         trial = _tried(setting, bench, before, words)
-        ledger.add(trial.to_json())
+        checkpoint.add(trial.to_json())
         known[setting] = trial
     return tuple(known[setting] for setting in settings)
 
@@ -249,7 +249,7 @@ def _left(found: SettingResult, before: SettingResult) -> tuple[AttackLeft, ...]
 def fingerprint(
     datasets: Sequence[Dataset], embedding: Embedding, plan: Plan, **others: Any
 ) -> dict[str, Any]:
-    """What every result depends on besides its setting; a ledger begins with it."""
+    """What every result depends on besides its setting; a checkpoint begins with it."""
     digest = hashlib.sha256()
     for part in (part for data in datasets for part in (data.train, data.test)):
         rows = [part.texts, part.authors.tolist(), part.labels]
@@ -259,12 +259,12 @@ def fingerprint(
     return {"run": digest.hexdigest()}
 
 
-def _trials(ledger: Ledger) -> dict[Setting, Trial]:
+def _trials(checkpoint: Checkpoint) -> dict[Setting, Trial]:
     try:
-        trials = [Trial.from_json(row) for row in ledger.rows]
+        trials = [Trial.from_json(row) for row in checkpoint.rows]
     except (KeyError, TypeError):
         raise InputError(
-            f"{ledger.file} has a line that is no setting's result; choose another folder"
+            f"{checkpoint.file} has a line that is no setting's result; choose another folder"
         ) from None
     return {trial.setting: trial for trial in trials}
 

@@ -28,7 +28,7 @@ from inkblur.evaluation.tuning.four_way_split import Part, Parts
 from inkblur.evaluation.tuning.grid import FILE, fingerprint
 from inkblur.evaluation.tuning.joined_grid import Candidate, Metrics
 from inkblur.evaluation.tuning.target import Aim, Target, frontier
-from inkblur.files.checkpoint import Ledger
+from inkblur.files.checkpoint import Checkpoint
 
 _FORMS = ("raw", "content")
 
@@ -208,19 +208,19 @@ def _check(candidates: Sequence[Candidate], base: Embedding, plan: Plan) -> None
 
 
 class _Work:
-    """Measures what the ledger does not know."""
+    """Measures what the checkpoint does not know."""
 
     def __init__(self, parts: Parts, base: Embedding, plan: Plan, folder: Path) -> None:
         self._parts, self._base = parts, base
         self._plan = replace(plan, analysts=(STATIC,), meaning_texts=0, examples=0)
         datasets = [parts.validation, parts.held_out]
         run = fingerprint(datasets, base, self._plan, taught=len(parts.taught))
-        self._ledger = Ledger(folder / FILE, run)
+        self._checkpoint = Checkpoint(folder / FILE, run)
         try:
-            rows = [Measured.from_json(row) for row in self._ledger.rows]
+            rows = [Measured.from_json(row) for row in self._checkpoint.rows]
         except (KeyError, TypeError, ValueError):
             raise InputError(
-                f"{self._ledger.file} has a line that is no result; choose another folder"
+                f"{self._checkpoint.file} has a line that is no result; choose another folder"
             ) from None
         self._known = {(row.part, row.candidate): row for row in rows}
         self._metrics = Metrics(base, parts)
@@ -246,7 +246,7 @@ class _Work:
             before = self.measured(part, None)
             release = candidate.setting.on(self._metrics.of(candidate.joining))
             found = _summary(candidate, part, bench.measure(release, promise=False), before.f1)
-        self._ledger.add(found.to_json())
+        self._checkpoint.add(found.to_json())
         self._known[part, candidate] = found
         return found
 

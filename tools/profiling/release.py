@@ -1,7 +1,7 @@
 """What limits a whole release on many processors or a GPU: search, noise, or everything else?
 
-    PYTHONPATH=src python benchmarks/release.py EMBEDDING.ink --words 28596 400000
-    PYTHONPATH=src python benchmarks/release.py EMBEDDING.ink --words 28596 --device cpu
+    PYTHONPATH=src:. python tools/profiling/release.py EMBEDDING.ink --words 28596 400000
+    PYTHONPATH=src:. python tools/profiling/release.py EMBEDDING.ink --words 28596 --device cpu
 
 For each size of vocabulary, in words a second: the engine alone from host memory to host memory;
 the noise alone on one thread; noise and search together, both on the device where it is a GPU, in

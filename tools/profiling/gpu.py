@@ -3,8 +3,8 @@
 One call measures the device's ceilings, compares with a float64 brute force at several epsilons,
 and times the engine beside a plain float32 product + maximum:
 
-    PYTHONPATH=src python benchmarks/gpu.py --json gpu.json
-    PYTHONPATH=src python benchmarks/gpu.py --words 400000 --check 0      timing alone
+    PYTHONPATH=src python tools/profiling/gpu.py --json gpu.json
+    PYTHONPATH=src python tools/profiling/gpu.py --words 400000 --check 0      timing alone
 
 Vectors are synthetic, with the lengths of GloVe (about 6.5, spread like its own, 300 dimensions),
 or with --vectors FILE.npy those of a file and, beyond its end, noisy copies of them. Queries are
