@@ -17,6 +17,7 @@ ORDER = [
     ("mechanisms",),
     ("documents",),
     ("adaptation",),
+    ("ledger",),
     ("files",),
     ("evaluation",),
     ("cli",),

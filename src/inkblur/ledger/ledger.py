@@ -1,0 +1,237 @@
+"""The ledger: every release is charged before anyone can see it, and nothing is ever erased.
+
+Every entry carries a keyed hash of itself, its charges and the entry before it, so a changed or
+missing row is found (`Ledger.verify`). A removed tail shows only against an anchor kept elsewhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self
+
+from inkblur.errors import InputError, OutputError, ParameterError
+from inkblur.ledger.account import NOT_VOID, ReleaseAccount, Row
+from inkblur.ledger.secret import VARIABLE, Secret, secret_beside, secret_from_environment
+from inkblur.ledger.store import PostgresStore, SqliteStore, Store, migrate
+
+_START = b"\0" * 32  # what the first entry is chained to
+
+
+def open_ledger(place: str | Path | None = None) -> Ledger:
+    """A ledger by path or by a `postgresql://` URL; by default one file in the user's data folder.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, open_ledger(f"{folder}/ledger.db") as ledger:
+    ...     ledger.verify()
+    []
+    """
+    secret = secret_from_environment()
+    if isinstance(place, str) and place.startswith(("postgresql://", "postgres://")):
+        if secret is None:
+            raise ParameterError(
+                f"a ledger in PostgreSQL needs its secret in {VARIABLE}: 64 hexadecimal digits, "
+                "the same for everyone who writes to it"
+            )
+        return Ledger(PostgresStore(place), secret)
+    path = Path(place) if place is not None else _default_path()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(
+            f"cannot make the ledger's folder {path.parent}: {error.strerror}. Name another place "
+            "for the ledger, or release without one"
+        ) from None
+    chosen = secret if secret is not None else secret_beside(path)
+    return Ledger(SqliteStore(path), chosen)
+
+
+def _default_path() -> Path:
+    from platformdirs import user_data_path
+
+    return user_data_path("inkblur", appauthor=False) / "ledger.db"
+
+
+class Ledger:
+    """An open ledger; close it, or use it as a context."""
+
+    def __init__(self, store: Store, secret: Secret) -> None:
+        self.store, self.secret = store, secret
+        migrate(store)
+        check = secret.hash("check", "inkblur ledger").hex()
+        with store.transaction():
+            known = store.run("SELECT value FROM about WHERE name = 'check'")
+            if not known:
+                store.run("INSERT INTO about VALUES ('check', ?)", (check,))
+        if known and known[0][0] != check:
+            raise InputError(f"the secret is not that of the ledger {store.place}")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    @property
+    def place(self) -> str:
+        """Where it lives."""
+        return self.store.place
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self.store.close()
+
+    def open_release(
+        self, description: Mapping[str, Any], *, space: str, draw: str
+    ) -> ReleaseAccount:
+        """Begin a release.
+
+        `space` names what its losses can be added to: one metric on one table, or the discrete
+        metric by word or by text. `draw` names everything a draw depends on but record and content
+        (key, mechanism, tables): a record and content charged again under the same `draw` is a
+        replay.
+        """
+        release = os.urandom(12).hex()
+        with self.store.transaction():
+            self.append(release, "open", {"space": space, **description})
+        return ReleaseAccount(self, release, space, draw)
+
+    def key_fingerprint(self, key_digest: bytes) -> str:
+        """What the ledger calls a key: tells two keys apart and nothing more."""
+        return self.secret.hash("key", key_digest).hex()
+
+    def history(self) -> list[dict[str, Any]]:
+        """Every release, oldest first: when, what, how much, and whether it was confirmed."""
+        releases: dict[str, dict[str, Any]] = {}
+        for release, kind, written, body in self.store.run(
+            "SELECT release, kind, written, body FROM entry ORDER BY number"
+        ):
+            detail = json.loads(body)
+            if kind == "open":
+                releases[release] = {
+                    "release": release,
+                    "opened": written,
+                    "state": "reserved",
+                    "records": 0,
+                    "words": 0,
+                    "amount": 0,
+                    **detail,
+                }
+            elif kind == "charge":
+                for name in ("records", "words", "amount"):
+                    releases[release][name] += detail[name]
+            else:
+                releases[release]["state"] = "confirmed" if kind == "confirm" else "void"
+        return list(releases.values())
+
+    def spent(self, person: str) -> dict[str, int]:
+        """What a person's records have spent, space by space: sums across spaces mean nothing."""
+        rows = self.store.run(
+            f"SELECT space, SUM(amount) FROM charge WHERE person = ? AND {NOT_VOID} GROUP BY space",
+            (self.secret.hash("person", person),),
+        )
+        return {space: int(amount) for space, amount in rows}
+
+    def export(self) -> Iterator[tuple[str, ...]]:
+        """Every charge as text, header first; hashes in hexadecimal."""
+        yield ("entry", "release", "space", "id", "content", "person", "words", "amount_micro")
+        for entry, release, space, record, content, person, words, amount in self.store.run(
+            "SELECT entry, release, space, id, content, person, words, amount FROM charge "
+            "ORDER BY number"
+        ):
+            who = bytes(person).hex() if person is not None else ""
+            hashes = bytes(record).hex(), bytes(content).hex(), who
+            yield (str(entry), release, space, *hashes, str(words), str(amount))
+
+    def anchor(self) -> str:
+        """The newest entry's number and hash: kept elsewhere, it shows a tail that was removed."""
+        rows = self.store.run("SELECT number, hash FROM entry ORDER BY number DESC LIMIT 1")
+        return f"{rows[0][0]}:{bytes(rows[0][1]).hex()}" if rows else f"0:{_START.hex()}"
+
+    def verify(self, anchor: str | None = None) -> list[str]:
+        """What was changed or removed since it was written, in words; empty where nothing was."""
+        problems: list[str] = []
+        before, expected = _START, 1
+        seen = {0: _START}
+        charges = self._charges_by_entry()
+        for number, release, kind, written, body, count, stored in self.store.run(
+            "SELECT number, release, kind, written, body, charges, hash FROM entry ORDER BY number"
+        ):
+            if number != expected:
+                problems.append(f"entries {expected} to {number - 1} are missing")
+            rows = charges.get(number, [])
+            if len(rows) != count:
+                problems.append(
+                    f"entry {number} has {len(rows)} charges where {count} were written"
+                )
+            made = self._hash(before, number, release, kind, written, body, rows)
+            if made != bytes(stored):
+                problems.append(f"entry {number} or one of its charges was changed")
+            before, expected = bytes(stored), number + 1
+            seen[number] = before
+        orphans = sorted(set(charges) - set(seen))
+        problems += [f"charges of entry {number}, which is missing" for number in orphans]
+        if anchor is not None:
+            number, _, kept = anchor.strip().partition(":")
+            if not number.isdigit() or seen.get(int(number), b"").hex() != kept:
+                problems.append(f"entry {number} is not the one that the anchor was made from")
+        return problems
+
+    def _charges_by_entry(self) -> dict[int, list[Row]]:
+        rows: dict[int, list[Row]] = defaultdict(list)
+        for entry, *rest in self.store.run(
+            "SELECT entry, release, space, id, content, person, draw, words, amount FROM charge "
+            "ORDER BY number"
+        ):
+            rows[entry].append(Row(*rest))
+        return rows
+
+    def append(
+        self,
+        release: str,
+        kind: str,
+        body: Mapping[str, Any],
+        charges: Sequence[Row] = (),
+    ) -> None:
+        """Write the next entry and its charges; within a transaction."""
+        last = self.store.run("SELECT number, hash FROM entry ORDER BY number DESC LIMIT 1")
+        number, before = (last[0][0] + 1, bytes(last[0][1])) if last else (1, _START)
+        written = datetime.now(UTC).isoformat(timespec="seconds")
+        text = json.dumps(body, sort_keys=True, allow_nan=False)
+        made = self._hash(before, number, release, kind, written, text, charges)
+        self.store.run(
+            "INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (number, release, kind, written, text, len(charges), made),
+        )
+        self.store.run_many(
+            "INSERT INTO charge (entry, release, space, id, content, person, draw, words, amount) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [(number, *row) for row in charges],
+        )
+
+    def _hash(
+        self,
+        before: bytes,
+        number: int,
+        release: str,
+        kind: str,
+        written: str,
+        body: str,
+        charges: Iterable[Row],
+    ) -> bytes:
+        digest = hashlib.blake2b(b"".join(map(_packed, charges)), digest_size=32).digest()
+        return self.secret.hash(
+            "entry", before, str(number), release, kind, written, body, digest, size=32
+        )
+
+
+def _packed(row: Row) -> bytes:
+    """A charge as bytes that no other charge has."""
+    who = b"-" if row.person is None else b"+" + row.person
+    names = f"{len(row.release)} {len(row.space)} {row.release}{row.space}"
+    return f"{names} {row.words} {row.amount} ".encode() + row.id + row.content + row.draw + who

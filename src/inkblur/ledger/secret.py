@@ -1,0 +1,94 @@
+"""The ledger's own secret: without it, what a ledger holds names no record and no person."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from pathlib import Path
+
+from inkblur.errors import InputError, OutputError
+
+VARIABLE = "INKBLUR_LEDGER_SECRET"
+BYTES = 32
+HASH_BYTES = 16  # 2^64 records before two are likely to share a hash
+
+
+class Secret:
+    """Keyed hashes of ids, contents, people and draws, each in a space of its own."""
+
+    def __init__(self, key: bytes) -> None:
+        if len(key) != BYTES or len(set(key)) < 8:
+            raise InputError(f"the ledger's secret must be {BYTES} random bytes (64 hex digits)")
+        self._key = key
+        self._started: dict[tuple[str, int], hashlib.blake2b] = {}  # copied: cheaper than made
+
+    def hash(self, kind: str, *parts: str | bytes, size: int = HASH_BYTES) -> bytes:
+        """A keyed hash of some parts; `kind` keeps the hashes of ids and contents apart."""
+        started = self._started.get((kind, size))
+        if started is None:
+            started = hashlib.blake2b(key=self._key, digest_size=size, person=kind.encode())
+            self._started[kind, size] = started
+        digest = started.copy()
+        for part in parts:
+            data = part if isinstance(part, bytes) else part.encode("utf-8", "surrogatepass")
+            digest.update(b"%d:" % len(data) + data)  # so that ("ab", "c") is not ("a", "bc")
+        return digest.digest()
+
+    def __repr__(self) -> str:
+        return "Secret(...)"
+
+
+def secret_from_environment() -> Secret | None:
+    """The secret that the environment holds as 64 hexadecimal digits, if it does."""
+    given = os.environ.get(VARIABLE)
+    if given is None:
+        return None
+    try:
+        return Secret(bytes.fromhex(given))
+    except ValueError:
+        raise InputError(f"{VARIABLE} must be 64 hexadecimal digits") from None
+
+
+def secret_beside(ledger: Path) -> Secret:
+    """The secret in the file next to a ledger; made with it, readable by its owner alone."""
+    path = ledger.with_name(ledger.name + ".secret")
+    if not path.exists():
+        if ledger.exists():
+            raise InputError(
+                f"the ledger {ledger} has lost its secret {path.name}: put the file back, or set "
+                f"{VARIABLE}"
+            )
+        _make(path)
+    return _read(path)
+
+
+def _make(path: Path) -> None:
+    """Write a fresh secret, unless another process was first: the file is never half-written."""
+    draft = path.with_name(f"{path.name}.{os.urandom(8).hex()}")
+    try:
+        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            file.write(os.urandom(BYTES).hex().encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            pass
+        finally:
+            draft.unlink()
+    except OSError as error:
+        raise OutputError(
+            f"cannot write the ledger's secret {path}: {error.strerror}. Name another place for "
+            "the ledger, or release without one"
+        ) from None
+
+
+def _read(path: Path) -> Secret:
+    if stat.S_IMODE(path.stat().st_mode) & 0o077:
+        raise InputError(f"others may read the ledger's secret {path}: chmod 600 it")
+    try:
+        return Secret(bytes.fromhex(path.read_text(encoding="ascii").strip()))
+    except ValueError:
+        raise InputError(f"{path} must hold 64 hexadecimal digits") from None

@@ -1,0 +1,198 @@
+"""Where a ledger lives: SQLite in one file, or PostgreSQL. The same tables, the same SQL.
+
+Writers take turns: a transaction holds the only write lock from its first read to its commit, so a
+budget that was checked cannot be spent by somebody else before the charge is written.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+from inkblur.errors import InputError, MissingExtra, OutputError
+
+VERSION = 1
+_WAIT_SECONDS = 120.0  # for other writers
+_LOCK = 0x1B10_7E1D  # PostgreSQL's advisory lock: any number that nobody else uses
+
+# Version by version; a ledger is brought up to date when it is opened. {bytes} and {key} are the
+# two stores' words for the same thing.
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        "CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+        """CREATE TABLE entry (
+            number BIGINT PRIMARY KEY,
+            release TEXT NOT NULL,
+            kind TEXT NOT NULL CHECK (kind IN ('open', 'charge', 'confirm', 'void')),
+            written TEXT NOT NULL,
+            body TEXT NOT NULL,
+            charges BIGINT NOT NULL,
+            hash {bytes} NOT NULL)""",
+        """CREATE TABLE charge (
+            number {key},
+            entry BIGINT NOT NULL REFERENCES entry (number),
+            release TEXT NOT NULL,
+            space TEXT NOT NULL,
+            id {bytes} NOT NULL,
+            content {bytes} NOT NULL,
+            person {bytes},
+            draw {bytes} NOT NULL,
+            words BIGINT NOT NULL CHECK (words >= 0),
+            amount BIGINT NOT NULL CHECK (amount >= 0))""",
+        "CREATE INDEX charge_id ON charge (id)",
+        "CREATE INDEX charge_content ON charge (content)",
+        "CREATE INDEX charge_person ON charge (person) WHERE person IS NOT NULL",
+    ),
+)
+
+
+class Store(Protocol):
+    """A database that a ledger writes to."""
+
+    place: str  # what to call it in messages; never a password
+
+    def transaction(self) -> Any:
+        """A context in which this process alone writes; commits at its end, or not at all."""
+        ...
+
+    def run(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """One statement with ? for values; the rows it gives, if any."""
+        ...
+
+    def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        """The same statement for many rows of values."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the database."""
+        ...
+
+
+class SqliteStore:
+    """One file; other processes may read while one writes."""
+
+    _words = {"bytes": "BLOB", "key": "INTEGER PRIMARY KEY AUTOINCREMENT"}  # noqa: RUF012
+
+    def __init__(self, path: Path) -> None:
+        self.place = str(path)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # SQLite gives its other files the permissions of this one.
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+            self._connection = sqlite3.connect(
+                path, timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False
+            )
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._connection.execute("PRAGMA synchronous = FULL")
+            self._connection.execute("PRAGMA foreign_keys = ON")
+        except sqlite3.DatabaseError as error:
+            raise InputError(f"{path} is not a ledger: {error}") from None
+        except OSError as error:
+            raise OutputError(
+                f"cannot write the ledger {path}: {error.strerror}. Name another place for the "
+                "ledger, or release without one"
+            ) from None
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """BEGIN IMMEDIATE: the write lock from the start."""
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            raise OutputError(f"the ledger {self.place} cannot be written: {error}") from None
+        try:
+            yield
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")
+
+    def run(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """One statement."""
+        return self._connection.execute(sql.format(**self._words), values).fetchall()
+
+    def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        """One statement for many rows."""
+        self._connection.executemany(sql, rows)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+
+class PostgresStore:
+    """A PostgreSQL database, named by a URL (extra `postgres`)."""
+
+    _words = {"bytes": "BYTEA", "key": "BIGSERIAL PRIMARY KEY"}  # noqa: RUF012
+
+    def __init__(self, url: str) -> None:
+        try:
+            import psycopg
+        except ImportError:
+            raise MissingExtra(
+                "a ledger in PostgreSQL needs psycopg: pip install 'inkblur[postgres]'"
+            ) from None
+        try:
+            self._connection = psycopg.connect(url, autocommit=True, connect_timeout=10)
+        except psycopg.OperationalError as error:
+            reason = str(error).strip().splitlines()[-1]
+            raise InputError(f"cannot open the ledger in PostgreSQL: {reason}") from None
+        info = self._connection.info
+        self.place = f"postgresql://{info.host}:{info.port}/{info.dbname}"
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """An advisory lock, let go at the end of the transaction, makes writers take turns."""
+        with self._connection.transaction():
+            self._connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+            yield
+
+    def run(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """One statement."""
+        cursor = self._connection.execute(
+            sql.format(**self._words).replace("?", "%s").encode(), tuple(values)
+        )
+        return cursor.fetchall() if cursor.description else []
+
+    def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        """One statement for many rows, sent together."""
+        with self._connection.cursor() as cursor:
+            cursor.executemany(sql.replace("?", "%s").encode(), rows)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+
+def migrate(store: Store, migrations: Sequence[Sequence[str]] = MIGRATIONS) -> None:
+    """Bring a store up to the newest version, or refuse one that is newer than this program."""
+    with store.transaction():
+        version = _version(store)
+        if version > len(migrations):
+            raise InputError(
+                f"the ledger {store.place} has version {version}; this program knows "
+                f"{len(migrations)}: use a newer inkblur"
+            )
+        for statements in migrations[version:]:
+            for statement in statements:
+                store.run(statement)
+        if version < len(migrations):
+            store.run("DELETE FROM about WHERE name = 'version'")
+            store.run("INSERT INTO about VALUES ('version', ?)", (str(len(migrations)),))
+
+
+def _version(store: Store) -> int:
+    sqlite = isinstance(store, SqliteStore)
+    tables = (
+        "SELECT name FROM sqlite_master WHERE name = 'about'"
+        if sqlite
+        else "SELECT tablename FROM pg_tables WHERE tablename = 'about' "
+        "AND schemaname = current_schema()"
+    )
+    if not store.run(tables):
+        return 0
+    return int(store.run("SELECT value FROM about WHERE name = 'version'")[0][0])

@@ -1,0 +1,263 @@
+"""The ledger: what counts as spent, who may spend, and what tampering leaves behind."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+import stat
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inkblur.errors import InputError, OutputError, ParameterError
+from inkblur.ledger import Budget, Charge, Ledger, ReleaseAccount, micros, open_ledger
+from inkblur.ledger.store import MIGRATIONS, SqliteStore, migrate
+
+SPACE = "discrete, a word"
+
+
+def charge(record: str, content: str | None = None, loss: float = 8.0, **rest: str) -> Charge:
+    text = f"text of {record}" if content is None else content
+    return Charge(record, rest.get("column", "text"), text, 10, micros(loss), rest.get("person"))
+
+
+def opened(ledger: Ledger, draw: str = "key a", space: str = SPACE) -> ReleaseAccount:
+    return ledger.open_release({"spec": {"mechanism": "staircase"}}, space=space, draw=draw)
+
+
+def spend(
+    ledger: Ledger, charges: list[Charge], limit: float | None = None, draw: str = "key a"
+) -> bool:
+    with opened(ledger, draw) as release:
+        result = release.charge(charges, Budget.of(limit, None))
+        if result.exceeded:
+            release.void()
+            return False
+        release.confirm()
+        return True
+
+
+@given(st.floats(min_value=1e-12, max_value=1e6), st.integers(0, 10_000))
+def test_losses_are_whole_numbers_rounded_up(loss: float, times: int) -> None:
+    amount = micros(loss, times)
+    assert Fraction(amount, 1_000_000) >= Fraction(loss) * times
+    assert Fraction(amount - 1, 1_000_000) < Fraction(loss) * times or amount == 0
+
+
+@pytest.mark.parametrize("loss", [-1.0, -0.1, math.nan, math.inf, -math.inf, 5e-324, 1e300])
+def test_losses_that_would_refill_or_vanish_are_refused(loss: float) -> None:
+    with pytest.raises(ParameterError):
+        micros(loss)
+
+
+@pytest.mark.parametrize("limit", [0.0, -5.0, math.nan, math.inf])
+def test_budgets_are_positive_numbers(limit: float) -> None:
+    with pytest.raises(ParameterError):
+        Budget.of(limit, None)
+
+
+def test_a_release_over_budget_spends_nothing(ledger: Ledger) -> None:
+    assert spend(ledger, [charge("a")], 20.0)
+    assert spend(ledger, [charge("a")], 20.0, draw="key b")
+    assert not spend(ledger, [charge("a"), charge("b")], 20.0, draw="key c")
+    assert spend(ledger, [charge("b", loss=20.0)], 20.0, draw="key d")  # b had spent nothing
+    assert ledger.verify() == []
+
+
+def test_the_records_over_budget_are_named_with_what_is_left(ledger: Ledger) -> None:
+    assert spend(ledger, [charge("a", loss=15.0)])
+    with opened(ledger, "key b") as release:
+        result = release.charge([charge("a"), charge("b")], Budget.of(20.0, None))
+        release.void()
+    assert [(e.id, e.left, e.asked) for e in result.exceeded] == [("a", micros(5.0), micros(8.0))]
+    assert "record a: 5 left" in result.exceeded[0].sentence()
+    assert not result.granted
+
+
+def test_partial_releases_those_that_fit(ledger: Ledger) -> None:
+    assert spend(ledger, [charge("a", loss=15.0)])
+    with opened(ledger, "key b") as release:
+        charges = [charge("a"), charge("b")]
+        result = release.charge(charges, Budget.of(20.0, None), partial=True)
+        release.confirm()
+    assert result.granted == {1}
+    assert not spend(ledger, [charge("b", loss=13.0)], 20.0, draw="key c")
+
+
+def test_neither_a_new_id_nor_an_edited_letter_resets_a_budget(ledger: Ledger) -> None:
+    assert spend(ledger, [charge("a", "my text", 15.0)])
+    assert not spend(ledger, [charge("another id", "my text")], 20.0, draw="key b")
+    assert not spend(ledger, [charge("a", "my texts")], 20.0, draw="key b")
+    assert spend(ledger, [charge("another id", "my texts")], 20.0, draw="key b")
+
+
+def test_a_replay_costs_nothing_and_anything_else_does(ledger: Ledger) -> None:
+    for _ in range(3):
+        assert spend(ledger, [charge("a", loss=15.0)], 20.0)
+    assert not spend(ledger, [charge("a", loss=15.0)], 20.0, draw="key b")
+    with opened(ledger) as release:
+        assert release.charge([charge("a", loss=15.0)]).replayed == 1
+        assert release.charge([charge("a", "changed", 15.0)]).replayed == 0
+
+
+def test_columns_of_a_record_add_up(ledger: Ledger) -> None:
+    both = [charge("a", "x", 12.0, column="title"), charge("a", "y", 12.0, column="text")]
+    assert not spend(ledger, both, 20.0)
+    assert spend(ledger, both, 24.0)
+
+
+def test_records_of_one_release_add_up_for_their_person(ledger: Ledger) -> None:
+    charges = [charge(str(i), person="p") for i in range(3)]
+    with opened(ledger) as release:
+        assert release.charge(charges, Budget.of(None, 20.0)).exceeded
+        assert not release.charge(charges, Budget.of(None, 24.0)).exceeded
+        release.confirm()
+    assert ledger.spent("p") == {SPACE: micros(24.0)}
+    assert ledger.spent("q") == {}
+
+
+def test_a_record_without_a_person_is_refused_under_a_budget_for_people(ledger: Ledger) -> None:
+    with opened(ledger) as release, pytest.raises(ParameterError, match="record a"):
+        release.charge([charge("a")], Budget.of(None, 20.0))
+
+
+def test_what_cannot_be_added_is_kept_apart(ledger: Ledger) -> None:
+    for space in (SPACE, "mahalanobis, lambda 0.5, table 95e1"):
+        with opened(ledger, space=space) as release:
+            release.charge([charge("a", person="p")])
+            release.confirm()
+    assert len(ledger.spent("p")) == 2
+
+
+def _fail_before_anything_is_visible(ledger: Ledger) -> None:
+    with opened(ledger, "key c") as release:
+        release.charge([charge("b", loss=15.0)])
+        raise RuntimeError
+
+
+def test_a_reservation_counts_until_it_is_voided(ledger: Ledger) -> None:
+    opened(ledger).charge([charge("a", loss=15.0)])  # and then the machine lost power
+    assert not spend(ledger, [charge("a")], 20.0, draw="key b")
+    assert spend(ledger, [charge("a", loss=15.0)], 20.0)  # the replay finishes it for nothing
+    with pytest.raises(RuntimeError):
+        _fail_before_anything_is_visible(ledger)
+    assert spend(ledger, [charge("b", loss=15.0)], 20.0, draw="key d")
+    assert [r["state"] for r in ledger.history()].count("void") == 2
+
+
+def test_nothing_in_the_file_names_a_record(tmp_path: Path) -> None:
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        with opened(ledger) as release:
+            release.charge([charge("id-of-ada", "a secret text", person="ada lovelace")])
+            release.confirm()
+        exported = "\n".join(",".join(row) for row in ledger.export())
+    held = b"".join(path.read_bytes() for path in tmp_path.iterdir()) + exported.encode()
+    for word in (b"ada", b"secret text", b"lovelace"):
+        assert word not in held
+    for path in tmp_path.iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
+
+
+def test_the_same_record_has_another_hash_under_another_secret(tmp_path: Path) -> None:
+    hashes = []
+    for name in ("one.db", "two.db"):
+        with open_ledger(tmp_path / name) as ledger, opened(ledger) as release:
+            release.charge([charge("a")])
+            hashes.append([row[3] for row in ledger.export()][1])
+    assert hashes[0] != hashes[1]
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        "UPDATE charge SET amount = 1 WHERE number = 2",
+        "UPDATE charge SET words = 1 WHERE number = 2",
+        "UPDATE charge SET space = 'x' WHERE number = 2",
+        "DELETE FROM charge WHERE number = 2",
+        "UPDATE charge SET person = NULL WHERE number = 2",
+        "UPDATE entry SET body = '{{}}' WHERE number = 2",
+        "UPDATE entry SET kind = 'void' WHERE number = 3",
+        "UPDATE entry SET written = '2000' WHERE number = 2",
+        "DELETE FROM entry WHERE number = 3",
+        "INSERT INTO entry SELECT 99, release, 'void', written, body, 0, hash FROM entry "
+        "WHERE number = 3",
+    ],
+)
+def test_a_changed_or_missing_row_is_found(place: str, harm: str) -> None:
+    with open_ledger(place) as ledger:
+        for draw in ("key a", "key b"):
+            assert spend(ledger, [charge("a", person="p"), charge("b", person="p")], draw=draw)
+        assert ledger.verify() == []
+        ledger.store.run(harm)
+        assert ledger.verify() != []
+
+
+def test_a_removed_tail_is_found_only_against_an_anchor(ledger: Ledger) -> None:
+    assert spend(ledger, [charge("a")])
+    anchor = ledger.anchor()
+    assert spend(ledger, [charge("a")], draw="key b")
+    assert ledger.verify(anchor) == []  # it grew since
+    later = ledger.anchor()
+    ledger.store.run("DELETE FROM charge WHERE entry > 3")
+    ledger.store.run("DELETE FROM entry WHERE number > 3")
+    assert ledger.verify() == []
+    assert ledger.verify(anchor) == []
+    assert ledger.verify(later) != []
+
+
+def test_a_ledger_needs_its_own_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "ledger.db"
+    open_ledger(path).close()
+    secret = tmp_path / "ledger.db.secret"
+    kept = secret.read_text()
+    secret.unlink()
+    with pytest.raises(InputError, match="lost its secret"):
+        open_ledger(path)
+    monkeypatch.setenv("INKBLUR_LEDGER_SECRET", "ab" * 32)
+    with pytest.raises(InputError):
+        open_ledger(path)
+    monkeypatch.setenv("INKBLUR_LEDGER_SECRET", bytes(range(32)).hex())
+    with pytest.raises(InputError, match="not that of the ledger"):
+        open_ledger(path)
+    monkeypatch.setenv("INKBLUR_LEDGER_SECRET", kept.strip())
+    open_ledger(path).close()
+
+
+def test_a_secret_that_others_may_read_is_refused(tmp_path: Path) -> None:
+    open_ledger(tmp_path / "ledger.db").close()
+    (tmp_path / "ledger.db.secret").chmod(0o644)
+    with pytest.raises(InputError, match="chmod 600"):
+        open_ledger(tmp_path / "ledger.db")
+
+
+def test_places_that_cannot_hold_a_ledger_are_refused_in_a_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(OutputError, match="ledger"):
+        open_ledger(tmp_path / "file" / "ledger.db")
+    (tmp_path / "not.db").write_bytes(b"no database" * 100)
+    (tmp_path / "not.db.secret").write_text(bytes(range(32)).hex())
+    (tmp_path / "not.db.secret").chmod(0o600)
+    with pytest.raises(InputError, match="not a ledger"):
+        open_ledger(tmp_path / "not.db")
+
+
+def test_older_ledgers_are_brought_up_to_date_and_newer_ones_refused(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "ledger.db")
+    migrate(store)
+    next_version = (*MIGRATIONS, ("ALTER TABLE charge ADD COLUMN note TEXT",))
+    migrate(store, next_version)
+    assert store.run("SELECT note FROM charge") == []
+    with pytest.raises(InputError, match="version 2"):
+        migrate(store)
+
+
+def test_a_batch_is_charged_whole_or_not_at_all(tmp_path: Path) -> None:
+    with open_ledger(tmp_path / "ledger.db") as ledger, opened(ledger) as release:
+        bad = Charge("b", "text", "b", -1, 5)  # the database refuses it
+        with pytest.raises(sqlite3.IntegrityError):
+            release.charge([charge("a"), bad])
+        assert len(list(ledger.export())) == 1  # the header
+        assert ledger.verify() == []
