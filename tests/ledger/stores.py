@@ -42,7 +42,8 @@ def postgres(folder: Path) -> Iterator[str]:
         prefix = ["runuser", "-u", "postgres", "--"]
 
     def run(*command: str) -> None:
-        subprocess.run([*prefix, *command], check=True, capture_output=True, cwd="/")
+        done = subprocess.run([*prefix, *command], capture_output=True, text=True, cwd="/")
+        assert done.returncode == 0, done.stderr
 
     run(str(programs / "initdb"), "-D", str(data), "-U", "inkblur", "-A", "trust")
     options = f"-p {port} -h 127.0.0.1 -k {data} -c fsync=off"
