@@ -14,11 +14,11 @@ from tests.ledger.stores import postgres, postgres_programs
 
 
 @pytest.fixture(scope="session")
-def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def postgres_url() -> Iterator[str]:
     pytest.importorskip("psycopg")
     if postgres_programs() is None:
         pytest.skip("PostgreSQL is not installed (Debian: postgresql)")
-    with postgres(tmp_path_factory.mktemp("server")) as url:
+    with postgres() as url:
         yield url
 
 

@@ -7,6 +7,7 @@ import secrets
 import shutil
 import socket
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,21 +25,17 @@ def postgres_programs() -> Path | None:
 
 
 @contextmanager
-def postgres(folder: Path) -> Iterator[str]:
+def postgres() -> Iterator[str]:
     """A PostgreSQL server of our own on the loopback address: its URL."""
     programs = postgres_programs()
     assert programs is not None
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    data = folder / "postgres"
-    data.mkdir()
+    data = Path(tempfile.mkdtemp())  # not pytest's own folder, which no other user may enter
     prefix: list[str] = []
     if os.geteuid() == 0:  # the server refuses to run as root
         shutil.chown(data, "postgres", "postgres")
-        for parent in [folder, *folder.parents]:
-            if parent != Path("/") and parent.stat().st_uid == 0:
-                parent.chmod(parent.stat().st_mode | 0o011)
         prefix = ["runuser", "-u", "postgres", "--"]
 
     def run(*command: str) -> None:
@@ -53,6 +50,7 @@ def postgres(folder: Path) -> Iterator[str]:
         yield f"postgresql://inkblur@127.0.0.1:{port}/postgres"
     finally:
         run(*control, "-m", "immediate", "stop")
+        shutil.rmtree(data)
 
 
 def fresh_secret() -> dict[str, str]:
