@@ -14,6 +14,7 @@ from inkblur.cli.calibrate import calibrate
 from inkblur.cli.console import data, plain_errors, talk
 from inkblur.cli.embeddings import app as embeddings
 from inkblur.cli.evaluate import evaluate
+from inkblur.cli.ledger import app as ledger
 from inkblur.cli.privatize import privatize
 from inkblur.cli.synonyms import synonyms
 from inkblur.cli.tune import tune
@@ -33,6 +34,7 @@ app.command()(audit)
 app.command()(evaluate)
 app.command()(tune)
 app.add_typer(embeddings, name="embeddings")
+app.add_typer(ledger, name="ledger")
 
 
 @app.command()

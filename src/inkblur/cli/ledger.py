@@ -1,0 +1,140 @@
+"""`inkblur ledger`: what was released, what it cost, and whether the account is intact."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from inkblur.cli.console import data, plain_errors, talk
+
+app = typer.Typer(no_args_is_help=True, help="What was released so far, and what it cost.")
+
+Place = Annotated[
+    str | None,
+    typer.Option(
+        "--ledger",
+        help="A file or a postgresql:// URL; by default the ledger in your data folder.",
+        show_default=False,
+    ),
+]
+
+
+@app.command()
+def show(place: Place = None) -> None:
+    """List every release: when, what, for how many records, and the loss in all.
+
+    Example: inkblur ledger show
+    """
+    with plain_errors():
+        from rich.table import Table
+
+        from inkblur.ledger import open_ledger
+        from inkblur.ledger.charges import shown
+
+        with open_ledger(place) as ledger:
+            history = ledger.history()
+        table = Table(
+            "release", "when (UTC)", "mechanism", "records", "words", "loss in all", "state"
+        )
+        for release in history:
+            spec = release.get("spec", {})
+            table.add_row(
+                release["release"][:8],
+                release["opened"][:16].replace("T", " "),
+                str(spec.get("mechanism", "")),
+                f"{release['records']:,}",
+                f"{release['words']:,}",
+                shown(release["amount"]),
+                release["state"],
+            )
+        data.print(table)
+        if any(release["state"] == "reserved" for release in history):
+            talk.print(
+                "reserved: a run ended before it could say whether its output was seen, so it "
+                "counts as spent; run it again with the same key to confirm it at no cost"
+            )
+
+
+@app.command()
+def spent(
+    person: Annotated[str, typer.Argument(help="As it stands in the person column.")],
+    place: Place = None,
+) -> None:
+    """Show what one person's records have spent.
+
+    Example: inkblur ledger spent ada@example.org
+    """
+    with plain_errors():
+        from inkblur.ledger import open_ledger
+        from inkblur.ledger.charges import shown
+
+        with open_ledger(place) as ledger:
+            spaces = ledger.spent(person)
+        if not spaces:
+            talk.print("nothing was released for this person")
+        for space, amount in spaces.items():
+            data.print(f"{shown(amount)}  ({space})")
+        if len(spaces) > 1:
+            talk.print("losses in different metrics or on different tables do not add up")
+
+
+@app.command()
+def verify(
+    anchor: Annotated[
+        str | None, typer.Option(help="What `inkblur ledger anchor` printed earlier.")
+    ] = None,
+    place: Place = None,
+) -> None:
+    """Check that no entry was changed or removed. Exits with 1 if one was.
+
+    Example: inkblur ledger verify --anchor 12:9f2c...
+    """
+    with plain_errors():
+        from inkblur.ledger import open_ledger
+
+        with open_ledger(place) as ledger:
+            problems = ledger.verify(anchor)
+        for problem in problems:
+            data.print(problem)
+        if problems:
+            raise typer.Exit(1)
+        unseen = "" if anchor else "; without an anchor a removed end does not show"
+        talk.print(f"intact{unseen}")
+
+
+@app.command()
+def anchor(place: Place = None) -> None:
+    """Print the newest entry's fingerprint. Keep it elsewhere: it shows if later entries vanish.
+
+    Example: inkblur ledger anchor > anchor.txt
+    """
+    with plain_errors():
+        from inkblur.ledger import open_ledger
+
+        with open_ledger(place) as ledger:
+            sys.stdout.write(ledger.anchor() + "\n")
+
+
+@app.command()
+def export(
+    output: Annotated[Path | None, typer.Option("--csv", help="A file to write.")] = None,
+    place: Place = None,
+) -> None:
+    """Write every charge as CSV, with hashes in place of ids, contents and people.
+
+    Example: inkblur ledger export --csv ledger.csv
+    """
+    with plain_errors():
+        from inkblur.ledger import open_ledger
+
+        with open_ledger(place) as ledger:
+            if output is None:
+                csv.writer(sys.stdout).writerows(ledger.export())
+            else:
+                with output.open("w", newline="", encoding="utf-8") as file:
+                    csv.writer(file).writerows(ledger.export())
+                talk.print(f"wrote {output}")

@@ -1,0 +1,47 @@
+"""`inkblur ledger`: the account from the terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from inkblur.cli.app import app
+from inkblur.ledger import Charge, micros, open_ledger
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> str:
+    path = str(tmp_path / "ledger.db")
+    with open_ledger(path) as ledger:
+        spec = {"spec": {"mechanism": "staircase"}}
+        with ledger.open_release(spec, space="discrete, a word", draw="k") as release:
+            release.charge([Charge("1", "text", "words", 12, micros(8.0, 12), "ada")])
+            release.confirm()
+    return path
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(app, ["ledger", *arguments])
+    return result.exit_code, result.output
+
+
+def test_show_spent_and_export(place: str) -> None:
+    code, output = run("show", "--ledger", place)
+    assert code == 0
+    for word in ("staircase", "confirmed", "96", "12"):
+        assert word in output
+    assert run("spent", "ada", "--ledger", place)[1].startswith("96 ")
+    assert "nothing was released" in run("spent", "bob", "--ledger", place)[1]
+    assert len(run("export", "--ledger", place)[1].splitlines()) == 2
+
+
+def test_verify_tells_a_changed_ledger(place: str) -> None:
+    anchor = run("anchor", "--ledger", place)[1].strip()
+    assert run("verify", "--anchor", anchor, "--ledger", place)[0] == 0
+    with open_ledger(place) as ledger:
+        ledger.store.run("UPDATE charge SET amount = 0")
+    code, output = run("verify", "--ledger", place)
+    assert code == 1
+    assert "was changed" in output
