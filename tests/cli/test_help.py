@@ -18,6 +18,8 @@ from inkblur.cli.app import app
 def commands(group: Any, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
     found = []
     for name, command in group.commands.items():
+        if command.hidden:  # says where it went
+            continue
         if hasattr(command, "commands"):
             found += commands(command, (*path, name))
         else:
