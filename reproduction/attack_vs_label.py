@@ -15,17 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from inkblur import Embedding
+from inkblur import Embedding, ReleaseSpec
 from inkblur.evaluation import (
     NULL_ID,
     Array,
     ContentWords,
     Ids,
     Koppel,
-    Setting,
     Weighting,
     among,
     fingerprints,
+    releaser,
     words_of,
 )
 from reproduction.bootstrap import mean_f1, share, times_drawn
@@ -117,21 +117,21 @@ class Duel:
             )
         )
 
-    def after(self, setting: Setting, embedding: Embedding, run: int) -> Measured:
+    def after(self, setting: ReleaseSpec, embedding: Embedding, run: int) -> Measured:
         """The same under a release; `run` numbers the repetition."""
         where = f"{self.name}, {setting.name} on {embedding.sha256[:16]}"
         key = f"{where}, {_ATTACKERS} by text, {self.sizes}, run {run}"
         return self._measured(self.work.step(key, self._after, setting, embedding, str(run)))
 
-    def _after(self, setting: Setting, embedding: Embedding, run: str) -> dict[str, Any]:
-        releaser = setting.on(embedding)
+    def _after(self, setting: ReleaseSpec, embedding: Embedding, run: str) -> dict[str, Any]:
+        made = releaser(setting, embedding)
         rng = self.work.rng(self.name, setting.name, embedding.name, run)
 
         def released(corpus: Corpus, part: str) -> Corpus:
-            out = releaser.release(corpus.texts, rng.child(part))
+            out = made.release(corpus.texts, rng.child(part))
             return replace(corpus, texts=out.texts)
 
-        unknown = releaser.release(self._unknown.texts, rng.child("unknown"))
+        unknown = made.release(self._unknown.texts, rng.child("unknown"))
         known = released(self._known, "known")
         return {
             "static": self._named(self._static, unknown.texts),

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from inkblur import Embedding, ParameterError, Unreachable
-from inkblur.evaluation import CATALOGUE, Ids, Setting, calibrate
+from inkblur import Embedding, ParameterError, ReleaseSpec, Unreachable
+from inkblur.evaluation import CATALOGUE, Ids, calibrate
 from reproduction.context import Workshop
 
 _NEAR = 1e-3  # how near to the wanted loss is near enough
@@ -19,7 +19,7 @@ _SECANTS = 20
 
 def contenders(
     work: Workshop, embedding: Embedding, *, survival: float, words: Ids | None = None
-) -> tuple[Setting, ...]:
+) -> tuple[ReleaseSpec, ...]:
     """All mechanisms, each with the epsilon at which a word survives with probability `survival`:
     a word of the vocabulary, or one of `words` (public ids, in random order).
 
@@ -38,22 +38,22 @@ def contenders(
                 key, partial(_reached, entry.name, embedding, survival, sample, ids, options)
             )
             if epsilon is not None:
-                found.append(Setting.of(entry.name, epsilon, options))
+                found.append(ReleaseSpec(entry.name, epsilon, parameters=options))
     return tuple(found)
 
 
-def entrants() -> tuple[Setting, ...]:
+def entrants() -> tuple[ReleaseSpec, ...]:
     """All mechanisms under every set of options they race with, at epsilon 1."""
     return tuple(
-        Setting.of(entry.name, 1.0, options)
+        ReleaseSpec(entry.name, 1.0, parameters=options)
         for entry in CATALOGUE.values()
         for options in entry.raced
     )
 
 
 def at_loss(
-    work: Workshop, setting: Setting, embedding: Embedding, *, loss: float, words: Ids
-) -> Setting | None:
+    work: Workshop, setting: ReleaseSpec, embedding: Embedding, *, loss: float, words: Ids
+) -> ReleaseSpec | None:
     """The setting with the epsilon at which the proved loss between the median pair of `words` is
     `loss`. None for a mechanism that proves nothing, and where no epsilon has that loss.
     """
@@ -65,7 +65,7 @@ def at_loss(
     return None if epsilon is None else replace(setting, epsilon=epsilon)
 
 
-def proved_loss(setting: Setting, embedding: Embedding, words: Ids) -> float | None:
+def proved_loss(setting: ReleaseSpec, embedding: Embedding, words: Ids) -> float | None:
     """The bound on the log likelihood ratio between two of `words` at the median of their
     distances; None for a mechanism that proves nothing.
     """
@@ -76,9 +76,9 @@ def proved_loss(setting: Setting, embedding: Embedding, words: Ids) -> float | N
     return mechanism.guarantee.loss(float(np.median(apart)))
 
 
-def _solved(setting: Setting, embedding: Embedding, loss: float, words: Ids) -> float | None:
+def _solved(setting: ReleaseSpec, embedding: Embedding, loss: float, words: Ids) -> float | None:
     """By secants from 0: one step where the loss is a multiple of epsilon, a few elsewhere."""
-    below, at_below, epsilon = 0.0, 0.0, setting.epsilon
+    below, at_below, epsilon = 0.0, 0.0, setting.known_epsilon
     for _ in range(_SECANTS):
         try:
             here = proved_loss(replace(setting, epsilon=epsilon), embedding, words)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from inkblur import Embedding, Rng, seeded_rng
-from inkblur.evaluation import Checkpoint, Released, Setting
+from inkblur import Embedding, ReleaseSpec, Rng, seeded_rng
+from inkblur.evaluation import Checkpoint, Released, releaser
 from reproduction.datasets import Shelf
 
 Size = TypeVar("Size")
@@ -102,7 +102,8 @@ class Workshop:
         return sorted(uniforms.argsort(kind="stable")[:count].tolist())
 
     def release(
-        self, setting: Setting, embedding: Embedding, texts: Sequence[str], *names: str
+        self, setting: ReleaseSpec, embedding: Embedding, texts: Sequence[str], *names: str
     ) -> Released:
         """The texts released under a setting; `names` tell repetitions and parts apart."""
-        return setting.on(embedding).release(texts, self.rng("release", setting.name, *names))
+        rng = self.rng("release", setting.name, *names)
+        return releaser(setting, embedding).release(texts, rng)

@@ -76,8 +76,8 @@ def run(work: Workshop) -> Outcome:
             for setting in settings:
                 name = f"{setting.family}, {metric}"
                 runs = [duel.after(setting, space, run) for run in range(work.size(3, 2))]
-                curves.setdefault(name, {})[setting.epsilon] = runs
-                where: Where = {"contender": name, "epsilon": setting.epsilon}
+                curves.setdefault(name, {})[setting.known_epsilon] = runs
+                where: Where = {"contender": name, "epsilon": setting.known_epsilon}
                 readings += duel_readings(CURVES, where, runs, before)
                 step = f"loss of {setting.name} on {space.sha256[:16]}"
                 loss = work.step(step, proved_loss, setting, space, words[:PAIRED])
@@ -163,7 +163,7 @@ def _at_equal_loss(
                     missing.append(f"{name} at {loss:g}")
                 continue
             runs = [duel.after(setting, space, run) for run in range(duel.work.size(3, 2))]
-            where: Where = {LOSS: loss, "contender": name, "epsilon": setting.epsilon}
+            where: Where = {LOSS: loss, "contender": name, "epsilon": setting.known_epsilon}
             readings += [
                 reading
                 for reading in duel_readings(EQUAL_LOSS, where, runs, before)

@@ -17,6 +17,7 @@ ORDER = [
     ("mechanisms",),
     ("documents",),
     ("adaptation",),
+    ("spec",),
     ("ledger",),
     ("files",),
     ("evaluation",),

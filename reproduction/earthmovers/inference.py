@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from inkblur import Embedding, Laplace, Privatizer, Record, TokenPolicies
+from inkblur import Embedding, Laplace, Privatizer, Record, ReleaseSpec, TokenPolicies
 from inkblur.evaluation import (
     NULL_ID,
     Koppel,
-    Setting,
     content_words,
     fasttext_labels,
     known_id,
@@ -201,7 +200,7 @@ class _Place:
             out[name] = [hits, len(unknown)]
         return out
 
-    def race(self, settings: Sequence[Setting], run: int) -> dict[str, dict[str, float]]:
+    def race(self, settings: Sequence[ReleaseSpec], run: int) -> dict[str, dict[str, float]]:
         """One run of every mechanism on the larger set, against both attackers; shares."""
         table = self.raced
         authors = self.documents.of("Reuters C50", self.sizes[-1], run)

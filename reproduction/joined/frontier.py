@@ -6,7 +6,7 @@ analyst is asked about the test part. The attacker names the authors of Reuters 
 
 from __future__ import annotations
 
-from inkblur.evaluation import Setting
+from inkblur import ReleaseSpec
 from reproduction.attack_vs_label import Duel, Measured, Sizes, c50_and_newsgroups
 from reproduction.context import Workshop
 from reproduction.frontier import (
@@ -52,7 +52,7 @@ def run(work: Workshop) -> Outcome:
     curves: dict[str, list[Runs]] = {}
     for metric, epsilons in EPSILONS.items():
         for epsilon in epsilons:
-            setting = Setting("laplace", epsilon)
+            setting = ReleaseSpec("laplace", epsilon)
             runs = [duel.after(setting, spaces[metric], run) for run in range(work.size(3, 2))]
             curves.setdefault(metric, []).append(runs)
             where: Where = {"metric": metric, "epsilon": epsilon}

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from inkblur.evaluation import Setting, calibrate
+from inkblur import ReleaseSpec
+from inkblur.evaluation import calibrate
 from reproduction.attack_vs_label import Duel, Measured, Sizes, halved
 from reproduction.bootstrap import over_texts
 from reproduction.context import Workshop
@@ -90,10 +91,10 @@ def _measured(
                 f"epsilon of {duel.name} on {space.sha256[:16]} for survival {survival:g}",
                 partial(calibrate, "laplace", space, survival=survival, words=words),
             )
-            setting = Setting("laplace", round(epsilon, 2))
+            setting = ReleaseSpec("laplace", round(epsilon, 2))
             runs = [duel.after(setting, space, run) for run in range(work.size(5, 2))]
             curves.setdefault(metric, []).append(runs)
-            where: Where = {"metric": metric, "epsilon": setting.epsilon}
+            where: Where = {"metric": metric, "epsilon": setting.known_epsilon}
             readings += duel_readings(table, where, runs, before)
     return readings, curves
 

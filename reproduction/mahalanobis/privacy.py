@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from inkblur.evaluation import NULL_ID, Setting, privacy_statistics
+from inkblur import ReleaseSpec
+from inkblur.evaluation import NULL_ID, privacy_statistics
 from reproduction.contenders import contenders
 from reproduction.context import Workshop
 from reproduction.estimate import Estimate
@@ -49,7 +50,7 @@ def run(work: Workshop) -> Outcome:
         found = {
             (lam, epsilon): work.step(
                 f"{vectors}, lambda {lam:g}, epsilon {epsilon:g}",
-                _measured, work, vocabulary, Setting("mahalanobis", epsilon, lam=lam),
+                _measured, work, vocabulary, ReleaseSpec("mahalanobis", epsilon).varied(lam=lam),
             )
             for lam in work.size(LAMBDAS, (0.0, 1.0))
             for epsilon in work.size(EPSILONS, JUDGED)
@@ -64,7 +65,7 @@ def run(work: Workshop) -> Outcome:
     return Outcome(tuple(readings), tuple(claims), tuple(drawings), notes=notes)
 
 
-def _measured(work: Workshop, vocabulary: Vocabulary, setting: Setting) -> dict[str, list[int]]:
+def _measured(work: Workshop, vocabulary: Vocabulary, setting: ReleaseSpec) -> dict[str, list[int]]:
     """N_w and S_w of the sampled words, and S_w of the null word, measured several times."""
     table = vocabulary.table
     places = work.sample(work.size(1_000, 10), len(table), vocabulary.vectors)
@@ -178,7 +179,7 @@ def _sanity(work: Workshop, glove: Vocabulary) -> list[Reading]:
 
 def _all_words(work: Workshop, glove: Vocabulary, lam: float, epsilon: float) -> list[float]:
     """The percentage of all words that survive, run after run."""
-    mechanism = Setting("mahalanobis", epsilon, lam=lam).mechanism_on(glove.table)
+    mechanism = ReleaseSpec("mahalanobis", epsilon).varied(lam=lam).mechanism_on(glove.table)
     ids = np.arange(len(glove.table), dtype=np.int64)
     return [
         100 * float((mechanism.replace(ids, work.rng("all", mechanism.spec, str(r))) == ids).mean())
@@ -229,13 +230,13 @@ class _Half:
     distinct: list[float]
 
 
-def _half_survive(work: Workshop, glove: Vocabulary, setting: Setting) -> _Half | None:
+def _half_survive(work: Workshop, glove: Vocabulary, setting: ReleaseSpec) -> _Half | None:
     """None where the mean N_w is on one side of 50 at every epsilon tried."""
     first = work.step(f"half survive, {setting.name}", _measured, work, glove, setting)
     start = np.mean(first["survived"])
     factor = 0.93 if start > 50 else 1 / 0.93
     for _ in range(_TRIES):
-        other = replace(setting, epsilon=float(f"{setting.epsilon * factor:.4g}"))
+        other = replace(setting, epsilon=float(f"{setting.known_epsilon * factor:.4g}"))
         second = work.step(f"half survive, {other.name}", _measured, work, glove, other)
         end = np.mean(second["survived"])
         if (end > 50) != (start > 50):
@@ -244,7 +245,8 @@ def _half_survive(work: Workshop, glove: Vocabulary, setting: Setting) -> _Half 
     else:
         return None
     part = float((50 - start) / (end - start))
-    epsilon = setting.epsilon * (other.epsilon / setting.epsilon) ** part
+    first_epsilon = setting.known_epsilon
+    epsilon = first_epsilon * (other.known_epsilon / first_epsilon) ** part
     return _Half(
         replace(setting, epsilon=float(f"{epsilon:.4g}")).name,
         *(

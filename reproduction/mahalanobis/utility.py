@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from inkblur import Rng
-from inkblur.evaluation import Model, Setting, label_answers
+from inkblur import ReleaseSpec, Rng
+from inkblur.evaluation import Model, label_answers
 from reproduction.context import Workshop
 from reproduction.corpora import Corpus
 from reproduction.estimate import Estimate, weakest
@@ -62,8 +62,8 @@ def run(work: Workshop) -> Outcome:
             (lam, epsilon): [
                 work.step(
                     f"{task.data}, lambda {lam:g}, epsilon {epsilon:g}, {repetition}",
-                    _released, work, task, vocabulary, Setting("mahalanobis", epsilon, lam=lam),
-                    repetition,
+                    _released, work, task, vocabulary,
+                    ReleaseSpec("mahalanobis", epsilon).varied(lam=lam), repetition,
                 )
                 for repetition in range(REPETITIONS)
             ]
@@ -81,7 +81,7 @@ def run(work: Workshop) -> Outcome:
 
 
 def _released(
-    work: Workshop, task: Task, vocabulary: Vocabulary, setting: Setting, repetition: int
+    work: Workshop, task: Task, vocabulary: Vocabulary, setting: ReleaseSpec, repetition: int
 ) -> dict[str, Any]:
     """One repetition: noise of its own; texts and split are the same in all settings."""
     corpus = _sampled(work, task)

@@ -7,8 +7,8 @@ from functools import partial
 
 import numpy as np
 
-from inkblur import MissingExtra
-from inkblur.evaluation import SCRUBBERS, Scrubber, Setting, VectorSetting
+from inkblur import MissingExtra, ReleaseSpec
+from inkblur.evaluation import SCRUBBERS, Scrubber, VectorReleaser, releaser
 from reproduction.context import Workshop
 from reproduction.newsgroups import SCENARIOS
 from reproduction.result import Claim, Drawing, Outcome, Reading
@@ -94,12 +94,12 @@ def run(work: Workshop) -> Outcome:
     )
 
 
-def syntf(epsilon: float) -> Setting:
+def syntf(epsilon: float) -> ReleaseSpec:
     """SynTF with the paper's parameters, at this epsilon."""
-    return Setting(
+    return ReleaseSpec(
         "exponential",
         epsilon,
-        bigram=BIGRAM,
+        parameters={"bigram": BIGRAM},
         release="tf",
         length=LENGTH,
         morphology=MORPHOLOGY,
@@ -118,8 +118,8 @@ def _synthetic(work: Workshop, bench: Bench, epsilon: float, repeats: int) -> li
 
 
 def _vectorised(bench: Bench) -> Found:
-    made = syntf(EPSILON).on(bench.embedding)
-    assert isinstance(made, VectorSetting)
+    made = releaser(syntf(EPSILON), bench.embedding)
+    assert isinstance(made, VectorReleaser)
     return bench.vectorised(made)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from inkblur import Embedding
+from inkblur import Embedding, ReleaseSpec
 from inkblur.evaluation import (
     DONT_KNOW,
     Classifier,
@@ -22,12 +22,12 @@ from inkblur.evaluation import (
     Ids,
     LabelAnswers,
     Scenario,
-    Setting,
-    VectorSetting,
+    VectorReleaser,
     WritePrintsFeatures,
     label_answers,
     make_classifier,
     measured_groups,
+    releaser,
     reverse_vectorised,
     words_of,
 )
@@ -130,13 +130,13 @@ class Bench:
         counter = CountVectorizer(analyzer=words_of).fit(texts[:trained])
         return self.scores(texts, counter.transform(texts))
 
-    def vectorised(self, setting: VectorSetting) -> Found:
+    def vectorised(self, setting: VectorReleaser) -> Found:
         """Both tasks on the true term frequencies, which the attacker writes out as text."""
         counts = setting.synthetic.vectoriser.transform(self.texts)
         return self.scores(self._written(setting, counts), counts)
 
     def synthetic(
-        self, setting: Setting, repeats: int, lengths: Sequence[int] = ()
+        self, setting: ReleaseSpec, repeats: int, lengths: Sequence[int] = ()
     ) -> dict[str, list[Found]]:
         """Both tasks on each of several independent releases, by output length.
 
@@ -144,8 +144,8 @@ class Bench:
         draws. The first n of independent draws are a release of length n (Algorithm 1), so the
         shorter `lengths` come from the same draws as the setting's own.
         """
-        made = setting.on(self.embedding)
-        assert isinstance(made, VectorSetting)
+        made = releaser(setting, self.embedding)
+        assert isinstance(made, VectorReleaser)
         synthetic = made.synthetic
         compositions = [synthetic.vectoriser.composition(text) for text in self.texts]
         streams = [
@@ -160,11 +160,11 @@ class Bench:
             for length in (*lengths, synthetic.length)
         }
 
-    def _released(self, made: VectorSetting, words: Ids, length: int) -> Found:
+    def _released(self, made: VectorReleaser, words: Ids, length: int) -> Found:
         cut = _counts(words[:, :length], len(made.synthetic.mechanism.vocabulary))
         return self.scores(self._written(made, cut), cut)
 
-    def _written(self, made: VectorSetting, counts: csr_matrix) -> list[str]:
+    def _written(self, made: VectorReleaser, counts: csr_matrix) -> list[str]:
         """Texts of the suspects' postings alone: nobody reads the others."""
         wanted = set(self._places())
         rows = sorted(wanted)

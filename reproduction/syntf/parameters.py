@@ -9,7 +9,8 @@ from math import sqrt
 
 import numpy as np
 
-from inkblur.evaluation import Array, Setting, grid
+from inkblur import ReleaseSpec
+from inkblur.evaluation import Array
 from reproduction.context import Workshop
 from reproduction.estimate import CONFIDENCE, Estimate, weakest
 from reproduction.newsgroups import SCENARIOS
@@ -44,11 +45,16 @@ FIGURE = "Figure 4"
 TOP_5 = ("top-5", "top-5-multi")
 OTHER_EPSILONS = (35.0, 55.0)
 DECIDING = "in the one of two scenarios that decides (it fails, or has the smallest lower end)"
-CENTRE = Setting(
-    "exponential", EPSILON, bigram=BIGRAM, release="tf", length=LENGTH, morphology=MORPHOLOGY
+CENTRE = ReleaseSpec(
+    "exponential",
+    EPSILON,
+    parameters={"bigram": BIGRAM},
+    release="tf",
+    length=LENGTH,
+    morphology=MORPHOLOGY,
 )
-WITHOUT = replace(CENTRE, bigram=0.0)
-Runs = Mapping[Setting, Sequence[Found]]
+WITHOUT = CENTRE.varied(bigram=0.0)
+Runs = Mapping[ReleaseSpec, Sequence[Found]]
 
 
 def run(work: Workshop) -> Outcome:
@@ -61,7 +67,7 @@ def run(work: Workshop) -> Outcome:
         words=work.size(15_000, 1_000),
     )
     before = work.step(f"original, {ANSWERED}", lambda: bench.plain(bench.texts))
-    runs: dict[Setting, list[Found]] = {}
+    runs: dict[ReleaseSpec, list[Found]] = {}
     for setting in settings(quick=work.quick):
         repeats = work.size(5 if setting in (CENTRE, WITHOUT) else 3, 3)
         lengths = work.size(LENGTHS[:-1], ()) if setting == CENTRE else ()
@@ -87,24 +93,17 @@ def run(work: Workshop) -> Outcome:
     )
 
 
-def settings(*, quick: bool = False) -> tuple[Setting, ...]:
+def settings(*, quick: bool = False) -> tuple[ReleaseSpec, ...]:
     """What is measured, in the order of its weight: first what the claims need."""
-    shape = {"lengths": [LENGTH], "release": "tf"}
-    lemmas = {**shape, "morphologies": [MORPHOLOGY]}
     first = (CENTRE, WITHOUT)
     if quick:
         return first
+    bigrams = [CENTRE.varied(bigram=bigram) for bigram in BIGRAMS]
     wanted = (
         *first,
-        *grid("exponential", epsilons=[EPSILON], bigrams=BIGRAMS, **lemmas),  # type: ignore[arg-type]
-        *grid(
-            "exponential",
-            epsilons=[EPSILON],
-            bigrams=[BIGRAM],
-            morphologies=list(MORPHOLOGIES.values()),
-            **shape,  # type: ignore[arg-type]
-        ),
-        *grid("exponential", epsilons=OTHER_EPSILONS, bigrams=BIGRAMS, **lemmas),  # type: ignore[arg-type]
+        *bigrams,
+        *(CENTRE.varied(morphology=morphology) for morphology in MORPHOLOGIES.values()),
+        *(spec.varied(epsilon=epsilon) for epsilon in OTHER_EPSILONS for spec in bigrams),
     )
     return tuple(dict.fromkeys(wanted))
 
@@ -113,8 +112,8 @@ def _table(runs: Runs, before: Found) -> list[Reading]:
     readings = []
     for setting, found in runs.items():
         where: Where = {
-            "s": setting.bigram or 0.0,
-            "epsilon": setting.epsilon,
+            "s": setting.parameters["bigram"],
+            "epsilon": setting.known_epsilon,
             "shape": f"{setting.morphology}, length {setting.length}",
         }
         left = partial(utility_left, before=before, classifier=STRONGEST)
@@ -138,12 +137,12 @@ def _figure(runs: Runs, before: Found) -> list[Reading]:
     return [
         Reading(
             FIGURE,
-            {"s": setting.bigram or 0.0, "scenario": SHOWN[scenario], "classifier": who},
+            {"s": setting.parameters["bigram"], "scenario": SHOWN[scenario], "classifier": who},
             "gap",
             summarised(found, partial(gap, before=before, scenario=scenario, classifier=who)),
         )
         for setting, found in runs.items()
-        if replace(setting, bigram=BIGRAM) == CENTRE
+        if setting.varied(bigram=BIGRAM) == CENTRE
         for scenario in SCENARIOS
         for who in CLASSIFIERS
     ]
@@ -205,7 +204,7 @@ def claims(runs: Runs, before: Found, resampled: Look) -> tuple[Claim, ...]:
     )
 
 
-def ahead_of_each(runs: Runs, before: Found, resampled: Look) -> dict[Setting, Estimate]:
+def ahead_of_each(runs: Runs, before: Found, resampled: Look) -> dict[ReleaseSpec, Estimate]:
     """How much larger the paper's smallest gap is than each rival's, mean of the runs.
 
     Two or four degrees of freedom a setting would make intervals that are good for nothing, so the
@@ -216,7 +215,7 @@ def ahead_of_each(runs: Runs, before: Found, resampled: Look) -> dict[Setting, E
     """
     from scipy.stats import norm, t
 
-    def gaps_of(look: Look) -> dict[Setting, Array]:
+    def gaps_of(look: Look) -> dict[ReleaseSpec, Array]:
         return {
             setting: np.array([smallest_gap(look(run), look(before)) for run in found])
             for setting, found in runs.items()

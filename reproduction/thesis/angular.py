@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from inkblur import Embedding, make_mechanism
-from inkblur.evaluation import NULL_ID, Array, Ids, Setting, privacy_statistics, survival_rate
+from inkblur import Embedding, ReleaseSpec, make_mechanism
+from inkblur.evaluation import NULL_ID, Array, Ids, privacy_statistics, survival_rate
 from reproduction.contenders import contenders
 from reproduction.context import Workshop
 from reproduction.estimate import Estimate
@@ -106,7 +106,7 @@ class _Bench:
         known: list[int] = ids[ids != NULL_ID].tolist()
         return known
 
-    def words(self, setting: Setting, tokens: Ids) -> Found:
+    def words(self, setting: ReleaseSpec, tokens: Ids) -> Found:
         """N_w and S_w of words of the vocabulary, and the mean cosine of words of the texts with
         what replaced them.
         """
@@ -121,7 +121,7 @@ class _Bench:
             "cosine": nearness(self.postings.embedding, ids, out, 20),
         }
 
-    def texts(self, setting: Setting, number: int) -> Found:
+    def texts(self, setting: ReleaseSpec, number: int) -> Found:
         """Who and what is recognised in released postings."""
         texts = self.attack.case.asked.texts
         released = self.work.release(setting, self.postings.embedding, texts, f"run {number}")

@@ -14,8 +14,7 @@ from enum import Enum
 
 import numpy as np
 
-from inkblur import Embedding
-from inkblur.evaluation import Setting
+from inkblur import Embedding, ReleaseSpec
 from reproduction.context import Workshop
 
 WORD2VEC_NORM = 2.927  # mean of the 7,895 Google News vectors on the shelf, which checks it
@@ -45,6 +44,6 @@ def scale_on(embedding: Embedding, scale: float, noise: Noise) -> float:
     return scale * float(np.linalg.norm(embedding.vectors, axis=1).mean()) / WORD2VEC_NORM
 
 
-def obfuscation(embedding: Embedding, scale: float, noise: Noise) -> Setting:
+def obfuscation(embedding: Embedding, scale: float, noise: Noise) -> ReleaseSpec:
     """Mechanism 2 at a scale of the thesis."""
-    return Setting("component-laplace", float(f"{1 / scale_on(embedding, scale, noise):.6g}"))
+    return ReleaseSpec("component-laplace", float(f"{1 / scale_on(embedding, scale, noise):.6g}"))

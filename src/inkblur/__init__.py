@@ -7,20 +7,26 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from inkblur.adaptation.adapt import adapt_embedding
-    from inkblur.documents import Privatizer, TokenPolicies
+    from inkblur.documents import Privatizer, TokenPolicies, Treatment
     from inkblur.documents.sklearn import TextPrivatizer
     from inkblur.documents.sklearn_vectors import VectorPrivatizer
     from inkblur.documents.tf_vector import SyntheticVectors
     from inkblur.documents.vectoriser import Vectoriser
     from inkblur.embeddings import Embedding, import_embedding, load_embedding
     from inkblur.errors import (
+        EmbeddingError,
+        Incomposable,
         InkblurError,
         InputError,
         MissingExtra,
+        NoGuarantee,
         OutputError,
         ParameterError,
+        PrivacyError,
+        PrivateCalibration,
         Unreachable,
     )
+    from inkblur.files.release import privatize_file
     from inkblur.guarantees import Guarantee, compose
     from inkblur.mechanisms import (
         AngularLaplace,
@@ -31,28 +37,38 @@ if TYPE_CHECKING:
         make_mechanism,
     )
     from inkblur.rng import Rng, keyed_rng, secure_rng, seeded_rng
+    from inkblur.spec import ReleaseSpec
     from inkblur.types import Record
+
+    __version__: str
 
 # Names are loaded when first used, so that `import inkblur` and `inkblur --help` stay fast.
 _HOMES = {
     "AngularLaplace": "inkblur.mechanisms",
     "ComponentLaplace": "inkblur.mechanisms",
     "Embedding": "inkblur.embeddings",
+    "EmbeddingError": "inkblur.errors",
     "Exponential": "inkblur.mechanisms",
     "Guarantee": "inkblur.guarantees",
+    "Incomposable": "inkblur.errors",
     "InkblurError": "inkblur.errors",
     "InputError": "inkblur.errors",
     "Laplace": "inkblur.mechanisms",
     "Mahalanobis": "inkblur.mechanisms",
     "MissingExtra": "inkblur.errors",
+    "NoGuarantee": "inkblur.errors",
     "OutputError": "inkblur.errors",
     "ParameterError": "inkblur.errors",
+    "PrivacyError": "inkblur.errors",
+    "PrivateCalibration": "inkblur.errors",
     "Privatizer": "inkblur.documents",
     "Record": "inkblur.types",
+    "ReleaseSpec": "inkblur.spec",
     "Rng": "inkblur.rng",
     "SyntheticVectors": "inkblur.documents.tf_vector",
     "TextPrivatizer": "inkblur.documents.sklearn",
     "TokenPolicies": "inkblur.documents",
+    "Treatment": "inkblur.documents",
     "Unreachable": "inkblur.errors",
     "VectorPrivatizer": "inkblur.documents.sklearn_vectors",
     "Vectoriser": "inkblur.documents.vectoriser",
@@ -62,6 +78,7 @@ _HOMES = {
     "keyed_rng": "inkblur.rng",
     "load_embedding": "inkblur.embeddings",
     "make_mechanism": "inkblur.mechanisms",
+    "privatize_file": "inkblur.files.release",
     "secure_rng": "inkblur.rng",
     "seeded_rng": "inkblur.rng",
 }
@@ -70,36 +87,49 @@ __all__ = [
     "AngularLaplace",
     "ComponentLaplace",
     "Embedding",
+    "EmbeddingError",
     "Exponential",
     "Guarantee",
+    "Incomposable",
     "InkblurError",
     "InputError",
     "Laplace",
     "Mahalanobis",
     "MissingExtra",
+    "NoGuarantee",
     "OutputError",
     "ParameterError",
+    "PrivacyError",
+    "PrivateCalibration",
     "Privatizer",
     "Record",
+    "ReleaseSpec",
     "Rng",
     "SyntheticVectors",
     "TextPrivatizer",
     "TokenPolicies",
+    "Treatment",
     "Unreachable",
     "VectorPrivatizer",
     "Vectoriser",
+    "__version__",
     "adapt_embedding",
     "compose",
     "import_embedding",
     "keyed_rng",
     "load_embedding",
     "make_mechanism",
+    "privatize_file",
     "secure_rng",
     "seeded_rng",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("inkblur")
     if name not in _HOMES:
         raise AttributeError(f"module 'inkblur' has no attribute {name!r}")
     return getattr(importlib.import_module(_HOMES[name]), name)

@@ -166,7 +166,7 @@ def test_a_false_claim_ends_with_code_1(vectors: Path, monkeypatch: pytest.Monke
         (["--pair", "wa", "zebra"], "'zebra' is not among"),
         (["--draws", "5"], "at least 40 draws"),
         (["--confidence", "1"], "confidence must lie"),
-        (["-m", "laplace", "--lambda", "1"], "no option lam"),
+        (["-m", "laplace", "--lambda", "1"], "--lambda is not an option of laplace"),
         (["-m", "magic"], "unknown mechanism 'magic'"),
         (["--texts", "posts.csv"], "--texts belongs to --density"),
         (["--density", "--texts", "nowhere.csv"], "nowhere.csv"),

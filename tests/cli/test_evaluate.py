@@ -113,7 +113,7 @@ def test_labels_alone_need_no_authors(posts: Path, vectors: Path) -> None:
         (["-m", "laplace", "--lambda", "1"], "--lambda is not an option"),
         (["-m", "magic"], "unknown mechanism"),
         (["-m", "angular-laplace"], "accept-no-guarantee"),
-        (["--release", "tf", "-m", "exponential"], "needs a length"),
+        (["--release", "tf", "-m", "exponential"], "needs --length"),
         (["--repeats", "0"], "repeats"),
         (["--test-share", "0"], "test_share"),
     ],

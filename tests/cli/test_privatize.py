@@ -20,7 +20,7 @@ from typer.testing import CliRunner, Result
 from inkblur.cli.app import app
 from inkblur.embeddings.store import write_store
 from inkblur.embeddings.table import Embedding
-from inkblur.files import run as run_module
+from inkblur.files.run import run as plain
 from inkblur.files.summary import Summary
 from inkblur.mechanisms.nearest.cpu import native
 
@@ -109,14 +109,13 @@ def test_batches_in_flight_follow_the_machine(
     folder: Path, monkeypatch: pytest.MonkeyPatch, processors: int, expected: int
 ) -> None:
     seen: list[int] = []
-    plain = run_module.run
 
     def spy(*arguments: Any, workers: int, **options: Any) -> Summary:
         seen.append(workers)
         return plain(*arguments, workers=workers, **options)
 
     monkeypatch.setattr(native, "processors", lambda: processors)
-    monkeypatch.setattr(run_module, "run", spy)
+    monkeypatch.setattr("inkblur.files.release.run", spy)
     assert inkblur(folder, "in.csv", "-e", "1", "--threads", "1").exit_code == 0
     assert seen == [expected]
 

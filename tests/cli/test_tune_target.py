@@ -15,6 +15,7 @@ from typer.testing import CliRunner, Result
 from inkblur.cli.app import app
 from inkblur.embeddings.store import write_store
 from inkblur.evaluation.evaluate import Bench
+from inkblur.spec import ReleaseSpec
 from tests.evaluation.made import NAMES, corpus, table
 
 pytest.importorskip("sklearn")
@@ -104,11 +105,7 @@ def test_plain_vectors_and_a_floor_of_utility(
     result = run(topics, authors, vectors, tmp_path / "a", *plain)
     assert result.exit_code == 0, result.output
     body = json.loads(result.stdout)
-    assert body["best"]["setting"] == {
-        "epsilon": 100.0,
-        "mechanism": "laplace",
-        "release": "sequence",
-    }
+    assert ReleaseSpec.from_json(body["best"]["setting"]) == ReleaseSpec("laplace", 100.0)
     (privatize,) = body["commands"]
     assert "--epsilon 100" in privatize
     assert "--drop stop-words" in privatize  # as the form takes them out

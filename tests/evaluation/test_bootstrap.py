@@ -46,12 +46,12 @@ def test_every_score_lies_within_its_interval_and_more_confidence_is_wider() -> 
 def test_the_texts_before_any_release_have_intervals_over_texts() -> None:
     pytest.importorskip("sklearn")
     from inkblur.evaluation.dataset import make_dataset
-    from inkblur.evaluation.settings import Setting
+    from inkblur.spec import ReleaseSpec
 
     texts, names, labels = corpus()
     data = make_dataset(texts, authors=names, labels=labels, seed=5)
     plan = Plan(seed=5, attacks=("koppel",), models=("naive-bayes",), repeats=2)
-    report = evaluate(data, table(), [Setting("laplace", 3.0)], plan)
+    report = evaluate(data, table(), [ReleaseSpec("laplace", 3.0)], plan)
     for result, over in ((report.before, "texts"), (report.settings[0], "repetitions")):
         scored = [(found.accuracy, found.f1) for found in result.attacks]
         scored += [(found.accuracy, found.f1) for found in result.utility]

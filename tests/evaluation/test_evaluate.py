@@ -13,10 +13,11 @@ import pytest
 from inkblur.errors import ParameterError
 from inkblur.evaluation.dataset import Dataset, Names, Scenario, make_dataset
 from inkblur.evaluation.evaluate import ATTACKS, Plan, evaluate
+from inkblur.evaluation.releasers import Released, releaser
 from inkblur.evaluation.results import ADAPTIVE, STATIC, Interval, headline
-from inkblur.evaluation.settings import Released, Setting
 from inkblur.guarantees import Guarantee
 from inkblur.rng import Rng
+from inkblur.spec import ReleaseSpec
 from inkblur.types import Metric
 
 from .made import NAMES, corpus, table
@@ -69,7 +70,7 @@ def test_the_adaptive_attacker_sees_through_a_disguise_and_the_static_one_does_n
 
 
 def test_without_an_analyst_of_released_texts_attackers_study_them_all_the_same() -> None:
-    settings = [Setting("laplace", 1.0)]
+    settings = [ReleaseSpec("laplace", 1.0)]
     both = evaluate(made(), table(), settings, QUICK).settings[0]
     static = evaluate(made(), table(), settings, replace(QUICK, analysts=(STATIC,))).settings[0]
     assert static.attacks == both.attacks  # every text has an author, so every text is released
@@ -115,7 +116,7 @@ def test_the_headline_names_the_stronger_attacker() -> None:
 
 
 def test_no_noise_changes_nothing_and_much_noise_hides() -> None:
-    settings = [Setting("laplace", 1e4), Setting("laplace", 0.05)]
+    settings = [ReleaseSpec("laplace", 1e4), ReleaseSpec("laplace", 0.05)]
     faint, loud = evaluate(made(), table(), settings, QUICK).settings
     assert faint.meaning is not None
     assert faint.unchanged is not None
@@ -129,7 +130,7 @@ def test_no_noise_changes_nothing_and_much_noise_hides() -> None:
     assert loud.attacks[0].accuracy.mean < 0.7
     assert loud.unchanged.mean < 0.2
     assert loud.meaning.earth_movers.mean > 1.0
-    assert loud.guarantee == Setting("laplace", 0.05).on(table()).guarantee
+    assert loud.guarantee == releaser(ReleaseSpec("laplace", 0.05), table()).guarantee
     assert loud.guarantee is not None
     assert loud.guarantee.private
 
@@ -137,7 +138,7 @@ def test_no_noise_changes_nothing_and_much_noise_hides() -> None:
 def test_the_same_seed_gives_the_same_report_and_another_another() -> None:
     def body(seed: int) -> str:
         plan = Plan(seed=seed, attacks=("koppel", "euclidean"), models=("svm",), repeats=2)
-        settings = [Setting("mahalanobis", 2.0, lam=0.5)]
+        settings = [ReleaseSpec("mahalanobis", 2.0)]
         return json.dumps(evaluate(made(), table(), settings, plan).to_json(), allow_nan=False)
 
     first = body(5)
@@ -152,7 +153,7 @@ def test_no_author_is_named_anywhere() -> None:
         f"{text} yours, {name} ({name.upper()})" for text, name in zip(texts, names, strict=True)
     ]
     data = make_dataset(signed, authors=names, labels=labels, seed=5)
-    report = evaluate(data, table(), [Turned(), Setting("laplace", 5.0)], QUICK)
+    report = evaluate(data, table(), [Turned(), ReleaseSpec("laplace", 5.0)], QUICK)
     body = json.dumps(report.to_json())
     assert len(report.examples) == 8  # at most 10, and there are 8 test texts
     assert "yours, [name] ([name])" in body
@@ -164,8 +165,8 @@ def test_no_author_is_named_anywhere() -> None:
 def test_a_tf_release_is_scored_by_its_vectors_and_attacked_by_its_words() -> None:
     plan = Plan(seed=5, attacks=("koppel",), models=("naive-bayes",), repeats=1)
     settings = [
-        Setting("exponential", 90.0, release="tf", length=40),
-        Setting("exponential", 0.5, release="tf", length=40),
+        ReleaseSpec("exponential", 90.0, release="tf", length=40),
+        ReleaseSpec("exponential", 0.5, release="tf", length=40),
     ]
     sharp, blunt = evaluate(made(), table(), settings, plan).settings
     assert {u.analyst for u in sharp.utility} == {ADAPTIVE, STATIC}
@@ -187,13 +188,13 @@ def test_intervals_come_from_the_repetitions() -> None:
     # Student's quantile for 9 degrees of freedom is 2.262; the values' deviation is 3.0277.
     ten = Interval.of([float(n) for n in range(1, 11)], 0.95)
     assert ten.high == pytest.approx(5.5 + 2.2622 * 3.02765 / 10**0.5, abs=1e-3)
-    result = evaluate(made(), table(), [Setting("laplace", 1.0)], QUICK).settings[0]
+    result = evaluate(made(), table(), [ReleaseSpec("laplace", 1.0)], QUICK).settings[0]
     assert len(result.attacks[0].accuracy.values) == 2
 
 
 def test_progress_is_told_to_its_end() -> None:
     seen: list[tuple[int, int]] = []
-    settings = [Setting("laplace", 1.0), Setting("laplace", 2.0)]
+    settings = [ReleaseSpec("laplace", 1.0), ReleaseSpec("laplace", 2.0)]
     evaluate(
         made(),
         table(),
@@ -208,7 +209,7 @@ def test_progress_is_told_to_its_end() -> None:
 
 def test_forms_and_redaction_come_before_the_release() -> None:
     plan = Plan(seed=5, attacks=(), models=("naive-bayes",), repeats=1, form="bow-8", redact=True)
-    report = evaluate(made(), table(), [Setting("laplace", 1e4)], plan)
+    report = evaluate(made(), table(), [ReleaseSpec("laplace", 1e4)], plan)
     words = {word for example in report.examples for word in example.before.split()}
     assert words <= {"wave", "fish", "boat", "tide", "rain", "wind", "cloud", "storm"}
     assert any("bow-8" in note for note in report.notes)
@@ -234,17 +235,22 @@ def test_bad_plans_are_refused(options: dict[str, Any], message: str) -> None:
 
 def test_bad_settings_are_refused() -> None:
     for setting, message in (
-        (lambda: Setting("laplace", 1.0, lam=0.5).on(table()), "no option lam"),
-        (lambda: Setting("exponential", 1.0, release="tf"), "needs a length"),
-        (lambda: Setting("laplace", 1.0, release="tf", length=5).on(table()), "exponential"),
-        (lambda: Setting("laplace", 1.0, morphology="lower"), "tf release"),
+        (lambda: ReleaseSpec("laplace", 1.0, parameters={"lam": 0.5}), "no parameter lam"),
+        (lambda: ReleaseSpec("exponential", 1.0, release="tf"), "needs `length=`"),
+        (
+            lambda: releaser(ReleaseSpec("laplace", 1.0, release="tf", length=5), table()),
+            "exponential",
+        ),
+        (lambda: ReleaseSpec("laplace", 1.0, morphology="lower"), "tf release"),
         (lambda: evaluate(made(), table(), [], QUICK), "no setting"),
-        (lambda: evaluate(made(), table(), [Setting("laplace", 1.0)] * 2, QUICK), "twice"),
+        (lambda: evaluate(made(), table(), [ReleaseSpec("laplace", 1.0)] * 2, QUICK), "twice"),
     ):
         with pytest.raises(ParameterError, match=message):
             setting()
-    again = Setting("exponential", 4.0, bigram=0.2, release="tf", length=9, morphology="lemma")
-    assert Setting.from_json(json.loads(json.dumps(again.to_json()))) == again
+    again = ReleaseSpec(
+        "exponential", 4.0, parameters={"bigram": 0.2}, release="tf", length=9, morphology="lemma"
+    )
+    assert ReleaseSpec.from_json(json.loads(json.dumps(again.to_json()))) == again
 
 
 def test_every_attack_of_the_list_can_be_made() -> None:
@@ -270,7 +276,7 @@ class TestData:
         assert 4 in data.train.authors
         assert 4 not in data.test.authors
         assert 4 in Scenario.of("all").suspects(data)
-        report = evaluate(data, table(), [Setting("laplace", 50.0)], QUICK)
+        report = evaluate(data, table(), [ReleaseSpec("laplace", 50.0)], QUICK)
         assert report.before.attacks[0].authors == 5
 
     def test_an_author_of_the_test_part_alone_is_counted_and_left_out(self) -> None:
@@ -281,7 +287,7 @@ class TestData:
             parts=[*parts, "test"], seed=5,
         )  # fmt: skip
         assert data.facts.strangers == 1
-        found = evaluate(data, table(), [Setting("laplace", 50.0)], QUICK).before.attacks[0]
+        found = evaluate(data, table(), [ReleaseSpec("laplace", 50.0)], QUICK).before.attacks[0]
         assert found.strangers == 1
         assert found.attacked == 8
         assert found.authors == 4
@@ -292,7 +298,7 @@ class TestData:
         topics: list[str | None] = [*labels[:-1], None]
         data = make_dataset(texts, authors=authors, labels=topics, seed=5)
         assert (data.facts.without_author, data.facts.without_label) == (1, 1)
-        report = evaluate(data, table(), [Setting("laplace", 50.0)], QUICK)
+        report = evaluate(data, table(), [ReleaseSpec("laplace", 50.0)], QUICK)
         score = report.before.utility[0]
         assert score.trained + score.tested == len(texts) - 1
         attack = report.before.attacks[0]
@@ -302,13 +308,13 @@ class TestData:
         texts, names, labels = corpus()
         data = make_dataset(["", *texts[1:-1], " "], authors=names, labels=labels, seed=5)
         assert data.facts.empty == 2
-        report = evaluate(data, table(), [Setting("laplace", 50.0)], QUICK)
+        report = evaluate(data, table(), [ReleaseSpec("laplace", 50.0)], QUICK)
         assert all(example.before.strip() for example in report.examples)
         assert report.before.attacks[0].known + report.before.attacks[0].attacked == len(texts)
 
     def test_labels_alone_or_authors_alone_measure_half(self) -> None:
         texts, names, labels = corpus()
-        settings = [Setting("laplace", 50.0)]
+        settings = [ReleaseSpec("laplace", 50.0)]
         only_labels = evaluate(make_dataset(texts, labels=labels, seed=5), table(), settings, QUICK)
         assert only_labels.before.attacks == ()
         assert len(only_labels.settings[0].utility) == 2

@@ -11,7 +11,7 @@ from inkblur.errors import MissingExtra, ParameterError
 from inkblur.evaluation.dataset import make_dataset
 from inkblur.evaluation.evaluate import Plan, evaluate
 from inkblur.evaluation.scrubbing import Scrubber, replaced
-from inkblur.evaluation.settings import Setting
+from inkblur.spec import ReleaseSpec
 
 from .made import corpus, table
 
@@ -56,7 +56,7 @@ def test_a_scrubber_stands_beside_a_mechanism_in_the_same_table(scrubber: Scrubb
     texts, names, labels = corpus()
     data = make_dataset(texts, authors=names, labels=labels, seed=5)
     plan = Plan(seed=5, attacks=("koppel",), models=("naive-bayes",), repeats=1)
-    report = evaluate(data, table(), [Setting("laplace", 0.05), scrubber], plan)
+    report = evaluate(data, table(), [ReleaseSpec("laplace", 0.05), scrubber], plan)
     blurred, scrubbed = report.settings
     assert scrubbed.epsilon is None
     assert scrubbed.attacks[0].accuracy.mean == report.before.attacks[0].accuracy.mean

@@ -12,22 +12,23 @@ import pytest
 from inkblur.adaptation.adapt import adapt_embedding, usual_alpha
 from inkblur.errors import InputError, ParameterError
 from inkblur.evaluation.evaluate import Bench, Plan
+from inkblur.evaluation.releasers import releaser
 from inkblur.evaluation.results import STATIC
-from inkblur.evaluation.settings import Setting
 from inkblur.evaluation.tuning import search as module
 from inkblur.evaluation.tuning.four_way_split import Part, Parts, PublicTexts, make_parts
-from inkblur.evaluation.tuning.grid import FILE, grid
+from inkblur.evaluation.tuning.grid import FILE
 from inkblur.evaluation.tuning.joined_grid import BETA, Candidate, Joining, Metrics, joined_grid
 from inkblur.evaluation.tuning.search import Measured, Search, search
 from inkblur.evaluation.tuning.target import Target
 from inkblur.mechanisms.perturbation import Perturbation
 from inkblur.rng import seeded_rng
+from inkblur.spec import ReleaseSpec, grid
 
 from .made import corpus, table
 
 pytest.importorskip("sklearn")
 PLAN = Plan(seed=5, attacks=("koppel",), models=("naive-bayes",), repeats=1)
-SETTINGS = grid("laplace", epsilons=[0.3, 3.0, 100.0])
+SETTINGS = grid("laplace", {"epsilon": [0.3, 3.0, 100.0]})
 GRID = joined_grid(SETTINGS, table(), alphas=[0.5, 2.0])
 
 
@@ -64,7 +65,7 @@ def test_the_grid_has_every_metric_at_one_beta() -> None:
         joined_grid(SETTINGS, table(), alphas=[0.0])
 
 
-@pytest.mark.parametrize("candidate", [GRID[0], Candidate(Setting("mahalanobis", 2.0, lam=0.5))])
+@pytest.mark.parametrize("candidate", [GRID[0], Candidate(ReleaseSpec("mahalanobis", 2.0))])
 def test_candidates_are_read_back(candidate: Candidate) -> None:
     assert Candidate.from_json(candidate.to_json()) == candidate
 
@@ -87,7 +88,7 @@ def test_one_scale_of_alpha_beta_and_epsilon_is_enough() -> None:
             metric = adapt_embedding(
                 table(), texts, {"topic": labels}, alpha=0.5 * scale, beta=3.0 * scale
             )
-            blur = Setting(mechanism, 2.0 / scale).mechanism_on(metric)
+            blur = ReleaseSpec(mechanism, 2.0 / scale).mechanism_on(metric)
             assert isinstance(blur, Perturbation)
             released.append(blur.replace(words, seeded_rng(1)).tolist())
         assert released[0] == released[1] != words.tolist()
@@ -117,7 +118,7 @@ def test_the_strongest_attack_counts_on_the_texts_of_the_part(tmp_path: Path) ->
     plan = Plan(seed=5, attacks=("koppel", "koppel-cosine"), models=("naive-bayes",), repeats=1)
     result = found(tmp_path, plan=plan, candidates=GRID[:1])
     parts = made()
-    release = GRID[0].setting.on(Metrics(table(), parts).of(GRID[0].joining))
+    release = releaser(GRID[0].setting, Metrics(table(), parts).of(GRID[0].joining))
     for data, measured in ((parts.validation, result.best), (parts.held_out, result.held_out)):
         bench = Bench(data, table(), replace(plan, analysts=(STATIC,)))
         every = bench.measure(release, promise=False).attacks
@@ -193,7 +194,7 @@ def test_other_data_and_measures_are_refused(tmp_path: Path) -> None:
     ("changes", "message"),
     [
         ({"candidates": ()}, "no setting"),
-        ({"candidates": (Candidate(Setting("laplace", -1.0)),)}, "epsilon"),
+        ({"candidates": (Candidate(ReleaseSpec("exponential", 1e9)),)}, "epsilon"),
         ({"plan": Plan(seed=5, attacks=())}, "name an attack"),
         ({"plan": Plan(seed=5, form="bow-50")}, "raw or content"),
         ({"plan": Plan(seed=5, redact=True)}, "nothing redacted"),
@@ -208,7 +209,7 @@ def test_wrong_requests_are_refused_before_any_is_measured(
 
 
 def test_vectors_are_searched_too(tmp_path: Path) -> None:
-    settings = grid("exponential", epsilons=[400], lengths=[30], release="tf")
+    settings = grid("exponential", {"epsilon": [400]}, length=30, release="tf")
     candidates = joined_grid(settings, table(), alphas=[1.0])
     result = found(tmp_path, "utility>=0.1", candidates=candidates)
     assert result.best is not None

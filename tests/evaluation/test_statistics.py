@@ -15,9 +15,10 @@ import pytest
 import inkblur
 from inkblur.errors import ParameterError
 from inkblur.evaluation.measures import statistics
-from inkblur.evaluation.measures.statistics import Summary, privacy_statistics, statistics_grid
+from inkblur.evaluation.measures.statistics import Summary, privacy_statistics
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.rng import Rows, seeded_rng
+from inkblur.spec import grid
 from inkblur.types import Ids
 
 
@@ -69,11 +70,12 @@ def test_a_words_numbers_do_not_depend_on_the_sample_or_the_blocks(
 
 def test_words_and_settings_have_independent_streams() -> None:
     table = inkblur.Embedding(["a", "b", "c", "d"], [[0.0], [0.9], [1.8], [2.7]], name="even")
-    grid = statistics_grid(
-        "laplace", table, epsilons=[1.0, 1.0 + 1e-9], rng=seeded_rng(1), runs=500
-    )
-    assert grid[0].survived != grid[1].survived  # one stream for both would make them equal
-    assert grid[0].survived[1] != grid[0].survived[2]  # equal laws, by symmetry
+    found = [
+        privacy_statistics(spec.mechanism_on(table), rng=seeded_rng(1), runs=500)
+        for spec in grid("laplace", {"epsilon": [1.0, 1.0 + 1e-9]})
+    ]
+    assert found[0].survived != found[1].survived  # one stream for both would make them equal
+    assert found[0].survived[1] != found[0].survived[2]  # equal laws, by symmetry
 
 
 def test_survival_on_a_line_is_the_laplace_probability() -> None:
@@ -98,23 +100,19 @@ def test_summaries_are_the_plain_ones() -> None:
 
 def test_the_grid_goes_lambda_by_lambda_and_says_its_sizes() -> None:
     seen: list[int] = []
-    grid = statistics_grid(
-        "mahalanobis",
-        toy(),
-        epsilons=[1.0, 4.0],
-        lambdas=[0.0, 1.0],
-        words=5,
-        runs=7,
-        rng=seeded_rng(1),
-        on_draws=seen.append,
-    )
-    assert [(r.lam, r.epsilon) for r in grid] == [(0.0, 1.0), (0.0, 4.0), (1.0, 1.0), (1.0, 4.0)]
-    assert len({r.words for r in grid}) == 1
+    found = [
+        privacy_statistics(
+            spec.mechanism_on(toy()), rng=seeded_rng(1), words=5, runs=7, on_draws=seen.append
+        )
+        for spec in grid("mahalanobis", {"lam": [0.0, 1.0], "epsilon": [1.0, 4.0]})
+    ]
+    assert [(r.lam, r.epsilon) for r in found] == [(0.0, 1.0), (0.0, 4.0), (1.0, 1.0), (1.0, 4.0)]
+    assert len({r.words for r in found}) == 1
     assert sum(seen) == 4 * 5 * 7
-    body = json.loads(json.dumps(grid[3].to_json(each_word=True)))
+    body = json.loads(json.dumps(found[3].to_json(each_word=True)))
     assert (body["words"], body["runs"], body["embedding"]["words"]) == (5, 7, 40)
-    assert body["N_w"]["mean"] == grid[3].survival.mean
-    assert [row["S_w"] for row in body["each_word"]] == list(grid[3].distinct)
+    assert body["N_w"]["mean"] == found[3].survival.mean
+    assert [row["S_w"] for row in body["each_word"]] == list(found[3].distinct)
 
 
 def test_bad_requests_are_refused() -> None:
@@ -132,10 +130,6 @@ def test_bad_requests_are_refused() -> None:
         privacy_statistics(mechanism, rng=rng, words=[])
     with pytest.raises(ParameterError, match="list of words"):
         privacy_statistics(mechanism, rng=rng, words="w1")
-    with pytest.raises(ParameterError, match="no epsilon"):
-        statistics_grid("laplace", toy(), epsilons=[], rng=rng)
-    with pytest.raises(ParameterError, match="no option lam"):
-        statistics_grid("laplace", toy(), epsilons=[1.0], lambdas=[0.5], rng=rng)
 
 
 def test_glove_words_of_the_two_collections_survive_as_often_as_a_plain_script_measured() -> None:

@@ -11,15 +11,15 @@ import pytest
 from inkblur.errors import InputError, ParameterError
 from inkblur.evaluation.dataset import Dataset, make_dataset
 from inkblur.evaluation.evaluate import Plan
-from inkblur.evaluation.settings import Setting
 from inkblur.evaluation.tuning import grid as module
-from inkblur.evaluation.tuning.grid import AttackLeft, Trial, grid, make_goal, tune
+from inkblur.evaluation.tuning.grid import AttackLeft, Trial, make_goal, tune
+from inkblur.spec import ReleaseSpec, grid
 
 from .made import corpus, table
 
 pytest.importorskip("sklearn")
 PLAN = Plan(seed=5, attacks=("koppel",), models=("naive-bayes",), repeats=1)
-GRID = grid("laplace", epsilons=[0.5, 3.0, 100.0])
+GRID = grid("laplace", {"epsilon": [0.5, 3.0, 100.0]})
 
 
 def made() -> Dataset:
@@ -29,7 +29,7 @@ def made() -> Dataset:
 
 def trial(epsilon: float, survival: float, utility: float, *attacks: tuple[float, float]) -> Trial:
     left = tuple(AttackLeft("koppel", f"top-{n}", a, b) for n, (a, b) in enumerate(attacks))
-    return Trial(Setting("laplace", epsilon), survival, utility / 2, utility, left)
+    return Trial(ReleaseSpec("laplace", epsilon), survival, utility / 2, utility, left)
 
 
 def chosen(trials: list[Trial], criterion: str, **floors: float) -> float | None:
@@ -87,18 +87,20 @@ def test_goals_that_make_no_sense_are_refused(
 def test_the_grid_is_every_combination() -> None:
     settings = grid(
         "exponential",
-        epsilons=[1, 2],
-        bigrams=[0, 0.3],
-        lengths=[10, 20],
-        morphologies=["lower", "as-is"],
+        {
+            "epsilon": [1, 2],
+            "bigram": [0, 0.3],
+            "length": [10, 20],
+            "morphology": ["lower", "as-is"],
+        },
         release="tf",
     )
     assert len(set(settings)) == 16
-    assert {s.bigram for s in settings} == {0, 0.3}
+    assert {s.parameters["bigram"] for s in settings} == {0, 0.3}
     with pytest.raises(ParameterError, match="twice"):
-        grid("laplace", epsilons=[1, 1])
+        grid("laplace", {"epsilon": [1, 1]})
     with pytest.raises(ParameterError, match="no epsilon"):
-        grid("laplace", epsilons=[])
+        grid("laplace", {"epsilon": []})
 
 
 def test_trials_are_measured_and_repeat(tmp_path: Path) -> None:
@@ -121,7 +123,7 @@ def test_a_killed_run_goes_on_and_ends_the_same(
     tune(made(), table(), GRID, PLAN, whole, words=10)
     expected = (whole / module.FILE).read_bytes()
 
-    def killed(setting: Setting, done: int, total: int) -> None:
+    def killed(setting: ReleaseSpec, done: int, total: int) -> None:
         if done == 2:
             raise KeyboardInterrupt
 
@@ -130,10 +132,10 @@ def test_a_killed_run_goes_on_and_ends_the_same(
     file = part / module.FILE
     with file.open("a", encoding="utf-8") as stream:
         stream.write('{"setting": {"mechanism": "lapl')  # the line that was being written
-    measured: list[Setting] = []
+    measured: list[ReleaseSpec] = []
     real = module._tried
 
-    def watched(setting: Setting, *rest: Any) -> Trial:
+    def watched(setting: ReleaseSpec, *rest: Any) -> Trial:
         measured.append(setting)
         return real(setting, *rest)
 
@@ -176,11 +178,11 @@ def test_wrong_settings_are_refused_before_any_is_measured(
 ) -> None:
     monkeypatch.setattr(module, "_tried", lambda *_: pytest.fail("measured before refusing"))
     with pytest.raises(ParameterError, match="epsilon"):
-        tune(made(), table(), [*GRID, Setting("laplace", -1.0)], PLAN, tmp_path)
+        tune(made(), table(), [*GRID, ReleaseSpec("exponential", 1e9)], PLAN, tmp_path)
 
 
 def test_vectors_are_tuned_too(tmp_path: Path) -> None:
-    settings = grid("exponential", epsilons=[60], bigrams=[0, 0.3], lengths=[30], release="tf")
+    settings = grid("exponential", {"epsilon": [60], "bigram": [0, 0.3]}, length=30, release="tf")
     plain, disliked = tune(made(), table(), settings, PLAN, tmp_path, words=5)
     assert plain.utility is not None
     assert plain.survival > disliked.survival  # a word is spelt most like itself

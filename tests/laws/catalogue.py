@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Any
 
 from inkblur.embeddings.table import Embedding
@@ -10,22 +9,10 @@ from inkblur.mechanisms import CATALOGUE, Perturbation, make_mechanism
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.mechanisms.catalogue import find
 
-OPTIONS: dict[str, list[Any]] = {
-    "lam": [0.0, 0.5, 1.0],
-    "bigram": [0.0, 0.3],
-    "bounding": ["clip", "rescale"],
-    "accept_no_guarantee": [True],
-}
-
 
 def settings() -> list[tuple[str, dict[str, Any]]]:
-    """Every name with every setting of its options that changes the law."""
-    out: list[tuple[str, dict[str, Any]]] = []
-    for name, entry in CATALOGUE.items():
-        known = [option for option in entry.options if option in OPTIONS]
-        for values in product(*(OPTIONS[option] for option in known)):
-            out.append((name, dict(zip(known, values, strict=True))))
-    return out
+    """Every name with every combination of the values that its parameters are tried with."""
+    return [(entry.name, variant) for entry in CATALOGUE.values() for variant in entry.variants()]
 
 
 def label(setting: tuple[str, dict[str, Any]]) -> str:

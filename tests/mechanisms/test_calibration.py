@@ -16,9 +16,9 @@ from inkblur.mechanisms.calibration import (
     calibrate,
     epsilon_for,
     epsilon_from_level,
-    setting_key,
     survival_rate,
 )
+from inkblur.mechanisms.catalogue import find
 from inkblur.rng import seeded_rng
 from inkblur.types import Strength
 from tests.laws.catalogue import ALL, label
@@ -56,7 +56,7 @@ def test_stored_strengths_are_those_of_the_bundled_embedding(
         (Path(inkblur.__file__).parent / "embeddings/data/strengths.json").read_text()
     )
     assert stored["sha256"] == table.sha256
-    assert setting_key(name, options) in stored["epsilons"]
+    assert find(name).key(options) in stored["epsilons"]
     epsilon = epsilon_for(Strength.MEDIUM, name, table, **options)
     mechanism = make_mechanism(name, table, epsilon=epsilon, **options)
     words = np.arange(50, len(table), 150, dtype=np.int64)
@@ -78,7 +78,9 @@ def test_a_strength_on_an_adapted_table_would_say_too_little(
 ) -> None:
     name, options = setting
     for table in (adapted, adapted.restricted(adapted.words[:30], origin="a list")):
-        with pytest.raises(ParameterError, match="give --epsilon: `inkblur tune --target` finds"):
+        with pytest.raises(
+            ParameterError, match="give `epsilon=`: the command `inkblur tune --target`"
+        ):
             epsilon_for(strength, name, table, **options)
 
 
@@ -112,9 +114,9 @@ def test_what_no_epsilon_can_reach_is_a_clear_error() -> None:
         calibrate("laplace", twins, survival=0.9)
 
 
-def test_names_of_settings() -> None:
-    assert setting_key("mahalanobis", {"lam": 0.5}) == "mahalanobis lam=0.5"
-    assert setting_key("mahalanobis", {}) == "mahalanobis lam=0.5"
-    assert setting_key("exponential", {"bigram": 0.0}) == "exponential"
-    assert setting_key("exponential", {"bigram": 0.3}) == "exponential bigram=0.3"
-    assert setting_key("angular-laplace", {"accept_no_guarantee": True}) == "angular-laplace"
+def test_keys_of_stored_strengths() -> None:
+    assert find("mahalanobis").key({"lam": 0.5}) == "mahalanobis lam=0.5"
+    assert find("mahalanobis").key({}) == "mahalanobis lam=0.5"
+    assert find("exponential").key({"bigram": 0.0}) == "exponential"
+    assert find("exponential").key({"bigram": 0.3}) == "exponential bigram=0.3"
+    assert find("angular-laplace").key({"accept_no_guarantee": True}) == "angular-laplace"

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 import inkblur
-from inkblur.evaluation.settings import Setting
 from inkblur.mechanisms import catalogue
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.mechanisms.calibration import survival_rate
 from inkblur.mechanisms.catalogue import CATALOGUE, Entry
+from inkblur.mechanisms.parameters import Parameter, Value
+from inkblur.spec import ReleaseSpec
 from inkblur.types import Metric
 from reproduction.contenders import at_loss, contenders, entrants, proved_loss
 from reproduction.context import Workshop
@@ -61,30 +62,27 @@ def test_a_new_entry_races_with_options_of_its_own(
         made.append((stretch, kind))
         return inkblur.Laplace(embedding, epsilon=epsilon * stretch)
 
-    raced = ({"stretch": 2.0, "kind": "b"}, {"stretch": 4.0})
-    entry = Entry("mine", Metric.EUCLIDEAN, "stretched", "here", make, ("stretch", "kind"), raced)
+    raced: tuple[dict[str, Value], ...] = ({"stretch": 2.0, "kind": "b"}, {"stretch": 4.0})
+    own = (
+        Parameter("stretch", 1.0, "How far."),
+        Parameter("kind", "a", "Which.", choices=("a", "b")),
+    )
+    entry = Entry("mine", Metric.EUCLIDEAN, "stretched", "here", make, own, raced)
     monkeypatch.setitem(catalogue.CATALOGUE, "mine", entry)
     mine = [s for s in contenders(work, table, survival=0.4) if s.mechanism == "mine"]
-    families = ["mine, kind b, stretch 2", "mine, stretch 4"]
+    families = ["mine, stretch 2, kind b", "mine, stretch 4"]
     assert [setting.family for setting in mine] == families
-    assert mine[0].epsilon == pytest.approx(2 * mine[1].epsilon, rel=0.02)
+    assert mine[0].epsilon == pytest.approx(2 * mine[1].known_epsilon, rel=0.02)
     assert [s.family for s in entrants() if s.mechanism == "mine"] == families
     made.clear()
     for setting in mine:
         setting.mechanism_on(table)
-        assert Setting.from_json(json.loads(json.dumps(setting.to_json()))) == setting
+        assert ReleaseSpec.from_json(json.loads(json.dumps(setting.to_json()))) == setting
     assert made == [(2.0, "b"), (4.0, "a")]
     at_one_loss = [
         at_loss(work, setting, table, loss=20.0, words=np.arange(0, 300, 7)) for setting in mine
     ]
     assert [setting and setting.family for setting in at_one_loss] == families
-
-
-def test_settings_written_before_there_were_other_options_are_read() -> None:
-    body = {"mechanism": "mahalanobis", "epsilon": 3.0, "lam": 0.5, "release": "sequence"}
-    setting = Setting.from_json(body)
-    assert setting == Setting("mahalanobis", 3.0, lam=0.5)
-    assert setting.to_json() == body
 
 
 def test_a_mechanism_that_cannot_be_so_strong_is_left_out(
@@ -108,6 +106,6 @@ def test_every_mechanism_that_proves_something_runs_at_one_loss(
 
 def test_no_epsilon_where_none_has_the_loss(work: Workshop, table: inkblur.Embedding) -> None:
     beyond = at_loss(
-        work, Setting("exponential", 1.0), table, loss=5_000.0, words=np.arange(0, 300, 7)
+        work, ReleaseSpec("exponential", 1.0), table, loss=5_000.0, words=np.arange(0, 300, 7)
     )
     assert beyond is None

@@ -12,7 +12,7 @@ import inkblur
 from inkblur.adaptation.adapt import adapt_embedding
 from inkblur.evaluation.attacks import Koppel
 from inkblur.evaluation.measures.utility import rates
-from inkblur.evaluation.settings import Setting
+from inkblur.spec import ReleaseSpec
 from inkblur.types import Array
 from reproduction.attack_vs_label import WEIGHTINGS, Duel, Sizes, at_attack, halved
 from reproduction.context import Workshop
@@ -68,12 +68,12 @@ def test_a_taught_text_is_not_asked_about(work: Workshop, table: inkblur.Embeddi
     fight = duel(work)
     assert len(fight._asked) == 2
     metric = adapt_embedding(table, fight.taught.texts, {"topic": fight.taught.labels or ()})
-    fight.after(Setting("laplace", 5.0), metric, 0)  # would be refused otherwise
+    fight.after(ReleaseSpec("laplace", 5.0), metric, 0)  # would be refused otherwise
 
 
 def test_runs_differ_and_repeat(work: Workshop, table: inkblur.Embedding) -> None:
     fight = duel(work)
-    setting = Setting("laplace", 2.0)
+    setting = ReleaseSpec("laplace", 2.0)
     fresh = [fight._after(setting, table, run) for run in ("0", "0", "1", "2", "3")]
     assert fresh[0] == fresh[1]
     assert len({found["unchanged"] for found in fresh}) > 1
@@ -163,7 +163,7 @@ def test_measures_are_those_of_the_answers_that_were_kept(
 ) -> None:
     """On the real texts as `rates` has them; a resumed run measures the same."""
     sizes = Sizes(studied=2, known=2, unknown=2, taught=10, asked=10)
-    setting = Setting("laplace", 1.0)
+    setting = ReleaseSpec("laplace", 1.0)
     for score in ("accuracy", "f1"):
         fight = Duel(score, work, authors(), split(), sizes, score=score)
         kept = fight._after(setting, table, "0")

@@ -7,22 +7,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import inkblur
-from inkblur.mechanisms import CATALOGUE
-from inkblur.mechanisms.calibration import SAMPLE, setting_key, strengths
+from inkblur.mechanisms import CATALOGUE, Entry
+from inkblur.mechanisms.calibration import SAMPLE, strengths
+from inkblur.mechanisms.parameters import Value
 
 DESTINATION = Path(inkblur.__file__).parent / "embeddings" / "data" / "strengths.json"
 
 
-def settings(options: tuple[str, ...]) -> list[dict[str, Any]]:
-    """The settings worth storing: the default lambda and its two ends."""
-    if "bigram" in options:
-        return [{"bigram": 0.0}]
-    if "lam" in options:
-        return [{"lam": lam} for lam in (0.0, 0.5, 1.0)]
-    return [{"accept_no_guarantee": True}] if "accept_no_guarantee" in options else [{}]
+def worth_storing(entry: Entry) -> list[dict[str, Value]]:
+    """The values tried of principal parameters; the defaults of all others."""
+    silent = {p.name: p.default for p in entry.parameters if not p.principal and not p.consent}
+    return [v for v in entry.variants() if all(v[name] == silent[name] for name in silent)]
 
 
 def main() -> None:
@@ -30,9 +27,9 @@ def main() -> None:
     table = inkblur.load_embedding()
     epsilons: dict[str, dict[str, float]] = {}
     for name, entry in CATALOGUE.items():
-        for options in settings(entry.options):
-            key = setting_key(name, options)
-            epsilons[key] = strengths(name, table, **options)
+        for chosen in worth_storing(entry):
+            key = entry.key(chosen)
+            epsilons[key] = strengths(name, table, **chosen)
             print(key, epsilons[key], flush=True)
     body = {"sha256": table.sha256, "words_sampled": SAMPLE, "epsilons": epsilons}
     DESTINATION.write_text(json.dumps(body, indent=2) + "\n", encoding="utf-8")

@@ -16,31 +16,23 @@ from inkblur.cli.console import data, plain_errors, progress, talk
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from inkblur.embeddings import Embedding
     from inkblur.evaluation.audit.lower_bound import Audit
     from inkblur.evaluation.measures.statistics import PrivacyStatistics
     from inkblur.mechanisms.base import WordMechanism
+    from inkblur.mechanisms.catalogue import Entry
     from inkblur.rng import Rng
 
 WORDS = 300  # measured unless --words says otherwise
-_SHAPES = "0,0.5,1"  # lambdas compared, where the mechanism has one and none is given
 
 
+@options.release_options(
+    *("mechanism", "epsilon", "embedding", "vocabulary"),
+    usual={"mechanism": "mahalanobis"},
+    lists=("epsilon",),
+    several=True,
+)
 def audit(
-    mechanism: options.MechanismName = "mahalanobis",
-    epsilon: Annotated[
-        str | None,
-        typer.Option(
-            "--epsilon",
-            "-e",
-            help="One or more, with commas between; strong, medium and light if not given.",
-        ),
-    ] = None,
-    lam: Annotated[
-        str | None,
-        typer.Option("--lambda", help="One or more, with commas between; 0,0.5,1 if not given."),
-    ] = None,
-    embedding: options.EmbeddingSource = None,
-    vocabulary: options.VocabularyFile = None,
     words: Annotated[
         str | None, typer.Option(help=f"How many words to measure, or all; {WORDS} if not given.")
     ] = None,
@@ -70,7 +62,8 @@ def audit(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     seed: Annotated[int, typer.Option(help="The same seed gives the same audit.")] = 1,
-    accept_no_guarantee: options.AcceptNoGuarantee = False,
+    *,
+    given: options.Given,
 ) -> None:
     """Measure how private a mechanism is, and try to prove its claim false.
 
@@ -82,30 +75,25 @@ def audit(
     with plain_errors():
         from inkblur.errors import ParameterError
         from inkblur.evaluation.measures.intervals import checked_confidence
-        from inkblur.evaluation.measures.statistics import settings
-        from inkblur.mechanisms.calibration import epsilon_for
         from inkblur.mechanisms.catalogue import find
         from inkblur.rng import seeded_rng
-        from inkblur.types import Strength
+        from inkblur.spec import grid
 
-        entry = find(mechanism)
-        shapes = lam if lam is not None or "lam" not in entry.options else _SHAPES
-        own = options.own_options(mechanism, lam=None, accept=accept_no_guarantee)
+        entry = find(given.fields["mechanism"])
+        own = given.own(entry)
+        for parameter in entry.parameters:
+            if parameter.principal:
+                own.setdefault(parameter.name, parameter.tried)
         checked_confidence(confidence)
-        lambdas = texts.numbers(shapes, "--lambda") if shapes is not None else None
         if texts_file is not None:
             if not with_density:
                 raise ParameterError("--texts belongs to --density; give both")
             density.checked_texts(texts_file, text_column)
         _prepare(output)
-        table = options.embedding_from(embedding, vocabulary)
-        epsilons = (
-            texts.numbers(epsilon, "--epsilon")
-            if epsilon is not None
-            else [epsilon_for(s, mechanism, table, **own) for s in reversed(Strength)]
-        )
-        own.pop("lam", None)
-        made = settings(mechanism, table, epsilons=epsilons, lambdas=lambdas, **own)
+        table = given.table()
+        epsilons = given.fields.get("epsilon") or _usual_epsilons(entry, given, table)
+        specs = grid(entry.name, {**own, "epsilon": epsilons})
+        made = [spec.mechanism_on(table) for spec in specs]
         count = _count(words, len(table))
         rng = seeded_rng(seed)
         _check(made[0], rng, count, runs, pair, draws)
@@ -131,6 +119,17 @@ def audit(
         if any(found.flagged for found in audits):
             talk.print("[bold red]the claim is false[/] in at least one setting")
             raise typer.Exit(1)
+
+
+def _usual_epsilons(entry: Entry, given: options.Given, table: Embedding) -> list[float]:
+    """Strong, medium and light."""
+    from inkblur.mechanisms.calibration import epsilon_for
+    from inkblur.types import Strength
+
+    first = {name: values[0] for name, values in given.parameters.items()}
+    # The default shape calibrates all of them, so that they are compared at one epsilon.
+    own = {p.name: first[p.name] for p in entry.parameters if p.name in first and not p.principal}
+    return [epsilon_for(strength, entry.name, table, **own) for strength in reversed(Strength)]
 
 
 def _check(

@@ -12,15 +12,11 @@ from inkblur.cli import options
 from inkblur.cli.console import data, plain_errors, talk
 
 
+@options.release_options("mechanism", "embedding", "vocabulary", usual={"mechanism": "mahalanobis"})
 def calibrate(
     survival: Annotated[
         float | None, typer.Option(help="Wanted probability that a word comes out unchanged.")
     ] = None,
-    mechanism: options.MechanismName = "mahalanobis",
-    lam: options.Lambda = None,
-    bigram: options.Bigram = None,
-    embedding: options.EmbeddingSource = None,
-    vocabulary: options.VocabularyFile = None,
     references: Annotated[
         Path | None,
         typer.Option(
@@ -29,7 +25,8 @@ def calibrate(
     ] = None,
     length: Annotated[int, typer.Option(help="With --references: words a document.")] = 50,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    accept_no_guarantee: options.AcceptNoGuarantee = False,
+    *,
+    given: options.Given,
 ) -> None:
     """Find the epsilon at which a vocabulary word survives with a wanted probability.
 
@@ -39,12 +36,12 @@ def calibrate(
     """
     with plain_errors():
         from inkblur.mechanisms import calibration, make_mechanism
+        from inkblur.mechanisms.catalogue import find
         from inkblur.types import Strength
 
-        table = options.embedding_from(embedding, vocabulary)
-        settings = options.own_options(
-            mechanism, lam=lam, bigram=bigram, accept=accept_no_guarantee
-        )
+        entry = find(given.fields["mechanism"])
+        own = given.own(entry)
+        table = given.table()
         wanted = (
             {f"{survival:g}": survival}
             if survival is not None
@@ -52,9 +49,9 @@ def calibrate(
         )
         found: dict[str, float] = {}
         for name, probability in wanted.items():
-            found[name] = calibration.calibrate(mechanism, table, survival=probability, **settings)
+            found[name] = calibration.calibrate(entry.name, table, survival=probability, **own)
         result: dict[str, object] = {
-            "mechanism": mechanism,
+            "mechanism": entry.name,
             "embedding": table.sha256,
             "words_sampled": min(calibration.SAMPLE, len(table)),
             "epsilon": found,
@@ -62,7 +59,7 @@ def calibrate(
         if references is not None:
             from inkblur.files.radius import radius_of_file
 
-            word = make_mechanism(mechanism, table, epsilon=1.0, **settings)
+            word = make_mechanism(entry.name, table, epsilon=1.0, **own)
             result["radius"] = radius_of_file(references, word, length=length)
             result["length"] = length
         if table.adaptations:

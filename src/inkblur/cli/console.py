@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -19,13 +20,32 @@ talk = Console(stderr=True, highlight=False, soft_wrap=True)
 data = Console(highlight=False, soft_wrap=True)
 
 
+_ARGUMENT = re.compile(r"`(\w+)=([^`]*)`")  # how the library names a parameter in a message
+_FLAGS = {"lam": "--lambda", "columns": "--column"}
+
+
+def in_flags(message: str) -> str:
+    """A message of the library as the command line says it: with flags for parameters.
+
+    >>> in_flags('use `device="cpu"` or leave out `id_column=`')
+    'use --device cpu or leave out --id-column'
+    """
+
+    def flag(found: re.Match[str]) -> str:
+        name, value = found[1], found[2].strip("\"'")
+        shown = _FLAGS.get(name, f"--{name.replace('_', '-')}")
+        return shown if value in ("", "True") else f"{shown} {value}"
+
+    return _ARGUMENT.sub(flag, message)
+
+
 @contextmanager
 def plain_errors() -> Iterator[None]:
     """Turn our exceptions into one line on standard error and exit code 1, without a traceback."""
     try:
         yield
     except InkblurError as error:
-        talk.print(f"[bold red]error:[/] {escape(str(error))}")
+        talk.print(f"[bold red]error:[/] {escape(in_flags(str(error)))}")
         raise typer.Exit(1) from None
     except MemoryError:
         talk.print("[bold red]error:[/] not enough memory; try a smaller embedding (--vocabulary)")

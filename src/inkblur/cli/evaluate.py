@@ -19,10 +19,17 @@ if TYPE_CHECKING:
     from inkblur.embeddings import Embedding
     from inkblur.evaluation.dataset import Dataset
     from inkblur.evaluation.evaluate import Plan
+    from inkblur.evaluation.releasers import Releaser
     from inkblur.evaluation.results import Evaluation
-    from inkblur.evaluation.settings import Releaser, Setting
+    from inkblur.spec import ReleaseSpec
 
 
+@options.release_options(
+    *("mechanism", "epsilon", "release", "length", "morphology", "embedding", "vocabulary"),
+    usual={"mechanism": "mahalanobis"},
+    lists=("mechanism", "epsilon", "length", "morphology"),
+    several=True,
+)
 def evaluate(
     data: texts.Data,
     text_column: texts.TextColumn = "text",
@@ -30,26 +37,6 @@ def evaluate(
     label_column: texts.LabelColumn = None,
     split_column: texts.SplitColumn = None,
     test_share: texts.TestShare = 0.3,
-    mechanism: Annotated[
-        str, typer.Option("--mechanism", "-m", help="One or more names, with commas between.")
-    ] = "mahalanobis",
-    epsilon: Annotated[
-        str | None,
-        typer.Option(
-            "--epsilon",
-            "-e",
-            help="One or more, with commas between; strong, medium and light if not given.",
-        ),
-    ] = None,
-    lam: options.Lambda = None,
-    bigram: options.Bigram = None,
-    release: Annotated[str, typer.Option(help="sequence, bag or tf.")] = "sequence",
-    length: Annotated[
-        int | None, typer.Option(help="Cut or fill every text to this many words.")
-    ] = None,
-    morphology: Annotated[
-        str | None, typer.Option(help="tf: lemma, lower or as-is; lower if not given.")
-    ] = None,
     attacks: Annotated[
         str,
         typer.Option(
@@ -71,19 +58,20 @@ def evaluate(
     redact: Annotated[bool, typer.Option("--redact", help="Remove proper nouns first.")] = False,
     repeats: Annotated[int, typer.Option(help="Repetitions; intervals need two.")] = 3,
     confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
-    embedding: options.EmbeddingSource = None,
-    vocabulary: options.VocabularyFile = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Directory for evaluation.html and evaluation.json."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     seed: Annotated[int, typer.Option(help="The same seed gives the same report.")] = 1,
-    accept_no_guarantee: options.AcceptNoGuarantee = False,
+    *,
+    given: options.Given,
 ) -> None:
     """Measure how private and how useful releases of these texts would be.
 
     Attacks name the authors of released texts, classifiers name their labels, before and after.
+    Every combination of the values given is measured, for the mechanisms that have them; without
+    --epsilon each mechanism runs at strong, medium and light.
     The draws are seeded, so nothing drawn here may be published.
 
     Example: inkblur evaluate posts.csv --author-column user --label-column topic -e 5,10,20 -o out
@@ -112,19 +100,9 @@ def evaluate(
             texts.make_folder(output)
         columns = texts.Columns(text_column, author_column, label_column, split_column)
         dataset = texts.read_dataset(data, columns, test_share=test_share, seed=seed)
-        table = options.embedding_from(embedding, vocabulary)
-        settings = _settings(
-            texts.listed(mechanism),
-            table,
-            epsilon=epsilon,
-            lam=lam,
-            bigram=bigram,
-            release=release,
-            length=length,
-            morphology=morphology,
-            accept=accept_no_guarantee,
-        )
-        report = _run(dataset, table, [*settings, *scrubbers], plan)
+        table = given.table()
+        settings: list[ReleaseSpec | Releaser] = [*_settings(given, table), *scrubbers]
+        report = _run(dataset, table, settings, plan)
         body = json.dumps(report.to_json(), indent=2, allow_nan=False) + "\n"
         if as_json:
             typer.echo(body, nl=False)
@@ -136,65 +114,29 @@ def evaluate(
             talk.print(f"wrote evaluation.html and evaluation.json into {output}; keep them inside")
 
 
-def _settings(
-    names: Sequence[str],
-    table: Embedding,
-    *,
-    epsilon: str | None,
-    lam: float | None,
-    bigram: float | None,
-    release: str,
-    length: int | None,
-    morphology: str | None,
-    accept: bool,
-) -> list[Setting]:
-    """Every mechanism at every epsilon; an option goes to the mechanisms that have it."""
-    from inkblur.errors import ParameterError
-    from inkblur.evaluation.settings import Setting
+def _settings(given: options.Given, table: Embedding) -> list[ReleaseSpec]:
+    """Every mechanism at every epsilon; a wrong value is refused before the work."""
     from inkblur.mechanisms.calibration import epsilon_for
-    from inkblur.mechanisms.catalogue import find
     from inkblur.types import Strength
 
-    given = {"lam": lam, "bigram": bigram}
-    entries = [find(name) for name in names]
-    for option, value in given.items():
-        if value is not None and not any(option in entry.options for entry in entries):
-            flag = "--lambda" if option == "lam" else f"--{option}"
-            raise ParameterError(f"{flag} is not an option of {', '.join(names)}; leave it out")
-    made = []
-    for entry in entries:
-        own = {key: value for key, value in given.items() if key in entry.options}
-        if "lam" in own and own["lam"] is None:
-            own["lam"] = 0.5
-        chosen = {key: value for key, value in own.items() if value is not None}
-        if "accept_no_guarantee" in entry.options:
-            chosen["accept_no_guarantee"] = accept
-        epsilons = (
-            texts.numbers(epsilon, "--epsilon")
-            if epsilon is not None
-            else [
-                epsilon_for(strength, entry.name, table, **chosen)
-                for strength in reversed(Strength)
-            ]
-        )
-        for value in epsilons:
-            setting = Setting(
-                entry.name,
-                value,
-                own.get("lam"),
-                own.get("bigram"),
-                release=release,
-                length=length,
-                morphology=morphology,
-                accept_no_guarantee=accept,
-            )
-            setting.mechanism_on(table)  # a wrong value is refused before the work, not after it
-            made.append(setting)
+    release = given.fields.get("release", "sequence")
+    axes = ("epsilon", "length", "morphology")
+    names = given.fields["mechanism"]
+    if "epsilon" in given.fields:
+        made = given.grid(names, axes, release=release)
+    else:
+        made = []
+        for spec in given.at(1.0).grid(names, axes, release=release):
+            for strength in reversed(Strength):
+                epsilon = epsilon_for(strength, spec.mechanism, table, **spec.parameters)
+                made.append(spec.varied(epsilon=epsilon))
+    for spec in made:
+        spec.mechanism_on(table)
     return made
 
 
 def _run(
-    dataset: Dataset, table: Embedding, settings: Sequence[Setting | Releaser], plan: Plan
+    dataset: Dataset, table: Embedding, settings: Sequence[ReleaseSpec | Releaser], plan: Plan
 ) -> Evaluation:
     from inkblur.evaluation.evaluate import evaluate as measured
 

@@ -1,57 +1,31 @@
-"""Options that several commands share, and what they make: embeddings, mechanisms, randomness."""
+"""Options that several commands share.
+
+What describes a release is not written here: `release_options` makes an option of each field of
+`ReleaseSpec` that a command names, and of each parameter that a mechanism of the catalogue
+declares.
+"""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import Field, dataclass
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
+from inkblur.cli.console import plain_errors
+from inkblur.errors import ParameterError
+from inkblur.mechanisms.catalogue import CATALOGUE, Entry, find
+from inkblur.mechanisms.parameters import Parameter
+from inkblur.spec import ReleaseSpec, grid, options_of_a_spec
+
 if TYPE_CHECKING:
     from inkblur.embeddings import Embedding
-    from inkblur.mechanisms.base import WordMechanism
     from inkblur.rng import Rng
 
-MechanismName = Annotated[
-    str, typer.Option("--mechanism", "-m", help="A name from `inkblur mechanisms`.")
-]
-EmbeddingSource = Annotated[
-    str | None,
-    typer.Option("--embedding", help="Bundled by default; or a file of word vectors."),
-]
-VocabularyFile = Annotated[
-    Path | None,
-    typer.Option("--vocabulary", help="Use only the words of this public list, one a line."),
-]
-Epsilon = Annotated[
-    float | None,
-    typer.Option("--epsilon", "-e", help="Privacy loss per unit of distance; above 0."),
-]
-StrengthName = Annotated[
-    str | None,
-    typer.Option(
-        help="light, medium or strong: a vocabulary word survives with probability 0.75, 0.5, 0.2."
-    ),
-]
-Lambda = Annotated[
-    float | None,
-    typer.Option(
-        "--lambda", help="Shape of the mahalanobis noise, 0 (round) to 1; 0.5 if not given."
-    ),
-]
-Bigram = Annotated[
-    float | None,
-    typer.Option(
-        "--bigram", help="exponential: how much a replacement spelt alike is disliked, 0 to 1."
-    ),
-]
-BoundingName = Annotated[
-    str | None,
-    typer.Option("--bounding", help="exponential: clip or rescale similarities to [0, 1]."),
-]
-AcceptNoGuarantee = Annotated[
-    bool, typer.Option("--accept-no-guarantee", help="Run a mechanism that proves nothing.")
-]
 DeviceName = Annotated[
     str, typer.Option(help="Where to search: auto, cpu or cuda. Does not change the output.")
 ]
@@ -62,6 +36,140 @@ Seed = Annotated[
     int | None,
     typer.Option(help="A whole number, for tests and papers: the output is then NOT private."),
 ]
+
+_SEVERAL = "One or more, with commas between: "
+_STRENGTHS = ("epsilon", "strength", "level")
+
+
+def release_options(
+    *names: str,
+    usual: Mapping[str, Any] | None = None,
+    lists: Collection[str] = (),
+    several: bool = False,
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of these fields of a spec (all of them, if none is named) and of
+    every mechanism's parameters; it gets them as its argument `given`.
+
+    `usual` holds what a field is where it is not given. Fields in `lists`, and with `several` the
+    parameters too, take values with commas between.
+    """
+    known = {field.name: field for field in options_of_a_spec()}
+    chosen = [known[name] for name in names] if names else list(known.values())
+    types, values_if_none = get_type_hints(ReleaseSpec), usual or {}
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(command, eval_str=True).parameters.values()
+        added = [
+            _field_option(f, types[f.name], f.name in lists, values_if_none.get(f.name))
+            for f in chosen
+        ]
+        added += [_parameter_option(same, several) for same in _declared().values()]
+        shown = [each for each in own if each.name != "given"] + added
+        needed = [each for each in shown if each.default is inspect.Parameter.empty]
+        rest = [each for each in shown if each.default is not inspect.Parameter.empty]
+
+        @wraps(command)
+        def door(**values: Any) -> None:
+            typed = {each.name: values.pop(each.name) for each in added}
+            with plain_errors():
+                given = Given.of(typed, values_if_none, types, lists, several)
+            command(**values, given=given)
+
+        door.__signature__ = inspect.Signature(needed + rest)  # type: ignore[attr-defined]
+        door.__annotations__ = {each.name: each.annotation for each in shown}
+        return door
+
+    return decorate
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What was typed: fields of a spec, and parameters of mechanisms; only what was given."""
+
+    fields: Mapping[str, Any]
+    parameters: Mapping[str, Any]
+
+    @classmethod
+    def of(
+        cls,
+        values: Mapping[str, Any],
+        usual: Mapping[str, Any],
+        types: Mapping[str, Any],
+        lists: Collection[str],
+        several: bool,
+    ) -> Given:
+        """Sorted into fields and parameters, lists taken apart."""
+        declared = _declared()
+        fields: dict[str, Any] = {}
+        parameters: dict[str, Any] = {}
+        for name, typed in values.items():
+            value = usual.get(name) if typed is None else typed
+            if value is None or value is False or value == []:
+                continue
+            if name in declared:
+                parameter = declared[name][0][1]
+                parameters[name] = _listed(value, parameter) if several else value
+            else:
+                fields[name] = _split(value, types[name], name) if name in lists else value
+        return cls(fields, parameters)
+
+    def own(self, *entries: Entry) -> dict[str, Any]:
+        """The parameters, each of which one of these mechanisms must have."""
+        for name in self.parameters:
+            if not any(entry.has(name) for entry in entries):
+                parameter = _declared()[name][0][1]
+                names = ", ".join(entry.name for entry in entries)
+                raise ParameterError(f"{parameter.flag} is not an option of {names}; leave it out")
+        return dict(self.parameters)
+
+    def spec(self) -> ReleaseSpec:
+        """The release that was described."""
+        if ("level" in self.fields) != ("radius" in self.fields):
+            raise typer.BadParameter("--level and --radius go together")
+        one_of(
+            {f"--{name}": self.fields.get(name) for name in _STRENGTHS},
+            required="say how strong: --strength light|medium|strong, --epsilon E, "
+            "or --level L --radius R",
+        )
+        made = ReleaseSpec(**self.fields)  # its mechanism is known, named or not
+        return made.varied(**self.own(find(made.mechanism)))
+
+    def grid(
+        self, mechanisms: Sequence[str], axes: Sequence[str], **fixed: Any
+    ) -> list[ReleaseSpec]:
+        """Every combination for every mechanism; a parameter goes to the mechanisms that have
+        it.
+        """
+        entries = [find(name) for name in mechanisms]
+        own = self.own(*entries)
+        found: list[ReleaseSpec] = []
+        for entry in entries:
+            values = {name: self.fields.get(name, ()) for name in axes}
+            mine = {name: value for name, value in own.items() if entry.has(name)}
+            found += grid(entry.name, {"epsilon": values.pop("epsilon"), **mine, **values}, **fixed)
+        return found
+
+    def at(self, epsilon: float) -> Given:
+        """The same with this epsilon."""
+        return Given({**self.fields, "epsilon": [epsilon]}, self.parameters)
+
+    def table(self) -> Embedding:
+        """The word vectors that were named."""
+        return embedding_from(self.fields.get("embedding"), self.fields.get("vocabulary"))
+
+
+def typed(spec: ReleaseSpec) -> list[str]:
+    """The options that describe this release, as they are typed; defaults are left out."""
+    words: list[str] = []
+    for field in options_of_a_spec():
+        value = getattr(spec, field.name)
+        flag = (field.metadata["flags"] or (f"--{field.name.replace('_', '-')}",))[0]
+        if field.name == "mechanism" or value != field.default:
+            for each in value if isinstance(value, tuple) else (value,):
+                words += [flag] if each is True else [flag, _written(each)]
+    for parameter, value in find(spec.mechanism).telling(spec.parameters):
+        words += [parameter.flag] if value is True else [parameter.flag, _written(value)]
+    return words
 
 
 def one_of(given: dict[str, object | None], *, required: str | None = None) -> str | None:
@@ -76,90 +184,11 @@ def one_of(given: dict[str, object | None], *, required: str | None = None) -> s
     return names[0] if names else None
 
 
-def embedding_from(source: str | None, vocabulary: Path | None) -> Embedding:
+def embedding_from(source: str | None, vocabulary: str | None = None) -> Embedding:
     """The embedding that the options name."""
     from inkblur.embeddings import load_embedding
 
-    return load_embedding(source, vocabulary=vocabulary)
-
-
-def serve(table: Embedding, device: str, threads: int | None) -> None:
-    """Search this table where the options say; leaves the default alone where they say nothing."""
-    from inkblur.mechanisms.nearest import engine
-    from inkblur.types import choose
-
-    chosen = choose(engine.Device, device, "device")
-    if chosen is not engine.Device.AUTO or threads is not None:
-        engine.serve(table, chosen, threads=threads)
-
-
-def own_options(
-    name: str,
-    *,
-    lam: float | None,
-    bigram: float | None = None,
-    bounding: str | None = None,
-    accept: bool,
-) -> dict[str, Any]:
-    """The mechanism's own options, with its defaults; options it does not have are refused."""
-    from inkblur.errors import ParameterError
-    from inkblur.mechanisms.catalogue import find
-
-    entry = find(name)
-    given: dict[str, tuple[str, float | str | None, float | str]] = {
-        "lam": ("--lambda", lam, 0.5),
-        "bigram": ("--bigram", bigram, 0.0),
-        "bounding": ("--bounding", bounding, "clip"),
-    }
-    options: dict[str, Any] = {}
-    for option, (flag, value, default) in given.items():
-        if option in entry.options:
-            options[option] = default if value is None else value
-        elif value is not None:
-            raise ParameterError(f"{flag} is not an option of {name}; leave it out")
-    if "accept_no_guarantee" in entry.options:
-        options["accept_no_guarantee"] = accept
-    return options
-
-
-def mechanism_from(
-    name: str,
-    embedding: Embedding,
-    options: dict[str, Any],
-    *,
-    epsilon: float | None,
-    strength: str | None,
-    level: float | None = None,
-    radius: float | None = None,
-) -> WordMechanism:
-    """The mechanism at the epsilon that was asked for, in whichever way it was asked."""
-    from inkblur.errors import ParameterError
-    from inkblur.mechanisms import Perturbation, make_mechanism
-    from inkblur.mechanisms.calibration import epsilon_for, epsilon_from_level
-    from inkblur.types import Strength, choose
-
-    if (level is None) != (radius is None):
-        raise typer.BadParameter("--level and --radius go together")
-    chosen = one_of(
-        {"--epsilon": epsilon, "--strength": strength, "--level with --radius": level},
-        required="say how strong: --strength light|medium|strong, --epsilon E, "
-        "or --level L --radius R",
-    )
-    if chosen == "--strength":
-        value = epsilon_for(
-            choose(Strength, strength or "", "strength"), name, embedding, **options
-        )
-    elif level is not None and radius is not None:
-        value = epsilon_from_level(level, radius)
-    else:
-        value = epsilon if epsilon is not None else 0.0
-    made = make_mechanism(name, embedding, epsilon=value, **options)
-    if level is not None and not isinstance(made, Perturbation):
-        raise ParameterError(
-            f"--level and --radius need a mechanism that measures distances, and {name} does not: "
-            "its loss is the same within every radius; give --epsilon or --strength"
-        )
-    return made
+    return load_embedding(source, vocabulary=None if vocabulary is None else Path(vocabulary))
 
 
 def rng_from(key_file: Path | None, seed: int | None) -> Rng:
@@ -170,3 +199,92 @@ def rng_from(key_file: Path | None, seed: int | None) -> Rng:
     if key_file is not None:
         return keyed_rng(read_key(key_file))
     return secure_rng() if seed is None else seeded_rng(seed)
+
+
+Declared = list[tuple[Entry, Parameter]]
+
+
+def _declared() -> dict[str, Declared]:
+    """Every parameter of the catalogue by its name, with the mechanisms that declare it."""
+    found: dict[str, Declared] = {}
+    for entry in CATALOGUE.values():
+        for parameter in entry.parameters:
+            found.setdefault(parameter.name, []).append((entry, parameter))
+    return found
+
+
+def _field_option(
+    field: Field[Any], kind: Any, several: bool, usual: Any = None
+) -> inspect.Parameter:
+    value, many = _value_type(kind)
+    help = (
+        field.metadata["help"]
+        if usual is None
+        else f"{field.metadata['help']} {usual} if not given."
+    )
+    flags = field.metadata["flags"] or (f"--{field.name.replace('_', '-')}",)
+    if several:
+        value, help = str, f"{_SEVERAL}{help[:1].lower()}{help[1:]}"
+    one: Any = value
+    annotation = bool if one is bool else (list[one] if many else one) | None
+    return _option(field.name, annotation, flags, help)
+
+
+def _parameter_option(same: Declared, several: bool) -> inspect.Parameter:
+    """One option for all mechanisms that declare a parameter of this name."""
+    parameter = same[0][1]
+    names = ", ".join(entry.name for entry, _ in same)
+    usual = "" if parameter.kind is bool else f" {parameter.default} if not given."
+    help = f"{names}: {parameter.help}{usual}"
+    if parameter.kind is bool:
+        return _option(parameter.name, bool, (parameter.flag,), help)
+    kind: Any = str if several else parameter.kind
+    return _option(
+        parameter.name, kind | None, (parameter.flag,), f"{_SEVERAL}{help}" if several else help
+    )
+
+
+def _option(name: str, kind: Any, flags: Sequence[str], help: str) -> inspect.Parameter:
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=False if kind is bool else None,
+        annotation=Annotated[kind, typer.Option(*flags, help=help)],
+    )
+
+
+def _written(value: Any) -> str:
+    """As short as it can be written without changing it."""
+    if isinstance(value, float):
+        return f"{value:g}" if float(f"{value:g}") == value else repr(value)
+    return str(value)
+
+
+def _value_type(kind: Any) -> tuple[type, bool]:
+    """The type of one value, and whether there may be several."""
+    if get_origin(kind) is tuple:
+        return get_args(kind)[0], True
+    plain = [each for each in get_args(kind) if each is not type(None)]
+    return (plain[0] if plain else kind), False
+
+
+def _split(text: str, kind: Any, name: str) -> list[Any]:
+    from inkblur.cli import texts
+
+    value, _ = _value_type(kind)
+    flag = f"--{name}"
+    if value is float:
+        return texts.numbers(text, flag)
+    parts = texts.listed(text)
+    if value is int:
+        if not parts or not all(part.isdecimal() for part in parts):
+            raise ParameterError(f"{flag} takes whole numbers with commas between, got {text!r}")
+        return [int(part) for part in parts]
+    return list(parts)
+
+
+def _listed(value: Any, parameter: Parameter) -> list[Any]:
+    if not isinstance(value, str):
+        return [value]
+    parts = [part.strip() for part in value.split(",")]
+    return [parameter.parsed(part) for part in parts]

@@ -16,22 +16,20 @@ if TYPE_CHECKING:
 _BAR = 40  # columns of the longest bar
 
 
+@options.release_options(
+    *("mechanism", "epsilon", "strength", "embedding", "vocabulary"),
+    usual={"mechanism": "exponential"},
+)
 def synonyms(
     word: Annotated[str, typer.Argument(help="The word to look at.")],
-    mechanism: options.MechanismName = "exponential",
-    epsilon: options.Epsilon = None,
-    strength: options.StrengthName = None,
-    lam: options.Lambda = None,
-    bigram: options.Bigram = None,
-    embedding: options.EmbeddingSource = None,
-    vocabulary: options.VocabularyFile = None,
     top: Annotated[int, typer.Option(help="How many replacements to show.")] = 10,
     draws: Annotated[
         int, typer.Option(help="Draws to estimate from, where the law is not exact.")
     ] = 10_000,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     seed: Annotated[int | None, typer.Option(help="The same seed gives the same estimate.")] = None,
-    accept_no_guarantee: options.AcceptNoGuarantee = False,
+    *,
+    given: options.Given,
 ) -> None:
     """Show what a word turns into: replacements with probability, chance to survive, entropy.
 
@@ -43,14 +41,9 @@ def synonyms(
         from inkblur.types import NULL_ID
 
         rng = options.rng_from(None, seed)
-        table = options.embedding_from(embedding, vocabulary)
-        subject = options.mechanism_from(
-            mechanism,
-            table,
-            options.own_options(mechanism, lam=lam, bigram=bigram, accept=accept_no_guarantee),
-            epsilon=epsilon,
-            strength=strength,
-        )
+        spec = given.spec()
+        table = spec.table()
+        subject = spec.mechanism_on(table)
         found = known_id(table, word)  # as a text's words are looked up
         spelt = table.words[found] if found != NULL_ID else word
         result = portrait(subject, spelt, rng, top=top, draws=draws)

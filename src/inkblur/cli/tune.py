@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from inkblur.evaluation.tuning.grid import Goal, Trial
 
 
+@options.release_options(
+    *("mechanism", "epsilon", "length", "morphology", "release", "embedding", "vocabulary"),
+    usual={"mechanism": "mahalanobis"},
+    lists=("epsilon", "length", "morphology"),
+    several=True,
+)
 def tune(
     data: texts.Data,
     output: Annotated[
@@ -25,9 +31,6 @@ def tune(
         typer.Option(
             "--output", "-o", help="Directory for tune.html and tune.json; run again to go on."
         ),
-    ],
-    epsilon: Annotated[
-        str, typer.Option("--epsilon", "-e", help="One or more, with commas between.")
     ],
     text_column: texts.TextColumn = "text",
     author_column: texts.AuthorColumn = None,
@@ -63,16 +66,6 @@ def tune(
     most_attack: Annotated[
         float | None, typer.Option(help="most-utility: attacks name at most this share of authors.")
     ] = None,
-    mechanism: options.MechanismName = "mahalanobis",
-    lam: Annotated[
-        str | None, typer.Option("--lambda", help="mahalanobis: one or more, as 0,0.5,1.")
-    ] = None,
-    bigram: Annotated[str | None, typer.Option(help="exponential: one or more, as 0,0.3.")] = None,
-    length: Annotated[str | None, typer.Option(help="One or more, as 100,150,200.")] = None,
-    morphology: Annotated[
-        str | None, typer.Option(help="tf: one or more of lemma, lower, as-is.")
-    ] = None,
-    release: Annotated[str, typer.Option(help="sequence, bag or tf.")] = "sequence",
     attacks: Annotated[
         str, typer.Option(help="As for evaluate, with commas between.")
     ] = "svm,koppel",
@@ -84,10 +77,10 @@ def tune(
     redact: Annotated[bool, typer.Option("--redact", help="Remove proper nouns first.")] = False,
     repeats: Annotated[int, typer.Option(help="Repetitions of every setting.")] = 3,
     words: Annotated[int, typer.Option(help="Words whose survival is measured.")] = 200,
-    embedding: options.EmbeddingSource = None,
-    vocabulary: options.VocabularyFile = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     seed: Annotated[int, typer.Option(help="The same seed gives the same results.")] = 1,
+    *,
+    given: options.Given,
 ) -> None:
     """Find the setting that protects authors most for what it costs.
 
@@ -109,7 +102,7 @@ def tune(
         from inkblur.errors import InkblurError, ParameterError
         from inkblur.evaluation.evaluate import Plan
         from inkblur.evaluation.reports import html, tuning_page
-        from inkblur.evaluation.tuning.grid import FILE, Criterion, grid, make_goal
+        from inkblur.evaluation.tuning.grid import FILE, Criterion, make_goal, refuse_unproved
         from inkblur.evaluation.tuning.grid import tune as tuned
         from inkblur.files.summary import described
 
@@ -126,7 +119,7 @@ def tune(
             _refuse(floors, "{} and --target are two goals: give one of them")
             _refuse({"--split-column": split_column}, "{}: --target parts the texts itself")
             _refuse(
-                {"--vocabulary": vocabulary},
+                {"--vocabulary": given.fields.get("vocabulary")},
                 "{} and --target: narrow the word vectors first, `inkblur embeddings import`",
             )
         goal = make_goal(
@@ -149,15 +142,12 @@ def tune(
             form=form,
             redact=redact,
         )
-        settings = grid(
-            mechanism,
-            epsilons=texts.numbers(epsilon, "--epsilon"),
-            lambdas=texts.numbers(lam, "--lambda") if lam else (),
-            bigrams=texts.numbers(bigram, "--bigram") if bigram else (),
-            lengths=_whole_numbers(length) if length else (),
-            morphologies=texts.listed(morphology or ""),
-            release=release,
+        settings = given.grid(
+            [given.fields["mechanism"]],
+            ("epsilon", "length", "morphology"),
+            release=given.fields.get("release", "sequence"),
         )
+        refuse_unproved(settings)
         columns = texts.Columns(text_column, author_column, label_column, split_column)
         if target is not None:
             from inkblur.cli import tune_target
@@ -175,14 +165,14 @@ def tune(
                     settings=settings,
                     plan=plan,
                     test_share=test_share,
-                    embedding=embedding,
+                    embedding=given.fields.get("embedding"),
                     output=output,
                     as_json=as_json,
                 )
             )
             return
         dataset = texts.read_dataset(data, columns, test_share=test_share, seed=seed)
-        table = options.embedding_from(embedding, vocabulary)
+        table = given.table()
         html.require_jinja()
         texts.make_folder(output)
         with tune_progress.shown(len(settings), output / FILE) as show:
@@ -248,12 +238,3 @@ def _refuse(given: Mapping[str, object | None], message: str) -> None:
     names = [name for name, value in given.items() if value is not None]
     if names:
         raise ParameterError(message.format(" and ".join(names)))
-
-
-def _whole_numbers(text: str) -> list[int]:
-    from inkblur.errors import ParameterError
-
-    parts = texts.listed(text)
-    if not parts or not all(part.isdecimal() for part in parts):
-        raise ParameterError(f"--length takes whole numbers with commas between, got {text!r}")
-    return [int(part) for part in parts]

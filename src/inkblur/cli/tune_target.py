@@ -18,10 +18,10 @@ from inkblur.cli.console import talk
 if TYPE_CHECKING:
     from inkblur.embeddings.table import Embedding
     from inkblur.evaluation.evaluate import Plan
-    from inkblur.evaluation.settings import Setting
     from inkblur.evaluation.tuning.four_way_split import Parts
     from inkblur.evaluation.tuning.joined_grid import Candidate
     from inkblur.evaluation.tuning.search import Measured, Search
+    from inkblur.spec import ReleaseSpec
 
 # What the form `content` takes out of a text, for `inkblur privatize` to take out as well.
 _NO_CONTENT = ("stop-words", "numbers", "addresses", "punctuation")
@@ -41,7 +41,7 @@ class Request:
     target: str
     alphas: Sequence[float]
     smoothings: Sequence[float]
-    settings: Sequence[Setting]
+    settings: Sequence[ReleaseSpec]
     plan: Plan
     test_share: float
     embedding: str | None
@@ -142,12 +142,7 @@ def next_commands(request: Request, candidate: Candidate | None) -> tuple[str, .
     setting = candidate.setting
     release = ["inkblur", "privatize", "private.csv", "-o", "blurred.csv"]
     release += ["--column", request.columns.text] if request.columns.text != "text" else []
-    release += ["--mechanism", setting.mechanism, "--epsilon", _number(setting.epsilon)]
-    for option, value in (("--lambda", setting.lam), ("--bigram", setting.bigram)):
-        release += [option, _number(value)] if value is not None else []
-    release += ["--release", setting.release] if setting.release != "sequence" else []
-    release += ["--length", str(setting.length)] if setting.length is not None else []
-    release += ["--morphology", setting.morphology] if setting.morphology is not None else []
+    release += options.typed(setting)
     for name in _NO_CONTENT if request.plan.form == "content" else ():
         release += ["--drop", name]
     release += ["--embedding", source] if source is not None else []

@@ -49,6 +49,9 @@ if TYPE_CHECKING:
     from inkblur.evaluation.preprocessing import ContentWords as ContentWords
     from inkblur.evaluation.preprocessing import TopicWords as TopicWords
     from inkblur.evaluation.preprocessing import content_words as content_words
+    from inkblur.evaluation.releasers import Released as Released
+    from inkblur.evaluation.releasers import VectorReleaser as VectorReleaser
+    from inkblur.evaluation.releasers import releaser as releaser
     from inkblur.evaluation.reports.html import page as page
     from inkblur.evaluation.reports.html import require_jinja as require_jinja
     from inkblur.evaluation.reports.plots import COLORS as COLORS
@@ -62,10 +65,6 @@ if TYPE_CHECKING:
     from inkblur.evaluation.results import Interval as Interval
     from inkblur.evaluation.scrubbing import SCRUBBERS as SCRUBBERS
     from inkblur.evaluation.scrubbing import Scrubber as Scrubber
-    from inkblur.evaluation.settings import Released as Released
-    from inkblur.evaluation.settings import Setting as Setting
-    from inkblur.evaluation.settings import VectorSetting as VectorSetting
-    from inkblur.evaluation.tuning.grid import grid as grid
     from inkblur.files.checkpoint import Checkpoint as Checkpoint
     from inkblur.mechanisms.bounds import improved_bound as improved_bound
     from inkblur.mechanisms.bounds import standard_bound as standard_bound
@@ -83,6 +82,7 @@ if TYPE_CHECKING:
     from inkblur.mechanisms.rating import measured_sensitivity as measured_sensitivity
     from inkblur.processes import explain_broken_pool as explain_broken_pool
     from inkblur.processes import process_pool as process_pool
+    from inkblur.spec import grid as grid
     from inkblur.types import NULL_ID as NULL_ID
     from inkblur.types import Array as Array
     from inkblur.types import Ids as Ids
@@ -110,17 +110,16 @@ _HOMES = {
     "NULL_ID": "inkblur.types",
     "Names": "inkblur.evaluation.dataset",
     "Reference": "inkblur.mechanisms.nearest.cpu.reference",
-    "Released": "inkblur.evaluation.settings",
+    "Released": "inkblur.evaluation.releasers",
     "Row": "inkblur.evaluation.reports.tables",
     "SCRUBBERS": "inkblur.evaluation.scrubbing",
     "Scenario": "inkblur.evaluation.dataset",
     "Scrubber": "inkblur.evaluation.scrubbing",
-    "Setting": "inkblur.evaluation.settings",
     "Similarity": "inkblur.evaluation.attacks.koppel",
     "Table": "inkblur.evaluation.reports.tables",
     "TokenClass": "inkblur.documents.tokens",
     "TopicWords": "inkblur.evaluation.preprocessing",
-    "VectorSetting": "inkblur.evaluation.settings",
+    "VectorReleaser": "inkblur.evaluation.releasers",
     "Weighting": "inkblur.evaluation.attacks.koppel",
     "WritePrintsFeatures": "inkblur.evaluation.attacks.writeprints_features",
     "among": "inkblur.documents.fingerprints",
@@ -138,7 +137,7 @@ _HOMES = {
     "explain_broken_pool": "inkblur.processes",
     "fasttext_labels": "inkblur.evaluation.measures.fasttext_model",
     "fingerprints": "inkblur.documents.fingerprints",
-    "grid": "inkblur.evaluation.tuning.grid",
+    "grid": "inkblur.spec",
     "heads": "inkblur.evaluation.reports.tables",
     "improved_bound": "inkblur.mechanisms.bounds",
     "known_id": "inkblur.documents.analysis",
@@ -151,6 +150,7 @@ _HOMES = {
     "privacy_statistics": "inkblur.evaluation.measures.statistics",
     "process_pool": "inkblur.processes",
     "rates_of": "inkblur.evaluation.measures.utility",
+    "releaser": "inkblur.evaluation.releasers",
     "rendered": "inkblur.evaluation.reports.plots",
     "require_jinja": "inkblur.evaluation.reports.html",
     "require_matplotlib": "inkblur.evaluation.reports.plots",

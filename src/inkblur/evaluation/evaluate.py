@@ -33,6 +33,7 @@ from inkblur.evaluation.measures.intervals import checked_confidence
 from inkblur.evaluation.measures.meaning import Meaning, meaning_kept
 from inkblur.evaluation.measures.utility import LabelAnswers, Model, Scores, label_answers
 from inkblur.evaluation.preprocessing import ProperNouns, TopicWords, make_form
+from inkblur.evaluation.releasers import Released, Releaser, releaser
 from inkblur.evaluation.repetitions import (
     Attacked,
     attacks_before,
@@ -50,9 +51,9 @@ from inkblur.evaluation.results import (
     Interval,
     SettingResult,
 )
-from inkblur.evaluation.settings import Released, Releaser, Setting
 from inkblur.files.summary import described
 from inkblur.rng import seeded_rng
+from inkblur.spec import ReleaseSpec
 from inkblur.types import choose, whole
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ class Plan:
 def evaluate(
     data: Dataset,
     embedding: Embedding,
-    settings: Sequence[Setting | Releaser],
+    settings: Sequence[ReleaseSpec | Releaser],
     plan: Plan,
     *,
     on_step: OnStep = lambda what, done, total: None,
@@ -118,8 +119,8 @@ def evaluate(
     """Measure every setting; the same data, settings and plan give the same result."""
     if not settings:
         raise ParameterError("no setting to evaluate")
-    made = [s.on(embedding) if isinstance(s, Setting) else s for s in settings]
-    if len({releaser.name for releaser in made}) != len(made):
+    made = [releaser(s, embedding) if isinstance(s, ReleaseSpec) else s for s in settings]
+    if len({each.name for each in made}) != len(made):
         raise ParameterError("a setting was given twice")
     bench = Bench(data, embedding, plan)
     total = bench.first_steps + len(made) * plan.repeats * bench.steps
@@ -131,7 +132,7 @@ def evaluate(
         done += 1
 
     before = bench.baseline(step)
-    found = tuple(bench.measure(releaser, step) for releaser in made)
+    found = tuple(bench.measure(each, step) for each in made)
     on_step("done", total, total)
     return Evaluation(
         plan.seed,

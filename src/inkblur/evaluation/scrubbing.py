@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from inkblur.errors import MissingExtra, ParameterError
-from inkblur.evaluation.settings import Released
+from inkblur.evaluation.releasers import Released
 from inkblur.guarantees import Guarantee
 from inkblur.rng import Rng
 from inkblur.types import Metric

@@ -42,7 +42,7 @@ class AngularLaplace(WordMechanism):
         if not accept_no_guarantee:
             raise NoGuarantee(
                 f"angular-laplace has no privacy guarantee: {WHY_NONE}; to run it all the same, "
-                "pass --accept-no-guarantee (in Python accept_no_guarantee=True)"
+                "pass `accept_no_guarantee=True`"
             )
         self.epsilon = positive(epsilon, "epsilon")
         self.guarantee = standing_on(

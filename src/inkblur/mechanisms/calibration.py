@@ -14,7 +14,7 @@ import numpy as np
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError, Unreachable
 from inkblur.mechanisms.base import WordMechanism
-from inkblur.mechanisms.catalogue import make_mechanism
+from inkblur.mechanisms.catalogue import find, make_mechanism
 from inkblur.rng import seeded_rng
 from inkblur.types import Ids, Strength, positive
 
@@ -23,8 +23,8 @@ SAMPLE = 4_000
 _SEED = 20_260_000  # public: calibration looks at the public vocabulary alone
 UNEVEN = (
     "words that occur in texts have large label profiles and survive far more often than words "
-    "drawn evenly from the vocabulary, which this is calibrated on; give --epsilon: "
-    "`inkblur tune --target` finds one"
+    "drawn evenly from the vocabulary, which this is calibrated on; give `epsilon=`: "
+    "the command `inkblur tune --target` finds one"
 )
 _STORED = "strengths.json"  # for the bundled embedding, written by tools/bundled/strengths.py
 
@@ -81,7 +81,7 @@ def epsilon_for(strength: Strength, name: str, embedding: Embedding, **options: 
         raise ParameterError(f"no strength on {embedding.name}, which is adapted: {UNEVEN}")
     stored = _stored_strengths()
     if stored.get("sha256") == embedding.sha256:
-        known = stored["epsilons"].get(setting_key(name, options), {})
+        known = stored["epsilons"].get(find(name).key(options), {})
         if strength.value in known:
             return float(known[strength.value])
     return calibrate(name, embedding, survival=strength.survival, **options)
@@ -96,14 +96,6 @@ def strengths(name: str, embedding: Embedding, **options: Any) -> dict[str, floa
                 name, embedding, survival=strength.survival, **options
             )
     return found
-
-
-def setting_key(name: str, options: dict[str, Any]) -> str:
-    """How a setting is named in the file of stored strengths."""
-    given = {**({"lam": 0.5} if name == "mahalanobis" else {}), **options}
-    silent = {"accept_no_guarantee": True, "bigram": 0.0, "bounding": "clip"}
-    shown = {k: v for k, v in given.items() if k not in silent or v != silent[k]}
-    return " ".join([name, *(f"{k}={v}" for k, v in sorted(shown.items()))])
 
 
 def _stored_strengths() -> dict[str, Any]:

@@ -1,12 +1,13 @@
-"""The catalogue: a name, what it promises in one line, and how it is made.
+"""The catalogue: a name, what it promises in one line, its parameters, and how it is made.
 
-Adding a mechanism to the command line, the laws and the experiments takes one entry here.
+One entry here gives a mechanism its command-line options, its laws and its place in experiments.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from inkblur.embeddings.table import Embedding
@@ -14,7 +15,9 @@ from inkblur.errors import ParameterError
 from inkblur.mechanisms.angular import AngularLaplace
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.mechanisms.exponential import Exponential
-from inkblur.mechanisms.perturbation import ComponentLaplace, Laplace, Mahalanobis
+from inkblur.mechanisms.parameters import Parameter, Value
+from inkblur.mechanisms.perturbation import LAMBDA, ComponentLaplace, Laplace, Mahalanobis
+from inkblur.mechanisms.rating import Bounding
 from inkblur.types import Metric
 
 
@@ -26,14 +29,54 @@ class Entry:
     metric: Metric
     promise: str  # one line for `inkblur mechanisms`
     source: str  # where it is described
-    make: Callable[..., WordMechanism]  # make(embedding, epsilon=..., **options)
-    options: tuple[str, ...] = ()  # keyword options beyond epsilon
-    raced: tuple[Mapping[str, Any], ...] = ({},)  # the options it takes part in experiments with
+    make: Callable[..., WordMechanism]  # make(embedding, epsilon=..., **parameters)
+    parameters: tuple[Parameter, ...] = ()  # keywords beyond epsilon
+    raced: tuple[Mapping[str, Value], ...] = ({},)  # the values it enters experiments with
 
     @property
     def private(self) -> bool:
         """Whether it proves anything."""
         return self.metric is not Metric.NONE
+
+    def has(self, parameter: str) -> bool:
+        """Whether it has a parameter of this name."""
+        return any(known.name == parameter for known in self.parameters)
+
+    def complete(self, given: Mapping[str, Any]) -> dict[str, Value]:
+        """A checked value for every parameter: the given ones, defaults for the rest.
+
+        >>> find("mahalanobis").complete({})
+        {'lam': 0.5}
+        """
+        for name in given:
+            if not self.has(name):
+                known = ", ".join(("epsilon", *(p.name for p in self.parameters)))
+                raise ParameterError(f"{self.name} has no parameter {name}; it takes {known}")
+        return {p.name: p.checked(given.get(p.name, p.default)) for p in self.parameters}
+
+    def telling(self, given: Mapping[str, Any]) -> list[tuple[Parameter, Value]]:
+        """The parameters that tell two releases apart: principal ones, and what is not default."""
+        values = self.complete(given)
+        return [
+            (p, values[p.name])
+            for p in self.parameters
+            if not p.consent and (p.principal or values[p.name] != p.default)
+        ]
+
+    def key(self, given: Mapping[str, Any]) -> str:
+        """The mechanism and its parameters in one line: how stored strengths are found.
+
+        >>> find("mahalanobis").key({})
+        'mahalanobis lam=0.5'
+        """
+        told = sorted((p.name, value) for p, value in self.telling(given))
+        return " ".join([self.name, *(f"{name}={value}" for name, value in told)])
+
+    def variants(self) -> list[dict[str, Value]]:
+        """Every combination of the values that the parameters are tried with."""
+        values = [p.tried or (p.default,) for p in self.parameters]
+        names = [p.name for p in self.parameters]
+        return [dict(zip(names, chosen, strict=True)) for chosen in product(*values)]
 
 
 CATALOGUE: Mapping[str, Entry] = {
@@ -45,8 +88,19 @@ CATALOGUE: Mapping[str, Entry] = {
             "epsilon x regularised Mahalanobis distance; noise shaped like the vocabulary",
             "Mahalanobis paper, Algorithm 2",
             Mahalanobis,
-            ("lam",),
-            ({"lam": 0.5}, {"lam": 1.0}),
+            (
+                Parameter(
+                    "lam",
+                    LAMBDA,
+                    "Shape of the noise: 0 is round, 1 follows the vocabulary.",
+                    label="lambda",
+                    low=0.0,
+                    high=1.0,
+                    tried=(0.0, LAMBDA, 1.0),
+                    principal=True,
+                ),
+            ),
+            raced=({"lam": LAMBDA}, {"lam": 1.0}),
         ),
         Entry(
             "laplace",
@@ -68,7 +122,23 @@ CATALOGUE: Mapping[str, Entry] = {
             "at most epsilon between any two words; weights the whole vocabulary by similarity",
             "SynTF, Algorithm 1 and section 3.4",
             Exponential,
-            ("bigram", "bounding"),
+            (
+                Parameter(
+                    "bigram",
+                    0.0,
+                    "How strongly replacements with a similar spelling are avoided, 0 to 1.",
+                    low=0.0,
+                    high=1.0,
+                    tried=(0.0, 0.3),
+                ),
+                Parameter(
+                    "bounding",
+                    Bounding.CLIP.value,
+                    "How similarities are brought into [0, 1]: clip or rescale.",
+                    choices=tuple(member.value for member in Bounding),
+                    tried=tuple(member.value for member in Bounding),
+                ),
+            ),
         ),
         Entry(
             "angular-laplace",
@@ -76,17 +146,25 @@ CATALOGUE: Mapping[str, Entry] = {
             "no guarantee; runs only when that is accepted explicitly",
             "thesis, Algorithm 1",
             AngularLaplace,
-            ("accept_no_guarantee",),
-            ({"accept_no_guarantee": True},),
+            (
+                Parameter(
+                    "accept_no_guarantee",
+                    False,
+                    "Run a mechanism that proves nothing.",
+                    tried=(True,),
+                    consent=True,
+                ),
+            ),
+            raced=({"accept_no_guarantee": True},),
         ),
     )
 }
 
 
 def make_mechanism(
-    name: str, embedding: Embedding, *, epsilon: float, **options: Any
+    name: str, embedding: Embedding, *, epsilon: float, **parameters: Any
 ) -> WordMechanism:
-    """A mechanism by its catalogue name; options it does not have are refused.
+    """A mechanism by its catalogue name; the values are checked against its parameters.
 
     >>> import inkblur
     >>> table = inkblur.Embedding(["cat", "dog"], [[0.0, 0.0], [0.0, 9.0]], name="toy")
@@ -94,10 +172,7 @@ def make_mechanism(
     Laplace(Embedding('toy', 2 words x 2), epsilon=2.0)
     """
     entry = find(name)
-    for option in options:
-        if option not in entry.options:
-            raise ParameterError(f"{name} has no option {option}; it takes {_listed(entry)}")
-    return entry.make(embedding, epsilon=epsilon, **options)
+    return entry.make(embedding, epsilon=epsilon, **entry.complete(parameters))
 
 
 def find(name: str) -> Entry:
@@ -105,7 +180,3 @@ def find(name: str) -> Entry:
     if name not in CATALOGUE:
         raise ParameterError(f"unknown mechanism {name!r}; choose one of: {', '.join(CATALOGUE)}")
     return CATALOGUE[name]
-
-
-def _listed(entry: Entry) -> str:
-    return ", ".join(("epsilon", *entry.options))

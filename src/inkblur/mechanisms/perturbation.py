@@ -19,6 +19,7 @@ from inkblur.protocols import Noise
 from inkblur.rng import AddressedRows, Rows
 from inkblur.types import Array, Ids
 
+LAMBDA = 0.5  # mahalanobis: halfway between round noise and the vocabulary's own shape
 _NOISE_BLOCK = 1024  # tokens whose noise is drawn at a time: their numbers stay in the cache
 
 
@@ -106,7 +107,7 @@ class Mahalanobis(Perturbation):
         embedding: Embedding,
         *,
         epsilon: float,
-        lam: float = 0.5,
+        lam: float = LAMBDA,
         engine: Engine | None = None,
     ) -> None:
         noise = MahalanobisNoise(embedding.covariance, epsilon=epsilon, lam=lam)

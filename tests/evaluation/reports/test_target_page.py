@@ -15,11 +15,11 @@ from inkblur.evaluation.reports.target_page import (
     target_page,
     verdict,
 )
-from inkblur.evaluation.settings import Setting
 from inkblur.evaluation.tuning.four_way_split import Part, PublicTexts, make_parts
 from inkblur.evaluation.tuning.joined_grid import Candidate, Joining
 from inkblur.evaluation.tuning.search import Judgement, Measured, Search
 from inkblur.evaluation.tuning.target import Target
+from inkblur.spec import ReleaseSpec
 from tests.evaluation.made import corpus
 
 pytest.importorskip("jinja2")
@@ -31,7 +31,7 @@ def measured(
     epsilon: float | None, alpha: float, attack: float, utility: float, part: Part = Part.VALIDATION
 ) -> Measured:
     joined = Joining(alpha, 10.0)
-    candidate = Candidate(Setting("laplace", epsilon), joined) if epsilon is not None else None
+    candidate = Candidate(ReleaseSpec("laplace", epsilon), joined) if epsilon is not None else None
     return Measured(
         candidate,
         part,

@@ -11,8 +11,8 @@ from inkblur.evaluation.dataset import Facts
 from inkblur.evaluation.evaluate import Plan
 from inkblur.evaluation.reports.scatter import Path, Spot, scatter
 from inkblur.evaluation.reports.tuning_page import trials_table, tuning_figure, tuning_page
-from inkblur.evaluation.settings import Setting
 from inkblur.evaluation.tuning.grid import AttackLeft, Goal, Trial, make_goal
+from inkblur.spec import ReleaseSpec
 
 pytest.importorskip("jinja2")
 FACTS = Facts(90, 60, 30, 0, 3, 0, 0, 0, 2, 0)
@@ -24,7 +24,13 @@ def trial(epsilon: float, lam: float, survival: float, utility: float, left: flo
         AttackLeft("koppel", "all", left / 2, left),
         AttackLeft("koppel", "top-2", 0.1, None),
     )
-    return Trial(Setting("mahalanobis", epsilon, lam), survival, utility / 2, utility, attacks)
+    return Trial(
+        ReleaseSpec("mahalanobis", epsilon, parameters={"lam": lam}),
+        survival,
+        utility / 2,
+        utility,
+        attacks,
+    )
 
 
 TRIALS = (

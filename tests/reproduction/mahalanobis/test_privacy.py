@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from inkblur.evaluation.settings import Setting
+from inkblur.spec import ReleaseSpec
 from reproduction.corpora import VARIABLE
 from reproduction.mahalanobis import privacy
 from reproduction.mahalanobis.published import EPSILONS, LAMBDAS
@@ -53,13 +53,13 @@ class _Bench:
 
     def step(self, name: str, work: object, *arguments: object) -> dict[str, list[float]]:
         setting = arguments[-1]
-        assert isinstance(setting, Setting)
-        rate = 10 * setting.epsilon
+        assert isinstance(setting, ReleaseSpec)
+        rate = 10 * setting.known_epsilon
         return {"survived": [rate - 5, rate + 5], "distinct": [105 - rate, 95 - rate]}
 
 
 def test_equal_survival_is_read_off_between_two_epsilons() -> None:
-    half = privacy._half_survive(_Bench(), None, Setting("laplace", 5.2))  # type: ignore[arg-type]
+    half = privacy._half_survive(_Bench(), None, ReleaseSpec("laplace", 5.2))  # type: ignore[arg-type]
     assert half is not None
     assert half.survived == pytest.approx([45, 55])
     assert half.distinct == pytest.approx([55, 45])
@@ -68,7 +68,7 @@ def test_equal_survival_is_read_off_between_two_epsilons() -> None:
 
 def test_nothing_is_read_off_where_the_tries_do_not_reach_half() -> None:
     for epsilon in (3.0, 8.0):  # a quarter more or less of it is not 5
-        setting = Setting("laplace", epsilon)
+        setting = ReleaseSpec("laplace", epsilon)
         assert privacy._half_survive(_Bench(), None, setting) is None  # type: ignore[arg-type]
 
 

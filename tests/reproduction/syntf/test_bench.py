@@ -10,7 +10,8 @@ import pytest
 from inkblur.embeddings.table import Embedding
 from inkblur.evaluation.attacks import WritePrints
 from inkblur.evaluation.dataset import Scenario, make_dataset
-from inkblur.evaluation.settings import Setting
+from inkblur.evaluation.releasers import releaser
+from inkblur.spec import ReleaseSpec
 from reproduction.context import Workshop
 from reproduction.datasets import Shelf
 from reproduction.newsgroups import SCENARIOS
@@ -65,8 +66,8 @@ def test_the_attacker_names_those_whom_writeprints_names(bench: Bench) -> None:
 
 
 def test_more_noise_takes_more_and_a_step_repeats(bench: Bench) -> None:
-    def settings(epsilon: float) -> Setting:
-        return Setting("exponential", epsilon, release="tf", length=40, morphology="lower")
+    def settings(epsilon: float) -> ReleaseSpec:
+        return ReleaseSpec("exponential", epsilon, release="tf", length=40, morphology="lower")
 
     kept = bench.synthetic(settings(200.0), 2, [10])
     lost = bench.synthetic(settings(0.01), 2)
@@ -81,7 +82,7 @@ def test_more_noise_takes_more_and_a_step_repeats(bench: Bench) -> None:
 
 
 def test_the_answers_that_are_kept_give_the_scores(bench: Bench) -> None:
-    made = Setting("exponential", 2.0, release="tf", length=8, morphology="lower")
+    made = ReleaseSpec("exponential", 2.0, release="tf", length=8, morphology="lower")
     ((found,),) = bench.synthetic(made, 1).values()
     tasks = [(found["utility"], found["answers"]["utility"])]
     tasks += [(found["attack"][s], found["answers"]["attack"][s]) for s in SCENARIOS]
@@ -95,8 +96,8 @@ def test_words_become_counts_row_by_row() -> None:
 
 
 def test_vectorised_texts_keep_what_counts_can_tell(bench: Bench) -> None:
-    made = Setting("exponential", 1.0, release="tf", length=5, morphology="lower")
-    found = bench.vectorised(made.on(bench.embedding))  # type: ignore[arg-type]
+    made = ReleaseSpec("exponential", 1.0, release="tf", length=5, morphology="lower")
+    found = bench.vectorised(releaser(made, bench.embedding))  # type: ignore[arg-type]
     assert found["utility"]["naive-bayes"] == [1.0, 1.0, 1.0]
 
 

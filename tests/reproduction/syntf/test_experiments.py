@@ -52,7 +52,7 @@ def test_the_grid_holds_the_papers_choice_first_and_nothing_twice() -> None:
     settings = parameters.settings()
     assert settings[:2] == (parameters.CENTRE, parameters.WITHOUT)
     assert len(settings) == len(set(settings)) == 5 * 3 + 2
-    assert {s.bigram for s in settings} == set(published.BIGRAMS)
+    assert {s.parameters["bigram"] for s in settings} == set(published.BIGRAMS)
     assert {s.morphology for s in settings} == set(published.MORPHOLOGIES.values())
     assert analyst_attacker.syntf(published.EPSILON) == parameters.CENTRE
 

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.mechanisms.base import WordMechanism
-from inkblur.mechanisms.catalogue import make_mechanism
 from inkblur.rng import JoinedRows, Rng
 from inkblur.types import NULL_ID, Ids, whole
 
@@ -172,46 +171,6 @@ def privacy_statistics(
         words=tuple(embedding.words[i] for i in ids.tolist()),
         survived=tuple(survived.tolist()),
         distinct=tuple(distinct.tolist()),
-    )
-
-
-def statistics_grid(
-    name: str,
-    embedding: Embedding,
-    *,
-    epsilons: Sequence[float],
-    rng: Rng,
-    lambdas: Sequence[float] | None = None,
-    words: Words = None,
-    runs: int = RUNS,
-    on_draws: OnDraws | None = None,
-    **options: Any,
-) -> tuple[PrivacyStatistics, ...]:
-    """The same words under every setting: lambda after lambda, epsilons within (Tables 1 to 4)."""
-    return tuple(
-        privacy_statistics(mechanism, rng=rng, words=words, runs=runs, on_draws=on_draws)
-        for mechanism in settings(name, embedding, epsilons=epsilons, lambdas=lambdas, **options)
-    )
-
-
-def settings(
-    name: str,
-    embedding: Embedding,
-    *,
-    epsilons: Sequence[float],
-    lambdas: Sequence[float] | None = None,
-    **options: Any,
-) -> tuple[WordMechanism, ...]:
-    """One mechanism a setting; all are made before any runs, so a wrong value costs no waiting."""
-    if not epsilons:
-        raise ParameterError("no epsilon given; give at least one, such as 10")
-    if lambdas is not None and not lambdas:
-        raise ParameterError("the list of lambdas is empty; leave it out for the default")
-    shapes: list[dict[str, Any]] = [{}] if lambdas is None else [{"lam": lam} for lam in lambdas]
-    return tuple(
-        make_mechanism(name, embedding, epsilon=epsilon, **shape, **options)
-        for shape in shapes
-        for epsilon in epsilons
     )
 
 

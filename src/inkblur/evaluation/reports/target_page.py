@@ -198,7 +198,7 @@ def _spot(found: Measured) -> Spot:
 
 
 def _epsilon(found: Measured) -> float:
-    return found.candidate.setting.epsilon if found.candidate is not None else 0.0
+    return found.candidate.setting.known_epsilon if found.candidate is not None else 0.0
 
 
 def _point(found: Measured) -> str:

@@ -69,7 +69,7 @@ def tuning_figure(goal: Goal, trials: Sequence[Trial]) -> Figure:
     for trial in trials:
         paths.setdefault(_family(trial), []).append(trial)
     drawn = [
-        Path(name, tuple(_spot(goal, t) for t in sorted(same, key=lambda t: t.setting.epsilon)))
+        Path(name, tuple(_spot(goal, t) for t in sorted(same, key=_epsilon)))
         for name, same in paths.items()
     ]
     risk = _risk_name(goal)
@@ -177,6 +177,10 @@ def _reached(best: Trial) -> str:
     if best.gap is not None:
         parts.append(f"the smallest gap is {best.gap:.2f}")
     return "; ".join(parts) + "."
+
+
+def _epsilon(trial: Trial) -> float:
+    return trial.setting.known_epsilon
 
 
 def _family(trial: Trial) -> str:

@@ -17,7 +17,6 @@ data, the plan and the setting. A run that was killed goes on where it stopped a
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -30,11 +29,12 @@ from inkblur.errors import InputError, ParameterError
 from inkblur.evaluation.dataset import Dataset
 from inkblur.evaluation.evaluate import Bench, Plan
 from inkblur.evaluation.measures.statistics import RUNS, privacy_statistics
+from inkblur.evaluation.releasers import releaser
 from inkblur.evaluation.results import ADAPTIVE, STATIC, SettingResult, relative
-from inkblur.evaluation.settings import Setting
 from inkblur.files.checkpoint import Checkpoint
 from inkblur.mechanisms.catalogue import find
 from inkblur.rng import seeded_rng
+from inkblur.spec import ReleaseSpec
 from inkblur.types import choose, whole
 
 FILE = "tune.jsonl"
@@ -62,7 +62,7 @@ class AttackLeft:
 class Trial:
     """One setting, measured."""
 
-    setting: Setting
+    setting: ReleaseSpec
     survival: float  # mean N_w, of 100 runs
     f1: float | None  # the best classifier's, on released texts
     utility: float | None  # that, divided by the best one's before
@@ -86,15 +86,21 @@ class Trial:
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object; :meth:`from_json` reads it back."""
-        body = asdict(self)
-        body["setting"] = self.setting.to_json()
-        return {**body, "worst_attack": self.worst, "gap": self.gap}
+        return {
+            "setting": self.setting.to_json(),
+            "survival": self.survival,
+            "f1": self.f1,
+            "utility": self.utility,
+            "attacks": [asdict(attack) for attack in self.attacks],
+            "worst_attack": self.worst,
+            "gap": self.gap,
+        }
 
     @classmethod
     def from_json(cls, body: dict[str, Any]) -> Trial:
         """The trial that :meth:`to_json` wrote."""
         return cls(
-            Setting.from_json(body["setting"]),
+            ReleaseSpec.from_json(body["setting"]),
             body["survival"],
             body["f1"],
             body["utility"],
@@ -145,50 +151,25 @@ class Goal:
         return max(allowed, key=self.rank, default=None)
 
 
-def grid(
-    mechanism: str,
-    *,
-    epsilons: Sequence[float],
-    lambdas: Sequence[float] = (),
-    bigrams: Sequence[float] = (),
-    lengths: Sequence[int] = (),
-    morphologies: Sequence[str] = (),
-    release: str = "sequence",
-) -> tuple[Setting, ...]:
-    """Every combination; what is left empty keeps its default.
-
-    >>> len(grid("mahalanobis", epsilons=[5, 10], lambdas=[0, 0.5, 1]))
-    6
-    """
-    if not epsilons:
-        raise ParameterError("no epsilon given; give at least one, such as 10")
-    if not find(mechanism).private:
-        raise ParameterError(
-            f"{mechanism} proves nothing, so no setting of it can be advised; `inkblur evaluate "
-            "--accept-no-guarantee` measures it"
-        )
-    axes: list[list[Any]] = [
-        list(axis) or [None] for axis in (lambdas, bigrams, lengths, morphologies)
-    ]
-    settings = tuple(
-        Setting(mechanism, float(e), lam, bigram, release, length, morphology)
-        for e in epsilons
-        for lam, bigram, length, morphology in itertools.product(*axes)
-    )
-    if len(set(settings)) != len(settings):
-        raise ParameterError("the grid names a setting twice")
-    return settings
+def refuse_unproved(settings: Sequence[ReleaseSpec]) -> None:
+    """Raise where a mechanism proves nothing: no setting of it can be advised."""
+    for setting in settings:
+        if not find(setting.mechanism).private:
+            raise ParameterError(
+                f"{setting.mechanism} proves nothing, so no setting of it can be advised; "
+                "`inkblur evaluate` measures it"
+            )
 
 
 def tune(
     data: Dataset,
     embedding: Embedding,
-    settings: Sequence[Setting],
+    settings: Sequence[ReleaseSpec],
     plan: Plan,
     folder: Path,
     *,
     words: int = 200,
-    on_trial: Callable[[Setting, int, int], None] = lambda setting, done, total: None,
+    on_trial: Callable[[ReleaseSpec, int, int], None] = lambda setting, done, total: None,
 ) -> tuple[Trial, ...]:
     """Measure every setting, in order; what `folder` holds already is not measured again.
 
@@ -196,6 +177,7 @@ def tune(
     measured, with how many are done.
     """
     whole(words, "words")
+    refuse_unproved(settings)
     for setting in settings:
         setting.mechanism_on(embedding)  # a wrong value is refused before hours of work
     checkpoint = Checkpoint(folder / FILE, fingerprint([data], embedding, plan, words=words))
@@ -215,8 +197,8 @@ def tune(
     return tuple(known[setting] for setting in settings)
 
 
-def _tried(setting: Setting, bench: Bench, before: SettingResult, words: int) -> Trial:
-    release = setting.on(bench.embedding)
+def _tried(setting: ReleaseSpec, bench: Bench, before: SettingResult, words: int) -> Trial:
+    release = releaser(setting, bench.embedding)
     found = bench.measure(release, promise=False)
     statistics = privacy_statistics(
         release.mechanism,
@@ -259,10 +241,10 @@ def fingerprint(
     return {"run": digest.hexdigest()}
 
 
-def _trials(checkpoint: Checkpoint) -> dict[Setting, Trial]:
+def _trials(checkpoint: Checkpoint) -> dict[ReleaseSpec, Trial]:
     try:
         trials = [Trial.from_json(row) for row in checkpoint.rows]
-    except (KeyError, TypeError):
+    except (KeyError, TypeError, ParameterError):
         raise InputError(
             f"{checkpoint.file} has a line that is no setting's result; choose another folder"
         ) from None

@@ -15,11 +15,12 @@ from typing import Any
 from inkblur.adaptation.adapt import adapt_embedding, usual_alpha
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
-from inkblur.evaluation.settings import Setting
 from inkblur.evaluation.tuning.four_way_split import Parts
+from inkblur.spec import ReleaseSpec
 from inkblur.types import positive
 
 BETA = 3.0  # the weight of profiles; see above
+_JOINED = ("alpha", "beta", "smoothing")  # keys of a candidate besides its spec's
 SMOOTHING = 10.0  # texts for each label that every word is given in advance
 
 
@@ -35,14 +36,14 @@ class Joining:
 class Candidate:
     """A release and its metric."""
 
-    setting: Setting
+    setting: ReleaseSpec
     joining: Joining | None = None  # None: the word vectors as they are
 
     @property
     def name(self) -> str:
         """A short name of what was set.
 
-        >>> Candidate(Setting("laplace", 8.0), Joining(0.1, 10.0)).name
+        >>> Candidate(ReleaseSpec("laplace", 8.0), Joining(0.1, 10.0)).name
         'laplace, epsilon 8, alpha 0.1, smoothing 10'
         """
         if self.joining is None:
@@ -58,21 +59,21 @@ class Candidate:
 
     def to_json(self) -> dict[str, Any]:
         """What was set; :meth:`from_json` reads it back."""
-        body = self.setting.to_json()
-        if self.joining is not None:
-            body["alpha"], body["beta"] = self.joining.alpha, BETA
-            body["smoothing"] = self.joining.smoothing
-        return body
+        if self.joining is None:
+            return self.setting.to_json()
+        joined = {"alpha": self.joining.alpha, "beta": BETA, "smoothing": self.joining.smoothing}
+        return {**self.setting.to_json(), **joined}
 
     @classmethod
     def from_json(cls, body: dict[str, Any]) -> Candidate:
         """The candidate that :meth:`to_json` wrote."""
         joined = Joining(body["alpha"], body["smoothing"]) if "alpha" in body else None
-        return cls(Setting.from_json(body), joined)
+        own = {name: value for name, value in body.items() if name not in _JOINED}
+        return cls(ReleaseSpec.from_json(own), joined)
 
 
 def joined_grid(
-    settings: Sequence[Setting],
+    settings: Sequence[ReleaseSpec],
     base: Embedding,
     *,
     alphas: Sequence[float] = (),

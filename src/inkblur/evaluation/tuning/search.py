@@ -23,6 +23,7 @@ from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError, ParameterError
 from inkblur.evaluation.evaluate import Bench, Plan
 from inkblur.evaluation.measures.intervals import clopper_pearson_lower, clopper_pearson_upper
+from inkblur.evaluation.releasers import releaser
 from inkblur.evaluation.results import STATIC, SettingResult, relative
 from inkblur.evaluation.tuning.four_way_split import Part, Parts
 from inkblur.evaluation.tuning.grid import FILE, fingerprint
@@ -75,7 +76,7 @@ class Measured:
     def to_json(self) -> dict[str, Any]:
         """A JSON object; :meth:`from_json` reads it back."""
         setting = self.candidate.to_json() if self.candidate is not None else None
-        body = {**asdict(self), "part": self.part.value}
+        body = {**asdict(replace(self, candidate=None)), "part": self.part.value}
         del body["candidate"]
         return {"setting": setting, **body, "attack_between": list(self.attack_between)}
 
@@ -244,7 +245,7 @@ class _Work:
             found = _summary(None, part, bench.baseline(), None)
         else:
             before = self.measured(part, None)
-            release = candidate.setting.on(self._metrics.of(candidate.joining))
+            release = releaser(candidate.setting, self._metrics.of(candidate.joining))
             found = _summary(candidate, part, bench.measure(release, promise=False), before.f1)
         self._checkpoint.add(found.to_json())
         self._known[part, candidate] = found

@@ -1,0 +1,136 @@
+"""What is evaluated: releases of texts and of vectors, as an attacker and an analyst see them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from inkblur.documents.privatizer import Privatizer
+from inkblur.documents.tf_vector import SyntheticVectors
+from inkblur.embeddings.table import Embedding
+from inkblur.evaluation.attacks.reverse import reverse_vectorised
+from inkblur.guarantees import Guarantee, rounded_up
+from inkblur.mechanisms.base import WordMechanism
+from inkblur.mechanisms.typical import typical_loss
+from inkblur.rng import Rng
+from inkblur.spec import ReleaseSpec
+from inkblur.types import Record, ReleaseKind
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """Texts as an attacker reads them, and vectors where those are what was released."""
+
+    texts: tuple[str, ...]
+    counts: csr_matrix | None = None  # (texts, vocabulary)
+    unchanged: float | None = None  # share of the drawn words that came out as they went in
+
+
+class Releaser(Protocol):
+    """Releases texts in one way."""
+
+    @property
+    def name(self) -> str:
+        """What tables call it; the same name, the same release."""
+        ...
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What a release under a secret key promises."""
+        ...
+
+    def release(self, texts: Sequence[str], rng: Rng) -> Released:
+        """Release texts; the same texts and `rng` give the same."""
+        ...
+
+    def true_counts(self, texts: Sequence[str]) -> csr_matrix | None:
+        """The unprotected counts, where vectors are released: what an analyst without released
+        training texts would train on.
+        """
+        ...
+
+    def worth(self) -> tuple[str, ...]:
+        """What the guarantee is worth at the distances that occur."""
+        ...
+
+    def to_json(self) -> dict[str, Any]:
+        """Its settings."""
+        ...
+
+
+def releaser(spec: ReleaseSpec, embedding: Embedding) -> TextReleaser | VectorReleaser:
+    """The release that a spec describes, ready to run on these public word vectors."""
+    if spec.kind is ReleaseKind.TF:
+        return VectorReleaser(spec, spec.synthetic_vectors(embedding))
+    return TextReleaser(spec, spec.privatizer(embedding))
+
+
+class TextReleaser:
+    """A spec that releases texts."""
+
+    def __init__(self, spec: ReleaseSpec, blur: Privatizer) -> None:
+        self.spec, self.blur = spec, blur
+        self.name, self.guarantee = spec.name, blur.guarantee
+        self.mechanism: WordMechanism = blur.mechanism
+
+    def release(self, texts: Sequence[str], rng: Rng) -> Released:
+        """Blurred texts."""
+        batch = self.blur.release_batch(_records(texts), rng)
+        drawn = batch.counts["drawn"]
+        return Released(batch.texts, None, batch.counts["unchanged"] / drawn if drawn else None)
+
+    def true_counts(self, texts: Sequence[str]) -> csr_matrix | None:
+        """None: this release has no vectors."""
+        return None
+
+    def worth(self) -> tuple[str, ...]:
+        """The bound at typical distances."""
+        if not self.guarantee.private:
+            return ()
+        return tuple(typical_loss(self.mechanism).sentences())
+
+    def to_json(self) -> dict[str, Any]:
+        """Its spec."""
+        return self.spec.to_json()
+
+
+class VectorReleaser:
+    """A spec that releases term-frequency vectors; an attacker reads them written out."""
+
+    def __init__(self, spec: ReleaseSpec, synthetic: SyntheticVectors) -> None:
+        self.spec, self.synthetic = spec, synthetic
+        self.name = spec.name
+        self.mechanism: WordMechanism = synthetic.mechanism
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """For one document; computed on first use, which takes a pass over the vocabulary."""
+        return self.synthetic.guarantee
+
+    def release(self, texts: Sequence[str], rng: Rng) -> Released:
+        """Vectors, and their words written out."""
+        release = self.synthetic.vectors(_records(texts), rng)
+        return Released(
+            tuple(reverse_vectorised(release.vectors, release.vocabulary)), release.vectors
+        )
+
+    def true_counts(self, texts: Sequence[str]) -> csr_matrix | None:
+        """The true term frequencies over the same vocabulary."""
+        return self.synthetic.vectoriser.transform(texts)
+
+    def worth(self) -> tuple[str, ...]:
+        """The bound between any two documents."""
+        loss = rounded_up(self.guarantee.loss(1.0))
+        return (f"Between any two documents the log of the likelihood ratio is at most {loss}.",)
+
+    def to_json(self) -> dict[str, Any]:
+        """Its spec."""
+        return self.spec.to_json()
+
+
+def _records(texts: Sequence[str]) -> list[Record]:
+    return [Record(str(row), text) for row, text in enumerate(texts)]

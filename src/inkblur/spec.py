@@ -1,0 +1,379 @@
+"""The description of a release: everything that decides what comes out, except text and key.
+
+A `ReleaseSpec` is a plain value. The command line's options, evaluation's settings and grids, the
+copies that worker processes make and the report's JSON are derived from its fields, so a field
+added here, with its help, is an option of `inkblur privatize` and a key of the JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, Field, dataclass, field, fields, replace
+from itertools import product
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from inkblur.documents.policies import TokenField, TokenPolicies
+from inkblur.documents.privatizer import Privatizer
+from inkblur.documents.tf_vector import SyntheticVectors
+from inkblur.documents.vectoriser import Morphology, Vectoriser, Weighting
+from inkblur.embeddings.loading import load_embedding
+from inkblur.embeddings.table import Embedding
+from inkblur.errors import InputError, ParameterError
+from inkblur.mechanisms.base import WordMechanism
+from inkblur.mechanisms.calibration import epsilon_for, epsilon_from_level
+from inkblur.mechanisms.catalogue import find, make_mechanism
+from inkblur.mechanisms.exponential import Exponential
+from inkblur.mechanisms.parameters import Value
+from inkblur.types import Metric, ReleaseKind, Strength, choose, positive, whole
+
+_USUAL = {ReleaseKind.TF: "exponential"}  # the mechanism where none is named; else:
+_MECHANISM = "mahalanobis"
+
+
+def option(default: Any, help: str, *flags: str) -> Any:
+    """A field that is also an option of the command line; `flags` where its name is not the flag.
+
+    A tuple is an option that may be given several times.
+    """
+    return field(default=default, metadata={"help": help, "flags": flags})
+
+
+def options_of_a_spec() -> tuple[Field[Any], ...]:
+    """The fields that have an option on the command line."""
+    return tuple(f for f in fields(ReleaseSpec) if "help" in f.metadata)
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseSpec:
+    """A mechanism with its parameters, and how it is lifted to the texts of a file.
+
+    The strength is given in one of three ways: `epsilon`; `strength`, which is calibrated on the
+    word vectors; or `level` with `radius`. Parameters left out take the catalogue's defaults, so
+    two specs of one release are equal.
+
+    >>> spec = ReleaseSpec("mahalanobis", 10.0, length=50)
+    >>> spec.name
+    'mahalanobis, epsilon 10, lambda 0.5, length 50'
+    >>> ReleaseSpec.from_json(spec.to_json()) == spec
+    True
+    """
+
+    mechanism: str = option("", "A name from `inkblur mechanisms`.", "--mechanism", "-m")
+    epsilon: float | None = option(
+        None, "Privacy loss per unit of distance; above 0.", "--epsilon", "-e"
+    )
+    _: KW_ONLY
+    strength: str | None = option(
+        None,
+        "light, medium or strong: a vocabulary word survives with probability 0.75, 0.5, 0.2.",
+    )
+    level: float | None = option(None, "With --radius: this much loss within that distance.")
+    radius: float | None = option(None, "See --level; epsilon = level / radius.")
+    parameters: Mapping[str, Value] = field(default_factory=dict, hash=False)
+    release: str = option("sequence", "sequence, bag or tf; sequence if not given.")
+    length: int | None = option(None, "Cut or fill every text to this many words.")
+    keep: tuple[str, ...] = option(
+        (),
+        "Copy this class as it is: stop-words, unknown, numbers, addresses, punctuation, spaces, "
+        "capitals. Each costs a line in the guarantee.",
+    )
+    drop: tuple[str, ...] = option((), "Leave this class out.")
+    morphology: str | None = option(None, "tf: lemma, lower or as-is; lower if not given.")
+    weighting: str | None = option(None, "tf: tf or tf-idf (which needs --reference).")
+    reference: str | None = option(
+        None, "tf: a public corpus, one text a line, for the vocabulary."
+    )
+    wordnet: bool = option(False, "tf: add WordNet's synonyms to the vocabulary.")
+    embedding: str | None = option(None, "A file of word vectors; the bundled ones if not given.")
+    embedding_sha256: str | None = None  # the vectors must have this fingerprint
+    vocabulary: str | None = option(None, "Use only the words of this public list, one a line.")
+    columns: tuple[str, ...] = option(
+        ("text",), "The column that holds the text; text if not given.", "--column"
+    )
+    id_column: str | None = option(
+        None, "A column that names each record; its position if not given."
+    )
+    encoding: str = option("utf-8", "How the input's letters are stored; utf-8 if not given.")
+    format: str | None = option(None, "txt, csv, tsv, jsonl or parquet; by the name if not given.")
+
+    def __post_init__(self) -> None:
+        kind = choose(ReleaseKind, self.release, "release")
+        self._set("release", kind.value)
+        self._set("mechanism", self.mechanism or _USUAL.get(kind, _MECHANISM))
+        complete = find(self.mechanism).complete(self.parameters)
+        self._set("parameters", MappingProxyType(complete))
+        self._check_strength()
+        if self.length is not None:
+            self._set("length", whole(self.length, "length"))
+        for name in ("keep", "drop", "columns"):
+            value = getattr(self, name)
+            if isinstance(value, str):
+                raise ParameterError(f"{name} must be a list of names, got the text {value!r}")
+            self._set(name, tuple(value))
+        _ = self.policies  # refuses unknown classes now
+        # One order, so that two specs of one release are equal.
+        for name in ("keep", "drop"):
+            classes = [f.value for f in TokenField if f.value in getattr(self, name)]
+            self._set(name, tuple(classes))
+        if not self.columns:
+            raise ParameterError("no text column given; give at least one in `columns=`")
+        for name in ("embedding", "vocabulary", "reference"):
+            path = getattr(self, name)
+            self._set(name, None if path is None else str(path))
+        self._check_kind()
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+    def _check_strength(self) -> None:
+        if (self.level is None) != (self.radius is None):
+            raise ParameterError("`level=` and `radius=` go together")
+        given = [n for n in ("epsilon", "strength", "level") if getattr(self, n) is not None]
+        if len(given) > 1:
+            raise ParameterError(f"give only one of {' and '.join(f'`{n}=`' for n in given)}")
+        if not given:
+            raise ParameterError(
+                'say how strong: `strength="light"`, medium or strong; `epsilon=`; or `level=` '
+                "with `radius=`"
+            )
+        if self.level is not None and find(self.mechanism).metric in (Metric.DISCRETE, Metric.NONE):
+            raise ParameterError(
+                f"`level=` and `radius=` need a mechanism that measures distances, and "
+                f"{self.mechanism} does not: its loss is the same within every radius; give "
+                "`epsilon=` or `strength=`"
+            )
+        if self.strength is not None:
+            self._set("strength", choose(Strength, self.strength, "strength").value)
+        for name in ("epsilon", "level", "radius"):
+            value = getattr(self, name)
+            if value is not None:
+                self._set(name, positive(value, name))
+
+    def _check_kind(self) -> None:
+        if self.morphology is not None:
+            self._set("morphology", choose(Morphology, self.morphology, "morphology").value)
+        if self.weighting is not None:
+            self._set("weighting", choose(Weighting, self.weighting, "weighting").value)
+        if self.kind is ReleaseKind.TF:
+            if self.length is None:
+                raise ParameterError(
+                    "a tf release needs `length=`: how many terms every vector holds"
+                )
+            if self.keep or self.drop:
+                raise ParameterError(
+                    "a tf release drops everything but words; leave out `keep=` and `drop=`"
+                )
+        elif self.morphology or self.weighting or self.reference or self.wordnet:
+            raise ParameterError(
+                "`morphology=`, `weighting=`, `reference=` and `wordnet=` belong to the tf release"
+            )
+
+    @property
+    def kind(self) -> ReleaseKind:
+        """What leaves the house."""
+        return ReleaseKind(self.release)
+
+    @property
+    def known_epsilon(self) -> float:
+        """Epsilon, of a spec that has it as a number."""
+        if self.epsilon is None:
+            raise ParameterError(f"{self.name} has no epsilon until it is resolved")
+        return self.epsilon
+
+    @property
+    def policies(self) -> TokenPolicies:
+        """What happens to each class of token."""
+        return TokenPolicies.of(keep=self.keep, drop=self.drop)
+
+    @property
+    def name(self) -> str:
+        """A short name of what was set: what tables and plots call this release."""
+        return ", ".join([self.mechanism, self._strength(), *self._told()])
+
+    @property
+    def family(self) -> str:
+        """The name without the strength: what the points of one curve share.
+
+        >>> ReleaseSpec("mahalanobis", 10.0).family
+        'mahalanobis, lambda 0.5'
+        """
+        return ", ".join([self.mechanism, *self._told()])
+
+    def _strength(self) -> str:
+        if self.epsilon is not None:
+            return f"epsilon {self.epsilon:g}"
+        if self.strength is not None:
+            return self.strength
+        return f"level {self.level:g} within {self.radius:g}"
+
+    def _told(self) -> list[str]:
+        parts = [
+            f"{parameter.title} {_shown(value)}"
+            for parameter, value in find(self.mechanism).telling(self.parameters)
+        ]
+        if self.kind is not ReleaseKind.SEQUENCE:
+            parts.append(self.release)
+        if self.length is not None:
+            parts.append(f"length {self.length}")
+        if self.morphology is not None:
+            parts.append(self.morphology)
+        parts += [f"keep {name}" for name in self.keep]
+        parts += [f"drop {name}" for name in self.drop]
+        return parts
+
+    def varied(self, **changes: Any) -> ReleaseSpec:
+        """The same release with other values of fields or of the mechanism's parameters.
+
+        >>> ReleaseSpec("mahalanobis", 10.0).varied(epsilon=5, lam=1).name
+        'mahalanobis, epsilon 5, lambda 1'
+        """
+        known = {f.name for f in fields(self)}
+        own = {name: value for name, value in changes.items() if name not in known}
+        plain = {name: value for name, value in changes.items() if name in known}
+        return replace(self, **{"parameters": {**self.parameters, **own}, **plain})
+
+    def table(self) -> Embedding:
+        """The public word vectors that it names, checked against `embedding_sha256`."""
+        table = load_embedding(
+            self.embedding, vocabulary=None if self.vocabulary is None else Path(self.vocabulary)
+        )
+        if self.embedding_sha256 is not None and table.sha256 != self.embedding_sha256:
+            raise InputError(
+                f"{table.name} is not the table of this spec: its fingerprint is {table.sha256}, "
+                f"the spec has {self.embedding_sha256}; use the same file and vocabulary"
+            )
+        return table
+
+    def resolved(self, table: Embedding, mechanism: WordMechanism) -> ReleaseSpec:
+        """The same release with the epsilon of `mechanism`, made from this spec, and the table's
+        fingerprint: what a report keeps, and what a worker process is sent.
+        """
+        return replace(
+            self,
+            epsilon=float(mechanism.parameters["epsilon"]),
+            strength=None,
+            level=None,
+            radius=None,
+            embedding_sha256=table.sha256,
+        )
+
+    def _epsilon_on(self, table: Embedding) -> float:
+        if self.epsilon is not None:
+            return self.epsilon
+        if self.strength is not None:
+            return epsilon_for(Strength(self.strength), self.mechanism, table, **self.parameters)
+        return epsilon_from_level(self.level or math.nan, self.radius or math.nan)
+
+    def mechanism_on(self, table: Embedding) -> WordMechanism:
+        """The word mechanism over these vectors."""
+        return make_mechanism(
+            self.mechanism, table, epsilon=self._epsilon_on(table), **self.parameters
+        )
+
+    def privatizer(self, table: Embedding) -> Privatizer:
+        """What releases texts; for sequences and bags."""
+        return Privatizer(
+            self.mechanism_on(table),
+            release=self.release,
+            policies=self.policies,
+            length=self.length,
+        )
+
+    def synthetic_vectors(
+        self, table: Embedding, reference: Sequence[str] | None = None
+    ) -> SyntheticVectors:
+        """What releases term-frequency vectors; `reference` holds the texts of that corpus."""
+        vectoriser = Vectoriser(
+            table,
+            morphology=self.morphology or Morphology.LOWER,
+            weighting=self.weighting or Weighting.TF,
+            reference=reference,
+            synonyms=self.wordnet,
+        )
+        mechanism = self.mechanism_on(vectoriser.embedding)
+        if not isinstance(mechanism, Exponential):
+            raise ParameterError(
+                f'a tf release needs `mechanism="exponential"`, not {mechanism.name}'
+            )
+        return SyntheticVectors(mechanism, vectoriser, self.length or 0)
+
+    def to_json(self) -> dict[str, Any]:
+        """Every value that is set; :meth:`from_json` reads it back.
+
+        >>> ReleaseSpec("laplace", 2.0).to_json()["epsilon"]
+        2.0
+        """
+        body = {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
+        return {name: value for name, value in body.items() if value not in (None, False, [], {})}
+
+    @classmethod
+    def from_json(cls, body: Any) -> ReleaseSpec:
+        """The spec that :meth:`to_json` wrote; a key it does not know is refused."""
+        if not isinstance(body, dict):
+            raise ParameterError('a spec is a JSON object, such as {"epsilon": 10}')
+        known = {f.name for f in fields(cls)}
+        for key in body:
+            if key not in known:
+                raise ParameterError(f"unknown key {key!r} in the spec; known: {', '.join(known)}")
+        if not isinstance(body.get("parameters", {}), dict):
+            raise ParameterError("the spec's parameters must be a JSON object")
+        return cls(**body)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy for another process is made from the JSON."""
+        return ReleaseSpec.from_json, (self.to_json(),)
+
+
+def read_spec(text: str) -> ReleaseSpec:
+    """The spec in a JSON text: its own, or that of a report which holds it under "spec".
+
+    >>> read_spec('{"spec": {"mechanism": "laplace", "epsilon": 2.0}}').name
+    'laplace, epsilon 2'
+    """
+    try:
+        body = json.loads(text)
+    except ValueError as error:
+        raise ParameterError(f"the spec is not JSON: {error}") from None
+    if isinstance(body, dict) and "spec" in body:
+        body = body["spec"]
+    return ReleaseSpec.from_json(body)
+
+
+def grid(
+    mechanism: str, axes: Mapping[str, Sequence[Any]], **fixed: Any
+) -> tuple[ReleaseSpec, ...]:
+    """Every combination of the values of `axes`, which are fields or the mechanism's parameters;
+    the last axis changes fastest, and an empty one keeps its default.
+
+    >>> [spec.name for spec in grid("mahalanobis", {"epsilon": [5], "lam": [0, 1]})]
+    ['mahalanobis, epsilon 5, lambda 0', 'mahalanobis, epsilon 5, lambda 1']
+    """
+    if not axes.get("epsilon"):
+        raise ParameterError("no epsilon given; give at least one, such as 10")
+    used = {name: list(values) for name, values in axes.items() if values}
+    known = {f.name for f in fields(ReleaseSpec)}
+    made = []
+    for values in product(*used.values()):
+        chosen = dict(zip(used, values, strict=True))
+        own = {name: value for name, value in chosen.items() if name not in known}
+        plain = {name: value for name, value in chosen.items() if name in known}
+        made.append(ReleaseSpec(mechanism, parameters=own, **plain, **fixed))
+    if len(set(made)) != len(made):
+        raise ParameterError("the grid names a setting twice")
+    return tuple(made)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return list(value)
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+def _shown(value: Value) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return value if isinstance(value, str) else f"{value:g}"

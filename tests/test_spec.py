@@ -1,0 +1,225 @@
+"""A release is described once: the spec is strict, round-trips, and is enough to run it again."""
+
+from __future__ import annotations
+
+import copy
+import csv
+import json
+import os
+import pickle
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from inkblur.cli import options
+from inkblur.cli.app import app
+from inkblur.embeddings.store import write_store
+from inkblur.embeddings.table import Embedding
+from inkblur.errors import InputError, ParameterError
+from inkblur.mechanisms.catalogue import CATALOGUE
+from inkblur.spec import ReleaseSpec, grid, options_of_a_spec, read_spec
+
+WORDS = [f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(60)]
+SPECS = [
+    ReleaseSpec(entry.name, 3.0, parameters=variant)
+    for entry in CATALOGUE.values()
+    for variant in entry.variants()
+] + [
+    ReleaseSpec(strength="medium", keep=("numbers", "stop-words"), drop=("addresses",)),
+    ReleaseSpec("laplace", level=2.0, radius=0.5, release="bag", length=7),
+    ReleaseSpec(epsilon=9.0, release="tf", length=5, morphology="lemma", wordnet=True),
+    ReleaseSpec("laplace", 1.0, embedding="a.ink", columns=("body",), id_column="n", format="csv"),
+]
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
+def test_a_spec_survives_json_pickle_and_copy(spec: ReleaseSpec) -> None:
+    again = ReleaseSpec.from_json(json.loads(json.dumps(spec.to_json())))
+    assert again == spec
+    assert hash(again) == hash(spec)
+    assert pickle.loads(pickle.dumps(spec)) == spec
+    assert copy.deepcopy(spec) == spec
+
+
+@pytest.mark.parametrize("field", [f.name for f in fields(ReleaseSpec)])
+def test_every_field_is_in_the_json(field: str) -> None:
+    """A field that the JSON forgets would be lost on the way to a worker or from a report."""
+    base = ReleaseSpec("exponential", 3.0, release="tf", length=5)
+    other: dict[str, Any] = {
+        "mechanism": "laplace",
+        "epsilon": 4.0,
+        "strength": "light",
+        "level": 2.0,
+        "radius": 3.0,
+        "parameters": {"bigram": 0.3},
+        "release": "bag",
+        "length": 6,
+        "keep": ("numbers",),
+        "drop": ("numbers",),
+        "morphology": "lemma",
+        "weighting": "tf-idf",
+        "wordnet": True,
+        "columns": ("body",),
+        "encoding": "latin-1",
+    }
+    changes = {field: other.get(field, "changed")}
+    if field in ("strength", "level", "radius"):
+        base = ReleaseSpec("laplace", level=1.0, radius=1.0)
+        changes |= {"level": None, "radius": None} if field == "strength" else {}
+    if field in ("keep", "drop", "mechanism"):
+        base = ReleaseSpec("mahalanobis" if field == "mechanism" else "laplace", 3.0)
+        changes |= {"parameters": {}}
+    changed = replace(base, **changes)
+    assert changed != base
+    assert ReleaseSpec.from_json(changed.to_json()) == changed
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"epsilon": 1.0, "epsillon": 2.0}, "unknown key 'epsillon'"),
+        ({"mechanism": "laplace"}, "say how strong"),
+        ({"epsilon": 1.0, "strength": "light"}, "only one of `epsilon=` and `strength=`"),
+        ({"epsilon": 0.0}, "epsilon must be"),
+        ({"level": 1.0}, "go together"),
+        ({"mechanism": "magic", "epsilon": 1.0}, "unknown mechanism"),
+        ({"mechanism": "laplace", "epsilon": 1.0, "parameters": {"lam": 1}}, "no parameter lam"),
+        ({"epsilon": 1.0, "parameters": {"lam": 2}}, "lambda must lie between 0 and 1"),
+        ({"epsilon": 1.0, "parameters": {"lam": True}}, "lambda must be a number"),
+        ({"epsilon": 1.0, "parameters": [1]}, "JSON object"),
+        ({"epsilon": 1.0, "release": "poem"}, "unknown release"),
+        ({"epsilon": 1.0, "release": "tf"}, "needs `length=`"),
+        ({"epsilon": 1.0, "morphology": "lemma"}, "tf release"),
+        ({"epsilon": 1.0, "keep": ["names of cats"]}, "unknown token class"),
+        ({"epsilon": 1.0, "keep": "numbers"}, "list of names"),
+        ({"epsilon": 1.0, "keep": ["numbers"], "drop": ["numbers"]}, "both kept and dropped"),
+        ({"epsilon": 1.0, "columns": []}, "no text column"),
+        ([], "a spec is a JSON object"),
+    ],
+)
+def test_what_describes_no_release_is_refused(body: Any, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        ReleaseSpec.from_json(body)
+
+
+def test_defaults_and_order_make_no_difference() -> None:
+    assert ReleaseSpec(epsilon=1.0) == ReleaseSpec("mahalanobis", 1, parameters={"lam": 0.5})
+    assert ReleaseSpec("laplace", 1.0, keep=("spaces", "numbers")) == ReleaseSpec(
+        "laplace", 1.0, keep=("numbers", "spaces")
+    )
+    assert ReleaseSpec(epsilon=1.0, release="tf", length=3).mechanism == "exponential"
+
+
+def test_parameters_cannot_be_changed_in_place() -> None:
+    spec = ReleaseSpec(epsilon=1.0)
+    with pytest.raises(TypeError):
+        spec.parameters["lam"] = 1.0  # type: ignore[index]
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
+def test_what_is_typed_is_the_spec(spec: ReleaseSpec) -> None:
+    """`tune` prints a command; it must describe the setting that was measured."""
+    seen: list[ReleaseSpec] = []
+
+    @options.release_options()
+    def command(*, given: options.Given) -> None:
+        seen.append(given.spec())
+
+    import typer
+
+    door = typer.Typer()
+    door.command()(command)
+    consent = ["--accept-no-guarantee"] if spec.mechanism == "angular-laplace" else []
+    result = CliRunner().invoke(door, options.typed(spec) + consent)
+    assert result.exit_code == 0, result.output
+    assert seen == [spec]
+
+
+def test_every_option_of_a_spec_has_help_and_one_flag() -> None:
+    flags = [f.metadata["flags"] or (f.name,) for f in options_of_a_spec()]
+    assert len({flag for several in flags for flag in several}) == sum(map(len, flags))
+    assert all(f.metadata["help"].endswith((".", ")")) for f in options_of_a_spec())
+
+
+def test_a_grid_takes_fields_and_parameters_together() -> None:
+    names = [s.name for s in grid("exponential", {"bigram": [0, 0.5], "epsilon": [1, 2]}, length=3)]
+    assert names == [
+        "exponential, epsilon 1, length 3",
+        "exponential, epsilon 2, length 3",
+        "exponential, epsilon 1, bigram 0.5, length 3",
+        "exponential, epsilon 2, bigram 0.5, length 3",
+    ]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    vectors = np.random.default_rng(0).normal(size=(len(WORDS), 6))
+    write_store(tmp_path / "small.ink", Embedding(WORDS, vectors, name="small"))
+    rows = [[f"r{i}", " ".join(WORDS[i : i + 5]) + " 47"] for i in range(20)]
+    with (tmp_path / "in.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["id", "body"], *rows])
+    (tmp_path / "key").write_text("00112233445566778899aabbccddeeff" * 2)
+    return tmp_path
+
+
+def inkblur(folder: Path, *arguments: str) -> Result:
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        return CliRunner().invoke(app, ["privatize", "in.csv", "--key-file", "key", *arguments])
+    finally:
+        os.chdir(before)
+
+
+DESCRIBED = ["--column", "body", "--id-column", "id", "--embedding", "small.ink"]
+
+
+@pytest.mark.parametrize(
+    ("options", "output"),
+    [
+        (["--strength", "strong", "--keep", "numbers"], "csv"),
+        (["-e", "3", "--lambda", "0.25", "--length", "4"], "csv"),
+        (["-e", "30", "-m", "exponential", "--bigram", "0.5", "--release", "bag"], "csv"),
+        (["-e", "30", "--release", "tf", "--length", "9"], "npz"),
+    ],
+)
+def test_the_report_runs_the_same_release_again(
+    folder: Path, options: list[str], output: str
+) -> None:
+    first = inkblur(folder, *DESCRIBED, *options, "-o", f"a.{output}", "--report", "report.json")
+    assert first.exit_code == 0, first.output
+    again = inkblur(folder, "--spec", "report.json", "-o", f"b.{output}", "--report", "again.json")
+    assert again.exit_code == 0, again.output
+    assert (folder / f"a.{output}").read_bytes() == (folder / f"b.{output}").read_bytes()
+    reports = [json.loads((folder / name).read_text()) for name in ("report.json", "again.json")]
+    assert reports[0]["spec"] == reports[1]["spec"]
+    assert "strength" not in reports[0]["spec"]  # the number it stood for, not the word
+
+
+def test_a_spec_names_its_table_by_content(folder: Path) -> None:
+    done = inkblur(folder, *DESCRIBED, "-e", "3", "-o", "a.csv", "--report", "report.json")
+    assert done.exit_code == 0, done.output
+    vectors = np.random.default_rng(1).normal(size=(len(WORDS), 6))
+    write_store(folder / "small.ink", Embedding(WORDS, vectors, name="small"))
+    refused = inkblur(folder, "--spec", "report.json", "-o", "b.csv")
+    assert refused.exit_code == 1
+    assert "is not the table of this spec" in refused.stderr
+    assert not (folder / "b.csv").exists()
+    spec = read_spec((folder / "report.json").read_text())
+    with pytest.raises(InputError, match="is not the table of this spec"):
+        replace(spec, embedding=str(folder / "small.ink")).table()
+
+
+def test_a_spec_and_options_of_a_release_are_wrong_usage(folder: Path) -> None:
+    (folder / "spec.json").write_text(json.dumps(ReleaseSpec("laplace", 3.0).to_json()))
+    for extra in (["-e", "3"], ["--lambda", "1"], ["--column", "body"]):
+        assert inkblur(folder, "--spec", "spec.json", *extra).exit_code == 2
+    (folder / "broken.json").write_text("{")
+    for name in ("broken.json", "missing.json"):
+        result = inkblur(folder, "--spec", name)
+        assert result.exit_code == 1
+        assert len(result.stderr.strip().splitlines()) == 1
