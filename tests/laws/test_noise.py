@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from inkblur.embeddings.table import Embedding
 from inkblur.mechanisms import Perturbation
 from inkblur.mechanisms.noise import truncated_angle
 from inkblur.protocols import Noise
-from inkblur.rng import seeded_rng
+from inkblur.rng import Bits, seeded_rng, uniforms_from
+from inkblur.types import Array
 from tests.laws.catalogue import VECTOR, label, make
 
 EPSILON = 3.0
@@ -127,3 +129,31 @@ def anderson_darling(uniforms: np.ndarray[Any, Any]) -> float:
     u = np.sort(uniforms)
     i = np.arange(1, len(u) + 1)
     return float(-len(u) - np.mean((2 * i - 1) * (np.log(u) + np.log1p(-u[::-1]))))
+
+
+class Given:
+    """A supply of these rows of bits."""
+
+    def __init__(self, bits: Bits) -> None:
+        self._bits = bits
+
+    def bits(self, count: int, width: int) -> Bits:
+        assert self._bits.shape == (count, width)
+        return self._bits
+
+    def rows(self, count: int, width: int) -> Array:
+        return uniforms_from(self.bits(count, width))
+
+
+LINE = Embedding(["a", "b", "c"], [[0.0], [1.0], [2.0]], name="line")
+ENDS = np.array([0, 2**63 - 1, 2**63, 2**64 - 1], dtype=np.uint64)
+
+
+@pytest.mark.parametrize("setting", VECTOR, ids=label)
+def test_no_tail_is_cut_where_its_probability_counts(setting: tuple[str, dict[str, Any]]) -> None:
+    """Beyond the furthest point an output is impossible from here, but not from a neighbour."""
+    noise = noise_of(setting, LINE)
+    bits = np.array(list(product(ENDS, repeat=noise.width)), dtype=np.uint64)
+    here = np.zeros((len(bits), 1))
+    furthest = EPSILON * noise.distance(noise.around(here, Given(bits)), here).max()
+    assert np.exp(-furthest) <= noise.guarantee.delta <= 2.0**-100

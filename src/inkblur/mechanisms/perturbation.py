@@ -40,6 +40,11 @@ class Perturbation(WordMechanism):
             self._engine = engine_for(self.embedding)
         return self._engine
 
+    @property
+    def spec(self) -> str:
+        """Names the way of drawing too: the same bits must never make noise in two ways."""
+        return f"{super().spec} draw=far tails"
+
     def pairwise(self, left: Ids, right: Ids) -> Array:
         """The guarantee's metric between words, (left, right)."""
         return self.noise.pairwise(self.embedding.centres(left), self.embedding.centres(right))

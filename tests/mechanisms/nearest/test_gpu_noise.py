@@ -23,6 +23,7 @@ from inkblur.mechanisms.nearest.cpu.reference import Reference
 from inkblur.mechanisms.nearest.engine import Engine
 from inkblur.mechanisms.nearest.gpu import backend as gpu
 from inkblur.mechanisms.noise import MahalanobisNoise
+from inkblur.mechanisms.noise.radius import UNIFORMS
 from inkblur.protocols import Elliptical
 from inkblur.rng import JoinedRows, RowAddresses, Rows, keyed_rng, uniforms_from
 from inkblur.types import NULL_ID, Ids, Points, Record
@@ -139,7 +140,8 @@ def test_the_noise_is_the_processors(steps: Steps, dimension: int, scale: float)
     drawing = gpu_noise.DeviceNoise(noise.elliptical, words.null_vector, engine._words)
     plan = torch.from_numpy(gpu_noise.plan_of(ids, rows)).to(engine._device)
     drawing.draw(plan, steps.uniforms, there)
-    lengths = np.linalg.norm(here, axis=1)
+    # Not of `here` alone: in one dimension word and noise may nearly cancel.
+    lengths = np.linalg.norm(here, axis=1) + np.linalg.norm(words.centres(ids), axis=1)
     error = np.linalg.norm(there.cpu().numpy() - here, axis=1)
     assert (error <= 1e-13 * lengths).all()
 
@@ -177,7 +179,7 @@ class Spied:
 def released(words: Embedding, engine: gpu.Gpu, epsilon: float, count: int = 300) -> Ids:
     mechanism = inkblur.Mahalanobis(words, epsilon=epsilon, lam=0.5, engine=Engine(words, engine))
     ids = np.random.default_rng(2).integers(NULL_ID, len(words), count)
-    return mechanism.replace(ids, streams([count - 70, 0, 70], width=words.dimension + 1))
+    return mechanism.replace(ids, streams([count - 70, 0, 70], width=words.dimension + UNIFORMS))
 
 
 @pytest.mark.parametrize("epsilon", [50.0, 5.0, 1e-3, 1e-14])
@@ -297,7 +299,9 @@ def test_only_elliptical_noise_from_addressed_rows_is_drawn_there() -> None:
     shape = elliptical.noise.elliptical
     assert shape is not None
     with pytest.raises(TypeError, match="draws no noise"):
-        plain.nearest_around(ids, words.null_vector, shape, keyed_rng(KEY).addresses(100, 13))
+        plain.nearest_around(
+            ids, words.null_vector, shape, keyed_rng(KEY).addresses(100, 12 + UNIFORMS)
+        )
 
 
 class Halved(MahalanobisNoise):
@@ -325,8 +329,8 @@ def test_rows_drawn_there_are_not_drawn_again() -> None:
     rng, plain = keyed_rng(KEY), keyed_rng(KEY)
     mechanism = inkblur.Mahalanobis(words, epsilon=5.0, engine=Engine(words, backend()))
     mechanism.replace(np.arange(100), rng)
-    plain.rows(100, 13)
-    np.testing.assert_array_equal(rng.rows(3, 13), plain.rows(3, 13))
+    plain.rows(100, 12 + UNIFORMS)
+    np.testing.assert_array_equal(rng.rows(3, 15), plain.rows(3, 15))
 
 
 def test_what_does_not_fit_is_refused() -> None:
@@ -339,9 +343,9 @@ def test_what_does_not_fit_is_refused() -> None:
     shape, null = mechanism.noise.elliptical, words.null_vector
     assert shape is not None
     for rows, complaint in (
-        (keyed_rng(KEY).addresses(2, 13), "as many rows"),
-        (keyed_rng(KEY).addresses(3, 12), "13 uniforms"),
-        (RowAddresses(np.zeros((1, 8), np.uint32), np.array([4]), np.array([3]), 13), "whole"),
+        (keyed_rng(KEY).addresses(2, 15), "as many rows"),
+        (keyed_rng(KEY).addresses(3, 13), "15 uniforms"),
+        (RowAddresses(np.zeros((1, 8), np.uint32), np.array([4]), np.array([3]), 15), "whole"),
     ):
         with pytest.raises(ValueError, match=complaint):
             engine.nearest_around(np.arange(3), null, shape, rows)

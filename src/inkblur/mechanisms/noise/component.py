@@ -7,8 +7,10 @@ import math
 import numpy as np
 
 from inkblur.guarantees import Guarantee
-from inkblur.rng import Rows
+from inkblur.rng import Rows, uniforms_from
 from inkblur.types import Array, Metric, Points, positive
+
+_DIGITS = np.uint64(2**63 - 1)
 
 
 class ComponentNoise:
@@ -23,14 +25,26 @@ class ComponentNoise:
     def __init__(self, dimension: int, *, epsilon: float) -> None:
         self.epsilon = positive(epsilon, "epsilon")
         self.dimension = dimension
-        self.width = dimension
-        self.guarantee = Guarantee(epsilon=self.epsilon, metric=Metric.MANHATTAN)
+        self.width = dimension + 1  # one number a component, and one for the digits after them
+        self.guarantee = Guarantee(
+            epsilon=self.epsilon, metric=Metric.MANHATTAN, delta=_cut_tails(dimension)
+        )
 
     def around(self, centres: Points, rng: Rows) -> Points:
-        """Noisy copies of `centres`, (tokens, n), by the inverse distribution function."""
-        centred = rng.rows(len(centres), self.dimension) - 0.5
-        noise: Points = -np.sign(centred) * np.log1p(-2 * np.abs(centred))
-        noise /= self.epsilon
+        """Noisy copies of `centres`, (tokens, n), by the inverse distribution function.
+
+        |z| = -log(t) / epsilon with t uniform. A component's number gives its sign and 63 binary
+        digits k of t; the row's last number gives the digits v after them, the same for all
+        components: t = (k + v) / 2^63. So t has 52 digits wherever it lies, down to 2^-63, and ends
+        at 2^-116. That components share v shows only where two have a k of few digits.
+        """
+        bits = rng.bits(len(centres), self.width)
+        noise: Points = (bits[:, :-1] & _DIGITS).astype(np.float64)
+        noise += uniforms_from(bits[:, -1:])
+        noise *= 2.0**-63
+        np.log(noise, out=noise)
+        noise /= -self.epsilon
+        np.copysign(noise, bits[:, :-1].view(np.int64), out=noise)
         noise += centres
         return noise
 
@@ -52,3 +66,12 @@ class ComponentNoise:
 
         lengths: Array = cdist(left, right, "cityblock")
         return lengths
+
+
+def _cut_tails(dimension: int) -> float:
+    """Total variation between what is drawn and independent Laplace components, but for rounding.
+
+    Either a component is in its last cell, t < 2^-115; or two have k < 2^31 and share their digits
+    v. Otherwise at most one does, and for the others v is less than 2^-31 of t.
+    """
+    return dimension * 2.0**-115 + dimension * (dimension - 1) * 2.0**-65

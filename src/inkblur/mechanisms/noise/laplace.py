@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from inkblur.guarantees import Guarantee
+from inkblur.mechanisms.noise.radius import CUT, UNIFORMS, radius_from
 from inkblur.mechanisms.noise.sphere import on_spheres
 from inkblur.rng import Rows, uniforms_from
 from inkblur.types import Array, Metric, Points, positive
@@ -23,8 +24,10 @@ class LaplaceNoise:
     def __init__(self, dimension: int, *, epsilon: float) -> None:
         self.epsilon = positive(epsilon, "epsilon")
         self.dimension = dimension
-        self.width = dimension + 1  # n normals for the direction, one uniform for the radius
-        self.guarantee = Guarantee(epsilon=self.epsilon, metric=Metric.EUCLIDEAN)
+        self.width = dimension + UNIFORMS  # n normals for the direction, the rest for the radius
+        self.guarantee = Guarantee(
+            epsilon=self.epsilon, metric=Metric.EUCLIDEAN, delta=cut_tails(dimension)
+        )
         self._log_constant = (
             math.lgamma(dimension / 2)
             + dimension * math.log(self.epsilon)
@@ -58,9 +61,18 @@ class LaplaceNoise:
 
 
 def spherical(count: int, dimension: int, epsilon: float, rng: Rows) -> Points:
-    """`count` draws of n-dimensional Laplace noise, (count, n), from n + 1 uniforms each."""
-    from scipy.special import gammaincinv
+    """`count` draws of n-dimensional Laplace noise, (count, n), from n + 3 uniforms each."""
+    bits = rng.bits(count, dimension + UNIFORMS)
+    radius = radius_from(uniforms_from(bits[:, dimension:]), dimension) / epsilon
+    return on_spheres(bits[:, :dimension], radius)
 
-    bits = rng.bits(count, dimension + 1)
-    radius = gammaincinv(dimension, uniforms_from(bits[:, -1])) / epsilon
-    return on_spheres(bits[:, :-1], radius)
+
+def cut_tails(dimension: int) -> float:
+    """Probability of a draw beyond what its bits reach, where noise stays at the last point.
+
+    Outside that event the noise is the ideal one but for rounding, so this is the distance in total
+    variation. A normal is cut beyond its 2^-52 quantiles on either side; in one dimension only its
+    sign counts, and nothing is cut but the radius, 2^-104 on either side.
+    """
+    directions = dimension * 2.0**-51 if dimension > 1 else 0.0
+    return directions + CUT

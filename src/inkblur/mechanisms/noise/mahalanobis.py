@@ -9,7 +9,8 @@ import numpy as np
 
 from inkblur.errors import ParameterError
 from inkblur.guarantees import Guarantee
-from inkblur.mechanisms.noise.laplace import LaplaceNoise, spherical
+from inkblur.mechanisms.noise.laplace import LaplaceNoise, cut_tails, spherical
+from inkblur.mechanisms.noise.radius import UNIFORMS
 from inkblur.protocols import Elliptical
 from inkblur.rng import Rows
 from inkblur.types import Array, Metric, Points, fraction, positive
@@ -36,7 +37,7 @@ class MahalanobisNoise:
         self.epsilon = positive(epsilon, "epsilon")
         self.lam = fraction(lam, "lambda")
         self.dimension = len(covariance)
-        self.width = self.dimension + 1
+        self.width = self.dimension + UNIFORMS
         self._spherical = LaplaceNoise(self.dimension, epsilon=self.epsilon)
         eigenvalues, vectors = np.linalg.eigh(covariance)
         shaped = self.lam * eigenvalues + (1 - self.lam)
@@ -59,6 +60,7 @@ class MahalanobisNoise:
             epsilon=self.epsilon,
             metric=Metric.MAHALANOBIS,
             metric_detail=f"lambda {self.lam!r}",
+            delta=cut_tails(self.dimension),
             euclidean=(
                 self.epsilon / math.sqrt(float(shaped[-1])),
                 self.epsilon / math.sqrt(float(shaped[0])),

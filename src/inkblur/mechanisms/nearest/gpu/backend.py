@@ -66,6 +66,7 @@ from inkblur.mechanisms.nearest.canonical import (
     shaped_queries,
 )
 from inkblur.mechanisms.nearest.cpu.native import processors
+from inkblur.mechanisms.noise.radius import UNIFORMS
 from inkblur.protocols import Elliptical
 from inkblur.rng import RowAddresses
 
@@ -211,10 +212,9 @@ class Gpu:
         """Noise and search on the device: see `protocols.DrawingBackend`."""
         if len(ids) and ids.max() >= self._words.words:
             raise IndexError(f"id {ids.max()}, but there are {self._words.words} words")
-        if rows.width != self._words.dimension + 1:
-            raise ValueError(
-                f"a row has {rows.width} uniforms, needed are {self._words.dimension + 1} uniforms"
-            )
+        needed = self._words.dimension + UNIFORMS
+        if rows.width != needed:
+            raise ValueError(f"a row has {rows.width} uniforms, needed are {needed} uniforms")
         plan = self._noises.plan_of(ids, rows)
         if self._noise is None or self._noise.noise is not noise:
             with self._on(self._searching):

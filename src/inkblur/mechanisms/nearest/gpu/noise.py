@@ -17,7 +17,7 @@ import torch
 
 from inkblur.mechanisms.nearest.canonical import Ids
 from inkblur.mechanisms.nearest.gpu.memory import PLAN, Tensor, Vocabulary
-from inkblur.mechanisms.noise.radius import FURTHEST
+from inkblur.mechanisms.noise.radius import DIGIT, FURTHEST, UNIFORMS
 from inkblur.protocols import Elliptical
 from inkblur.rng import RowAddresses
 from inkblur.types import NULL_ID, Array
@@ -38,6 +38,16 @@ def plan_of(ids: Ids, rows: RowAddresses) -> npt.NDArray[np.int64]:
     return plan
 
 
+def _quantiles(uniforms: Tensor) -> Tensor:
+    """The normals of the radii's quantiles: `noise.radius.tails` on the device, bit for bit."""
+    first, second, third = uniforms.unbind(dim=1)
+    upper = first > 0.5
+    digits = torch.where(upper, 1 - first, first).mul_(DIGIT).floor_()
+    tail = ((second * DIGIT).floor_() + third).div_(DIGIT).add_(digits).div_(DIGIT)
+    lower = torch.special.ndtri(tail)
+    return torch.where(upper, -lower, lower)
+
+
 class DeviceNoise:
     """One noise over one vocabulary, its constants on the device."""
 
@@ -56,9 +66,10 @@ class DeviceNoise:
     def draw(self, plan: Tensor, uniforms: Callable[[Tensor, int], Tensor], out: Tensor) -> None:
         """Noisy vectors of the plan's tokens, float64 (tokens, n); waits for nothing."""
         n = self._words.dimension
-        normals = torch.special.ndtri(uniforms(plan, n + 1))
-        directions, last = normals[:, :n], normals[:, n]
-        angles = (last / FURTHEST).clamp_(-1, 1).arccos_()  # T_k(x) = cos(k arccos x)
+        drawn = uniforms(plan, n + UNIFORMS)
+        directions = torch.special.ndtri(drawn[:, :n])
+        angles = (_quantiles(drawn[:, n:]) / FURTHEST).clamp_(-1, 1).arccos_()
+        # T_k(x) = cos(k arccos x)
         radius = torch.exp((angles[:, None] * self._orders).cos_() @ self._series) * self._scale
         lengths = torch.linalg.vector_norm(directions, dim=1)
         noise = (directions * (radius / lengths)[:, None]) @ self._root  # the root is symmetric
