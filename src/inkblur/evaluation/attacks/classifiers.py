@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from enum import Enum
 from typing import Any, Self
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from inkblur.errors import MissingExtra
 from inkblur.evaluation.measures.ngrams import Counts
+from inkblur.evaluation.measures.training import trained
 from inkblur.types import Array
 
 
@@ -69,12 +69,3 @@ def make_classifier(kind: Classifier) -> Any:
             "WritePrints needs scikit-learn: pip install 'inkblur[evaluation]'"
         ) from None
     return MultinomialNB(alpha=1.0)
-
-
-def trained(model: Any, rows: Any, classes: Any) -> Any:
-    """The model after `fit`, without scikit-learn's remark that so many classes look like numbers:
-    authors with one text each are none.
-    """
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="The number of unique classes is greater")
-        return model.fit(rows, classes)

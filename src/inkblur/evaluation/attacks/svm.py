@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 
 from inkblur.errors import MissingExtra, ParameterError
 from inkblur.evaluation.attacks.base import DONT_KNOW, checked_known
-from inkblur.evaluation.attacks.classifiers import trained
 from inkblur.evaluation.attacks.views import View, WordsAndNgrams
+from inkblur.evaluation.measures.training import trained
 from inkblur.types import Array, Ids
 
 MOST_AUTHORS = 2_000  # one model each

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from inkblur.errors import MissingExtra, ParameterError
-from inkblur.evaluation.measures.utility import words_of
+from inkblur.evaluation.measures.words import words_of
 from inkblur.types import whole
 
 Rows = Any  # a SciPy sparse table (texts, columns), with 32-bit places

@@ -15,13 +15,9 @@ from numpy.typing import ArrayLike
 
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.base import DONT_KNOW, checked_known
-from inkblur.evaluation.attacks.classifiers import (
-    MOST_AUTHORS,
-    Classifier,
-    make_classifier,
-    trained,
-)
+from inkblur.evaluation.attacks.classifiers import MOST_AUTHORS, Classifier, make_classifier
 from inkblur.evaluation.attacks.writeprints_features import WritePrintsFeatures
+from inkblur.evaluation.measures.training import trained
 from inkblur.types import Ids, choose
 
 

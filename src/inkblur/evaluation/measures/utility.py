@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from inkblur.documents.analysis import folded
-from inkblur.documents.tokens import TokenClass, tokenise
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import MissingExtra, ParameterError
-from inkblur.evaluation.attacks.classifiers import trained
+from inkblur.evaluation.measures.training import trained
+from inkblur.evaluation.measures.words import words_of
 from inkblur.types import Ids
 
 if TYPE_CHECKING:
@@ -208,16 +207,6 @@ def label_answers(
         len(labels),
         len(test_labels) - len(kept),
     )
-
-
-def words_of(text: str) -> list[str]:
-    """The words and numbers of a text, folded: what a classifier sees.
-
-    >>> words_of("Don't pay $5, KIM!")
-    ["don't", 'pay', '5', 'kim']
-    """
-    wanted = (TokenClass.WORD, TokenClass.NUMBER)
-    return [folded(token.text) for token in tokenise(text) if token.kind in wanted]
 
 
 def _answers(
