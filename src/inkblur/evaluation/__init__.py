@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from inkblur.documents.tokens import tokenise as tokenise
     from inkblur.evaluation.attacks import DONT_KNOW as DONT_KNOW
     from inkblur.evaluation.attacks import Koppel as Koppel
+    from inkblur.evaluation.attacks import LinearSvm as LinearSvm
     from inkblur.evaluation.attacks import attribute as attribute
     from inkblur.evaluation.attacks import reverse_vectorised as reverse_vectorised
     from inkblur.evaluation.attacks.classifiers import Classifier as Classifier
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from inkblur.evaluation.measures.utility import Model as Model
     from inkblur.evaluation.measures.utility import label_answers as label_answers
     from inkblur.evaluation.measures.utility import rates_of as rates_of
-    from inkblur.evaluation.measures.utility import words_of as words_of
+    from inkblur.evaluation.measures.words import words_of as words_of
     from inkblur.evaluation.preprocessing import ContentWords as ContentWords
     from inkblur.evaluation.preprocessing import TopicWords as TopicWords
     from inkblur.evaluation.preprocessing import content_words as content_words
@@ -105,6 +106,7 @@ _HOMES = {
     "Interval": "inkblur.evaluation.results",
     "Koppel": "inkblur.evaluation.attacks",
     "LabelAnswers": "inkblur.evaluation.measures.utility",
+    "LinearSvm": "inkblur.evaluation.attacks",
     "MARKERS": "inkblur.evaluation.reports.plots",
     "Model": "inkblur.evaluation.measures.utility",
     "NULL_ID": "inkblur.types",
@@ -160,7 +162,7 @@ _HOMES = {
     "text_distances": "inkblur.evaluation.measures.ruzicka",
     "tight_loss": "inkblur.mechanisms.loss",
     "tokenise": "inkblur.documents.tokens",
-    "words_of": "inkblur.evaluation.measures.utility",
+    "words_of": "inkblur.evaluation.measures.words",
     "write_atomically": "inkblur.atomic_file",
 }
 
