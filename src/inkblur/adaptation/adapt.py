@@ -105,6 +105,7 @@ def adapt_embedding(
             "adapted": [*base.provenance.get("adapted", ()), adaptation.to_json()],
         },
         corpus=np.concatenate([base.corpus, gathered(marks[row] for row in used)]),
+        counts=base.counts,
     )
 
 

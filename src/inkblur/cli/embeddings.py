@@ -113,6 +113,10 @@ def import_command(
         Path | None, typer.Option(help="Only the words of this public list, one a line.")
     ] = None,
     name: Annotated[str | None, typer.Option(help="What to call it; the file's name else.")] = None,
+    frequencies: Annotated[
+        Path | None,
+        typer.Option(help="Public counts: `word count` lines, or words with the commonest first."),
+    ] = None,
     format: FormatOption = None,
 ) -> None:
     """Turn a file of word vectors into an .ink file, which opens at once.
@@ -134,6 +138,7 @@ def import_command(
                 vocabulary=vocabulary,
                 format=format,
                 name=name,
+                frequencies=frequencies,
                 on_progress=on_progress,
             )
         facts = summarise(done.embedding)

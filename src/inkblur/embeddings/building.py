@@ -92,8 +92,12 @@ class TableBuilder:
         name: str,
         provenance: Mapping[str, Any],
         corpus: Fingerprints | None = None,
+        counts_of: Embedding | None = None,
     ) -> Embedding:
-        """The table, or an error where too little is left of the file."""
+        """The table, or an error where too little is left of the file.
+
+        `counts_of` is the table that the words were taken from: they keep its counts.
+        """
         read = len(self._seen) + self.duplicates + self.not_utf8
         if self.not_utf8 * _TOLERATED > read:
             raise EmbeddingError(
@@ -109,12 +113,16 @@ class TableBuilder:
             limits["limit"] = self.limit
         if self.wanted is not None:
             limits["vocabulary"] = self.wanted_from
+        known = None if counts_of is None else counts_of.counts
         return Embedding._trusted(
             tuple(self._words),
             self._rows,
             name=name,
             provenance={**counts, **provenance, **limits},
             corpus=corpus,
+            counts=None
+            if known is None or counts_of is None
+            else known[counts_of.ids(self._words)],
         )
 
     def _too_few(self) -> str:

@@ -32,6 +32,7 @@ def load_embedding(
     vocabulary: Vocabulary | None = None,
     format: Format | str | None = None,
     name: str | None = None,
+    frequencies: str | Path | None = None,
     on_progress: Progress | None = None,
 ) -> Embedding:
     """Word vectors from wherever they are.
@@ -45,9 +46,17 @@ def load_embedding(
     `limit` takes the first so many words; `vocabulary` (a file with one word a line, or the words)
     keeps only those. **The vocabulary must be public**: one taken from the text that is to be
     protected would leak it.
+
+    `frequencies` is a public file of `word count` lines, or of words with the commonest first
+    (counted by Zipf's law): it becomes the table's :attr:`~inkblur.Embedding.counts`.
     """
     builder = _builder(limit, vocabulary)
-    return _load(source, builder, format, name, on_progress)
+    table = _load(source, builder, format, name, on_progress)
+    if frequencies is None:
+        return table
+    from inkblur.embeddings.frequencies import with_frequencies
+
+    return with_frequencies(table, Path(frequencies))
 
 
 def _builder(limit: int | None, vocabulary: Vocabulary | None) -> TableBuilder:
@@ -109,6 +118,7 @@ def import_embedding(
     vocabulary: Vocabulary | None = None,
     format: Format | str | None = None,
     name: str | None = None,
+    frequencies: str | Path | None = None,
     on_progress: Progress | None = None,
 ) -> Imported:
     """Read `source` as :func:`load_embedding` does and write it to `dest`, an `.ink` file.
@@ -120,6 +130,10 @@ def import_embedding(
     began = time.perf_counter()
     builder = _builder(limit, vocabulary)
     embedding = _load(source, builder, format, name, on_progress)
+    if frequencies is not None:
+        from inkblur.embeddings.frequencies import with_frequencies
+
+        embedding = with_frequencies(embedding, Path(frequencies))
     from inkblur.embeddings.store import write_store
 
     write_store(dest, embedding)
@@ -193,10 +207,16 @@ def _narrowed(table: Embedding, builder: TableBuilder, name: str | None) -> Embe
             provenance=table.provenance,
             sha256=table.sha256,
             corpus=table.corpus,
+            counts=table.counts,
         )
     builder.origin = table.name
     builder.add(table.words, table.vectors)
-    return builder.finish(name=name or table.name, provenance=table.provenance, corpus=table.corpus)
+    return builder.finish(
+        name=name or table.name,
+        provenance=table.provenance,
+        corpus=table.corpus,
+        counts_of=table,
+    )
 
 
 def check_dest(dest: Path, source: Source) -> None:

@@ -1,7 +1,8 @@
 """Inkblur's own file of word vectors (`.ink`): an Arrow IPC file, memory-mapped.
 
-One record batch with two columns, `word` (utf8) and `vector` (fixed-size list of float32, or of
-int8 with a multiplier a dimension); the schema's metadata holds name, provenance and fingerprint as
+One record batch with two or three columns: `word` (utf8), `vector` (fixed-size list of float32, or
+of int8 with a multiplier a dimension) and, where public counts are known, `count` (int32 or int64);
+the schema's metadata holds name, provenance and fingerprint as
 JSON, and for an adapted table the fingerprints of its corpus's texts (uint64 in base64) and another
 format number: versions that know no corpus would promise too much. Any Arrow reader opens it.
 Float32 tables are used straight from the page cache, so opening costs the same for 40 MB and 4 GB.
@@ -48,6 +49,7 @@ def write_store(
         "provenance": embedding.provenance,
         "sha256": embedding.sha256,
         "corpus": int(embedding.corpus.size),
+        "counts": embedding.counts is not None,
     }
     table: NDArray[Any] = embedding.vectors
     if quantised is not None:
@@ -60,7 +62,11 @@ def write_store(
     except UnicodeEncodeError as error:
         raise EmbeddingError(f"the word {error.object!r} is no Unicode text") from None
     vectors = pa.FixedSizeListArray.from_arrays(pa.array(table.reshape(-1)), embedding.dimension)
-    batch = pa.record_batch([words, vectors], names=["word", "vector"])
+    columns: dict[str, Any] = {"word": words, "vector": vectors}
+    if embedding.counts is not None:
+        small = embedding.counts.max() <= np.iinfo(np.int32).max
+        columns["count"] = pa.array(embedding.counts, pa.int32() if small else pa.int64())
+    batch = pa.record_batch(columns)
     metadata = {_KEY: json.dumps(header, sort_keys=True).encode()}
     if embedding.corpus.size:
         metadata[_CORPUS] = base64.b64encode(embedding.corpus.astype("<u8").tobytes())
@@ -110,6 +116,7 @@ def open_store(path: Path) -> Embedding:
         if scale.shape != vectors.shape[1:]:
             raise _unreadable(path, f"{scale.size} multipliers for {vectors.shape[1]} dimensions")
         vectors = _decode(vectors, scale)
+    counts = _counts(batch, path) if header.get("counts") else None
     return Embedding._trusted(
         words,
         vectors,
@@ -117,7 +124,17 @@ def open_store(path: Path) -> Embedding:
         provenance=header["provenance"],
         sha256=header["sha256"],
         corpus=corpus,
+        counts=counts,
     )
+
+
+def _counts(batch: Any, path: Path) -> NDArray[Any]:
+    index = batch.schema.get_field_index("count")
+    column = batch.column(index) if index >= 0 else None
+    if column is None or column.null_count or column.type not in (pa.int32(), pa.int64()):
+        raise _unreadable(path, "its counts are missing")
+    width = np.dtype(column.type.to_pandas_dtype())
+    return np.frombuffer(column.buffers()[1], width, len(column), column.offset * width.itemsize)
 
 
 def _decode(codes: NDArray[Any], scale: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -48,7 +48,9 @@ def summarise(embedding: Embedding) -> Summary:
 
 def verify(embedding: Embedding) -> None:
     """Compute the fingerprint afresh; an error where it is not the one stored with the table."""
-    fresh = Embedding._trusted(embedding.words, embedding.vectors, name="", provenance={}).sha256
+    fresh = Embedding._trusted(
+        embedding.words, embedding.vectors, name="", provenance={}, counts=embedding.counts
+    ).sha256
     if fresh != embedding.sha256:
         raise EmbeddingError(
             f"{embedding.name} is damaged: its content has the fingerprint {fresh}, "

@@ -15,7 +15,9 @@ from inkblur.errors import EmbeddingError
 from inkblur.types import NULL_ID, Array, Ids, Vectors
 
 _BLOCK = 1 << 16
+_MOST_UNITS = 2.0**62  # sums of counts stay exact in 64 bits
 Fingerprints = NDArray[np.uint64]
+Counts = NDArray[np.int64]  # public units a word, each >= 1, in the order of the vocabulary
 
 
 class Embedding:
@@ -37,8 +39,9 @@ class Embedding:
         name: str,
         provenance: Mapping[str, Any] | None = None,
         corpus: Fingerprints | None = None,
+        counts: Any = None,
     ) -> None:
-        """Check the table and keep a copy of it; `corpus`: see the attribute."""
+        """Check the table and keep a copy of it; `corpus` and `counts`: see the attributes."""
         array = np.ascontiguousarray(vectors, dtype=np.float32)
         if array is vectors:
             array = array.copy()  # the caller's array may change later; ours may not
@@ -60,7 +63,7 @@ class Embedding:
             seen: set[str] = set()
             twice = next(w for w in words if w in seen or seen.add(w))  # type: ignore[func-returns-value]
             raise EmbeddingError(f"{name}: the word {twice!r} stands twice in the table")
-        self._hold(words, array, name, provenance or {}, None, corpus)
+        self._hold(words, array, name, provenance or {}, None, corpus, counts)
 
     def _hold(
         self,
@@ -70,6 +73,7 @@ class Embedding:
         provenance: Mapping[str, Any],
         sha256: str | None,
         corpus: Fingerprints | None,
+        counts: Any,
     ) -> None:
         vectors.flags.writeable = False
         self.words = words
@@ -80,6 +84,8 @@ class Embedding:
         # text among them may not be protected with this table. Empty for a table as it was read.
         self.corpus = np.unique(np.asarray([] if corpus is None else corpus, dtype=np.uint64))
         self.corpus.flags.writeable = False
+        # How common each word is in public text, in whole units; None where nobody said.
+        self.counts = None if counts is None else checked_counts(counts, len(words), name)
         if sha256 is not None:
             self.__dict__["sha256"] = sha256
 
@@ -93,10 +99,11 @@ class Embedding:
         provenance: Mapping[str, Any],
         sha256: str | None = None,
         corpus: Fingerprints | None = None,
+        counts: Counts | None = None,
     ) -> Embedding:
         """For tables checked before (our own store): no pass over the vectors, so it is fast."""
         table = cls.__new__(cls)
-        table._hold(words, vectors, name, provenance, sha256, corpus)
+        table._hold(words, vectors, name, provenance, sha256, corpus, counts)
         return table
 
     def __len__(self) -> int:
@@ -136,6 +143,7 @@ class Embedding:
             name=self.name,
             provenance={**self.provenance, "unguarded": True},
             sha256=self.sha256,
+            counts=self.counts,
         )
 
     @cached_property
@@ -184,13 +192,16 @@ class Embedding:
 
     @cached_property
     def sha256(self) -> str:
-        """Fingerprint of words and float32 vectors, in order."""
+        """Fingerprint of words, float32 vectors and counts, in order."""
         digest = hashlib.sha256()
         digest.update(f"{len(self)} {self.dimension}\n".encode())
         digest.update("\n".join(self.words).encode("utf-8", "surrogatepass"))
         for start in range(0, len(self), _BLOCK):
             block = self.vectors[start : start + _BLOCK]
             digest.update(np.ascontiguousarray(block, dtype="<f4").data)
+        if self.counts is not None:
+            digest.update(b"counts")
+            digest.update(self.counts.astype("<i8").data)
         return digest.hexdigest()
 
     def first(self, count: int) -> Embedding:
@@ -216,4 +227,39 @@ class Embedding:
             name=self.name,
             provenance={**self.provenance, "vocabulary": origin},
             corpus=self.corpus,
+            counts=None if self.counts is None else self.counts[rows],
         )
+
+    def with_counts(self, counts: Any, *, origin: str) -> Embedding:
+        """The same table with these public counts; `origin` goes to provenance.
+
+        >>> table = Embedding(["the", "cat"], [[0.0], [1.0]], name="toy")
+        >>> table.with_counts([50, 1], origin="a public list").counts.tolist()
+        [50, 1]
+        """
+        return Embedding._trusted(
+            self.words,
+            self.vectors,
+            name=self.name,
+            provenance={**self.provenance, "counts": origin},
+            corpus=self.corpus,
+            counts=counts,
+        )
+
+
+def checked_counts(counts: Any, words: int, name: str) -> Counts:
+    """A read-only int64 copy of one count a word, each at least 1, with a sum below 2^62."""
+    given = np.asarray(counts)
+    if given.shape != (words,) or given.dtype.kind not in "iu":
+        raise EmbeddingError(
+            f"{name}: {words} words need {words} whole numbers as counts, got an array of "
+            f"{given.dtype} of shape {given.shape}"
+        )
+    if (given < 1).any():
+        row = int(np.flatnonzero(given < 1)[0])
+        raise EmbeddingError(f"{name}: the count of word {row} is {given[row]}, expected >= 1")
+    if float(given.sum(dtype=np.float64)) >= _MOST_UNITS:
+        raise EmbeddingError(f"{name}: the counts add up to more than 2^62; divide them all")
+    kept: Counts = given.astype(np.int64)
+    kept.flags.writeable = False
+    return kept

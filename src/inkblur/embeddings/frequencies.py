@@ -1,0 +1,88 @@
+"""Public word counts for a table: from a file of `word count` lines, or of words in rank order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from inkblur.embeddings.table import Counts, Embedding
+from inkblur.errors import EmbeddingError
+
+ZIPF_SHIFT = 2.7  # Zipf and Mandelbrot: the word of rank r has a share proportional to 1/(r + 2.7)
+LAST_WORD = 100  # units of the rarest ranked word, so that rounding moves no count by over 1 %
+_LARGEST_FILE = 1 << 30  # bytes
+_LARGEST_COUNT = (1 << 62) - 1
+
+
+def zipf_counts(size: int) -> Counts:
+    """Units of the words at ranks 1 to `size` by Zipf's law; the last has `LAST_WORD` of them.
+
+    >>> zipf_counts(3).tolist()
+    [154, 121, 100]
+    """
+    ranks = np.arange(1, size + 1)
+    counts: Counts = np.rint(LAST_WORD * (size + ZIPF_SHIFT) / (ranks + ZIPF_SHIFT)).astype(
+        np.int64
+    )
+    return counts
+
+
+def with_frequencies(table: Embedding, path: Path) -> Embedding:
+    """`table` with the counts of a public file; a word that the file lacks has one unit."""
+    listed = read_frequencies(path)
+    found = sum(word in listed for word in table.words)
+    if found < 2:
+        raise EmbeddingError(
+            f"only {found} of the {len(table)} words of {table.name} are in {path}; "
+            "is the list in the same language and case?"
+        )
+    counts = np.array([listed.get(word, 1) for word in table.words], dtype=np.int64)
+    return table.with_counts(counts, origin=path.name)
+
+
+def read_frequencies(path: Path) -> dict[str, int]:
+    """Counts by word: those of the file, or Zipf's law where it only has words, commonest first.
+
+    The first line that is not empty decides which. A word that stands again adds to its count in a
+    file of counts; in a list of words its first rank holds.
+    """
+    counts: dict[str, int] = {}
+    counted: bool | None = None
+    for number, line in enumerate(_lines(path), start=1):
+        fields = line.split()
+        if not fields:
+            continue
+        if counted is None:
+            counted = len(fields) > 1
+        at = f"line {number} of {path}"
+        if len(fields) != (2 if counted else 1):
+            expected = "`word count`" if counted else "one word, as line 1 has"
+            raise EmbeddingError(f"{at} has {len(fields)} fields, expected {expected}")
+        if not counted:
+            counts.setdefault(fields[0], 1)
+            continue
+        if not (fields[1].isascii() and fields[1].isdigit() and len(fields[1]) < 20):
+            raise EmbeddingError(f"{at}: the count is not a whole number")
+        total = counts.get(fields[0], 0) + int(fields[1])
+        if not 1 <= total <= _LARGEST_COUNT:
+            raise EmbeddingError(f"{at}: a count must be from 1 to 2^62")
+        counts[fields[0]] = total
+    if not counts:
+        raise EmbeddingError(f"{path} holds no word; it needs `word count` lines, or a word a line")
+    if not counted:
+        return dict(zip(counts, zipf_counts(len(counts)).tolist(), strict=True))
+    return counts
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        if path.stat().st_size > _LARGEST_FILE:
+            raise EmbeddingError(f"{path} is larger than 1 GiB: too large for a list of words")
+        return path.read_text(encoding="utf-8-sig").splitlines()
+    except OSError as error:
+        raise EmbeddingError(f"cannot read {path}: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise EmbeddingError(
+            f"{path} is not UTF-8; convert it, e.g. `iconv -f latin1 -t utf-8`"
+        ) from None
