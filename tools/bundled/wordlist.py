@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pyarrow import parquet
 
@@ -239,7 +240,7 @@ def read_news(root: Path) -> dict[str, float]:
     The 400,000 entries stand in order of frequency; punctuation and numbers keep their ranks.
     """
     (content,) = NEWS.read(root).values()
-    words = parquet.read_table(io.BytesIO(content)).column("index").to_pylist()
+    words: list[Any] = parquet.read_table(io.BytesIO(content)).column("index").to_pylist()
     return _shares({word: 1 / (rank + ZIPF_SHIFT) for rank, word in enumerate(words, start=1)})
 
 
