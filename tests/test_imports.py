@@ -18,6 +18,7 @@ ORDER = [
     ("documents",),
     ("adaptation",),
     ("spec",),
+    ("series",),
     ("ledger",),
     ("files",),
     ("evaluation",),

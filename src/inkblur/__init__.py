@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         make_mechanism,
     )
     from inkblur.rng import Rng, keyed_rng, secure_rng, seeded_rng
+    from inkblur.series import privatize
     from inkblur.spec import ReleaseSpec
     from inkblur.types import Record
 
@@ -78,6 +79,7 @@ _HOMES = {
     "keyed_rng": "inkblur.rng",
     "load_embedding": "inkblur.embeddings",
     "make_mechanism": "inkblur.mechanisms",
+    "privatize": "inkblur.series",
     "privatize_file": "inkblur.files.release",
     "secure_rng": "inkblur.rng",
     "seeded_rng": "inkblur.rng",
@@ -119,6 +121,7 @@ __all__ = [
     "keyed_rng",
     "load_embedding",
     "make_mechanism",
+    "privatize",
     "privatize_file",
     "secure_rng",
     "seeded_rng",

@@ -225,16 +225,26 @@ class ReleaseSpec:
         parts += [f"drop {name}" for name in self.drop]
         return parts
 
+    @classmethod
+    def of(cls, **described: Any) -> ReleaseSpec:
+        """A spec from fields and parameters of its mechanism side by side.
+
+        >>> ReleaseSpec.of(epsilon=10.0, lam=1.0).name
+        'mahalanobis, epsilon 10, lambda 1'
+        """
+        known = {f.name for f in fields(cls)}
+        own = {name: value for name, value in described.items() if name not in known}
+        plain = {name: value for name, value in described.items() if name in known}
+        return cls(**{"parameters": own, **plain})
+
     def varied(self, **changes: Any) -> ReleaseSpec:
         """The same release with other values of fields or of the mechanism's parameters.
 
         >>> ReleaseSpec("mahalanobis", 10.0).varied(epsilon=5, lam=1).name
         'mahalanobis, epsilon 5, lambda 1'
         """
-        known = {f.name for f in fields(self)}
-        own = {name: value for name, value in changes.items() if name not in known}
-        plain = {name: value for name, value in changes.items() if name in known}
-        return replace(self, **{"parameters": {**self.parameters, **own}, **plain})
+        plain = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "parameters"}
+        return ReleaseSpec.of(**{**plain, **self.parameters, **changes})
 
     def table(self) -> Embedding:
         """The public word vectors that it names, checked against `embedding_sha256`."""
@@ -355,13 +365,10 @@ def grid(
     if not axes.get("epsilon"):
         raise ParameterError("no epsilon given; give at least one, such as 10")
     used = {name: list(values) for name, values in axes.items() if values}
-    known = {f.name for f in fields(ReleaseSpec)}
-    made = []
-    for values in product(*used.values()):
-        chosen = dict(zip(used, values, strict=True))
-        own = {name: value for name, value in chosen.items() if name not in known}
-        plain = {name: value for name, value in chosen.items() if name in known}
-        made.append(ReleaseSpec(mechanism, parameters=own, **plain, **fixed))
+    made = [
+        ReleaseSpec.of(mechanism=mechanism, **dict(zip(used, values, strict=True)), **fixed)
+        for values in product(*used.values())
+    ]
     if len(set(made)) != len(made):
         raise ParameterError("the grid names a setting twice")
     return tuple(made)

@@ -1,0 +1,152 @@
+"""Texts that are in memory already: a list, an array or a column in, the same kind out."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from inkblur.documents.privatizer import Privatizer
+from inkblur.errors import ParameterError
+from inkblur.guarantees import Guarantee
+from inkblur.rng import Rng, secure_rng
+from inkblur.spec import ReleaseSpec
+from inkblur.types import Record, ReleaseKind
+
+T = TypeVar("T")
+Text = str | None
+_RECORDS = 4096  # released at a time; the output is the same for any number
+
+SHOWN = "the number of texts and their order"
+SHOWN_MISSING = "which texts are missing (null)"
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateTexts(Generic[T]):
+    """Released texts, and what is promised about them."""
+
+    texts: T  # the kind that was given: list, pandas or polars Series, Arrow array
+    guarantee: Guarantee
+    spec: ReleaseSpec  # with epsilon as a number and the table's fingerprint: repeats the release
+
+
+def privatize(
+    texts: T,
+    strength: str | None = None,
+    *,
+    spec: ReleaseSpec | None = None,
+    ids: Sequence[str] | None = None,
+    rng: Rng | None = None,
+    **described: Any,
+) -> PrivateTexts[T]:
+    """Release texts that are in memory; the result has `.texts` and their `.guarantee`.
+
+    `texts` is a list, tuple, NumPy array, pandas or polars Series, or Arrow array or chunked array;
+    the result's texts are of the same kind, with the same index, name or chunks. Missing values
+    stay missing, unless `length` is fixed: then a missing text is filled up like an empty one, so
+    that it does not show.
+
+    The release is described by a `spec`, or by `strength` and the fields of
+    :class:`inkblur.ReleaseSpec` and parameters of its mechanism. `rng` draws the noise: a fresh
+    secret key if it is left out. With a key that is used again, `ids` must name the texts, one id a
+    text, or position names them.
+
+    >>> import inkblur
+    >>> release = inkblur.privatize(["The doctor was angry.", None], strength="medium")
+    >>> len(release.texts[0].split()), release.texts[1] is None
+    (4, True)
+    >>> release.guarantee.private
+    True
+    >>> inkblur.privatize(["So was I."], mechanism="laplace", epsilon=60.0, length=5).spec.name
+    'laplace, epsilon 60, length 5'
+    """
+    if spec is None:
+        spec = ReleaseSpec.of(strength=strength, **described)
+    elif strength is not None or described:
+        raise ParameterError("`spec=` describes the whole release: leave out the other arguments")
+    if spec.kind is ReleaseKind.TF:
+        raise ParameterError("a tf release holds no texts: use inkblur.VectorPrivatizer")
+    rows, back = _opened(texts)
+    names = [str(row) for row in range(len(rows))] if ids is None else [str(each) for each in ids]
+    if len(names) != len(rows) or len(set(names)) != len(names):
+        raise ParameterError(f"ids must be {len(rows):,} different names, one for each text")
+    rng = secure_rng() if rng is None else rng
+    table = spec.table()
+    blur = spec.privatizer(table)
+    hides_length = spec.length is not None
+    given = [
+        Record(name, row or "")
+        for name, row in zip(names, rows, strict=True)
+        if row is not None or hides_length
+    ]
+    released = _released(blur, given, rng)
+    out = [next(released) if row is not None or hides_length else None for row in rows]
+    shown = [SHOWN] if hides_length else [SHOWN, SHOWN_MISSING]
+    return PrivateTexts(
+        back(out), blur.guaranteed(rng).passing(shown), spec.resolved(table, blur.mechanism)
+    )
+
+
+def _released(blur: Privatizer, records: Sequence[Record], rng: Rng) -> Iterator[str]:
+    for start in range(0, len(records), _RECORDS):
+        yield from blur.release_batch(records[start : start + _RECORDS], rng).texts
+
+
+def _opened(texts: Any) -> tuple[list[Text], Callable[[list[Text]], Any]]:
+    """The texts as a list, None where missing, and what makes the same kind of a list again.
+
+    A library is looked for in what was given, and is so imported already: none is loaded here.
+    """
+    if isinstance(texts, (str, bytes)):
+        raise ParameterError("give a list of texts, not one text")
+    library = type(texts).__module__.split(".")[0]
+    if isinstance(texts, (list, tuple)):
+        return _checked(texts), type(texts)
+    if isinstance(texts, np.ndarray):
+        if texts.ndim != 1:
+            raise ParameterError(f"an array of texts has one dimension, this one has {texts.ndim}")
+        return _checked(texts.tolist()), lambda out: np.array(out, dtype=object)
+    if library == "pandas" and type(texts).__name__ == "Series":
+        return _checked(texts.tolist()), lambda out: _pandas(texts, out)
+    if library == "polars" and type(texts).__name__ == "Series":
+        polars = sys.modules["polars"]
+        return _checked(texts.to_list()), lambda out: polars.Series(texts.name, out, polars.String)
+    if library == "pyarrow" and hasattr(texts, "to_pylist") and hasattr(texts, "type"):
+        return _checked(texts.to_pylist()), lambda out: _arrow(texts, out)
+    raise ParameterError(
+        "texts must be a list, tuple, NumPy array, pandas or polars Series or Arrow array, got "
+        f"{type(texts).__module__}.{type(texts).__name__}; of a table, give one column"
+    )
+
+
+def _checked(values: Sequence[Any]) -> list[Text]:
+    rows: list[Text] = []
+    for place, value in enumerate(values):
+        if isinstance(value, str):
+            rows.append(str(value))
+        elif value is None or type(value).__name__ == "NAType" or value != value:
+            rows.append(None)  # NaN differs from itself; pandas.NA has no truth value
+        else:
+            raise ParameterError(f"text {place} is of type {type(value).__name__}, not str")
+    return rows
+
+
+def _pandas(like: Any, out: list[Text]) -> Any:
+    pandas = sys.modules["pandas"]
+    kept = like.dtype if isinstance(like.dtype, pandas.StringDtype) else object
+    return pandas.Series(out, index=like.index, name=like.name, dtype=kept)
+
+
+def _arrow(like: Any, out: list[Text]) -> Any:
+    pyarrow = sys.modules["pyarrow"]
+    kinds = (pyarrow.string(), pyarrow.large_string(), pyarrow.string_view())
+    kind = like.type if like.type in kinds else pyarrow.string()
+    if not isinstance(like, pyarrow.ChunkedArray):
+        return pyarrow.array(out, kind)
+    ends = np.cumsum([0, *(len(chunk) for chunk in like.chunks)]).tolist()
+    parts = [out[start:end] for start, end in pairwise(ends)]
+    return pyarrow.chunked_array([pyarrow.array(part, kind) for part in parts], kind)

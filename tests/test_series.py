@@ -1,0 +1,160 @@
+"""`inkblur.privatize`: the same kind out, missing stays missing, the guarantee beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import inkblur
+from inkblur.embeddings.store import write_store
+from inkblur.embeddings.table import Embedding
+from inkblur.errors import ParameterError
+
+WORDS = [f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(60)]
+TEXTS = ["waa wab.", None, "wac", "", "waa wab.", None, "wad wae 47"]
+KEY = b"k" * 32
+
+
+@pytest.fixture(scope="module")
+def spec(tmp_path_factory: pytest.TempPathFactory) -> inkblur.ReleaseSpec:
+    path = tmp_path_factory.mktemp("table") / "small.ink"
+    vectors = np.random.default_rng(0).normal(size=(len(WORDS), 6))
+    write_store(path, Embedding(WORDS, vectors, name="small"))
+    return inkblur.ReleaseSpec("laplace", 1.0, embedding=str(path))
+
+
+def released(texts: Any, spec: inkblur.ReleaseSpec) -> Any:
+    return inkblur.privatize(texts, spec=spec, rng=inkblur.keyed_rng(KEY)).texts
+
+
+@pytest.fixture(scope="module")
+def expected(spec: inkblur.ReleaseSpec) -> list[str | None]:
+    """What the records give through the privatizer, which files go through as well."""
+    blur = spec.privatizer(spec.table())
+    records = [inkblur.Record(str(i), text) for i, text in enumerate(TEXTS) if text is not None]
+    out = iter(blur.release_batch(records, inkblur.keyed_rng(KEY)).texts)
+    return [None if text is None else next(out) for text in TEXTS]
+
+
+def test_lists_tuples_and_arrays(spec: inkblur.ReleaseSpec, expected: list[str | None]) -> None:
+    assert released(TEXTS, spec) == expected
+    assert released(tuple(TEXTS), spec) == tuple(expected)
+    array = released(np.array(TEXTS, dtype=object), spec)
+    assert isinstance(array, np.ndarray)
+    assert array.tolist() == expected
+    assert released([], spec) == []
+    assert expected[0] != expected[4]  # equal texts draw independently
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()])
+def test_arrow(kind: Any, spec: inkblur.ReleaseSpec, expected: list[str | None]) -> None:
+    out = released(pa.array(TEXTS, kind), spec)
+    assert out.type == kind
+    assert out.to_pylist() == expected
+    chunked = pa.chunked_array([pa.array(TEXTS[:3], kind), pa.array(TEXTS[3:], kind)])
+    out = released(chunked, spec)
+    assert [len(chunk) for chunk in out.chunks] == [3, 4]
+    assert out.type == kind
+    assert out.to_pylist() == expected
+
+
+def test_an_arrow_dictionary_shows_no_unused_category(spec: inkblur.ReleaseSpec) -> None:
+    out = released(pa.array(["waa", "wab"]).dictionary_encode().take(pa.array([0])), spec)
+    assert out.type == pa.string()
+
+
+@pytest.mark.parametrize("dtype", ["object", "string", "category"])
+def test_pandas(dtype: str, spec: inkblur.ReleaseSpec, expected: list[str | None]) -> None:
+    pd = pytest.importorskip("pandas")
+    series = pd.Series(TEXTS, index=range(10, 17), name="body", dtype=dtype)
+    out = released(series, spec)
+    assert isinstance(out, pd.Series)
+    assert out.name == "body"
+    assert list(out.index) == list(series.index)
+    assert [None if pd.isna(text) else text for text in out] == expected
+    assert (out.dtype == series.dtype) == (dtype != "category")  # categories would list true texts
+
+
+def test_polars(spec: inkblur.ReleaseSpec, expected: list[str | None]) -> None:
+    pl = pytest.importorskip("polars")
+    out = released(pl.Series("body", TEXTS), spec)
+    assert isinstance(out, pl.Series)
+    assert (out.name, out.dtype, out.to_list()) == ("body", pl.String, expected)
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), np.nan])
+def test_missing_stays_missing_and_the_guarantee_says_so(
+    missing: Any, spec: inkblur.ReleaseSpec
+) -> None:
+    out = inkblur.privatize(["waa", missing], spec=spec)
+    assert out.texts[1] is None
+    assert any("missing" in line for line in out.guarantee.to_json()["passed"])
+
+
+def test_a_fixed_length_hides_what_is_missing(spec: inkblur.ReleaseSpec) -> None:
+    out = inkblur.privatize([None, "waa"], spec=spec.varied(length=3))
+    assert [len(text.split()) for text in out.texts if text is not None] == [3, 3]
+    assert not any("missing" in line for line in out.guarantee.to_json()["passed"])
+
+
+def test_fresh_keys_differ_and_ids_name_texts(spec: inkblur.ReleaseSpec) -> None:
+    texts = ["waa wab wac wad wae waf wag"] * 3
+    assert inkblur.privatize(texts, spec=spec).texts != inkblur.privatize(texts, spec=spec).texts
+    key = inkblur.keyed_rng(KEY)
+    first = inkblur.privatize(texts, spec=spec, ids=["a", "b", "c"], rng=key).texts
+    turned = inkblur.privatize(texts, spec=spec, ids=["c", "b", "a"], rng=key).texts
+    assert first == turned[::-1]
+
+
+def test_what_is_returned_repeats_the_release(spec: inkblur.ReleaseSpec) -> None:
+    path = spec.embedding
+    out = inkblur.privatize(TEXTS, "strong", embedding=path, rng=inkblur.keyed_rng(KEY))
+    assert out.spec.epsilon is not None
+    assert released(TEXTS, out.spec) == out.texts
+
+
+@pytest.mark.parametrize(
+    ("texts", "options", "message"),
+    [
+        ("waa", {}, "not one text"),
+        (["waa", 3], {}, "text 1 is of type int"),
+        (np.array([["waa"]], dtype=object), {}, "one dimension"),
+        ({"text": ["waa"]}, {}, "of a table, give one column"),
+        (pa.table({"text": ["waa"]}), {}, "of a table, give one column"),
+        (["waa", "wab"], {"ids": ["a", "a"]}, "2 different names"),
+        (["waa"], {"ids": []}, "1 different names"),
+    ],
+)
+def test_what_is_no_column_of_texts_is_refused(
+    texts: Any, options: dict[str, Any], message: str, spec: inkblur.ReleaseSpec
+) -> None:
+    with pytest.raises(ParameterError, match=message):
+        inkblur.privatize(texts, spec=spec, **options)
+
+
+def test_the_strength_must_be_said_and_options_exist(spec: inkblur.ReleaseSpec) -> None:
+    with pytest.raises(ParameterError, match="say how strong"):
+        inkblur.privatize(["waa"])
+    with pytest.raises(ParameterError, match="no parameter stength"):
+        inkblur.privatize(["waa"], "medium", stength="strong")
+    with pytest.raises(ParameterError, match="describes the whole release"):
+        inkblur.privatize(["waa"], "medium", spec=spec)
+    with pytest.raises(ParameterError, match="VectorPrivatizer"):
+        inkblur.privatize(["waa"], epsilon=9.0, release="tf", length=4)
+
+
+def test_the_file_and_the_list_give_the_same(spec: inkblur.ReleaseSpec, tmp_path: Path) -> None:
+    texts = [text for text in TEXTS if text]
+    (tmp_path / "in.txt").write_text("\n".join(texts) + "\n")
+    (tmp_path / "in.csv").write_text(
+        "id,text\n" + "".join(f"{row},{text}\n" for row, text in enumerate(texts))
+    )
+    named = spec.varied(id_column="id")
+    key = inkblur.keyed_rng(KEY)
+    inkblur.privatize_file(tmp_path / "in.csv", tmp_path / "out.csv", named, rng=key)
+    lines = (tmp_path / "out.csv").read_text().splitlines()[1:]
+    assert [line.split(",", 1)[1] for line in lines] == released(texts, spec)
