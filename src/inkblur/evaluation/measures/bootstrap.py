@@ -7,7 +7,7 @@ bootstrap), with the classifier as it was trained.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,3 +52,39 @@ def over_texts(
         )
         for column, name in enumerate(FIELDS)
     }
+
+
+def statistic_over_texts(
+    statistic: Callable[[Ids], float], texts: int, *, confidence: float, seed: int
+) -> Interval:
+    """A statistic of the rows it is given, with an interval from rows drawn again.
+
+    >>> values = np.arange(100.0)
+    >>> found = statistic_over_texts(lambda r: values[r].mean(), 100, confidence=0.95, seed=1)
+    >>> found.mean, 42 < found.low < 46, 53 < found.high < 57
+    (49.5, True, True)
+    """
+    measured = float(statistic(np.arange(texts)))
+    rng = seeded_rng(seed).child("bootstrap")
+    drawn = [
+        statistic((rng.rows(1, texts)[0] * texts).astype(np.int64)) for _ in range(RESAMPLES // 5)
+    ]
+    edges = [(1 - confidence) / 2, (1 + confidence) / 2]
+    low, high = np.quantile(np.array(drawn), edges)
+    return Interval(measured, float(low), float(high), (measured,), "texts")
+
+
+def share_over_texts(hits: Ids, totals: Ids, *, confidence: float, seed: int) -> Interval | None:
+    """A share of what the texts hold (words, say), with an interval over texts; None of nothing.
+
+    >>> found = share_over_texts(np.array([1, 0]), np.array([2, 2]), confidence=0.95, seed=1)
+    >>> found.mean, found.low, found.high
+    (0.25, 0.0, 0.5)
+    """
+    if not totals.sum():
+        return None
+
+    def share(rows: Ids) -> float:
+        return float(hits[rows].sum() / max(1, totals[rows].sum()))
+
+    return statistic_over_texts(share, len(totals), confidence=confidence, seed=seed)

@@ -1,0 +1,188 @@
+"""The public channel: with what chance each word comes out as each other word.
+
+A mechanism's law is public, so whoever reads a release can compute, or simulate, P(out | word):
+
+- exactly, where the mechanism has `probabilities(ids)`, (ids, vocabulary);
+- estimated for vector noise, whose chances are integrals over cells in hundreds of dimensions. The
+  chance is taken to fall with the distance between the two words, up to a factor of the true word:
+
+      P(o | w) = h(|w - o|) / Z_w,      Z_w = sum over o of h(|w - o|),
+
+  in coordinates in which the noise is round. h is the monotone curve of largest likelihood
+  (isotonic regression) for draws from public words; words that took no part in the fit say how far
+  the estimate is off.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inkblur.blas import one_thread
+from inkblur.errors import MissingExtra
+from inkblur.mechanisms.base import WordMechanism
+from inkblur.mechanisms.noise import MahalanobisNoise
+from inkblur.mechanisms.perturbation import Perturbation
+from inkblur.rng import Rng
+from inkblur.types import NULL_ID, Array, Ids, Vectors, whole
+
+Cells = NDArray[np.int16]
+_CELLS = 4096  # of the grid of squared distances that h is tabulated on
+_BLOCK = 256  # words whose distances to the vocabulary are held at a time
+
+
+class Channel(Protocol):
+    """P(out | word) of one mechanism."""
+
+    size: int  # words in the vocabulary
+    error: float  # root mean square error of the chance to come out unchanged; 0 where exact
+
+    def likelihood(self, ids: Ids, outs: Ids) -> Array:
+        """P(out | word), (ids, outs); NULL_ID among the ids is the null word."""
+        ...
+
+
+@runtime_checkable
+class Probable(Protocol):
+    """A mechanism that knows its probabilities."""
+
+    def probabilities(self, ids: Ids) -> Array:
+        """Where each id goes, (ids, vocabulary)."""
+        ...
+
+
+def channel_of(mechanism: WordMechanism, rng: Rng) -> Channel:
+    """The mechanism's channel: exact where it knows its probabilities, else estimated."""
+    if isinstance(mechanism, Probable):
+        return ExactChannel(mechanism, len(mechanism.vocabulary))
+    return EstimatedChannel(mechanism, rng)
+
+
+class ExactChannel:
+    """The channel of a mechanism that knows its probabilities.
+
+    >>> from inkblur import Embedding, Exponential
+    >>> table = Embedding(["cat", "dog", "sky"], [[1, 0.1], [1, 0.3], [-1, 0.2]], name="toy")
+    >>> channel = ExactChannel(Exponential(table, epsilon=4.0), 3)
+    >>> channel.likelihood(np.array([0]), np.array([0, 2])).round(3).tolist()
+    [[0.476, 0.064]]
+    """
+
+    error = 0.0
+
+    def __init__(self, mechanism: Probable, size: int) -> None:
+        self.mechanism, self.size = mechanism, size
+
+    def likelihood(self, ids: Ids, outs: Ids) -> Array:
+        """P(out | word), (ids, outs)."""
+        rows = [
+            self.mechanism.probabilities(ids[start : start + _BLOCK])[:, outs]
+            for start in range(0, len(ids), _BLOCK)
+        ]
+        return np.concatenate(rows) if rows else np.empty((0, len(outs)))
+
+
+class EstimatedChannel:
+    """The channel of a mechanism that can only be drawn from: see the module's text.
+
+    `words` public words, spread evenly over the ranks' logarithm (a table is in order of
+    frequency), are drawn `draws` times each; every second one is held out to measure `error`.
+    """
+
+    def __init__(
+        self, mechanism: WordMechanism, rng: Rng, *, words: int = 1_600, draws: int = 20
+    ) -> None:
+        self.size = len(mechanism.vocabulary)
+        self._points = _round_coordinates(mechanism)
+        self._squares = np.einsum("ij,ij->i", self._points, self._points)
+        count = min(whole(words, "words"), self.size)
+        ranks = np.geomspace(1, self.size, 4 * count).astype(np.int64) - 1
+        ids = np.unique(ranks)
+        ids = ids[np.linspace(0, len(ids) - 1, count).astype(np.int64)]
+        ids = np.append(np.unique(ids), NULL_ID)
+        outs = mechanism.replace(np.repeat(ids, draws), rng.child("channel")).reshape(-1, draws)
+        self._scale = (_CELLS - 1) / (4.0 * float(self._squares.max()) + 1e-9)
+        self._totals = np.full(self.size + 1, np.nan)  # Z_w, worked out when first needed
+        self._curve = self._fitted(ids[::2], outs[::2])
+        self.error = self._missed(ids[1::2], outs[1::2])
+
+    def likelihood(self, ids: Ids, outs: Ids) -> Array:
+        """P(out | word), (ids, outs)."""
+        everything = np.arange(self.size)
+        new = np.unique(ids[np.isnan(self._totals[ids])])
+        for start in range(0, len(new), _BLOCK):
+            block = new[start : start + _BLOCK]
+            self._totals[block] = self._curve[self._cells(block, everything)].sum(axis=1)
+        found = np.empty((len(ids), len(outs)))
+        for start in range(0, len(ids), _BLOCK):
+            rows = slice(start, start + _BLOCK)
+            heights = self._curve[self._cells(ids[rows], outs)]
+            found[rows] = heights / self._totals[ids[rows]][:, None]
+        return found
+
+    def _fitted(self, ids: Ids, outs: Ids) -> Array:
+        """h on the grid: the falling curve under which the draws are likeliest."""
+        try:
+            from sklearn.isotonic import IsotonicRegression
+        except ImportError:
+            raise MissingExtra(
+                "the reading attack needs scikit-learn: pip install 'inkblur[evaluation]'"
+            ) from None
+        pairs, hits = np.zeros(_CELLS), np.zeros(_CELLS)
+        everything = np.arange(self.size)
+        for start in range(0, len(ids), _BLOCK):
+            cells = self._cells(ids[start : start + _BLOCK], everything)
+            pairs += np.bincount(cells.ravel(), minlength=_CELLS)
+            landed = np.take_along_axis(cells, outs[start : start + _BLOCK], axis=1)
+            hits += np.bincount(landed.ravel(), minlength=_CELLS)
+        used = np.flatnonzero(pairs)
+        hits[used[-1]] += 0.5  # no chance is 0: another draw could land there
+        rate = hits[used] / (pairs[used] * outs.shape[1])
+        falling = IsotonicRegression(increasing=False)
+        smooth = falling.fit_transform(used, rate, sample_weight=pairs[used])
+        curve: Array = np.interp(np.arange(_CELLS), used, smooth)
+        return curve
+
+    def _missed(self, ids: Ids, outs: Ids) -> float:
+        """How far estimated chances to survive lie from counted ones, less what counting adds."""
+        real = ids != NULL_ID
+        ids, outs = ids[real], outs[real]
+        if not len(ids):
+            return float("nan")
+        chance = np.concatenate(
+            [
+                np.diagonal(self.likelihood(part, part))
+                for part in np.array_split(ids, 1 + len(ids) // _BLOCK)
+            ]
+        )
+        counted = (outs == ids[:, None]).mean(axis=1)
+        noise = (counted * (1 - counted)).mean() / max(1, outs.shape[1] - 1)
+        return float(np.sqrt(max(0.0, ((chance - counted) ** 2).mean() - noise)))
+
+    def _cells(self, ids: Ids, outs: Ids) -> Cells:
+        """The grid's cell of each squared distance, (ids, outs).
+
+        Cell 0 is the word itself alone: another word with the same vector lies in cell 1. NULL_ID
+        is the last point, because it is -1.
+        """
+        with one_thread():
+            product = self._points[ids] @ (-2.0 * self._scale * self._points[outs]).T
+        product += self._scale * self._squares[ids][:, None]
+        product += self._scale * self._squares[outs]
+        cells = 1 + np.clip(product, 0, _CELLS - 2).astype(np.int16)
+        cells[ids[:, None] == outs[None, :]] = 0
+        return cells
+
+
+def _round_coordinates(mechanism: WordMechanism) -> Vectors:
+    """The vectors, the null word's last, stretched so that elliptical noise is round."""
+    table = mechanism.embedding
+    points = np.vstack([table.vectors, table.null_vector.astype(np.float32)])
+    if isinstance(mechanism, Perturbation) and isinstance(mechanism.noise, MahalanobisNoise):
+        shape = mechanism.noise.elliptical
+        if shape is not None:
+            points = np.linalg.solve(shape.root, points.T).T
+    centred: Vectors = (points - points[-1]).astype(np.float32)
+    return centred

@@ -1,0 +1,125 @@
+"""What a reader expects before reading: how common words are, and which follow which.
+
+Everything here comes from public counts or from a public file that the user names, never from the
+text that is protected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from inkblur.documents.analysis import known_id
+from inkblur.documents.tokens import TokenClass, tokenise
+from inkblur.embeddings.table import Embedding
+from inkblur.errors import ParameterError
+from inkblur.types import NULL_ID, Array, Ids
+
+UNKNOWN_SHARE = 0.05  # of a text's words, numbers and addresses: they enter as the null word
+TABLE_SHARE = 0.2  # of the prior, where public texts give the rest: they lack most words
+_ENTERING = (TokenClass.WORD, TokenClass.NUMBER, TokenClass.ADDRESS)
+
+
+def entering_ids(text: str, embedding: Embedding) -> Ids:
+    """The ids of a text's words, numbers and addresses, as the closed policies let them enter."""
+    return np.array(
+        [
+            known_id(embedding, token.text) if token.kind is TokenClass.WORD else NULL_ID
+            for token in tokenise(text)
+            if token.kind in _ENTERING
+        ],
+        dtype=np.int64,
+    )
+
+
+def unigram(embedding: Embedding, texts: Sequence[Ids] = ()) -> Array:
+    """How common each word is, (vocabulary + 1,), the null word last; sums to 1.
+
+    From the table's public counts where it has them, else by Zipf's law over its ranks (a table is
+    in order of frequency). Public texts, as ids, are counted on top of that.
+
+    >>> table = Embedding(["the", "of", "cat"], [[0.0], [1.0], [2.0]], name="toy")
+    >>> unigram(table).round(2).tolist()
+    [0.39, 0.31, 0.25, 0.05]
+    """
+    shares: Array
+    if embedding.counts is not None:
+        shares = np.asarray(embedding.counts, np.float64) + 0.5  # a word of no count may occur
+    else:
+        shares = np.float64(1.0) / (np.arange(len(embedding)) + 2.7)  # Mandelbrot's form of it
+    prior = np.append(shares / shares.sum() * (1.0 - UNKNOWN_SHARE), UNKNOWN_SHARE)
+    if not texts:
+        return prior
+    seen = np.bincount(np.concatenate(texts) % len(prior), minlength=len(prior))
+    mixed: Array = (1.0 - TABLE_SHARE) * seen / seen.sum() + TABLE_SHARE * prior
+    return mixed
+
+
+class Trigrams:
+    """P(word | the two before it), by interpolated absolute discounting.
+
+        p(c | a b) = (n(abc) - d)+ / n(ab.) + d m(ab.) / n(ab.) p(c | b)
+
+    with n counted in public texts, m the number of different words seen after a b, p(c | b)
+    likewise, and p(c) the unigram; where a b was never seen, p(c | b) itself (Chen and Goodman
+    1999, section 2.7). Words are numbers from 0 to `size`, which is the null word.
+    """
+
+    def __init__(self, texts: Sequence[Ids], prior: Array, *, discount: float = 0.75) -> None:
+        if not any(len(text) > 2 for text in texts):
+            raise ParameterError("the public file has no text of three words to learn from")
+        self.size = len(prior) - 1
+        self.prior = prior
+        self.discount = discount
+        base = len(prior)
+        rows = [np.asarray(text) % base for text in texts]  # NULL_ID becomes `size`
+        pairs = np.concatenate([row[:-1] * base + row[1:] for row in rows])
+        triples = np.concatenate([(r[:-2] * base + r[1:-1]) * base + r[2:] for r in rows])
+        self._two = _Counts(pairs, base)
+        self._three = _Counts(triples, base)
+
+    def after_one(self, b: Ids, c: Ids) -> Array:
+        """p(c | b), elementwise after broadcasting."""
+        return self._discounted(self._two, b, c, self.prior[c])
+
+    def after_two(self, a: Ids, b: Ids, c: Ids) -> Array:
+        """p(c | a b), elementwise after broadcasting."""
+        lower = self.after_one(b, c)
+        return self._discounted(self._three, a * len(self.prior) + b, c, lower)
+
+    def _discounted(self, counts: _Counts, context: Ids, c: Ids, lower: Array) -> Array:
+        seen, total, kinds = counts.look_up(context, c)
+        known = total > 0
+        total = np.where(known, total, 1)
+        share = np.maximum(seen - self.discount, 0) / total
+        left = np.where(known, self.discount * kinds / total, 1.0)
+        mixed: Array = share + left * lower
+        return mixed
+
+
+class _Counts:
+    """How often contexts and their continuations occur, as sorted arrays."""
+
+    def __init__(self, keys: Ids, base: int) -> None:
+        self._base = base
+        self._keys, self._times = np.unique(keys, return_counts=True)
+        self._contexts, first = np.unique(self._keys // base, return_index=True)
+        self._kinds = np.diff(np.append(first, len(self._keys)))
+        self._totals = np.add.reduceat(self._times, first)
+
+    def look_up(self, context: Ids, c: Ids) -> tuple[Ids, Ids, Ids]:
+        """Times of the pair, times of the context, different continuations of the context."""
+        context, c = np.broadcast_arrays(context, c)
+        pair, found = _places(self._keys, context * self._base + c)
+        where, known = _places(self._contexts, context)
+        return (
+            np.where(found, self._times[pair], 0),
+            np.where(known, self._totals[where], 0),
+            np.where(known, self._kinds[where], 0),
+        )
+
+
+def _places(keys: Ids, wanted: Ids) -> tuple[Ids, np.ndarray[tuple[int, ...], np.dtype[np.bool_]]]:
+    where = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return where, keys[where] == wanted

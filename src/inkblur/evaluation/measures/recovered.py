@@ -1,0 +1,137 @@
+"""How much a reader recovered: counted word by word, with intervals over texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inkblur.documents.analysis import folded, known_id
+from inkblur.documents.stop_words import STOP_WORDS
+from inkblur.documents.tokens import TokenClass, tokenise
+from inkblur.embeddings.table import Embedding
+from inkblur.evaluation.attacks.reading import SURE, Guesses
+from inkblur.evaluation.measures.bootstrap import share_over_texts
+from inkblur.evaluation.results import Interval
+from inkblur.types import NULL_ID, Ids
+
+Flags = NDArray[np.bool_]
+
+
+class Kind(IntEnum):
+    """What stood at a place of the true text."""
+
+    STOP_WORD = 0
+    WORD = 1
+    NAME = 2  # begins with a capital inside a sentence
+    NUMBER = 3
+    UNKNOWN = 4  # an address, or a word that the vocabulary lacks
+
+
+@dataclass(frozen=True, slots=True)
+class TrueWords:
+    """What a reader tries to find out."""
+
+    ids: Ids  # (places,); NULL_ID where the null word entered
+    kinds: Ids  # (places,): see Kind
+
+
+def true_words(text: str, embedding: Embedding) -> TrueWords:
+    """The words, numbers and addresses of a text, as the closed policies let them enter.
+
+    >>> table = Embedding(["the", "old", "kim"], [[0.0], [1.0], [2.0]], name="toy")
+    >>> true_words("The old Kim, 84.", table).kinds.tolist()
+    [0, 1, 2, 3]
+    """
+    ids: list[int] = []
+    kinds: list[Kind] = []
+    opening = True  # capitals say nothing where a sentence begins
+    for token in tokenise(text):
+        if token.kind in (TokenClass.SIGN, TokenClass.SENTENCE_END):
+            opening |= token.kind is TokenClass.SENTENCE_END
+            continue
+        word = token.kind is TokenClass.WORD
+        ids.append(known_id(embedding, token.text) if word else NULL_ID)
+        if token.kind is TokenClass.NUMBER:
+            kinds.append(Kind.NUMBER)
+        elif word and folded(token.text) in STOP_WORDS:
+            kinds.append(Kind.STOP_WORD)
+        elif word and token.text[0].isupper() and not opening:
+            kinds.append(Kind.NAME)
+        else:
+            kinds.append(Kind.WORD if ids[-1] != NULL_ID else Kind.UNKNOWN)
+        opening = False
+    return TrueWords(np.array(ids, np.int64), np.array(kinds, np.int64))
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """A reader's success. Shares are of all words, names and numbers that entered."""
+
+    reader: str  # unigram, or trigram
+    texts: int
+    words: int
+    as_it_stands: Interval  # share of the words that came out unchanged
+    recovered: Interval  # share of the words that the reader names
+    content: Interval  # the same among words that are neither stop words nor numbers
+    names: Interval | None  # None where there were none
+    numbers: Interval | None
+    sure: Interval  # share of the words that the reader is at least 90 % sure of
+    sure_and_right: Interval | None  # share of those that are right; None where never sure
+
+    @property
+    def gain(self) -> float:
+        """What the reader adds to reading the text as it stands."""
+        return self.recovered.mean - self.as_it_stands.mean
+
+
+def recovered(
+    reader: str,
+    truth: Sequence[TrueWords],
+    outs: Sequence[Ids],
+    guesses: Sequence[Guesses],
+    *,
+    confidence: float,
+    seed: int,
+) -> Recovered:
+    """Compare guesses with the truth; `outs` are the released ids of the first release.
+
+    The null word is never recovered: that a number or an unknown word stood somewhere is not what
+    it said.
+    """
+    right = [
+        (true.ids != NULL_ID) & (true.ids == said.words)
+        for true, said in zip(truth, guesses, strict=True)
+    ]
+    same = [true.ids == out for true, out in zip(truth, outs, strict=True)]
+    sure = [said.belief >= SURE for said in guesses]
+
+    def share(hits: Sequence[Flags], among: Sequence[Flags] | None = None) -> Interval | None:
+        chosen = [np.ones(len(h), bool) for h in hits] if among is None else among
+        counts = np.array([(h & a).sum() for h, a in zip(hits, chosen, strict=True)])
+        totals = np.array([a.sum() for a in chosen])
+        return share_over_texts(counts, totals, confidence=confidence, seed=seed)
+
+    def of_kind(*kinds: Kind) -> list[Flags]:
+        return [np.isin(true.kinds, kinds) for true in truth]
+
+    everything = share(same)
+    named = share(right)
+    content = share(right, of_kind(Kind.WORD, Kind.NAME, Kind.UNKNOWN))
+    certain = share(sure)
+    empty = Interval(0.0, None, None, (0.0,), "texts")
+    return Recovered(
+        reader,
+        len(truth),
+        int(sum(len(true.ids) for true in truth)),
+        everything or empty,
+        named or empty,
+        content or empty,
+        share(right, of_kind(Kind.NAME)),
+        share(right, of_kind(Kind.NUMBER)),
+        certain or empty,
+        share(right, sure),
+    )

@@ -1,0 +1,164 @@
+"""Reading: Bayes' rule is applied right, beliefs come true, and a leak shows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from inkblur import Embedding, Exponential, Laplace, Mahalanobis, seeded_rng
+from inkblur.errors import ParameterError
+from inkblur.evaluation.attacks.candidates import candidates
+from inkblur.evaluation.attacks.channel import EstimatedChannel, ExactChannel, channel_of
+from inkblur.evaluation.attacks.language import Trigrams, entering_ids, unigram
+from inkblur.evaluation.attacks.reading import Reader, guessed, smoothed
+from inkblur.evaluation.measures.recovered import Kind, recovered, true_words
+from inkblur.types import NULL_ID, Array, Ids
+
+pytest.importorskip("sklearn")
+
+SIZE = 60
+
+
+def table(size: int = SIZE, dimension: int = 5) -> Embedding:
+    vectors = np.random.default_rng(3).normal(size=(size, dimension))
+    return Embedding([f"w{'x' * place}" for place in range(size)], vectors, name="made")
+
+
+def drawn(prior: Array, count: int, seed: int) -> Ids:
+    """Ids by the prior; the null word as NULL_ID."""
+    ids = np.random.default_rng(seed).choice(len(prior), count, p=prior)
+    return np.where(ids == len(prior) - 1, NULL_ID, ids)
+
+
+def test_the_posterior_is_bayes_rule_over_all_words() -> None:
+    mechanism = Exponential(table(), epsilon=12.0)
+    prior = unigram(mechanism.embedding)
+    channel = channel_of(mechanism, seeded_rng(1))
+    assert isinstance(channel, ExactChannel)
+    every = np.append(np.arange(SIZE), NULL_ID)
+    outs = np.array([[4, 4], [9, 30], [4, 4]])
+    chance = mechanism.probabilities(every)
+    joint = prior * chance[:, outs[:, 0]].T * chance[:, outs[:, 1]].T
+    wanted = joint / joint.sum(axis=1, keepdims=True)
+    found = candidates(channel, prior, outs, kept=SIZE + 1)
+    for row in range(3):
+        assert found.posterior[row] == pytest.approx(wanted[row, found.words[row]])
+        assert (np.diff(found.posterior[row]) <= 0).all()
+    few = candidates(channel, prior, outs, kept=3, common=5)
+    assert few.words.shape == (3, 3)
+    assert set(outs.ravel().tolist()) <= {*candidates(channel, prior, outs, kept=9, common=0)
+                                          .words.ravel().tolist()}  # fmt: skip
+
+
+def test_a_reader_with_the_true_prior_is_as_sure_as_right() -> None:
+    mechanism = Exponential(table(), epsilon=14.0)
+    prior = unigram(mechanism.embedding)
+    truth = drawn(prior, 6_000, 5)
+    outs = mechanism.replace(truth, seeded_rng(2))
+    reader = Reader(channel_of(mechanism, seeded_rng(1)), prior)
+    (said,) = reader.read([outs[:, None]])
+    right = said.words == truth % (SIZE + 1)
+    assert said.belief.mean() == pytest.approx(right.mean(), abs=0.02)
+    assert right.mean() > (outs == truth).mean()
+
+
+@pytest.mark.parametrize("kind", [Laplace, Mahalanobis])
+def test_the_estimated_channel_is_near_the_drawn_one(
+    kind: type[Laplace] | type[Mahalanobis],
+) -> None:
+    mechanism = kind(table(400, 12), epsilon=6.0)
+    channel = EstimatedChannel(mechanism, seeded_rng(1), words=300)
+    every = np.append(np.arange(400), NULL_ID)
+    chance = channel.likelihood(every, np.arange(400))
+    assert chance.sum(axis=1) == pytest.approx(np.ones(401))
+    again = mechanism.replace(np.repeat(np.arange(400), 200), seeded_rng(9)).reshape(400, 200)
+    survived = (again == np.arange(400)[:, None]).mean(axis=1)
+    missed = float(np.sqrt(((np.diagonal(chance) - survived) ** 2).mean()))
+    assert missed < 0.1
+    assert channel.error == pytest.approx(missed, abs=0.04)  # the error it states is the real one
+    assert np.corrcoef(np.diagonal(chance), survived)[0, 1] > 0.5
+
+
+class TestTrigrams:
+    def test_what_follows_sums_to_one(self) -> None:
+        prior = unigram(table())
+        texts = [drawn(prior, 500, seed) for seed in range(4)]
+        model = Trigrams(texts, prior)
+        every = np.arange(SIZE + 1)
+        for a, b in ((int(texts[0][0]), int(texts[0][1])), (57, 58), (3, SIZE)):
+            assert model.after_two(np.array(a), np.array(b), every).sum() == pytest.approx(1.0)
+            assert model.after_one(np.array(b), every).sum() == pytest.approx(1.0)
+
+    def test_forward_backward_agrees_with_trying_every_text(self) -> None:
+        mechanism = Exponential(table(6, 2), epsilon=4.0)
+        prior = unigram(mechanism.embedding)
+        model = Trigrams([drawn(prior, 300, 1)], prior)
+        outs = np.array([1, 4, 0, 2])
+        found = candidates(ExactChannel(mechanism, 6), prior, outs[:, None], kept=7)
+        chance = mechanism.probabilities(np.append(np.arange(6), NULL_ID))
+        belief = np.zeros((4, 7))
+        for a, b, c, d in np.ndindex(7, 7, 7, 7):
+            weight = (
+                prior[a]
+                * model.after_one(np.array(a), np.array(b))
+                * model.after_two(np.array(a), np.array(b), np.array(c))
+                * model.after_two(np.array(b), np.array(c), np.array(d))
+                * chance[[a, b, c, d], outs].prod()
+            )
+            belief[np.arange(4), [a, b, c, d]] += float(weight)
+        belief /= belief.sum(axis=1, keepdims=True)
+        wanted = np.take_along_axis(belief, found.words, axis=1)
+        assert smoothed(found, model) == pytest.approx(wanted)
+
+    def test_text_with_an_order_is_read_better_with_trigrams(self) -> None:
+        mechanism = Exponential(table(), epsilon=9.0)
+        prior = unigram(mechanism.embedding)
+        public, private = (np.cumsum(np.random.default_rng(s).integers(1, 3, 4_000)) % SIZE
+                           for s in (1, 2))  # fmt: skip
+        outs = mechanism.replace(private, seeded_rng(3))
+        reader = Reader(ExactChannel(mechanism, SIZE), prior)
+        (found,) = reader.candidates([outs[:, None]])
+        alone = (guessed(found).words == private).mean()
+        together = (guessed(found, Trigrams([public], prior)).words == private).mean()
+        assert together > alone + 0.2
+
+
+def test_true_words_are_sorted_by_kind() -> None:
+    made = Embedding(["the", "old", "kim", "house"], np.eye(4), name="toy")
+    found = true_words("Old Kim, 84. House of kim@x.org; the Zorp Kim", made)
+    assert found.kinds.tolist() == [
+        Kind.WORD, Kind.NAME, Kind.NUMBER, Kind.WORD, Kind.STOP_WORD, Kind.UNKNOWN,
+        Kind.STOP_WORD, Kind.NAME, Kind.NAME,
+    ]  # fmt: skip
+    assert found.ids.tolist() == [1, 2, NULL_ID, 3, NULL_ID, NULL_ID, 0, NULL_ID, 2]
+    assert entering_ids("Old Kim, 84.", made).tolist() == [1, 2, NULL_ID]
+
+
+def test_what_is_counted() -> None:
+    made = Embedding(["the", "old", "kim"], np.eye(3), name="toy")
+    truth = [true_words("the old Kim 84", made), true_words("old old", made)]
+    outs = [np.array([0, 0, 2, 1]), np.array([1, 2])]
+    prior = np.full(4, 0.25)
+    reader = Reader(ExactChannel(Exponential(made, epsilon=30.0), 3), prior)
+    found = recovered(
+        "unigram", truth, outs, reader.read([out[:, None] for out in outs]), confidence=0.9, seed=1
+    )
+    assert (found.texts, found.words) == (2, 6)
+    assert found.as_it_stands.mean == found.recovered.mean == pytest.approx(3 / 6)
+    assert found.recovered.low is not None
+    assert found.recovered.low <= 0.5
+    assert found.names is not None
+    assert found.names.mean == 1.0
+    assert found.numbers is not None
+    assert found.numbers.mean == 0.0
+    assert found.gain == 0.0
+    assert recovered("unigram", [], [], [], confidence=0.9, seed=1).names is None
+
+
+def test_a_prior_of_the_wrong_size_and_an_empty_public_file_are_refused() -> None:
+    channel = ExactChannel(Exponential(table(), epsilon=1.0), SIZE)
+    with pytest.raises(ParameterError, match="the null word"):
+        Reader(channel, np.ones(SIZE))
+    with pytest.raises(ParameterError, match="three words"):
+        Trigrams([np.array([1, 2])], unigram(table()))
+    assert Reader(channel, unigram(table())).read([]) == []
