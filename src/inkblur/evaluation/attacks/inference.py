@@ -1,0 +1,67 @@
+"""Inference: a label that was meant to be hidden, told from released texts.
+
+The attacker has texts whose label is known, released in the same way (adaptive) or as they were
+written (static), learns what tells the labels apart, and names those of other released texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from inkblur.errors import ParameterError
+from inkblur.evaluation.attacks.svm import LinearSvm
+from inkblur.types import Ids
+
+
+@dataclass(frozen=True, slots=True)
+class Inferred:
+    """What was said of each text whose label the known texts have too."""
+
+    truth: Ids
+    answers: Ids
+    chance: float  # always naming the label that is commonest among the known texts
+
+    @property
+    def accuracy(self) -> float:
+        """Share of the labels told."""
+        return float((self.truth == self.answers).mean())
+
+
+def infer(
+    known: Sequence[str],
+    known_labels: Sequence[str | None],
+    texts: Sequence[str],
+    labels: Sequence[str | None],
+    *,
+    seed: int,
+) -> Inferred:
+    """Learn labels from the known texts and name those of others; texts without one are left out.
+
+    >>> found = infer(["a boat", "a cloud", "boats sail", "clouds rain"], ["sea", "sky"] * 2,
+    ...               ["boat", "cloud"], ["sea", "sky"], seed=1)
+    >>> found.accuracy, found.chance
+    (1.0, 0.5)
+    """
+    names = sorted({label for label in known_labels if label is not None})
+    if len(names) < 2:
+        raise ParameterError(
+            f"the secret column has {len(names)} different values in the training part, at least "
+            "2 are needed"
+        )
+    number = {name: place for place, name in enumerate(names)}
+    studied = [row for row, label in enumerate(known_labels) if label is not None]
+    asked = [row for row, label in enumerate(labels) if label in number]
+    if not asked:
+        raise ParameterError("no test text has a secret that the training part has too")
+    classes = np.array([number[str(known_labels[row])] for row in studied])
+    truth = np.array([number[str(labels[row])] for row in asked])
+    attack = LinearSvm(seed=seed).fit([known[row] for row in studied], classes)
+    commonest = int(np.bincount(classes).argmax())
+    return Inferred(
+        truth,
+        attack.predict([texts[row] for row in asked]),
+        float((truth == commonest).mean()),
+    )

@@ -1,0 +1,93 @@
+"""Linking, singling out and inference: they find what is there and nothing where nothing is."""
+
+import numpy as np
+import pytest
+
+from inkblur.errors import ParameterError
+from inkblur.evaluation.attacks.inference import infer
+from inkblur.evaluation.attacks.linking import MOST_TEXTS, auc, linking
+from inkblur.evaluation.attacks.singling_out import single_out
+
+from .made import corpus
+
+pytest.importorskip("sklearn")
+
+
+class TestLinking:
+    def test_texts_of_one_hand_are_alike(self) -> None:
+        texts, names, _ = corpus(each=8)
+        authors = np.unique(names, return_inverse=True)[1]
+        found = linking(texts, authors, confidence=0.95, seed=1)
+        assert found.mean > 0.85
+        assert found.low is not None
+        assert found.high is not None
+        assert found.low <= found.mean <= found.high
+        assert found.over == "texts"
+
+    def test_hands_that_do_not_differ_are_told_by_chance(self) -> None:
+        texts, names, _ = corpus(each=12)
+        authors = np.random.default_rng(1).permutation(np.unique(names, return_inverse=True)[1])
+        assert linking(texts, authors, confidence=0.95, seed=1).mean == pytest.approx(0.5, abs=0.1)
+
+    def test_the_area_counts_ties_half(self) -> None:
+        draws = np.random.default_rng(2)
+        higher = 1 + draws.integers(0, 9, 40).astype(np.float64)
+        lower = draws.integers(0, 9, 30).astype(np.float64)
+        pairs = (higher[:, None] > lower) + 0.5 * (higher[:, None] == lower)
+        assert auc(higher, lower) == pytest.approx(pairs.mean())
+
+    def test_what_cannot_be_linked_is_refused(self) -> None:
+        for authors in ([0, 0], [0, 1]):
+            with pytest.raises(ParameterError, match="two texts of one author"):
+                linking(["a text", "one more"], authors, confidence=0.95, seed=1)
+        with pytest.raises(ParameterError, match=f"at most {MOST_TEXTS:,}"):
+            linking(["a"] * 2_001, np.arange(2_001), confidence=0.95, seed=1)
+
+
+class TestSinglingOut:
+    def test_copies_are_traced_and_noise_is_not(self) -> None:
+        texts, _, _ = corpus(each=8)
+        assert single_out(texts, texts).by_words.all()
+        blurred = ["nothing known here"] * len(texts)
+        found = single_out(texts, blurred)
+        assert found.by_words.mean() == pytest.approx(found.chance) == 1 / len(texts)
+
+    def test_a_length_of_its_own_gives_a_text_away(self) -> None:
+        originals = ["sea " * count for count in range(1, 9)]
+        released = ["fog " * count for count in range(1, 9)]
+        found = single_out(originals, released)
+        assert found.by_both.all()
+        assert found.by_words.sum() == 1
+
+    def test_texts_must_pair(self) -> None:
+        with pytest.raises(ParameterError, match="as many originals"):
+            single_out(["a", "b"], ["a"])
+        with pytest.raises(ParameterError, match="single word"):
+            single_out(["", "?"], ["a", "b"])
+
+
+class TestInference:
+    def test_a_secret_that_shows_is_told(self) -> None:
+        texts, _, labels = corpus(each=10)
+        other, _, secrets = corpus(each=10, seed=8)
+        found = infer(texts, labels, other, secrets, seed=1)
+        assert found.accuracy > 0.9
+        assert found.chance == 0.5
+
+    def test_one_that_does_not_show_is_not(self) -> None:
+        texts, _, _ = corpus(each=30)
+        coins = ["heads" if c else "tails" for c in np.random.default_rng(1).random(120) < 0.5]
+        found = infer(texts[:80], coins[:80], texts[80:], coins[80:], seed=1)
+        assert found.accuracy < 0.75
+
+    def test_texts_without_a_secret_are_left_out(self) -> None:
+        known = ["boat", "cloud", "boat sea", "what"]
+        found = infer(
+            known, ["sea", "sky", "sea", None], ["boat", "cloud", "hm"], ["sea", "fire", None],
+            seed=1,
+        )  # fmt: skip
+        assert len(found.truth) == 1
+        with pytest.raises(ParameterError, match="1 different value"):
+            infer(known, ["sea"] * 4, known, ["sea"] * 4, seed=1)
+        with pytest.raises(ParameterError, match="no test text"):
+            infer(known, ["sea", "sky"] * 2, known, ["fire"] * 4, seed=1)
