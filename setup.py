@@ -8,7 +8,7 @@ from setuptools import Extension, setup
 
 
 def extensions() -> list[Extension]:
-    """The nearest-word scan and the noise, or nothing where they cannot be described."""
+    """The nearest-word scan, the noise and the near sets; nothing where they cannot be made."""
     try:
         import pybind11
     except ImportError:
@@ -33,6 +33,7 @@ def extensions() -> list[Extension]:
         optional(
             "mechanisms.noise._sphere", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"
         ),
+        optional("mechanisms.staircase._staircase"),
     ]
 
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         Exponential,
         Laplace,
         Mahalanobis,
+        Staircase,
         make_mechanism,
     )
     from inkblur.rng import Rng, keyed_rng, secure_rng, seeded_rng
@@ -66,6 +67,7 @@ _HOMES = {
     "Record": "inkblur.types",
     "ReleaseSpec": "inkblur.spec",
     "Rng": "inkblur.rng",
+    "Staircase": "inkblur.mechanisms",
     "SyntheticVectors": "inkblur.documents.tf_vector",
     "TextPrivatizer": "inkblur.documents.sklearn",
     "TokenPolicies": "inkblur.documents",
@@ -107,6 +109,7 @@ __all__ = [
     "Record",
     "ReleaseSpec",
     "Rng",
+    "Staircase",
     "SyntheticVectors",
     "TextPrivatizer",
     "TokenPolicies",

@@ -23,10 +23,9 @@ from inkblur.documents.vectoriser import Morphology, Vectoriser, Weighting
 from inkblur.embeddings.loading import load_embedding
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError, ParameterError
-from inkblur.mechanisms.base import WordMechanism
+from inkblur.mechanisms.base import DiscreteMechanism, WordMechanism
 from inkblur.mechanisms.calibration import epsilon_for, epsilon_from_level
 from inkblur.mechanisms.catalogue import find, make_mechanism
-from inkblur.mechanisms.exponential import Exponential
 from inkblur.mechanisms.parameters import Value
 from inkblur.types import Metric, ReleaseKind, Strength, choose, positive, whole
 
@@ -259,12 +258,14 @@ class ReleaseSpec:
         return table
 
     def resolved(self, table: Embedding, mechanism: WordMechanism) -> ReleaseSpec:
-        """The same release with the epsilon of `mechanism`, made from this spec, and the table's
-        fingerprint: what a report keeps, and what a worker process is sent.
+        """The same release with the epsilon and parameters of `mechanism`, made from this spec, and
+        the table's fingerprint: what a report keeps, and what a worker process is sent.
         """
+        own = mechanism.parameters
         return replace(
             self,
-            epsilon=float(mechanism.parameters["epsilon"]),
+            epsilon=float(own["epsilon"]),
+            parameters={name: own.get(name, value) for name, value in self.parameters.items()},
             strength=None,
             level=None,
             radius=None,
@@ -305,9 +306,10 @@ class ReleaseSpec:
             synonyms=self.wordnet,
         )
         mechanism = self.mechanism_on(vectoriser.embedding)
-        if not isinstance(mechanism, Exponential):
+        if not isinstance(mechanism, DiscreteMechanism):
             raise ParameterError(
-                f'a tf release needs `mechanism="exponential"`, not {mechanism.name}'
+                'a tf release needs `mechanism="staircase"` or `mechanism="exponential"`, '
+                f"not {mechanism.name}"
             )
         return SyntheticVectors(mechanism, vectoriser, self.length or 0)
 
@@ -383,4 +385,4 @@ def _plain(value: Any) -> Any:
 def _shown(value: Value) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
-    return value if isinstance(value, str) else f"{value:g}"
+    return f"{value:g}" if isinstance(value, int | float) else str(value)

@@ -234,7 +234,8 @@ def _parameter_option(same: Declared, several: bool) -> inspect.Parameter:
     """One option for all mechanisms that declare a parameter of this name."""
     parameter = same[0][1]
     names = ", ".join(entry.name for entry, _ in same)
-    usual = "" if parameter.kind is bool else f" {parameter.default} if not given."
+    default = "chosen from public data" if parameter.default is None else parameter.default
+    usual = "" if parameter.kind is bool else f" {default} if not given."
     help = f"{names}: {parameter.help}{usual}"
     if parameter.kind is bool:
         return _option(parameter.name, bool, (parameter.flag,), help)

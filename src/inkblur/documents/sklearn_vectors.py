@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from inkblur.documents.sklearn_base import KeyedTransformer, records_of
 from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.documents.vectoriser import Vectoriser
-from inkblur.mechanisms.exponential import Exponential
+from inkblur.mechanisms.base import DiscreteMechanism
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -28,6 +28,7 @@ class VectorPrivatizer(KeyedTransformer):
     >>> from inkblur.embeddings.table import Embedding
     >>> table = Embedding(["cat", "dog", "sky"], [[1, 0.1], [1, 0.3], [-1, 0.2]], name="toy")
     >>> vectoriser = Vectoriser(table)
+    >>> from inkblur.mechanisms import Exponential
     >>> mechanism = Exponential(vectoriser.embedding, epsilon=8.0)
     >>> blur = VectorPrivatizer(mechanism, vectoriser, length=9, seed=1)
     >>> blur.fit_transform(["A cat.", "The sky!"]).shape
@@ -36,7 +37,7 @@ class VectorPrivatizer(KeyedTransformer):
 
     def __init__(
         self,
-        mechanism: Exponential,
+        mechanism: DiscreteMechanism,
         vectoriser: Vectoriser,
         *,
         length: int,

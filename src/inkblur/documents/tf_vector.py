@@ -1,6 +1,6 @@
 """Synthetic term-frequency vectors (SynTF, Algorithm 1).
 
-    repeat n times:  v ~ theta_t (a term of the document),  w ~ E(v) (the exponential mechanism)
+    repeat n times:  v ~ theta_t (a term of the document),  w ~ E(v) (a discrete mechanism)
     release the counts of the w's
 
 Choosing v is arbitrary randomised preprocessing, and the mechanism treats all inputs as adjacent,
@@ -23,9 +23,8 @@ from inkblur.documents.fingerprints import ADAPTED, refuse_corpus
 from inkblur.documents.vectoriser import Vectoriser
 from inkblur.errors import ParameterError
 from inkblur.guarantees import Guarantee
-from inkblur.mechanisms.base import drawn_from
-from inkblur.mechanisms.exponential import Exponential
-from inkblur.rng import JoinedRows, Rng
+from inkblur.mechanisms.base import DiscreteMechanism, drawn_from
+from inkblur.rng import Bits, JoinedRows, Rng, uniforms_from
 from inkblur.types import Array, Ids, Record, Unit, whole
 
 if TYPE_CHECKING:
@@ -76,6 +75,7 @@ class SyntheticVectors:
     >>> from inkblur.embeddings.table import Embedding
     >>> table = Embedding(["cat", "dog", "sky"], [[1, 0.1], [1, 0.3], [-1, 0.2]], name="toy")
     >>> vectoriser = Vectoriser(table)
+    >>> from inkblur.mechanisms import Exponential
     >>> mechanism = Exponential(vectoriser.embedding, epsilon=8.0)
     >>> synthetic = SyntheticVectors(mechanism, vectoriser, length=20)
     >>> release = synthetic.vectors([Record("0", "A cat."), Record("1", "")], seeded_rng(1))
@@ -83,11 +83,11 @@ class SyntheticVectors:
     [[20], [20]]
     """
 
-    def __init__(self, mechanism: Exponential, vectoriser: Vectoriser, length: int) -> None:
-        if not isinstance(mechanism, Exponential):
+    def __init__(self, mechanism: DiscreteMechanism, vectoriser: Vectoriser, length: int) -> None:
+        if not isinstance(mechanism, DiscreteMechanism):
             raise ParameterError(
-                f"a tf release needs the exponential mechanism, got {mechanism.name}: its "
-                "guarantee must hold between any two words, however far apart"
+                f"a tf release needs the mechanism staircase or exponential, got {mechanism.name}: "
+                "its guarantee must hold between any two words, however far apart"
             )
         if mechanism.embedding.sha256 != vectoriser.embedding.sha256:
             raise ParameterError(
@@ -152,12 +152,13 @@ class SyntheticVectors:
         """
         sizes = [self.length] * len(streams)
         supply = JoinedRows(streams, sizes)
-        uniforms = supply.rows(self.length * len(streams), 1 + self.mechanism.width)
-        terms = np.empty(len(uniforms), dtype=np.int64)
+        bits = supply.bits(self.length * len(streams), 1 + self.mechanism.width)
+        first = uniforms_from(bits[:, 0])
+        terms = np.empty(len(bits), dtype=np.int64)
         for row, (ids, shares) in enumerate(compositions):
             part = slice(row * self.length, (row + 1) * self.length)
-            terms[part] = pick(ids, shares, uniforms[part, 0])
-        return self.mechanism.draw(terms, uniforms[:, 1:])
+            terms[part] = pick(ids, shares, first[part])
+        return self.mechanism.replace(terms, _Rest(bits[:, 1:]))
 
     def _counts(self, words: Ids, documents: int) -> csr_matrix:
         from scipy.sparse import csr_matrix
@@ -167,6 +168,24 @@ class SyntheticVectors:
         cells, counts = np.unique(rows * width + words, return_counts=True)
         ends = np.searchsorted(cells, np.arange(documents + 1) * width)
         return csr_matrix((counts.astype(np.int64), cells % width, ends), shape=(documents, width))
+
+
+class _Rest:
+    """The rows a mechanism draws from, once a term was picked with the first number of each."""
+
+    def __init__(self, bits: Bits) -> None:
+        self._bits = bits
+        self._given = 0
+
+    def rows(self, count: int, width: int) -> Array:
+        return uniforms_from(self.bits(count, width))
+
+    def bits(self, count: int, width: int) -> Bits:
+        part = self._bits[self._given : self._given + count]
+        if part.shape != (count, width):
+            raise ValueError(f"{count} rows of {width} were asked for, {part.shape} are left")
+        self._given += count
+        return part
 
 
 def pick(ids: Ids, shares: Array, uniforms: Array) -> Ids:

@@ -4,6 +4,7 @@ from inkblur.mechanisms.angular import AngularLaplace
 from inkblur.mechanisms.catalogue import CATALOGUE, Entry, make_mechanism
 from inkblur.mechanisms.exponential import Exponential
 from inkblur.mechanisms.perturbation import ComponentLaplace, Laplace, Mahalanobis, Perturbation
+from inkblur.mechanisms.staircase import Staircase
 
 __all__ = [
     "CATALOGUE",
@@ -14,5 +15,6 @@ __all__ = [
     "Laplace",
     "Mahalanobis",
     "Perturbation",
+    "Staircase",
     "make_mechanism",
 ]

@@ -120,3 +120,12 @@ class WordMechanism(ABC):
         out = self.replace(ids, rng.next_child(self.spec, word))
         counts = np.bincount(out, minlength=len(self.vocabulary))
         return Distribution(word, counts / draws, draws)
+
+
+class DiscreteMechanism(WordMechanism):
+    """A mechanism whose loss is bounded between *any* two words, however far apart.
+
+    So the word that enters may itself be drawn from a document (SynTF, Lemma 3.2).
+    """
+
+    width: int  # numbers of 64 bits, or uniforms, that one draw takes

@@ -18,6 +18,7 @@ from inkblur.mechanisms.exponential import Exponential
 from inkblur.mechanisms.parameters import Parameter, Value
 from inkblur.mechanisms.perturbation import LAMBDA, ComponentLaplace, Laplace, Mahalanobis
 from inkblur.mechanisms.rating import Bounding
+from inkblur.mechanisms.staircase import Staircase
 from inkblur.types import Metric
 
 
@@ -137,6 +138,30 @@ CATALOGUE: Mapping[str, Entry] = {
                     "How similarities are brought into [0, 1]: clip or rescale.",
                     choices=tuple(member.value for member in Bounding),
                     tried=tuple(member.value for member in Bounding),
+                ),
+            ),
+        ),
+        Entry(
+            "staircase",
+            Metric.DISCRETE,
+            "at most epsilon between any two words; near words have e^epsilon times their weight",
+            "docs/staircase.md",
+            Staircase,
+            (
+                Parameter(
+                    "tau",
+                    None,
+                    "Share of all words, by their public frequency, that counts as near.",
+                    low=0.0,
+                    high=1.0,
+                    tried=(None, 0.05),
+                ),
+                Parameter(
+                    "frequency_power",
+                    None,
+                    "How much commoner words are preferred, 0 (not at all) to 1.",
+                    low=0.0,
+                    high=1.0,
                 ),
             ),
         ),

@@ -21,7 +21,7 @@ from inkblur.blas import one_thread
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.guarantees import PUBLIC_EMBEDDING, SECRET_KEY, Guarantee
-from inkblur.mechanisms.base import WordMechanism, standing_on
+from inkblur.mechanisms.base import DiscreteMechanism, standing_on
 from inkblur.mechanisms.bounds import improved_bound, standard_bound
 from inkblur.mechanisms.exact_choice import (
     BLOCK,
@@ -51,7 +51,7 @@ _COMMON = 512  # draws after which a word's whole ladders pay for themselves
 ROUNDING_INCLUDED = "epsilon includes the rounding of 64-bit arithmetic and of the random numbers"
 
 
-class Exponential(WordMechanism):
+class Exponential(DiscreteMechanism):
     """Weights exp(epsilon rho / 2) over the whole vocabulary: plain differential privacy.
 
     `epsilon` is the mechanism's parameter and the *standard* bound a word; the guarantee carries

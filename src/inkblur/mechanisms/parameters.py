@@ -13,7 +13,7 @@ from typing import Any
 
 from inkblur.errors import ParameterError
 
-Value = float | int | str | bool
+Value = float | int | str | bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Parameter:
     """
 
     name: str  # the constructor's keyword
-    default: Value  # its type is the parameter's type
+    default: Value  # its type is the parameter's; None: a number that the mechanism chooses
     help: str  # one sentence, for the command line
     label: str = ""  # what people call it, where that is no Python name: lambda
     low: float = -math.inf  # of a number, included
@@ -56,10 +56,12 @@ class Parameter:
     @property
     def kind(self) -> type:
         """bool, int, float or str."""
-        return type(self.default)
+        return float if self.default is None else type(self.default)
 
     def checked(self, value: Any) -> Value:
         """The value in the parameter's type, or an error that says what is allowed."""
+        if value is None and self.default is None:
+            return None
         if self.kind is bool:
             if not isinstance(value, bool):
                 raise ParameterError(f"{self.title} must be True or False, got {value!r}")

@@ -1,0 +1,232 @@
+"""The staircase mechanism: every output has one of two weights, whatever the word.
+
+    Q(y | x) = q(y) w / Z,    w = e^epsilon for y near x, 1 for the others,
+
+where the words near x are the nearest ones until their mass under q is tau, the last counted in
+part. The mass near x is the same for every x, so Z = tau e^epsilon + 1 - tau is too, and between
+*any* two words the loss is epsilon. The null word, for which nothing is near, draws from q itself.
+`docs/staircase.md` has the proof and the picture.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inkblur.embeddings.table import Embedding
+from inkblur.errors import ParameterError
+from inkblur.guarantees import PUBLIC_EMBEDDING, SECRET_KEY, Guarantee
+from inkblur.mechanisms.base import DiscreteMechanism, standing_on
+from inkblur.mechanisms.loss import cache_folder
+from inkblur.mechanisms.nearest.cpu.native import processors
+from inkblur.mechanisms.staircase.choice import chosen
+from inkblur.mechanisms.staircase.draw import Draw
+from inkblur.mechanisms.staircase.nearness import Grid, Nearness
+from inkblur.mechanisms.staircase.sets import Sets, UnsoundSets, build
+from inkblur.mechanisms.staircase.stored import read_sets, write_sets
+from inkblur.mechanisms.staircase.units import (
+    MOST_EPSILON,
+    Steps,
+    checked_power,
+    public_counts,
+    safe_for_null,
+    word_units,
+)
+from inkblur.protocols import Distribution
+from inkblur.rng import Bits, Rng, Rows
+from inkblur.types import NULL_ID, Array, Ids, Metric, positive
+
+_SMALL = 4096  # words: all sets at once, and no file
+_WHOLE = 8  # sets of more than one word in so many are asked for: all of them, and kept
+_TOKENS = 1 << 21  # draws in flight
+_PIECE = 1 << 15  # draws that one thread takes at a time
+
+
+class Staircase(DiscreteMechanism):
+    """Weights e^epsilon for near words and 1 for all others: epsilon between any two words.
+
+    `tau` is the mass of the near words under q, which is proportional to a power of the public
+    frequencies, `frequency_power` in [0, 1] (uniform where the table has no counts). Both are
+    chosen from public data where not given: see `choice`. `cache` is the folder that near sets are
+    kept in, by default the user's own; None keeps nothing, and then only the sets of words that
+    occur are computed.
+
+    >>> table = Embedding(["cat", "dog", "sky"], [[1.0, 0.1], [1.0, 0.3], [-1.0, 0.2]], name="toy")
+    >>> mechanism = Staircase(table, epsilon=2.0, tau=0.5)
+    >>> mechanism.distribution("cat").probabilities.round(3).tolist()
+    [0.587, 0.333, 0.079]
+    """
+
+    name = "staircase"
+    batch = 50_000
+    width = 1  # random numbers of 64 bits a word
+
+    def __init__(
+        self,
+        embedding: Embedding,
+        *,
+        epsilon: float,
+        tau: float | None = None,
+        frequency_power: float | None = None,
+        cache: Path | str | None = "",
+    ) -> None:
+        super().__init__(embedding)
+        self.epsilon = positive(epsilon, "epsilon")
+        if tau is not None and not 0 < tau < 1:
+            raise ParameterError(f"tau must lie between 0 and 1, both excluded, got {tau}")
+        if frequency_power is not None:
+            checked_power(frequency_power)
+        self._folder = cache_folder() if cache == "" else Path(cache) if cache else None
+        # The metric of an adapted table is Euclidean: how long its profiles are is what it learned.
+        self.nearness = Nearness.EUCLIDEAN if embedding.adaptations else Nearness.COSINE
+        self.tau, self.frequency_power = chosen(
+            embedding,
+            self.nearness,
+            self.epsilon,
+            tau=tau,
+            power=frequency_power,
+            folder=self._folder,
+        )
+        self.steps = Steps.fit(epsilon=self.epsilon, tau=self.tau, words=len(embedding))
+        units = word_units(
+            public_counts(embedding), len(embedding), self.frequency_power, self.steps.units
+        )
+        if not safe_for_null(self.steps, int(units.min())):
+            raise ParameterError(
+                f"tau {self.tau:g} leaves too few units a word at epsilon {epsilon:g}"
+            )
+        self._sets = Sets(Grid(embedding, self.nearness), units, self.steps.near)
+        self._draw = Draw(self.steps, self._sets)
+        self._turn = threading.Lock()
+        self._looked = False  # for stored sets
+        stated = Guarantee(
+            # a / b is at most e to this power.
+            epsilon=min(self.epsilon, MOST_EPSILON),
+            metric=Metric.DISCRETE,
+            assumptions=(PUBLIC_EMBEDDING, SECRET_KEY),
+        )
+        self.guarantee = standing_on(embedding, stated)
+
+    @property
+    def parameters(self) -> dict[str, float | str]:
+        """epsilon a word, the mass of near words, and the power of frequency that q follows."""
+        return {
+            "epsilon": self.epsilon,
+            "tau": self.tau,
+            "frequency_power": self.frequency_power,
+        }
+
+    @cached_property
+    def spec(self) -> str:
+        """Names the units, the steps and the order too: bits must never choose in two ways."""
+        return f"{super().spec} {self._setting} draw=1"
+
+    @cached_property
+    def _setting(self) -> str:
+        """What the near sets are made from, beside the vectors."""
+        units = hashlib.sha256(self._sets.units.astype("<i8").data).hexdigest()
+        steps = self.steps
+        return f"{self.nearness.value} a={steps.high} b={steps.low} T={steps.near} units={units}"
+
+    @property
+    def units(self) -> NDArray[np.int64]:
+        """c(y): units that each word owns, (words,)."""
+        return self._sets.units
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held beside the table."""
+        sets = self._sets
+        held = (sets.tables, sets.grid.points, sets.units, self._draw.ends)
+        return sum(table.nbytes for table in held)
+
+    def prepare(self, ids: Ids | None = None) -> None:
+        """Have the near sets of these words ready, or of all words."""
+        words = len(self.embedding)
+        wanted = np.arange(words) if ids is None else ids[ids != NULL_ID]
+        if len(self._sets.missing(wanted)):
+            with self._turn:  # two threads would do the same work
+                self._prepare(wanted)
+
+    def _prepare(self, wanted: Ids) -> None:
+        words, sets = len(self.embedding), self._sets
+        if not self._looked:
+            self._looked = True
+            self._read()
+        missing = sets.missing(wanted)
+        if not len(missing):
+            return
+        kept = self._folder is not None and words > _SMALL
+        if words <= _SMALL or (kept and sets.known + len(missing) > words // _WHOLE):
+            missing = np.arange(words)
+        part = build(sets.grid, missing, sets.units, self.steps.near)
+        sets.add(missing, part)
+        if kept and self._folder is not None and len(missing) == words:
+            write_sets(self._folder, self._key, part)
+
+    @property
+    def _key(self) -> str:
+        return f"{self.embedding.sha256} {self._setting}"
+
+    def _read(self) -> None:
+        """Take the stored sets, if there are any and they are sound."""
+        if self._folder is not None and len(self.embedding) > _SMALL:
+            part = read_sets(self._folder, self._key, len(self.embedding))
+            if part is not None:
+                with suppress(UnsoundSets):  # then they are written anew
+                    self._sets.add(np.arange(len(self.embedding)), part)
+
+    def weights(self, word: int) -> NDArray[np.uint64]:
+        """How many of the 2^64 equally likely numbers draw each word for this id, (words,)."""
+        self.prepare(np.array([word]))
+        return self._draw.weights(word)
+
+    def probabilities(self, ids: Ids) -> Array:
+        """Where these words go, (ids, words); NULL_ID is q itself."""
+        self.prepare(ids)
+        rows = [self._draw.weights(word) for word in ids.tolist()]
+        probabilities: Array = np.stack(rows).astype(np.float64) * 2.0**-64
+        return probabilities
+
+    def survival(self, ids: Ids, rng: Rng | None = None) -> float:
+        """Mean probability that these words come out unchanged: exact, so `rng` is not used."""
+        units = self.units[ids[ids != NULL_ID]]
+        near = np.minimum(units, self.steps.near)
+        weights = units * float(self.steps.low) + near * float(self.steps.step)
+        return float(weights.sum() * 2.0**-64 / len(ids))
+
+    def distribution(
+        self, word: str, rng: Rng | None = None, *, draws: int = 10_000
+    ) -> Distribution:
+        """Where `word` goes: exact, so `rng` and `draws` are not used."""
+        return Distribution(word, self.probabilities(self.ids([word]))[0], None)
+
+    def replace(self, ids: Ids, rng: Rows) -> Ids:
+        """A draw for each id; token i uses row i of `rng`, one number of 64 bits."""
+        out = np.empty(len(ids), dtype=np.int64)
+        for start in range(0, len(ids), _TOKENS):
+            part = slice(start, start + _TOKENS)
+            out[part] = self.draw(ids[part], rng.bits(len(ids[part]), self.width)[:, 0])
+        return out
+
+    def draw(self, ids: Ids, bits: Bits) -> Ids:
+        """The words that these numbers of 64 random bits draw for these ids."""
+        self.prepare(ids)
+        if len(ids) <= _PIECE:
+            return self._draw.words(ids, bits)
+        out = np.empty(len(ids), dtype=np.int64)
+
+        def some(start: int) -> None:
+            part = slice(start, start + _PIECE)
+            out[part] = self._draw.words(ids[part], bits[part])
+
+        with ThreadPoolExecutor(processors()) as pool:
+            list(pool.map(some, range(0, len(ids), _PIECE)))
+        return out

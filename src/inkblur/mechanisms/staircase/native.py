@@ -1,0 +1,68 @@
+"""The C++ kernel, where it was built: the same sets and the same words as NumPy gives, sooner."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inkblur.types import Ids, Vectors
+
+if TYPE_CHECKING:
+    from inkblur.mechanisms.staircase.sets import Tables
+    from inkblur.mechanisms.staircase.units import Counts
+
+PLAIN_VARIABLE = "INKBLUR_STAIRCASE_PLAIN"  # set: NumPy serves, for tests and for comparing
+_SELECTED = tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.int32]]
+
+
+@cache
+def _built() -> Any:
+    try:
+        return importlib.import_module("inkblur.mechanisms.staircase._staircase")
+    except ImportError:
+        return None
+
+
+def _kernel() -> Any:
+    return None if PLAIN_VARIABLE in os.environ else _built()
+
+
+def built() -> bool:
+    """Whether the extension was built and can be loaded."""
+    return _built() is not None
+
+
+def near_sets(
+    products: Vectors, handicaps: NDArray[np.int32], words: Ids, units: Counts, near: int
+) -> _SELECTED | None:
+    """Lengths, members and last words of the sets of `words`; None without the extension."""
+    kernel = _kernel()
+    if kernel is None:
+        return None
+    found: _SELECTED = kernel.near_sets(products, handicaps, words, units, near)
+    return found
+
+
+def at(tables: Tables, units: Counts, ids: Ids, places: Counts) -> Ids | None:
+    """See `Sets.at`; None without the extension."""
+    kernel = _kernel()
+    if kernel is None:
+        return None
+    found: Ids = kernel.at(
+        ids,
+        places,
+        tables.starts,
+        tables.lengths,
+        tables.full,
+        tables.last,
+        tables.mark_starts,
+        tables.members,
+        tables.marks,
+        units,
+    )
+    return found

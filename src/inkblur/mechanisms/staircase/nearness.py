@@ -1,0 +1,112 @@
+"""Which word is nearer to which, the same on every machine.
+
+Vectors are rounded to whole numbers of length 4096 at most. By Cauchy-Schwarz every partial sum of
+a scalar product then stays within 2^24 in size, whatever the order of summation, and float32 holds
+such whole numbers exactly. So a float32 matrix product of any library, on any number of threads,
+gives the exact products, and nearness is a comparison of whole numbers; ties go by id. Rounding
+moves a cosine by about 0.0001.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from enum import Enum
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inkblur.embeddings.table import Embedding
+from inkblur.types import Array, Ids, Vectors
+
+Keys = NDArray[np.int32]  # the larger, the nearer
+
+_LONGEST = 4096  # its square is 2^24: float32 holds all whole numbers up to there
+_FINE = 15  # bits of the largest coordinate in a first rounding, in which squares are exact
+
+
+class Nearness(Enum):
+    """What makes one word nearer than another."""
+
+    COSINE = "cosine"
+    EUCLIDEAN = "euclidean"
+
+
+class Grid:
+    """The public vectors as whole numbers, and nearness between them."""
+
+    def __init__(self, embedding: Embedding, nearness: Nearness) -> None:
+        self._vectors = embedding.vectors
+        self.nearness = nearness
+
+    def __len__(self) -> int:
+        """How many words."""
+        return len(self._vectors)
+
+    @cached_property
+    def points(self) -> Vectors:
+        """Whole numbers as float32, (words, dimension); no row is longer than 4096."""
+        largest = float(np.abs(self._vectors).max())
+        exponent = _FINE - math.frexp(largest)[1]
+        out = np.empty(self._vectors.shape, dtype=np.float32)
+        # Every operation below is one that IEEE 754 rounds in one way only, number by number.
+        longest = _LONGEST - 1 - math.isqrt(self._vectors.shape[1])  # rounding adds at most that
+        squares = np.array([_squares(block).max() for block in self._fine(exponent)])
+        for start, block in zip(range(0, len(out), _ROWS), self._fine(exponent), strict=True):
+            lengths = (
+                np.sqrt(_squares(block).astype(np.float64))[:, None]
+                if self.nearness is Nearness.COSINE
+                else np.sqrt(squares.max().astype(np.float64))
+            )
+            scaled = block * float(longest) / np.maximum(lengths, 1.0)
+            out[start : start + _ROWS] = np.rint(scaled)
+        return out
+
+    def _fine(self, exponent: int) -> Iterator[NDArray[np.int64]]:
+        for start in range(0, len(self._vectors), _ROWS):
+            block = self._vectors[start : start + _ROWS].astype(np.float64)
+            yield np.rint(np.ldexp(block, exponent)).astype(np.int64)
+
+    @cached_property
+    def handicaps(self) -> Keys:
+        """What is taken from twice the product: |y|^2 for distances, nothing for angles."""
+        none = self.nearness is Nearness.COSINE
+        return np.zeros(len(self), dtype=np.int32) if none else self._squared.astype(np.int32)
+
+    @cached_property
+    def _squared(self) -> NDArray[np.int64]:
+        blocks = range(0, len(self), _ROWS)
+        squares = [_squares(self.points[s : s + _ROWS].astype(np.int64)) for s in blocks]
+        return np.concatenate(squares)
+
+    def products(self, ids: Ids) -> Vectors:
+        """Exact scalar products of these words with all words, (ids, words)."""
+        products: Vectors = self.points[ids] @ self.points.T
+        return products
+
+    def cosines(self, ids: Ids) -> Array:
+        """Cosines between these words and all words, to about 0.0001, the same everywhere."""
+        if self.nearness is not Nearness.COSINE:
+            raise ValueError("a grid of distances has no cosines")
+        lengths = np.sqrt(np.maximum(self._squared, 1).astype(np.float64))
+        cosines: Array = self.products(ids) / (lengths[ids][:, None] * lengths)
+        return cosines
+
+    def keys(self, ids: Ids) -> Keys:
+        """Nearness to these words, (ids, words): 2 x.y - |y|^2, which falls with |x - y|."""
+        keys: Keys = 2 * self.products(ids).astype(np.int32) - self.handicaps
+        return keys
+
+    def order(self, word: int, keys: Keys) -> Ids:
+        """All words by nearness to `word`, itself first, ties by id; `keys` is its row."""
+        falling = np.argsort(-keys, kind="stable")
+        return np.concatenate([[word], falling[falling != word]])
+
+
+_ROWS = 4096
+
+
+def _squares(block: NDArray[np.int64]) -> NDArray[np.int64]:
+    squares: NDArray[np.int64] = np.einsum("ij,ij->i", block, block)
+    return squares

@@ -1,0 +1,239 @@
+"""The near sets S_x: for every word the nearest words until their units are exactly T.
+
+A set is kept as the ids of the words that lie in it with all their units, in ascending order, and
+the one word, the last by nearness, that may lie in it in part. The order by nearness has done its
+work by then. Ascending ids are cheap to check for what the proof needs: no word twice, and T units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inkblur.blas import one_thread
+from inkblur.mechanisms.nearest.cpu.native import processors
+from inkblur.mechanisms.staircase import native
+from inkblur.mechanisms.staircase.nearness import Grid
+from inkblur.mechanisms.staircase.units import Counts
+from inkblur.types import Ids
+
+Members = NDArray[np.unsignedinteger]  # ids, in as few bytes as the vocabulary allows
+
+_ROWS = 192  # words whose products with the whole vocabulary one thread holds
+STRIDE = 64  # members between two marks
+_PASS = 1 << 22  # members whose units are summed at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The sets of some words, one after the other."""
+
+    lengths: NDArray[np.int64]  # full members of each
+    members: Members  # ascending within a set
+    last: NDArray[np.int32]  # the word that lies in it with what is left of T
+
+
+def build(grid: Grid, ids: Ids, units: Counts, near: int) -> Part:
+    """The sets of these words. The same for any number of threads and words at a time."""
+    kind = np.min_scalar_type(len(grid) - 1)
+
+    def some(start: int) -> Part:
+        words = ids[start : start + _ROWS]
+        part = native.near_sets(grid.products(words), grid.handicaps, words, units, near)
+        if part is not None:
+            lengths, members, last = part
+        else:
+            lengths, members, last = plainly(grid, words, units, near)
+        return Part(lengths, members.astype(kind), last)
+
+    grid.points, grid.handicaps  # noqa: B018  computed once, before the threads start
+    with one_thread(), ThreadPoolExecutor(processors()) as pool:
+        return joined(pool.map(some, range(0, len(ids), _ROWS)), kind)
+
+
+def plainly(
+    grid: Grid, words: Ids, units: Counts, near: int
+) -> tuple[NDArray[np.int64], Members, NDArray[np.int32]]:
+    """The definition, by sorting the whole vocabulary for each word."""
+    lengths, members, last = [], [np.empty(0, dtype=np.uint32)], []
+    for word, keys in zip(words.tolist(), grid.keys(words), strict=True):
+        order = grid.order(word, keys)
+        reached = np.cumsum(units[order])
+        end = int(np.searchsorted(reached, near))  # the first with which T is reached
+        lengths.append(end)
+        members.append(np.sort(order[:end]).astype(np.uint32))
+        last.append(order[end])
+    return np.array(lengths), np.concatenate(members), np.array(last, dtype=np.int32)
+
+
+def joined(parts: Iterable[Part], kind: np.dtype[np.unsignedinteger]) -> Part:
+    """Parts one after the other."""
+    all_parts = list(parts)
+    nothing = Part(np.empty(0, np.int64), np.empty(0, kind), np.empty(0, np.int32))
+    lengths, members, last = zip(
+        *((p.lengths, p.members, p.last) for p in [nothing, *all_parts]), strict=True
+    )
+    return Part(np.concatenate(lengths), np.concatenate(members), np.concatenate(last))
+
+
+class UnsoundSets(ValueError):
+    """Stored sets that are none: the reason in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """Sets by word: where each one's members are, and what is needed to draw from it."""
+
+    starts: NDArray[np.int64]  # (words,): of a word's members; -1: its set is not here
+    lengths: NDArray[np.int64]  # (words,)
+    full: NDArray[np.int64]  # (words,): units of the full members
+    last: NDArray[np.int32]  # (words,)
+    mark_starts: NDArray[np.int64]  # (words,)
+    members: Members
+    marks: NDArray[np.int64]  # units before every 64th member of a set
+
+    @classmethod
+    def empty(cls, words: int) -> Tables:
+        """Without a set."""
+        kind = np.min_scalar_type(words - 1)
+        numbers = np.zeros(words, dtype=np.int64)
+        none, last = np.full(words, -1, dtype=np.int64), np.zeros(words, dtype=np.int32)
+        nothing = np.empty(0, dtype=np.int64)
+        return cls(none, numbers, numbers, last, numbers, np.empty(0, kind), nothing)
+
+    def extended(self, ids: Ids, part: Part, full: Counts, marks: Counts) -> Tables:
+        """These tables and the sets of these words."""
+        mark_lengths = -(-part.lengths // STRIDE)
+        starts = len(self.members) + np.cumsum(part.lengths) - part.lengths
+        mark_starts = len(self.marks) + np.cumsum(mark_lengths) - mark_lengths
+
+        def put(column: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
+            column = column.copy()
+            column[ids] = values
+            return column
+
+        return Tables(
+            put(self.starts, starts),
+            put(self.lengths, part.lengths),
+            put(self.full, full),
+            put(self.last, part.last),
+            put(self.mark_starts, mark_starts),
+            np.concatenate([self.members, part.members]) if len(self.members) else part.members,
+            np.concatenate([self.marks, marks]),
+        )
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return sum(getattr(self, column.name).nbytes for column in fields(self))
+
+
+class Sets:
+    """The sets of some words or all, ready to draw from.
+
+    `tables` is replaced as a whole and only by one that has more sets, so that threads may draw
+    while another adds.
+    """
+
+    def __init__(self, grid: Grid, units: Counts, near: int) -> None:
+        self.grid, self.units, self.near = grid, units, near
+        self.tables = Tables.empty(len(units))
+
+    @property
+    def known(self) -> int:
+        """How many words have their set here."""
+        return int((self.tables.starts >= 0).sum())
+
+    def missing(self, ids: Ids) -> Ids:
+        """Those of these words whose sets are not here yet, each once."""
+        absent: Ids = np.unique(ids[self.tables.starts[ids] < 0])
+        return absent
+
+    def add(self, ids: Ids, part: Part) -> None:
+        """Take the sets of these words, after a check of all that the guarantee rests on. The sets
+        of all words take the place of those that are here.
+        """
+        all_words = len(ids) == len(self.units)
+        before = Tables.empty(len(self.units)) if all_words else self.tables
+        self.tables = before.extended(ids, part, *self._checked(ids, part))
+
+    def _checked(self, ids: Ids, part: Part) -> tuple[Counts, Counts]:
+        """Units of the full members of each set, and marks; or why these are no sets."""
+        words, count = len(self.units), len(ids)
+        if len(part.lengths) != count or len(part.last) != count or part.lengths.min(initial=0) < 0:
+            raise UnsoundSets("not one set for each word")
+        if part.lengths.sum() != len(part.members):
+            raise UnsoundSets("lengths and members differ")
+        if not 0 <= part.last.min(initial=0) <= part.last.max(initial=0) < words:
+            raise UnsoundSets("a word that is not in the vocabulary")
+        full = np.zeros(count, dtype=np.int64)
+        marks: list[Counts] = [np.empty(0, dtype=np.int64)]
+        ends = np.cumsum(part.lengths)
+        row = 0
+        while row < count:
+            first = int(ends[row] - part.lengths[row])
+            stop = max(row + 1, int(np.searchsorted(ends, first + _PASS, side="right")))
+            rows = slice(row, stop)
+            members = part.members[first : int(ends[stop - 1])]
+            if members.max(initial=0) >= words:
+                raise UnsoundSets("a word that is not in the vocabulary")
+            lengths = part.lengths[rows]
+            starts = ends[rows] - lengths - first
+            owner = np.repeat(np.arange(len(lengths)), lengths)
+            rising = np.ones(len(members), dtype=bool)
+            rising[1:] = members[1:] > members[:-1]
+            rising[starts[lengths > 0]] = True
+            if not rising.all() or (members == part.last[rows][owner]).any():
+                raise UnsoundSets("a word stands twice in a set")
+            before = np.concatenate([[0], np.cumsum(self.units[members])])
+            full[rows] = before[starts + lengths] - before[starts]
+            within = np.arange(len(members)) - starts[owner]
+            marked = np.flatnonzero(within % STRIDE == 0)
+            marks.append(before[marked] - before[starts[owner[marked]]])
+            row = stop
+        rest = self.near - full
+        if (rest < 1).any() or (rest > self.units[part.last]).any():
+            raise UnsoundSets(f"a set does not have {self.near} units")
+        return full, np.concatenate(marks)
+
+    def shares(self, word: int) -> Counts:
+        """s_x(y): units of each word y in the set of `word`, (words,). They sum to T."""
+        tables = self.tables
+        start = int(tables.starts[word])
+        if start < 0:
+            raise ValueError("a word without its set")
+        members = tables.members[start : start + int(tables.lengths[word])]
+        shares = np.zeros(len(self.units), dtype=np.int64)
+        shares[members] = self.units[members]
+        shares[tables.last[word]] = self.near - tables.full[word]
+        return shares
+
+    def at(self, ids: Ids, places: Counts) -> Ids:
+        """The word that owns unit `places[i]` (below T) of the set of `ids[i]`. Units are counted
+        in order of ids, and those of the last word by nearness at the end.
+        """
+        found = native.at(self.tables, self.units, ids, places)
+        return found if found is not None else self.at_plainly(ids, places)
+
+    def at_plainly(self, ids: Ids, places: Counts) -> Ids:
+        """:meth:`at` in NumPy: all sets that occur, one after the other, are one long ladder."""
+        tables = self.tables
+        if (tables.starts[ids] < 0).any():
+            raise ValueError("a word without its set")
+        out = tables.last[ids].astype(np.int64)
+        inside = np.flatnonzero(places < tables.full[ids])
+        words, which = np.unique(ids[inside], return_inverse=True)
+        lengths = tables.lengths[words]
+        first = np.cumsum(lengths) - lengths
+        flat = np.arange(lengths.sum()) + np.repeat(tables.starts[words] - first, lengths)
+        members = tables.members[flat]
+        ladder = np.cumsum(self.units[members])
+        below = np.cumsum(tables.full[words]) - tables.full[words]
+        rung = np.searchsorted(ladder, places[inside] + below[which], side="right")
+        out[inside] = members[rung]
+        return out

@@ -1,0 +1,95 @@
+"""What is computed from public data, kept in the user's cache folder by what it was computed from.
+
+Near sets are stored for the whole vocabulary or not at all: which words a text has is nobody's
+business. A file that is damaged, stale or belongs to something else is ignored and written anew.
+What the guarantee rests on is not taken on trust: `Sets.add` checks it in whatever is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from inkblur.mechanisms.staircase.sets import Part
+
+_VERSION = 1  # of the files below: raise it when what they hold changes
+
+
+def read_sets(folder: Path, key: str, words: int) -> Part | None:
+    """The sets of all words that were stored under this key, if they are sound."""
+    kind = np.min_scalar_type(words - 1).newbyteorder("<")
+    try:
+        with _path(folder, key, "sets").open("rb") as file:
+            header = json.loads(file.readline())
+            if header["key"] != key:
+                return None
+            body = file.read()
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+    if header.get("digest") != hashlib.blake2b(body).hexdigest():
+        return None
+    head = 12 * words
+    if len(body) < head or (len(body) - head) % kind.itemsize:
+        return None
+    return Part(
+        np.frombuffer(body, dtype="<i8", count=words),
+        np.frombuffer(body, dtype=kind, offset=head),
+        np.frombuffer(body, dtype="<i4", count=words, offset=8 * words),
+    )
+
+
+def write_sets(folder: Path, key: str, part: Part) -> None:
+    """Store the sets of all words; a folder that cannot be written costs only time."""
+    members = part.members.astype(part.members.dtype.newbyteorder("<"), copy=False)
+    arrays = (part.lengths.astype("<i8"), part.last.astype("<i4"), members)
+    digest = hashlib.blake2b()
+    for array in arrays:
+        digest.update(array.data)
+    header = json.dumps({"key": key, "digest": digest.hexdigest()}) + "\n"
+    _write(_path(folder, key, "sets"), [header.encode(), *(array.data for array in arrays)])
+
+
+def read_values(folder: Path, key: str) -> Any:
+    """The JSON value that was stored under this key, or None."""
+    try:
+        body = json.loads(_path(folder, key, "json").read_text(encoding="utf-8"))
+        sound = body["key"] == key and body["check"] == _check(key, body["value"])
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+    return body["value"] if sound else None
+
+
+def write_values(folder: Path, key: str, value: Any) -> None:
+    """Store a JSON value under a key."""
+    body = {"key": key, "value": value, "check": _check(key, value)}
+    _write(_path(folder, key, "json"), [json.dumps(body).encode()])
+
+
+def _check(key: str, value: Any) -> str:
+    return hashlib.sha256(f"{key}\n{json.dumps(value)}".encode()).hexdigest()
+
+
+def _path(folder: Path, key: str, suffix: str) -> Path:
+    name = hashlib.sha256(f"staircase {_VERSION} {key}".encode()).hexdigest()[:32]
+    return folder / f"{name}.{suffix}"
+
+
+def _write(path: Path, parts: list[Any]) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, partial = tempfile.mkstemp(dir=path.parent, suffix=".partial")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                for part in parts:
+                    file.write(part)
+            Path(partial).replace(path)
+        except OSError:
+            Path(partial).unlink(missing_ok=True)
+    except OSError:
+        return

@@ -1,0 +1,155 @@
+"""The staircase in whole numbers: how many units each word owns, and how high the two steps are.
+
+Word y owns c(y) >= 1 units, M in all. Every input x marks exactly T of them, s_x(y) of word y, and
+output y has the weight
+
+    b c(y) + (a - b) s_x(y),    a / b <= e^epsilon,    0 <= s_x(y) <= c(y).
+
+All weights of one input sum to b M + (a - b) T. M and T are chosen so that this is 2^64: then 64
+random bits draw a word with exactly its weight, and rounding adds nothing to the loss.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inkblur.embeddings.table import Embedding
+from inkblur.errors import ParameterError
+from inkblur.types import fraction
+
+Counts = NDArray[np.int64]  # units by word
+
+# Of the ratio a / b: it is below e^epsilon by less than one part in 2^PRECISION.
+PRECISION = 20
+# No ratio is above e^MOST_EPSILON, whatever epsilon is: M, which is about 2^64 / (a tau), moves in
+# steps of a - b, and must be many of them.
+MOST_EPSILON = 18.0
+_DIGITS = Context(prec=40, rounding=ROUND_FLOOR)
+_ROOT_BITS = 30  # after the binary point of a frequency's power
+
+
+def heights(epsilon: float, precision: int = PRECISION) -> tuple[int, int]:
+    """a and b: b a power of two, a / b at most e^epsilon and nearly that."""
+    # `exp` rounds to the nearest decimal, so the one before that is below e^epsilon.
+    ratio = _DIGITS.next_minus(_DIGITS.exp(Decimal(min(epsilon, MOST_EPSILON))))
+    low = 1 << max(0, precision - int(ratio).bit_length() + 1)
+    return int(_DIGITS.multiply(Decimal(low), ratio)), low
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Two heights and two masses, all whole: `low` M + (`high` - `low`) T = 2^`bits`.
+
+    >>> steps = Steps.fit(epsilon=8.0, tau=0.002, words=50_000)
+    >>> steps.low * steps.units + (steps.high - steps.low) * steps.near == 2**64
+    True
+    >>> round(math.log(steps.high / steps.low), 5), round(steps.near / steps.units, 5)
+    (8.0, 0.002)
+    """
+
+    high: int  # a
+    low: int  # b, a power of two
+    near: int  # T: units that each input marks
+    units: int  # M
+    bits: int = 64
+
+    @classmethod
+    def fit(
+        cls, *, epsilon: float, tau: float, words: int, bits: int = 64, precision: int = PRECISION
+    ) -> Steps:
+        """The steps of this height with a share of nearly `tau` of all units near each word.
+
+        b = 2^j divides T, say T = b t, so that the sum is 2^bits for M = 2^(bits - j) - (a - b) t.
+        """
+        high, low = heights(epsilon, precision)
+        all_groups = (1 << bits) // low
+        share = Fraction(tau)
+        groups = max(1, round(all_groups * share / (low + (high - low) * share)))
+        units = all_groups - (high - low) * groups
+        steps = cls(high, low, low * groups, units, bits)
+        if not words <= units or not steps.near < units:
+            raise ParameterError(
+                f"tau {tau:g} is too large at epsilon {epsilon:g} for {words:,} words: "
+                f"{bits} random bits do not suffice; choose a smaller tau or epsilon"
+            )
+        return steps
+
+    @property
+    def step(self) -> int:
+        """a - b: what a marked unit weighs more than another."""
+        return self.high - self.low
+
+    @property
+    def tau(self) -> Fraction:
+        """T / M: the share of all units that each input marks."""
+        return Fraction(self.near, self.units)
+
+
+def public_counts(embedding: Embedding) -> Counts | None:
+    """How often each word occurs in public text, where the table knows."""
+    counts: Counts | None = getattr(embedding, "counts", None)
+    return counts
+
+
+def word_units(counts: Counts | None, words: int, power: float, units: int) -> Counts:
+    """`units` divided among the words in proportion to count^power, at least one each.
+
+    Only whole numbers are used, so every machine divides alike; the few units that rounding leaves
+    over go to the first words.
+
+    >>> word_units(np.array([8, 4, 1]), 3, 1.0, 100).tolist()
+    [61, 31, 8]
+    >>> word_units(None, 3, 1.0, 100).tolist()
+    [34, 33, 33]
+    """
+    shares = [1] * words if counts is None else _powers(counts, power)
+    total = sum(shares)
+    owned = [1 + (units - words) * share // total for share in shares]
+    for word in range(units - sum(owned)):  # fewer than there are words
+        owned[word] += 1
+    return np.array(owned, dtype=np.int64)
+
+
+def _powers(counts: Counts, power: float) -> list[int]:
+    """count^power, up to one constant, as whole numbers: square roots of whole numbers are exact,
+    and powers are sixteenths.
+    """
+    if power == 1.0:
+        return [int(count) for count in counts]
+    sixteenths = checked_power(power)
+    known: dict[int, int] = {}
+    for count in set(counts.tolist()):
+        root = int(count) ** sixteenths << (16 * _ROOT_BITS)
+        for _ in range(4):
+            root = math.isqrt(root)
+        known[count] = root
+    return [known[count] for count in counts.tolist()]
+
+
+def checked_power(power: float) -> int:
+    """A power of frequency in sixteenths, or a clear error."""
+    sixteenths = 16 * fraction(power, "frequency_power")
+    if sixteenths != int(sixteenths):
+        raise ParameterError(
+            f"frequency_power must be a whole number of sixteenths, so that units are exact; "
+            f"nearest to {power:g} is {round(sixteenths) / 16:g}"
+        )
+    return int(sixteenths)
+
+
+def safe_for_null(steps: Steps, fewest: int) -> bool:
+    """Whether the null word's law lies between the two steps for words of `fewest` units or more.
+
+    64 bits draw a word of c units from M with a weight of c 2^64 / M, give or take less than 1, so
+    it suffices that b c + 1 <= c 2^64 / M <= a c - 1; and 2^64 / M = b + (a - b) T / M.
+    """
+    extra = fewest * steps.step
+    if extra == 0:  # both steps are one: 2^64 / M is b itself
+        return True
+    return extra * steps.near >= steps.units and extra * (steps.units - steps.near) >= steps.units

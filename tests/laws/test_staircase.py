@@ -1,0 +1,363 @@
+"""Laws of the staircase, in exact arithmetic over whole vocabularies."""
+
+from __future__ import annotations
+
+from decimal import Context, Decimal
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from inkblur.embeddings.table import Embedding
+from inkblur.mechanisms import Staircase
+from inkblur.mechanisms.staircase import native, sets
+from inkblur.mechanisms.staircase.draw import Draw, high_half
+from inkblur.mechanisms.staircase.nearness import Grid, Nearness
+from inkblur.mechanisms.staircase.sets import Part, Sets, UnsoundSets, build
+from inkblur.mechanisms.staircase.units import Steps, public_counts, safe_for_null, word_units
+from inkblur.rng import keyed_rng, seeded_rng
+from inkblur.types import NULL_ID
+
+EXACT = Context(prec=60)
+TOTAL = 1 << 64
+
+
+def table(seed: int, words: int, counts: str, *, twins: bool = False) -> Embedding:
+    """Random vectors; the first half of the words have their twins' in the second, if asked."""
+    rng = np.random.default_rng(seed)
+    vectors = rng.standard_normal((words, 3)).astype(np.float32)
+    if twins:
+        vectors[words // 2 : 2 * (words // 2)] = vectors[: words // 2]
+    made = Embedding([f"w{i}" for i in range(words)], vectors, name="random")
+    known = {
+        "none": None,
+        "zipf": (10**6 / (np.arange(words) + 2.7)).astype(np.int64),
+        "one heavy word": np.array([10**9] + [1] * (words - 1)),
+        "all kinds": rng.integers(1, 10**6, words) ** 2,
+    }
+    vars(made)["counts"] = known[counts]
+    return made
+
+
+tables = st.builds(
+    table,
+    st.integers(0, 10**6),
+    st.integers(2, 30),
+    st.sampled_from(["none", "zipf", "one heavy word", "all kinds"]),
+    twins=st.booleans(),
+)
+epsilons = st.one_of(st.floats(0.01, 12), st.floats(12, 60))
+taus = st.one_of(st.floats(0.001, 0.9), st.sampled_from([0.25, 0.5]))
+
+
+def all_weights(mechanism: Staircase) -> list[list[int]]:
+    """Whole-number weights: the null word's and every word's, of all outputs."""
+    inputs = range(NULL_ID, len(mechanism.embedding))
+    return [[int(w) for w in mechanism.weights(word)] for word in inputs]
+
+
+def largest_ratio(rows: list[list[int]]) -> Fraction:
+    return max(Fraction(max(column), min(column)) for column in zip(*rows, strict=True))
+
+
+@settings(max_examples=150, deadline=None)
+@given(tables, epsilons, taus, st.sampled_from([0.0, 0.5, 1.0]))
+@example(table(1, 12, "one heavy word"), 3.0, 0.01, 1.0)  # c(x) > T for the first
+@example(table(2, 12, "zipf", twins=True), 8.0, 0.2, 1.0)
+@example(table(3, 8, "none"), 2.0, 0.25, 0.0)  # two words exactly, but for rounding
+def test_no_output_of_any_two_words_beats_the_ratio(
+    embedding: Embedding, epsilon: float, tau: float, power: float
+) -> None:
+    """All inputs, the null word among them, against all inputs, for all outputs."""
+    mechanism = Staircase(embedding, epsilon=epsilon, tau=tau, frequency_power=power, cache=None)
+    steps = mechanism.steps
+    rows = all_weights(mechanism)
+    assert {sum(row) for row in rows} == {TOTAL}  # one Z for all inputs, and it is 2^64
+    assert all(min(row) > 0 for row in rows)  # every output stays reachable
+    claimed = Fraction(steps.high, steps.low)
+    assert EXACT.divide(Decimal(steps.high), Decimal(steps.low)) <= EXACT.exp(Decimal(epsilon))
+    assert EXACT.divide(Decimal(steps.high), Decimal(steps.low)) <= EXACT.exp(
+        Decimal(mechanism.guarantee.epsilon)
+    )
+    assert largest_ratio(rows) <= claimed
+    # Attained where one set has all of some word and another none of it.
+    shares = [mechanism._sets.shares(word) for word in range(len(embedding))]
+    together = np.stack(shares)
+    if ((together == mechanism.units).any(axis=0) & (together == 0).any(axis=0)).any():
+        assert largest_ratio(rows) == claimed
+
+
+def test_the_ratio_is_attained_and_nearly_e_to_the_epsilon() -> None:
+    for epsilon in (0.1, 1.0, 5.0, 6.5, 8.0, 9.0, 18.0):
+        mechanism = Staircase(table(5, 25, "zipf"), epsilon=epsilon, tau=0.1, cache=None)
+        ratio = largest_ratio(all_weights(mechanism))
+        assert ratio == Fraction(mechanism.steps.high, mechanism.steps.low)
+        short = EXACT.exp(Decimal(epsilon)) - EXACT.divide(
+            Decimal(ratio.numerator), Decimal(ratio.denominator)
+        )
+        assert 0 < short < EXACT.exp(Decimal(epsilon)) / 2**20
+
+
+@settings(max_examples=100, deadline=None)
+@given(tables, st.floats(0.01, 12), taus, st.sampled_from([0.0, 0.5, 1.0]))
+def test_near_sets_are_the_nearest_units(
+    embedding: Embedding, epsilon: float, tau: float, power: float
+) -> None:
+    """Exactly T units; x before all others; no word while a nearer one is not full; ties by id."""
+    mechanism = Staircase(embedding, epsilon=epsilon, tau=tau, frequency_power=power, cache=None)
+    mechanism.prepare()
+    points = [[int(v) for v in row] for row in mechanism._sets.grid.points]
+    lengths = [sum(v * v for v in row) for row in points]
+    angles = mechanism.nearness is Nearness.COSINE
+    for x in range(len(embedding)):
+        left, expected = mechanism.steps.near, [0] * len(embedding)
+
+        def rank(y: int, x: int = x) -> tuple[bool, int, int]:
+            product = sum(a * b for a, b in zip(points[x], points[y], strict=True))
+            return y != x, (0 if angles else lengths[y]) - 2 * product, y
+
+        for y in sorted(range(len(embedding)), key=rank):
+            expected[y] = min(left, int(mechanism.units[y]))
+            left -= expected[y]
+        assert left == 0
+        assert mechanism._sets.shares(x).tolist() == expected
+
+
+@settings(max_examples=40, deadline=None)
+@given(tables, st.floats(0.1, 3), st.floats(0.05, 0.8), st.sampled_from([0.0, 1.0]))
+def test_every_number_of_a_small_total_draws_as_the_weights_say(
+    embedding: Embedding, epsilon: float, tau: float, power: float
+) -> None:
+    """All 2^14 numbers, for every word and the null word: the map has exactly the weights."""
+    bits = 14
+    steps = Steps.fit(epsilon=epsilon, tau=tau, words=len(embedding), bits=bits, precision=4)
+    assert steps.low * steps.units + steps.step * steps.near == 1 << bits
+    units = word_units(public_counts(embedding), len(embedding), power, steps.units)
+    assert units.min() >= 1
+    assert units.sum() == steps.units
+    grid = Grid(embedding, Nearness.EUCLIDEAN)
+    near = Sets(grid, units, steps.near)
+    everyone = np.arange(len(embedding))
+    near.add(everyone, build(grid, everyone, units, steps.near))
+    draw = Draw(steps, near)
+    numbers = np.arange(1 << bits, dtype=np.uint64) << np.uint64(64 - bits)
+    rows = []
+    for word in range(NULL_ID, len(embedding)):
+        drawn = draw.words(np.full(len(numbers), word, dtype=np.int64), numbers)
+        counts = np.bincount(drawn, minlength=len(embedding)).tolist()
+        assert counts == draw.weights(word).tolist()
+        if word != NULL_ID:
+            shares = near.shares(word).tolist()
+            assert counts == [
+                steps.low * int(c) + steps.step * s for c, s in zip(units, shares, strict=True)
+            ]
+        rows.append(counts)
+    safe = safe_for_null(steps, int(units.min()))
+    checked = rows if safe else rows[1:]
+    assert largest_ratio(checked) <= Fraction(steps.high, steps.low)
+
+
+@settings(max_examples=50, deadline=None)
+@given(tables, epsilons, taus)
+def test_the_null_word_draws_from_q(embedding: Embedding, epsilon: float, tau: float) -> None:
+    """To the last of 64 bits: each probability is within 2^-64 of c(y) / M."""
+    mechanism = Staircase(embedding, epsilon=epsilon, tau=tau, cache=None)
+    for weight, units in zip(mechanism.weights(NULL_ID), mechanism.units, strict=True):
+        exact = Fraction(int(units) * TOTAL, mechanism.steps.units)
+        assert abs(int(weight) - exact) < 1
+
+
+def test_numbers_at_the_edges_draw_the_words_at_the_edges() -> None:
+    mechanism = Staircase(table(4, 20, "zipf"), epsilon=6.0, tau=0.1, cache=None)
+    cut = mechanism.steps.step * mechanism.steps.near
+    edges = [0, cut - 1, cut, cut + 1, TOTAL - 1]
+    numbers = np.array(edges, dtype=np.uint64)
+    shares = mechanism.weights(7)
+    drawn = mechanism.draw(np.full(len(edges), 7), numbers)
+    near = mechanism._sets.shares(7)
+    assert near[drawn[0]] > 0
+    assert near[drawn[1]] > 0
+    assert drawn[2:].tolist() == [0, 0, 19]  # all units, in order of ids
+    assert int(shares.sum(dtype=object)) == TOTAL
+    assert mechanism.draw(np.full(2, NULL_ID), numbers[[0, 4]]).tolist() == [0, 19]
+
+
+@given(st.lists(st.integers(0, TOTAL - 1), min_size=1), st.integers(0, TOTAL - 1))
+def test_the_upper_half_of_a_product_is_exact(numbers: list[int], factor: int) -> None:
+    found = high_half(np.array(numbers, dtype=np.uint64), factor).tolist()
+    assert found == [number * factor >> 64 for number in numbers]
+
+
+@pytest.mark.parametrize("nearness", list(Nearness))
+def test_products_are_exact_whatever_the_order_of_summation(nearness: Nearness) -> None:
+    rng = np.random.default_rng(0)
+    vectors = rng.standard_normal((300, 257)) * rng.uniform(0.1, 30, (300, 1))
+    grid = Grid(Embedding([f"w{i}" for i in range(300)], vectors, name="long"), nearness)
+    whole = grid.points.astype(np.int64)
+    assert (whole == grid.points).all()
+    assert (whole**2).sum(axis=1).max() <= 2**24
+    products = grid.products(np.arange(300))
+    assert (products == whole @ whole.T).all()
+    shuffled = rng.permutation(257)
+    assert (grid.points[:, shuffled] @ grid.points[:, shuffled].T == products).all()
+
+
+@settings(max_examples=30, deadline=None)
+@given(tables, st.floats(0.5, 9), taus)
+def test_sets_and_draws_do_not_depend_on_batches_threads_or_the_kernel(
+    embedding: Embedding, epsilon: float, tau: float
+) -> None:
+    first = Staircase(embedding, epsilon=epsilon, tau=tau, cache=None)
+    second = Staircase(embedding, epsilon=epsilon, tau=tau, cache=None)
+    rng = np.random.default_rng(1)
+    ids = rng.integers(-1, len(embedding), 500)
+    bits = seeded_rng(3).bits(500, 1)[:, 0]
+    together = first.draw(ids, bits)
+    order = rng.permutation(500)
+    apart = np.empty(500, dtype=np.int64)
+    for part in np.array_split(order, 17):
+        apart[part] = second.draw(ids[part], bits[part])
+    assert np.array_equal(together, apart)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv(native.PLAIN_VARIABLE, "1")
+        plain = Staircase(embedding, epsilon=epsilon, tau=tau, cache=None)
+        assert np.array_equal(plain.draw(ids, bits), together)
+
+
+@pytest.mark.skipif(not native.built(), reason="the C++ kernel is not built here")
+@pytest.mark.parametrize("counts", ["none", "zipf"])
+def test_the_kernel_agrees_with_numpy_on_long_sets(
+    counts: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sets of several hundred members, so that marks are used, many ties among them."""
+    made = table(11, 3000, counts, twins=True)
+    rounded = Embedding(made.words, np.round(made.vectors, 1), name="ties")
+    vars(rounded)["counts"] = public_counts(made)
+    fast = Staircase(rounded, epsilon=3.0, tau=0.2, cache=None)
+    ids = np.random.default_rng(2).integers(-1, 3000, 40_000)
+    bits = seeded_rng(4).bits(len(ids), 1)[:, 0]
+    words = fast.draw(ids, bits)
+    assert fast._sets.tables.lengths.max() > 4 * sets.STRIDE
+    monkeypatch.setenv(native.PLAIN_VARIABLE, "1")
+    plain = Staircase(rounded, epsilon=3.0, tau=0.2, cache=None)
+    assert np.array_equal(plain.draw(ids, bits), words)
+    for column in ("starts", "lengths", "full", "last", "members", "marks"):
+        mine, theirs = (getattr(m._sets.tables, column) for m in (fast, plain))
+        assert np.array_equal(mine, theirs), column
+
+
+def test_distribution_and_survival_are_what_is_drawn() -> None:
+    embedding = table(6, 25, "zipf")
+    mechanism = Staircase(embedding, epsilon=3.0, tau=0.1, cache=None)
+    for word in (NULL_ID, 0, 3, 24):
+        ids = np.full(40_000, word, dtype=np.int64)
+        counts = np.bincount(mechanism.replace(ids, seeded_rng(word + 9)), minlength=25)
+        law = mechanism.probabilities(np.array([word]))[0]
+        assert law.sum() == pytest.approx(1)
+        assert stats.chisquare(counts, law / law.sum() * 40_000).pvalue > 0.001
+    everyone = np.arange(25)
+    kept = np.diag(mechanism.probabilities(everyone)).mean()
+    assert mechanism.survival(everyone) == pytest.approx(kept, rel=1e-12)
+
+
+def unsound() -> list[tuple[str, Part]]:
+    """Sets of a vocabulary of four words, one unit each but for the last's two, T = 3."""
+
+    def part(lengths: list[int], members: list[int], last: list[int]) -> Part:
+        return Part(
+            np.array(lengths), np.array(members, dtype=np.uint8), np.array(last, dtype=np.int32)
+        )
+
+    fine = [2, 2, 2, 1], [0, 1, 1, 2, 0, 2, 3], [2, 0, 3, 0]
+    return [
+        ("twice", part(fine[0], [0, 0, *fine[1][2:]], fine[2])),
+        ("twice", part(fine[0], fine[1], [1, 0, 3, 0])),  # the last is a member too
+        ("units", part(fine[0], [0, 3, *fine[1][2:]], fine[2])),  # three without the last
+        ("units", part([1, 2, 2, 1], [0, *fine[1][2:]], fine[2])),  # one unit short
+        ("vocabulary", part(fine[0], [0, 9, *fine[1][2:]], fine[2])),
+        ("vocabulary", part(fine[0], fine[1], [2, 0, 4, 0])),
+        ("lengths", part([2, 2, 2, 2], fine[1], fine[2])),
+        ("one set", part(fine[0][:3], fine[1], fine[2])),
+    ]
+
+
+@pytest.mark.parametrize(("reason", "part"), unsound())
+def test_sets_that_would_break_the_proof_are_refused(reason: str, part: Part) -> None:
+    units = np.array([1, 1, 1, 2])
+    near = Sets(Grid(table(1, 4, "none"), Nearness.COSINE), units, 3)
+    with pytest.raises(UnsoundSets, match=reason):
+        near.add(np.arange(4), part)
+
+
+def test_stored_sets_serve_again_and_damaged_ones_do_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("inkblur.mechanisms.staircase.mechanism._SMALL", 10)
+    embedding = table(8, 60, "zipf")
+    ids = np.arange(60)
+    bits = seeded_rng(1).bits(60, 1)[:, 0]
+
+    def drawn() -> list[int]:
+        mechanism = Staircase(embedding, epsilon=4.0, tau=0.05, cache=tmp_path)
+        return [int(word) for word in mechanism.draw(ids, bits)]
+
+    expected = drawn()
+    (file,) = tmp_path.glob("*.sets")
+    stored = file.read_bytes()
+    with monkeypatch.context() as patched:
+        patched.setattr("inkblur.mechanisms.staircase.mechanism.build", None)  # not called
+        assert drawn() == expected
+    for damaged in (stored[:-1], stored[:-1] + bytes([stored[-1] ^ 1]), b"", b"{}\n"):
+        file.write_bytes(damaged)
+        assert drawn() == expected
+        assert file.read_bytes() == stored  # written anew
+
+
+def test_a_forged_file_with_a_good_digest_cannot_break_the_proof(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from inkblur.mechanisms.staircase import stored
+
+    monkeypatch.setattr("inkblur.mechanisms.staircase.mechanism._SMALL", 10)
+    embedding = table(8, 60, "zipf")
+    mechanism = Staircase(embedding, epsilon=4.0, tau=0.05, cache=tmp_path)
+    mechanism.prepare()
+    expected = all_weights(mechanism)
+    good = stored.read_sets(tmp_path, mechanism._key, 60)
+    assert good is not None
+    forged = good.members.copy()
+    forged[1] = forged[0]
+    stored.write_sets(tmp_path, mechanism._key, Part(good.lengths, forged, good.last))
+    again = Staircase(embedding, epsilon=4.0, tau=0.05, cache=tmp_path)
+    assert all_weights(again) == expected
+
+
+def test_only_sets_of_the_whole_vocabulary_are_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("inkblur.mechanisms.staircase.mechanism._SMALL", 10)
+    mechanism = Staircase(table(8, 60, "zipf"), epsilon=4.0, tau=0.05, cache=tmp_path)
+    mechanism.release(["w3", "w5"], keyed_rng(bytes(32)))
+    assert mechanism._sets.known == 2
+    assert not list(tmp_path.iterdir())
+    mechanism.release(list(mechanism.vocabulary[:20]), keyed_rng(bytes(32)))
+    assert mechanism._sets.known == 60
+    assert len(list(tmp_path.glob("*.sets"))) == 1
+
+
+def test_the_spec_names_all_that_the_law_depends_on() -> None:
+    plain = table(1, 20, "zipf")
+    other = table(1, 20, "all kinds")
+    specs = {
+        Staircase(plain, epsilon=3.0, tau=0.1, frequency_power=1.0).spec,
+        Staircase(other, epsilon=3.0, tau=0.1, frequency_power=1.0).spec,
+        Staircase(plain, epsilon=3.1, tau=0.1, frequency_power=1.0).spec,
+        Staircase(plain, epsilon=3.0, tau=0.11, frequency_power=1.0).spec,
+        Staircase(plain, epsilon=3.0, tau=0.1, frequency_power=0.5).spec,
+        Staircase(table(2, 20, "zipf"), epsilon=3.0, tau=0.1, frequency_power=1.0).spec,
+    }
+    assert len(specs) == 6
