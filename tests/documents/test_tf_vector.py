@@ -28,6 +28,7 @@ from inkblur.guarantees import SEEDED
 from inkblur.mechanisms.exponential import Exponential
 from inkblur.mechanisms.loss import tight_loss
 from inkblur.mechanisms.perturbation import Laplace
+from inkblur.mechanisms.staircase import Staircase
 from inkblur.rng import keyed_rng, seeded_rng
 from inkblur.types import Record, Unit
 
@@ -35,12 +36,20 @@ WORDS = ["cat", "dog", "sky"]
 KEY = bytes(range(32))
 
 
-def synthetic(length: int = 30, epsilon: float = 6.0, words: int = 3) -> SyntheticVectors:
+MECHANISMS: list[type[Exponential] | type[Staircase]] = [Exponential, Staircase]
+
+
+def synthetic(
+    length: int = 30,
+    epsilon: float = 6.0,
+    words: int = 3,
+    made: type[Exponential] | type[Staircase] = Exponential,
+) -> SyntheticVectors:
     rng = np.random.default_rng(2)
     names = WORDS + [f"{a}{b}x" for a, b in itertools.product("bcdfg", "aeiou")]
     embedding = Embedding(names[:words], rng.standard_normal((words, 4)), name="random")
     vectoriser = Vectoriser(embedding)
-    return SyntheticVectors(Exponential(vectoriser.embedding, epsilon=epsilon), vectoriser, length)
+    return SyntheticVectors(made(vectoriser.embedding, epsilon=epsilon), vectoriser, length)
 
 
 def records(*texts: str) -> list[Record]:
@@ -60,9 +69,10 @@ def test_every_document_gives_exactly_n_terms(length: int) -> None:
     assert release.empty == 3
 
 
-def test_counts_follow_the_law_of_algorithm_1() -> None:
+@pytest.mark.parametrize("made", MECHANISMS)
+def test_counts_follow_the_law_of_algorithm_1(made: type[Exponential] | type[Staircase]) -> None:
     """Frequencies of a long vector against theta times the table of probabilities."""
-    subject = synthetic(200_000, epsilon=3.0, words=12)
+    subject = synthetic(200_000, epsilon=3.0, words=12, made=made)
     texts = ("cat cat dog", "")
     release = subject.vectors(records(*texts), seeded_rng(4))
     table = subject.mechanism.probabilities(np.array([0, 1, -1]))
@@ -72,9 +82,12 @@ def test_counts_follow_the_law_of_algorithm_1() -> None:
         assert stats.chisquare(counts, law * 200_000).pvalue > 1e-4
 
 
-def test_no_pair_of_documents_beats_the_bound_by_enumeration() -> None:
+@pytest.mark.parametrize("made", MECHANISMS)
+def test_no_pair_of_documents_beats_the_bound_by_enumeration(
+    made: type[Exponential] | type[Staircase],
+) -> None:
     """Every vector of 3 terms over 3 words, from every pair of these documents."""
-    subject = synthetic(3, epsilon=12.0)
+    subject = synthetic(3, epsilon=12.0, made=made)
     bound = subject.guarantee.loss(distance=1)
     laws = []
     for text in (*TEXTS, "cat", "dog", "sky"):
@@ -93,6 +106,7 @@ def test_no_pair_of_documents_beats_the_bound_by_enumeration() -> None:
 
 def test_the_two_documents_of_section_3_4_2_attain_the_bound() -> None:
     subject = synthetic(4, epsilon=12.0, words=10)
+    assert isinstance(subject.mechanism, Exponential)
     worst = tight_loss(subject.mechanism.rating, 12.0)
     chances = []
     for word in (worst.likely, worst.unlikely):

@@ -129,3 +129,7 @@ class DiscreteMechanism(WordMechanism):
     """
 
     width: int  # numbers of 64 bits, or uniforms, that one draw takes
+
+    @abstractmethod
+    def probabilities(self, ids: Ids) -> Array:
+        """Where these words go, (ids, vocabulary), computed and not estimated."""
