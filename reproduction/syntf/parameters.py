@@ -112,7 +112,7 @@ def _table(runs: Runs, before: Found) -> list[Reading]:
     readings = []
     for setting, found in runs.items():
         where: Where = {
-            "s": setting.parameters["bigram"],
+            "s": float(setting.parameters["bigram"] or 0),
             "epsilon": setting.known_epsilon,
             "shape": f"{setting.morphology}, length {setting.length}",
         }
@@ -137,7 +137,11 @@ def _figure(runs: Runs, before: Found) -> list[Reading]:
     return [
         Reading(
             FIGURE,
-            {"s": setting.parameters["bigram"], "scenario": SHOWN[scenario], "classifier": who},
+            {
+                "s": float(setting.parameters["bigram"] or 0),
+                "scenario": SHOWN[scenario],
+                "classifier": who,
+            },
             "gap",
             summarised(found, partial(gap, before=before, scenario=scenario, classifier=who)),
         )
