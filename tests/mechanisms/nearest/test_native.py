@@ -46,7 +46,7 @@ def test_portable_always_runs_and_comes_last() -> None:
 def test_an_instruction_the_processor_traps_on_is_survived() -> None:
     """The guard around the self-test, on an instruction that is illegal everywhere."""
     code = (
-        "from inkblur.mechanisms.nearest import _scan\n"
+        "from inkblur.mechanisms.nearest.cpu import _scan\n"
         "assert all(_scan.survives_illegal_instruction() for _ in range(3))\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
