@@ -1,0 +1,22 @@
+"""The documentation names everything that is public, and nothing that is gone."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import inkblur
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+def test_the_api_page_has_every_public_name_and_no_other() -> None:
+    page = (DOCS / "api.md").read_text(encoding="utf-8")
+    documented = {line.rpartition(".")[2] for line in re.findall(r"^::: (\S+)$", page, re.M)}
+    assert documented == set(inkblur.__all__) - {"__version__"}
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    site = (DOCS.parent / "mkdocs.yml").read_text(encoding="utf-8")
+    for page in DOCS.rglob("*.md"):
+        assert str(page.relative_to(DOCS)) in site
