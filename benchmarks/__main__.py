@@ -79,7 +79,7 @@ def bench(
         raise typer.BadParameter("--epsilon is above 0")
     try:
         from benchmarks import peers
-        from benchmarks.speed import Setting, compare, grown
+        from benchmarks.speed import RaceSetting, compare, grown
 
         counter = _clock(clock)
         if plot is not None:
@@ -93,7 +93,7 @@ def bench(
         for size in sizes:
             vocabulary = grown(table, max(2, size))
             for queries, length, strength in rest:
-                setting = Setting(len(vocabulary), queries, length, strength)
+                setting = RaceSetting(len(vocabulary), queries, length, strength)
                 with talk.status(f"racing over {size:,} words"):
                     found = compare(
                         vocabulary,

@@ -37,11 +37,11 @@ def prepare(out: Path) -> None:
     """Tokens as numbers, so that the second step needs neither the data folder nor a tokeniser."""
     from inkblur.evaluation import content_words
     from reproduction.corpora import Corpus
-    from reproduction.datasets import Shelf
+    from reproduction.datasets import Datasets
     from reproduction.newsgroups import stripped
 
-    shelf = Shelf()
-    words = shelf.glove.words[:WORDS]
+    datasets = Datasets()
+    words = datasets.glove.words[:WORDS]
     place = {word: number for number, word in enumerate(words)}
 
     def tokens(name: str, texts: Sequence[str]) -> dict[str, Any]:
@@ -54,13 +54,13 @@ def prepare(out: Path) -> None:
     def bare(corpus: Corpus) -> list[str]:
         return [stripped(text) for text in corpus.texts]
 
-    groups, c50 = shelf.newsgroups, shelf.c50
+    groups, c50 = datasets.newsgroups, datasets.c50
     unknown = c50.test.first_of_each_author(10)
     number = {label: i for i, label in enumerate(sorted(set(groups.train.labels or ())))}
     np.savez_compressed(
         out,
         words=np.array(words),
-        vectors=shelf.glove.vectors[:WORDS].astype(np.float16),
+        vectors=datasets.glove.vectors[:WORDS].astype(np.float16),
         **tokens("taught", bare(groups.train)),
         taught_labels=np.array([number[label] for label in groups.train.labels or ()]),
         taught_authors=np.asarray(groups.train.authors),

@@ -28,14 +28,14 @@ from inkblur.evaluation import Array, Ids
 
 FAISS = "faiss IndexFlatL2"
 _CELLS = 100  # of mldp-text's index, which cannot hold fewer words
-Release = Callable[[Sequence[str]], object]
+ReplaceWords = Callable[[Sequence[str]], object]
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
     """A program that replaces words."""
 
-    make: Callable[[Embedding, float, float], Release | None]  # table, epsilon, lambda
+    make: Callable[[Embedding, float, float], ReplaceWords | None]  # table, epsilon, lambda
     words: int  # in one turn: they are slow, and one of them holds a table for each word
 
 
@@ -86,7 +86,7 @@ def faiss_flat(vectors: NDArray[np.float32]) -> Callable[[Array], Ids] | None:
     return search
 
 
-def mldp_text(table: Embedding, epsilon: float, lam: float) -> Release | None:
+def mldp_text(table: Embedding, epsilon: float, lam: float) -> ReplaceWords | None:
     """Its Mahalanobis mechanism with its own defaults, word by word as it offers it."""
     if not installed("mldp-text") or not installed("gensim") or len(table) < _CELLS:
         return None
@@ -100,7 +100,7 @@ def mldp_text(table: Embedding, epsilon: float, lam: float) -> Release | None:
     return lambda words: [mechanism.replace_word(word) for word in words]
 
 
-def pypantera(table: Embedding, epsilon: float, lam: float) -> Release | None:
+def pypantera(table: Embedding, epsilon: float, lam: float) -> ReplaceWords | None:
     """Its Mahalanobis mechanism, given our table in place of a file."""
     if not installed("pypantera"):
         return None

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from inkblur.evaluation import Array, Ids
 
-Search = Callable[[Array], Ids]
+NearestSearch = Callable[[Array], Ids]
 _WORDS = 1 << 15  # vocabulary words that the brute force compares at a time
 
 
-def numpy_product(vectors: NDArray[np.float32], batch: int) -> Search:
+def numpy_product(vectors: NDArray[np.float32], batch: int) -> NearestSearch:
     """The usual way: one float32 product into a preallocated matrix, half norms, argmax."""
     half = (np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64) / 2).astype(np.float32)
     scores = np.empty((batch, len(vectors)), dtype=np.float32)
@@ -31,7 +31,7 @@ def numpy_product(vectors: NDArray[np.float32], batch: int) -> Search:
     return search
 
 
-def numpy_tiled(vectors: NDArray[np.float32]) -> Search:
+def numpy_tiled(vectors: NDArray[np.float32]) -> NearestSearch:
     """The same in tiles of 1024 queries x 2048 words, half norms as one more dimension."""
     half = (np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64) / 2).astype(np.float32)
     longer = np.concatenate([vectors, -half[:, None]], axis=1)

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import peers
-from benchmarks.memory import peak_of
-from benchmarks.plain_search import Search, brute_force, numpy_product, numpy_tiled
+from benchmarks.peak_memory import peak_of
+from benchmarks.plain_search import NearestSearch, brute_force, numpy_product, numpy_tiled
 from inkblur import Embedding, Mahalanobis, Privatizer, secure_rng
 from inkblur.evaluation import Array, Device, Engine, Reference, backend_on, exhaustive
 from inkblur.files.run import run
@@ -39,7 +39,7 @@ _BLOCK = 1 << 15  # rows made at a time where a table is grown
 
 Clock = Callable[[], float]
 Turn = Callable[[Clock], float]  # given a clock, the seconds it took
-Make = Callable[[], "Contender | None"]
+MakeContender = Callable[[], "Contender | None"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +49,11 @@ class Contender:
     name: str
     words: int  # handled in one turn
     turn: Turn
-    search: Search | None = None  # where its answers can be checked
+    search: NearestSearch | None = None  # where its answers can be checked
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class RaceSetting:
     """What one race is about."""
 
     words: int  # of the vocabulary
@@ -66,7 +66,7 @@ class Setting:
 class Speed:
     """A contender's result: rates in words a second, ratios to the first contender's."""
 
-    setting: Setting
+    setting: RaceSetting
     name: str
     rate: float  # the median turn's
     slowest: float
@@ -86,7 +86,7 @@ class Speed:
 
 def compare(
     table: Embedding,
-    setting: Setting,
+    setting: RaceSetting,
     *,
     clock: Clock,
     repeat: int = 5,
@@ -214,7 +214,7 @@ def noisy(
 
 
 def agreement(
-    vectors: NDArray[np.float32], searches: dict[str, Search], queries: Array
+    vectors: NDArray[np.float32], searches: dict[str, NearestSearch], queries: Array
 ) -> dict[str, float]:
     """The share of each one's answers that are the nearest word by float64 brute force.
 
@@ -235,38 +235,38 @@ def agreement(
 
 def _makers(
     table: Embedding,
-    setting: Setting,
+    setting: RaceSetting,
     queries: Array,
     folder: Path,
     device: Device,
     threads: int | None,
-) -> dict[str, Make]:
+) -> dict[str, MakeContender]:
     """Every contender's maker by name; the baseline comes first."""
     vectors = table.vectors
 
-    def searching(name: str, make: Callable[[], Search | None]) -> Contender | None:
+    def searching(name: str, make: Callable[[], NearestSearch | None]) -> Contender | None:
         search = make()
         if search is None:
             return None
         return Contender(name, len(queries), _timed(lambda: search(queries)), search)
 
-    def backend() -> Search:
+    def backend() -> NearestSearch:
         engine = Engine(table, backend_on(device, threads=threads))
         return engine.nearest
 
-    def reference() -> Search:
+    def reference() -> NearestSearch:
         plain = Reference(threads=threads)
         plain.put(vectors)
         return plain.nearest
 
-    searches: dict[str, Callable[[], Search | None]] = {}
+    searches: dict[str, Callable[[], NearestSearch | None]] = {}
     if setting.batch * len(vectors) <= _MOST_SCORES:
         searches[BASELINE] = lambda: numpy_product(vectors, setting.batch)
     searches[TILED] = lambda: numpy_tiled(vectors)
     searches[peers.FAISS] = lambda: peers.faiss_flat(vectors)
     searches[REFERENCE] = reference
     searches[ENGINE] = backend
-    makers: dict[str, Make] = {
+    makers: dict[str, MakeContender] = {
         name: partial(searching, name, make) for name, make in searches.items()
     }
     makers[PRIVATIZE] = lambda: _privatize(table, setting, folder, device, threads)
@@ -275,7 +275,7 @@ def _makers(
     return makers
 
 
-def _peer(name: str, peer: peers.Peer, table: Embedding, setting: Setting) -> Contender | None:
+def _peer(name: str, peer: peers.Peer, table: Embedding, setting: RaceSetting) -> Contender | None:
     release = peer.make(table, setting.epsilon, LAMBDA)
     if release is None:
         return None
@@ -284,7 +284,7 @@ def _peer(name: str, peer: peers.Peer, table: Embedding, setting: Setting) -> Co
 
 
 def _privatize(
-    table: Embedding, setting: Setting, folder: Path, device: Device, threads: int | None
+    table: Embedding, setting: RaceSetting, folder: Path, device: Device, threads: int | None
 ) -> Contender:
     """A file of texts to a file of texts: from opening it until its last batch is written."""
     words = _sampled(table, setting.tokens)
@@ -320,7 +320,7 @@ def _sampled(table: Embedding, count: int) -> list[str]:
     return [known[pick] for pick in picks] if known else list(table.words[:1]) * count
 
 
-def _warmed(make: Make, clock: Clock) -> Contender | None:
+def _warmed(make: MakeContender, clock: Clock) -> Contender | None:
     contender = make()
     if contender is not None:
         contender.turn(clock)

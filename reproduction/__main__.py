@@ -50,9 +50,9 @@ def reproduce(
         from inkblur.evaluation import require_jinja, require_matplotlib
         from reproduction.command import held_command
         from reproduction.page import PAGE, summary, write_reproduction
-        from reproduction.run import held_records
-        from reproduction.run import reproduce as run
-        from reproduction.tables import shown_verdict
+        from reproduction.record_tables import shown_verdict
+        from reproduction.runner import held_records
+        from reproduction.runner import reproduce as run
 
         require_jinja()  # before the measuring
         require_matplotlib()
@@ -99,7 +99,7 @@ def reproduce(
 def _print_list() -> None:
     from rich.table import Column, Table
 
-    from reproduction.catalogue import EXPERIMENTS
+    from reproduction.experiments import EXPERIMENTS
 
     table = Table(Column("experiment", no_wrap=True), "repeats", "question")
     for entry in EXPERIMENTS.values():

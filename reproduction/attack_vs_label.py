@@ -22,25 +22,27 @@ from inkblur.evaluation import (
     ContentWords,
     Ids,
     Koppel,
-    Weighting,
+    NgramWeighting,
     among,
     fingerprints,
     releaser,
     words_of,
 )
-from reproduction.bootstrap import mean_f1, share, times_drawn
-from reproduction.context import Workshop
+from reproduction.context import Context
 from reproduction.corpora import Corpus, Split
 from reproduction.newsgroups import bare
+from reproduction.resampled_texts import mean_f1, share, times_drawn
 
-WEIGHTINGS = (Weighting.SHARE, Weighting.LOG_TF_IDF)
+WEIGHTINGS = (NgramWeighting.SHARE, NgramWeighting.LOG_TF_IDF)
 _ATTACKERS = "/".join(weighting.value for weighting in WEIGHTINGS)  # in the names of steps
 
-Measured = Mapping[str, Array]  # static, adaptive, utility, unchanged: columns, see `redrawn`
+MeasuredColumns = Mapping[
+    str, Array
+]  # static, adaptive, utility, unchanged: columns, see `resampled_texts`
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes:
+class SampleSizes:
     """How much of the collections takes part."""
 
     studied: int  # texts an author that the static attacker studies
@@ -68,16 +70,16 @@ class Sizes:
         )
 
 
-class Duel:
+class AttackVsLabel:
     """Two collections; what was learned from true texts is learned once."""
 
     def __init__(
         self,
         name: str,
-        work: Workshop,
+        work: Context,
         authors: Split,
         labels: Split,
-        sizes: Sizes,
+        sizes: SampleSizes,
         *,
         score: str = "accuracy",  # of labels, or "f1": the mean over labels, where one is common
     ) -> None:
@@ -104,7 +106,7 @@ class Duel:
         order = self.work.rng(self.name, "order").rows(len(known), 1)[:, 0].argsort(kind="stable")
         return known[order][:count]
 
-    def before(self) -> Measured:
+    def before(self) -> MeasuredColumns:
         """Attack and utility on the true texts."""
         return self._measured(
             self.work.step(
@@ -117,7 +119,7 @@ class Duel:
             )
         )
 
-    def after(self, setting: ReleaseSpec, embedding: Embedding, run: int) -> Measured:
+    def after(self, setting: ReleaseSpec, embedding: Embedding, run: int) -> MeasuredColumns:
         """The same under a release; `run` numbers the repetition."""
         where = f"{self.name}, {setting.name} on {embedding.sha256[:16]}"
         key = f"{where}, {_ATTACKERS} by text, {self.sizes}, run {run}"
@@ -140,7 +142,7 @@ class Duel:
             "unchanged": unknown.unchanged or 0.0,
         }
 
-    def _measured(self, found: Mapping[str, Any]) -> Measured:
+    def _measured(self, found: Mapping[str, Any]) -> MeasuredColumns:
         """Measures of the answers that a step kept."""
         attacked, asked = self._times
         best = {
@@ -212,18 +214,18 @@ def _content(corpus: Corpus) -> Corpus:
     return replace(corpus, texts=tuple(ContentWords().transform(corpus.texts)))
 
 
-def c50_and_newsgroups(work: Workshop) -> tuple[Split, Split]:
+def c50_and_newsgroups(work: Context) -> tuple[Split, Split]:
     """Authors of Reuters C50 and topics of 20 Newsgroups; a quick look takes smaller collections.
 
     Postings are stripped of headers, quotes and signatures: the topic is in the words alone.
     """
     if work.quick:
-        return work.shelf.pan18(2), halved(work, work.shelf.sms, 0.3)
-    topics = work.shelf.newsgroups
-    return work.shelf.c50, Split(bare(topics.train), bare(topics.test))
+        return work.datasets.pan18(2), halved(work, work.datasets.sms, 0.3)
+    topics = work.datasets.newsgroups
+    return work.datasets.c50, Split(bare(topics.train), bare(topics.test))
 
 
-def halved(work: Workshop, corpus: Corpus, share: float) -> Split:
+def halved(work: Context, corpus: Corpus, share: float) -> Split:
     """A collection without parts of its own: `share` of it is asked about, the rest teaches."""
     asked = set(work.sample(round(share * len(corpus)), len(corpus), corpus.name))
     rows = range(len(corpus))

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from inkblur.evaluation import write_atomically
-from reproduction.result import Record
+from reproduction.result import ExperimentRecord
 
 FILE = "run.json"
 
@@ -26,7 +26,7 @@ class Command:
     experiments: tuple[str, ...]
     resumed: bool  # some of the work was there already
 
-    def did(self, records: Sequence[Record]) -> bool:
+    def did(self, records: Sequence[ExperimentRecord]) -> bool:
         """Whether all of these come from this command alone."""
         return not self.resumed and {r.experiment for r in records} <= set(self.experiments)
 

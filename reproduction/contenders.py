@@ -11,14 +11,14 @@ import numpy as np
 
 from inkblur import Embedding, ParameterError, ReleaseSpec, Unreachable
 from inkblur.evaluation import CATALOGUE, Ids, calibrate
-from reproduction.context import Workshop
+from reproduction.context import Context
 
 _NEAR = 1e-3  # how near to the wanted loss is near enough
 _SECANTS = 20
 
 
 def contenders(
-    work: Workshop, embedding: Embedding, *, survival: float, words: Ids | None = None
+    work: Context, embedding: Embedding, *, survival: float, words: Ids | None = None
 ) -> tuple[ReleaseSpec, ...]:
     """All mechanisms, each with the epsilon at which a word survives with probability `survival`:
     a word of the vocabulary, or one of `words` (public ids, in random order).
@@ -52,7 +52,7 @@ def entrants() -> tuple[ReleaseSpec, ...]:
 
 
 def at_loss(
-    work: Workshop, setting: ReleaseSpec, embedding: Embedding, *, loss: float, words: Ids
+    work: Context, setting: ReleaseSpec, embedding: Embedding, *, loss: float, words: Ids
 ) -> ReleaseSpec | None:
     """The setting with the epsilon at which the proved loss between the median pair of `words` is
     `loss`. None for a mechanism that proves nothing, and where no epsilon has that loss.

@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 
 from inkblur import Embedding, ReleaseSpec, Rng, seeded_rng
 from inkblur.evaluation import Checkpoint, Released, releaser
-from reproduction.datasets import Shelf
+from reproduction.datasets import Datasets
 
 Size = TypeVar("Size")
-OnStep = Callable[[str], None]  # called with the step that begins
+OnStepBegin = Callable[[str], None]  # called with the step that begins
 
 
 def steps_file(folder: Path, experiment: str) -> Path:
@@ -20,7 +20,7 @@ def steps_file(folder: Path, experiment: str) -> Path:
     return folder / "steps" / f"{experiment.replace('/', '-')}.jsonl"
 
 
-class Workshop:
+class Context:
     """One experiment's place of work.
 
     A step has a name and gives plain JSON; a finished step is kept in a file and not done again, so
@@ -31,18 +31,18 @@ class Workshop:
     def __init__(
         self,
         experiment: str,
-        shelf: Shelf,
+        datasets: Datasets,
         *,
         seed: int,
         quick: bool,
         folder: Path,
         needs: Sequence[str] = (),
         commit: str = "",
-        on_step: OnStep = lambda name: None,
+        on_step: OnStepBegin = lambda name: None,
     ) -> None:
-        """`needs`: what steps may take from the shelf; `commit`: the source's."""
+        """`needs`: the datasets that steps may use; `commit`: the source's."""
         self.experiment, self.seed, self.quick = experiment, seed, quick
-        self.shelf = shelf.lent(experiment, needs)
+        self.datasets = datasets.restricted_to(experiment, needs)
         self._on_step = on_step
         self._checkpoint = Checkpoint(
             steps_file(folder, experiment),
@@ -50,7 +50,7 @@ class Workshop:
                 "experiment": experiment,
                 "seed": seed,
                 "quick": quick,
-                "data": {key: shelf.digest(key) for key in needs},
+                "data": {key: datasets.digest(key) for key in needs},
             },
         )
         self._done = {row["step"]: row for row in self._checkpoint.rows}

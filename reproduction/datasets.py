@@ -25,7 +25,7 @@ from reproduction.newsgroups import syntf_dataset
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class DatasetSource:
     """One file of the data folder, or vectors with the words of their rows beside them."""
 
     path: str  # in the data folder
@@ -41,7 +41,7 @@ class Source:
 
 
 SOURCES = {
-    "glove": Source(
+    "glove": DatasetSource(
         "vectors/glove-6b-300d.npy",
         "657b317105419f7fcf886d970322a459afe72ba3eb1b0a6b98df878aec6e9b53",
         "https://nlp.stanford.edu/data/glove.6B.zip",
@@ -51,7 +51,7 @@ SOURCES = {
             "e41e96dfe50d85fef9d6fd17d75ada6e6090fb232e4b70d0e3b8471751157a85",
         ),
     ),
-    "word2vec": Source(
+    "word2vec": DatasetSource(
         "vectors/word2vec-googlenews-300d.npy",
         "045c2e442c92ed80b83223e13fb49b8105b059265a5fbaaaccfb17d31c27e479",
         "https://code.google.com/archive/p/word2vec/",
@@ -61,29 +61,29 @@ SOURCES = {
             "4f64bcda5e59ae4cab5b7f1ab5284bf04ccba27a276e2129900d2749b2e48917",
         ),
     ),
-    "sms": Source(
+    "sms": DatasetSource(
         "sms-spam/SMSSpamCollection",
         "7d039a24a6083ed9ef0f806ebad56bbb976e3aeb8de05669173bfdc4996c239d",
         "https://archive.ics.uci.edu/dataset/228/sms+spam+collection",
     ),
-    "tweets": Source(
+    "tweets": DatasetSource(
         "disaster-tweets/train.csv",
         "2724edf814c85e9ae3b5ce9fd4615f1d0ee7526aaae52f96cb2df65e34e0b3e1",
         "https://www.kaggle.com/competitions/nlp-getting-started/data",
     ),
-    "newsgroups": Source(
+    "newsgroups": DatasetSource(
         "20newsgroups/20news-bydate.tar.gz",
         "6933d1199d2733faf67cef42e67265ab9baa30189c5dad9b4627ca4809b5841e",
         "http://qwone.com/~jason/20Newsgroups/20news-bydate.tar.gz",
         "packed again; scikit-learn gives the original's checksum as 8f1b2514ca22a5ad...",
     ),
-    "c50": Source(
+    "c50": DatasetSource(
         "reuters-c50/ReutersC50.tar.gz",
         "6d87e5a548159febcd463287abdd99c7fbb7c427815f962e1aa2a9e6c00c02e4",
         "https://archive.ics.uci.edu/dataset/217/reuter+50+50",
         "packed again",
     ),
-    "pan18": Source(
+    "pan18": DatasetSource(
         "pan18-fanfiction/pan18_cdaa_en.tar.gz",
         "237c67b0bcb18dab4b4a0b32cfc9713a3c17a779913d64b428a0ce2b90a0a31c",
         "https://zenodo.org/records/3737849",
@@ -92,7 +92,7 @@ SOURCES = {
 }
 
 
-class Shelf:
+class Datasets:
     """Loads each collection once and checks it."""
 
     def __init__(self, folder: str | Path | None = None) -> None:
@@ -182,7 +182,7 @@ class Shelf:
             self._digests[key] = "+".join(found)
         return self._digests[key]
 
-    def _checked(self, source: Source, path: str, stated: str) -> str:
+    def _checked(self, source: DatasetSource, path: str, stated: str) -> str:
         file = self.folder / path
         if not file.is_file():
             raise InputError(
@@ -198,18 +198,18 @@ class Shelf:
             )
         return digest
 
-    def lent(self, experiment: str, needs: Sequence[str]) -> Shelf:
-        """The same shelf, which gives that experiment what it needs and nothing else."""
-        return cast(Shelf, _Lent(self, experiment, needs))
+    def restricted_to(self, experiment: str, needs: Sequence[str]) -> Datasets:
+        """The same datasets, of which an experiment gets those it needs and no others."""
+        return cast(Datasets, _Restricted(self, experiment, needs))
 
 
-class _Lent:
+class _Restricted:
     """A finished step is done again when a file among the needs has changed, and only then: what
     is read without being named there would leave old numbers standing.
     """
 
-    def __init__(self, shelf: Shelf, experiment: str, needs: Sequence[str]) -> None:
-        self._shelf, self._experiment, self._needs = shelf, experiment, frozenset(needs)
+    def __init__(self, datasets: Datasets, experiment: str, needs: Sequence[str]) -> None:
+        self._datasets, self._experiment, self._needs = datasets, experiment, frozenset(needs)
 
     def __getattr__(self, name: str) -> Any:
         key = "newsgroups" if name == "syntf" else name
@@ -217,7 +217,7 @@ class _Lent:
             raise RuntimeError(
                 f"{self._experiment} reads {key}, which is not among its needs in the catalogue"
             )
-        return getattr(self._shelf, name)
+        return getattr(self._datasets, name)
 
 
 def _counts(corpus: Corpus) -> dict[str, int]:

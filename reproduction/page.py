@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from inkblur.evaluation import Cell, Row, Table, heads, page, write_atomically
+from inkblur.evaluation import Cell, Table, TableRow, heads, page, write_atomically
 from reproduction.command import Command
 from reproduction.datasets import SOURCES
-from reproduction.result import Claim, Record, Verdict
-from reproduction.tables import Section, overview, sections
+from reproduction.record_tables import Section, overview, sections
+from reproduction.result import Claim, ExperimentRecord, Verdict
 
 DOCUMENT, PAGE, FIGURES = "reproduction.md", "reproduction.html", "figures"
 
@@ -46,7 +46,7 @@ on {{ section.record.machine }}{{ "; a quick look" if section.record.quick }}.</
 
 
 def write_reproduction(
-    records: Sequence[Record], folder: Path, command: Command | None = None
+    records: Sequence[ExperimentRecord], folder: Path, command: Command | None = None
 ) -> tuple[Path, ...]:
     """The page, the document and its plots, all from the same records.
 
@@ -65,7 +65,9 @@ def write_reproduction(
     return tuple(folder / name for name in files)
 
 
-def reproduction_page(records: Sequence[Record], made: Sequence[Section], told: str) -> str:
+def reproduction_page(
+    records: Sequence[ExperimentRecord], made: Sequence[Section], told: str
+) -> str:
     """Everything in one file that loads nothing."""
     return page(
         _TEMPLATE,
@@ -78,7 +80,9 @@ def reproduction_page(records: Sequence[Record], made: Sequence[Section], told: 
     )
 
 
-def reproduction_document(records: Sequence[Record], made: Sequence[Section], told: str) -> str:
+def reproduction_document(
+    records: Sequence[ExperimentRecord], made: Sequence[Section], told: str
+) -> str:
     """The same as Markdown; plots are files beside it."""
     parts = [
         "# The papers' claims, measured again",
@@ -123,7 +127,7 @@ def reproduction_document(records: Sequence[Record], made: Sequence[Section], to
     return "\n".join(parts).rstrip("\n") + "\n"
 
 
-def summary(records: Sequence[Record], command: Command | None = None) -> str:
+def summary(records: Sequence[ExperimentRecord], command: Command | None = None) -> str:
     """How many claims hold, fail and stay open, the papers' and ours apart; and what it took.
 
     `command`: the one that filled the folder; its time is told where all records are from it.
@@ -173,11 +177,11 @@ def _sources() -> Table:
                 Cell(sha256[:16] + "..."),
                 Cell(source.origin, detail=packing),
             )
-            rows.append(Row(cells))
+            rows.append(TableRow(cells))
     return Table("", "", heads("file", "sha256", "public original"), tuple(rows))
 
 
-def _notes(records: Sequence[Record]) -> list[str]:
+def _notes(records: Sequence[ExperimentRecord]) -> list[str]:
     if any(record.quick for record in records):
         return [
             "A quick look on small samples, sometimes of smaller collections than the notes name: "

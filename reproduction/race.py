@@ -12,12 +12,19 @@ from collections.abc import Mapping
 
 from inkblur import Embedding
 from inkblur.evaluation import CATALOGUE, Ids
-from reproduction.attack_vs_label import Duel, Measured, Sizes, c50_and_newsgroups
-from reproduction.bootstrap import over_texts
+from reproduction.attack_vs_label import (
+    AttackVsLabel,
+    MeasuredColumns,
+    SampleSizes,
+    c50_and_newsgroups,
+)
 from reproduction.contenders import at_loss, contenders, entrants, proved_loss
-from reproduction.context import Workshop
+from reproduction.context import Context
 from reproduction.estimate import Estimate
-from reproduction.frontier import (
+from reproduction.joined.space import JOINED, PLAIN, joined, plain
+from reproduction.resampled_texts import over_texts
+from reproduction.result import Claim, Drawing, Outcome, Reading, Where
+from reproduction.utility_at_attack import (
     ADAPTIVE,
     LEFT,
     OVER_TEXTS,
@@ -25,7 +32,7 @@ from reproduction.frontier import (
     UNCHANGED,
     UNTOUCHED,
     Runs,
-    duel_readings,
+    contest_readings,
     frontier_drawing,
     gain_claim,
     left_at,
@@ -33,8 +40,6 @@ from reproduction.frontier import (
     sorted_out,
     untouched_readings,
 )
-from reproduction.joined.space import JOINED, PLAIN, joined, plain
-from reproduction.result import Claim, Drawing, Outcome, Reading, Where
 
 CURVES = "Utility over attack"
 EQUAL_ATTACK = "At equal attack"
@@ -44,27 +49,27 @@ LEVELS = (0.25, 0.15)  # the stronger attack
 LOSSES = (20.0,)  # bound on the log likelihood ratio between a median pair of words
 WORDS = 10_000
 PAIRED = 200  # words whose pairs give the median distance
-SIZES = Sizes(studied=50, known=10, unknown=3, taught=12_000, asked=600)
-QUICK_SIZES = Sizes(studied=3, known=2, unknown=1, taught=400, asked=60)
+SIZES = SampleSizes(studied=50, known=10, unknown=3, taught=12_000, asked=600)
+QUICK_SIZES = SampleSizes(studied=3, known=2, unknown=1, taught=400, asked=60)
 LOSS = "proved loss, median pair"
 
-Curve = dict[float, Runs]  # the runs at each epsilon
+RunsByEpsilon = dict[float, Runs]  # the runs at each epsilon
 
 
-def run(work: Workshop) -> Outcome:
+def run(work: Context) -> Outcome:
     """All mechanisms, both metrics, three survival rates, a few runs each."""
     sizes = work.size(SIZES, QUICK_SIZES)
-    duel = Duel("race", work, *c50_and_newsgroups(work), sizes)
-    before = duel.before()
+    contest = AttackVsLabel("race", work, *c50_and_newsgroups(work), sizes)
+    before = contest.before()
     untouched: Where = {"contender": UNTOUCHED, "epsilon": ""}
     readings = untouched_readings(CURVES, untouched, before)
     at_equal_loss: list[Reading] = []
-    curves: dict[str, Curve] = {}
+    curves: dict[str, RunsByEpsilon] = {}
     absent: list[str] = []
     unproved: list[str] = []
-    spaces = {PLAIN: plain(work, WORDS), JOINED: joined(work, duel.taught, "topic", WORDS)}
+    spaces = {PLAIN: plain(work, WORDS), JOINED: joined(work, contest.taught, "topic", WORDS)}
     for metric, space in spaces.items():
-        words = duel.words(space, 2_000)
+        words = contest.words(space, 2_000)
         for survival in work.size(SURVIVALS, SURVIVALS[:1]):
             settings = contenders(work, space, survival=survival, words=words)
             present = {setting.family for setting in settings}
@@ -75,15 +80,15 @@ def run(work: Workshop) -> Outcome:
             ]
             for setting in settings:
                 name = f"{setting.family}, {metric}"
-                runs = [duel.after(setting, space, run) for run in range(work.size(3, 2))]
+                runs = [contest.after(setting, space, run) for run in range(work.size(3, 2))]
                 curves.setdefault(name, {})[setting.known_epsilon] = runs
                 where: Where = {"contender": name, "epsilon": setting.known_epsilon}
-                readings += duel_readings(CURVES, where, runs, before)
+                readings += contest_readings(CURVES, where, runs, before)
                 step = f"loss of {setting.name} on {space.sha256[:16]}"
                 loss = work.step(step, proved_loss, setting, space, words[:PAIRED])
                 if loss is not None:
                     readings.append(Reading(CURVES, where, LOSS, Estimate.exact(loss)))
-        found, without = _at_equal_loss(duel, metric, space, words[:PAIRED], before)
+        found, without = _at_equal_loss(contest, metric, space, words[:PAIRED], before)
         at_equal_loss += found
         unproved += without
     readings += _at_equal_attack(curves, before)
@@ -115,7 +120,7 @@ def _named(why: str, names: list[str]) -> list[str]:
     return [f"{why}: {'; '.join(names)}."] if names else []
 
 
-def _at_equal_attack(curves: dict[str, Curve], before: Measured) -> list[Reading]:
+def _at_equal_attack(curves: dict[str, RunsByEpsilon], before: MeasuredColumns) -> list[Reading]:
     readings = []
     for name, curve in curves.items():
         for level in LEVELS:
@@ -127,7 +132,7 @@ def _at_equal_attack(curves: dict[str, Curve], before: Measured) -> list[Reading
     return readings
 
 
-def _missed(curves: dict[str, Curve], before: Measured) -> list[str]:
+def _missed(curves: dict[str, RunsByEpsilon], before: MeasuredColumns) -> list[str]:
     """Who has fewer numbers at a level of attack than runs."""
     notes = []
     for level in LEVELS:
@@ -149,7 +154,7 @@ def _missed(curves: dict[str, Curve], before: Measured) -> list[str]:
 
 
 def _at_equal_loss(
-    duel: Duel, metric: str, space: Embedding, words: Ids, before: Measured
+    contest: AttackVsLabel, metric: str, space: Embedding, words: Ids, before: MeasuredColumns
 ) -> tuple[list[Reading], list[str]]:
     """Everyone who proves something, at the epsilons of the same losses; and who has none."""
     readings: list[Reading] = []
@@ -157,22 +162,22 @@ def _at_equal_loss(
     for loss in LOSSES:
         for entrant in entrants():
             name = f"{entrant.family}, {metric}"
-            setting = at_loss(duel.work, entrant, space, loss=loss, words=words)
+            setting = at_loss(contest.work, entrant, space, loss=loss, words=words)
             if setting is None:
                 if CATALOGUE[entrant.mechanism].private:
                     missing.append(f"{name} at {loss:g}")
                 continue
-            runs = [duel.after(setting, space, run) for run in range(duel.work.size(3, 2))]
+            runs = [contest.after(setting, space, run) for run in range(contest.work.size(3, 2))]
             where: Where = {LOSS: loss, "contender": name, "epsilon": setting.known_epsilon}
             readings += [
                 reading
-                for reading in duel_readings(EQUAL_LOSS, where, runs, before)
+                for reading in contest_readings(EQUAL_LOSS, where, runs, before)
                 if reading.measure in (LEFT, STATIC, ADAPTIVE, UNCHANGED)
             ]
     return readings, missing
 
 
-def _claims(curves: Mapping[str, Curve], before: Measured) -> list[Claim | str]:
+def _claims(curves: Mapping[str, RunsByEpsilon], before: MeasuredColumns) -> list[Claim | str]:
     """Each mechanism on the joined metric against itself on word vectors: nobody is picked."""
     claims: list[Claim | str] = []
     level = LEVELS[0]

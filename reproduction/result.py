@@ -99,7 +99,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class ExperimentRecord:
     """An outcome with how it came about; one JSON file each."""
 
     experiment: str
@@ -119,7 +119,7 @@ class Record:
         return body
 
     @classmethod
-    def from_json(cls, body: Mapping[str, Any]) -> Record:
+    def from_json(cls, body: Mapping[str, Any]) -> ExperimentRecord:
         """The record that :meth:`to_json` wrote."""
         outcome = body["outcome"]
         return cls(

@@ -7,8 +7,8 @@ from typing import Any
 
 from reproduction.earthmovers.nearness import READ
 from reproduction.earthmovers.published import MEASURES, NORMS, TABLE_1
+from reproduction.earthmovers.sampled_documents import ENOUGH
 from reproduction.earthmovers.success import Success
-from reproduction.earthmovers.texts import ENOUGH
 from reproduction.estimate import Estimate
 from reproduction.result import Claim, Drawing, Outcome, Reading
 
@@ -20,11 +20,13 @@ EQUAL_NOISE, PRINTED_NOISE = "GloVe, equal noise", "GloVe"
 _DROPPED = "DRauth, unknown words dropped"
 _TOPICAL = "20 Newsgroups"
 
-Rows = dict[tuple[str, str], list[dict[str, Any]]]  # collection, noise: what each run counted
+CountsByRun = dict[
+    tuple[str, str], list[dict[str, Any]]
+]  # collection, noise: what each run counted
 
 
 def outcome(
-    found: Rows,
+    found: CountsByRun,
     raced: Sequence[Mapping[str, Mapping[str, float]]],
     held: Mapping[str, Sequence[int]],
     survival: float,
@@ -72,7 +74,7 @@ def _title(size: int, data: str) -> str:
     return f"Table 1, {data}, right answers of {suspects_of(size, data)}"
 
 
-def _table(found: Rows, size: int, wanted: str) -> list[Reading]:
+def _table(found: CountsByRun, size: int, wanted: str) -> list[Reading]:
     readings = []
     title = _title(size, wanted)
     for (data, noise), runs in found.items():
@@ -100,7 +102,7 @@ def _race(raced: Sequence[Mapping[str, Mapping[str, float]]]) -> list[Reading]:
     ]  # fmt: skip
 
 
-def _claims(found: Rows, sizes: tuple[int, ...]) -> list[Claim]:
+def _claims(found: CountsByRun, sizes: tuple[int, ...]) -> list[Claim]:
     claims = []
     size = str(sizes[-1])
     for noise, ending in ((EQUAL_NOISE, ""), (PRINTED_NOISE, "-as-printed")):
@@ -157,7 +159,7 @@ def _judged(data: str, sizes: tuple[int, ...]) -> str:
     return str(sizes[0] if data == "PAN 2018" else sizes[-1])
 
 
-def _fallen(found: Rows, sizes: tuple[int, ...]) -> list[Reading]:
+def _fallen(found: CountsByRun, sizes: tuple[int, ...]) -> list[Reading]:
     readings = []
     for (data, noise), runs in found.items():
         success = Success.of(runs, _judged(data, sizes))
@@ -175,7 +177,7 @@ def _fallen(found: Rows, sizes: tuple[int, ...]) -> list[Reading]:
     return readings
 
 
-def _chance(found: Rows, size: str) -> Claim:
+def _chance(found: CountsByRun, size: str) -> Claim:
     runs = found["Reuters C50", EQUAL_NOISE]
     return Claim(
         "same-representation-to-chance",
@@ -189,7 +191,7 @@ def _chance(found: Rows, size: str) -> Claim:
     )
 
 
-def _names(found: Rows, sizes: tuple[int, ...]) -> Claim:
+def _names(found: CountsByRun, sizes: tuple[int, ...]) -> Claim:
     runs = found["PAN 2018", EQUAL_NOISE]
     size = str(sizes[0])
     return Claim(

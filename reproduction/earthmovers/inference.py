@@ -17,13 +17,13 @@ from inkblur.evaluation import (
     survival_rate,
 )
 from reproduction.contenders import contenders
-from reproduction.context import Workshop
+from reproduction.context import Context
 from reproduction.corpora import Corpus
 from reproduction.earthmovers.findings import (
     BEYOND,
     EQUAL_NOISE,
     PRINTED_NOISE,
-    Rows,
+    CountsByRun,
     outcome,
 )
 from reproduction.earthmovers.nearness import (
@@ -33,7 +33,7 @@ from reproduction.earthmovers.nearness import (
     nearest_hits,
 )
 from reproduction.earthmovers.published import EPSILONS, NORMS
-from reproduction.earthmovers.texts import (
+from reproduction.earthmovers.sampled_documents import (
     LARGEST,
     LENGTHS,
     Documents,
@@ -45,7 +45,7 @@ from reproduction.result import Outcome
 
 
 @dataclass(frozen=True, slots=True)
-class Noise:
+class NoiseLevel:
     """Which vectors, and what the paper's epsilon is multiplied by."""
 
     name: str
@@ -53,9 +53,9 @@ class Noise:
     factor: float
 
 
-PRINTED = Noise(PRINTED_NOISE, "glove", 1.0)
-EQUAL = Noise(EQUAL_NOISE, "glove", NORMS["word2vec"] / NORMS["glove"])
-OWN = Noise("word2vec", "word2vec", 1.0)
+PRINTED = NoiseLevel(PRINTED_NOISE, "glove", 1.0)
+EQUAL = NoiseLevel(EQUAL_NOISE, "glove", NORMS["word2vec"] / NORMS["glove"])
+OWN = NoiseLevel("word2vec", "word2vec", 1.0)
 # The word2vec file at hand knows 83 % of the words of C50 and 69 % of those of the fan fiction.
 TRIED = {
     "Reuters C50": (PRINTED, EQUAL, OWN),
@@ -64,10 +64,12 @@ TRIED = {
 }
 
 
-def run(work: Workshop) -> Outcome:
+def run(work: Context) -> Outcome:
     """Every collection, noise and run is one step; then all mechanisms at one survival."""
     place = _Place(work)
-    found: Rows = {(data, noise.name): [] for data, noises in TRIED.items() for noise in noises}
+    found: CountsByRun = {
+        (data, noise.name): [] for data, noises in TRIED.items() for noise in noises
+    }
     for number in range(place.runs):  # run after run, so that a killed one has seen everything once
         for data, noises in TRIED.items():
             for noise in noises:
@@ -91,7 +93,7 @@ def run(work: Workshop) -> Outcome:
 class _Place:
     """The texts, vectors and attackers of this experiment."""
 
-    def __init__(self, work: Workshop) -> None:
+    def __init__(self, work: Context) -> None:
         self.work = work
         self.runs = work.size(5, 2)
         self.sizes = work.size((20, 50), (4, 8))
@@ -104,13 +106,13 @@ class _Place:
 
     def vectors(self, name: str) -> Embedding:
         if name not in self._tables:
-            self._tables[name] = plain_words(getattr(self.work.shelf, name), self.most)
+            self._tables[name] = plain_words(getattr(self.work.datasets, name), self.most)
         return self._tables[name]
 
     @cached_property
     def raced(self) -> Embedding:
         """A smaller vocabulary: the exponential mechanism's costs are all pairs of words."""
-        words = plain_words(self.work.shelf.glove, self.work.size(10_000, 1_000))
+        words = plain_words(self.work.datasets.glove, self.work.size(10_000, 1_000))
         return shortened(words, self.work.size(words.dimension, 50))
 
     @cached_property
@@ -121,7 +123,7 @@ class _Place:
         """How many authors; the fan fiction has 20."""
         return self.sizes[:1] if data == "PAN 2018" else self.sizes
 
-    def table(self, data: str, noise: Noise, run: int) -> dict[str, Any]:
+    def table(self, data: str, noise: NoiseLevel, run: int) -> dict[str, Any]:
         """One run of Table 1: for each epsilon and size of set, how many answers were right."""
         suspects = self.documents.of(data, max(self.counts(data)), run)
         table = self.vectors(noise.vectors)
@@ -179,7 +181,7 @@ class _Place:
 
     def held(self) -> dict[str, list[int]]:
         """Why PAN 2018 starts low: clean texts named, of how many, by what an attacker holds."""
-        split = self.work.shelf.pan18(1)
+        split = self.work.datasets.pan18(1)
         known, unknown = split.train, split.test.rows(range(self.work.size(len(split.test), 5)))
         short = self.lengths["PAN 2018"]
         one = known.first_of_each_author(1)

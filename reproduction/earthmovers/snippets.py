@@ -9,10 +9,10 @@ import numpy as np
 
 from inkblur import Embedding, Laplace
 from inkblur.evaluation import content_words, privacy_statistics
-from reproduction.context import Workshop
+from reproduction.context import Context
 from reproduction.earthmovers.nearness import distances
 from reproduction.earthmovers.published import BAG_DISTANCES, BAGS, NORMS, TABLE_2
-from reproduction.earthmovers.texts import LENGTHS, Documents, plain_words
+from reproduction.earthmovers.sampled_documents import LENGTHS, Documents, plain_words
 from reproduction.estimate import Estimate, weakest
 from reproduction.result import Claim, Drawing, Outcome, Passage, Reading, Where
 
@@ -29,9 +29,9 @@ CLOSE = 0.15  # by how much the third known text may be farther than the first
 SCALE = {"as printed": 1.0, "equal noise for the norm": NORMS["word2vec"] / NORMS["glove"]}
 
 
-def run(work: Workshop) -> Outcome:
+def run(work: Context) -> Outcome:
     """The three parts, each a step or two."""
-    table = plain_words(work.shelf.glove, work.size(30_000, 20_000))
+    table = plain_words(work.datasets.glove, work.size(30_000, 20_000))
     bags = work.step("section 2", _bags, table)
     readings = [
         Reading(SECTION_2, {"bags": f"{a}, {b}"}, "Earth Mover's distance",
@@ -69,7 +69,7 @@ def _bags(table: Embedding) -> dict[str, float]:
     }
 
 
-def _nearest(work: Workshop, table: Embedding) -> dict[str, Any]:
+def _nearest(work: Context, table: Embedding) -> dict[str, Any]:
     """Each snippet's three nearest known texts: distances, and whether its author's is first."""
     authors = work.size(20, 5)
     lengths = work.size(LENGTHS, dict.fromkeys(LENGTHS, 20))
@@ -81,7 +81,7 @@ def _nearest(work: Workshop, table: Embedding) -> dict[str, Any]:
     }
 
 
-def _blurred(work: Workshop, table: Embedding, epsilon: float) -> dict[str, Any]:
+def _blurred(work: Context, table: Embedding, epsilon: float) -> dict[str, Any]:
     """The sentence's content words drawn once, and how often each survives."""
     mechanism = Laplace(table, epsilon=epsilon)
     words = content_words(SENTENCE)

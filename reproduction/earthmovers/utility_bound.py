@@ -23,8 +23,8 @@ from inkblur.evaluation import (
     earth_movers,
     euclidean_costs,
 )
-from reproduction.context import Workshop
-from reproduction.earthmovers.texts import plain_words, shortened
+from reproduction.context import Context
+from reproduction.earthmovers.sampled_documents import plain_words, shortened
 from reproduction.estimate import Estimate
 from reproduction.result import Claim, Drawing, Outcome, Reading
 
@@ -48,7 +48,7 @@ EPSILONS = (10.0, 20.0, 30.0)
 SPANS = (0.5, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1)  # distance = span * n / epsilon
 
 
-def run(work: Workshop) -> Outcome:
+def run(work: Context) -> Outcome:
     """Simulate both ways: far-apart vectors under the condition, real words at real distances."""
     readings: list[Reading] = []
     wrong = {(table, bound): 0 for table in (INSIDE, OUTSIDE) for bound in (PRINTED, CORRECTED)}
@@ -107,7 +107,7 @@ def contradicted(hits: int, draws: int, bound: float) -> bool:
     return bool(clopper_pearson_upper(hits, draws, _DOUBT / 2) < bound)
 
 
-def _edge(work: Workshop, n: int, size: int, draws: int) -> int:
+def _edge(work: Context, n: int, size: int, draws: int) -> int:
     """How many of `draws` noisy bags lie within n / (e N), at epsilon 1.
 
     The bag's vectors lie so far apart that each is carried to its own copy: Earth Mover's distance
@@ -133,9 +133,9 @@ def _lengths(n: int, count: int, rng: Rng) -> Array:
     return lengths
 
 
-def _words(work: Workshop, n: int, size: int, epsilon: float) -> dict[str, list[float]]:
+def _words(work: Context, n: int, size: int, epsilon: float) -> dict[str, list[float]]:
     """Earth Mover's distances of noisy bags of words, as vectors and as the words nearest them."""
-    glove = plain_words(work.shelf.glove, work.size(10_000, 1_000))
+    glove = plain_words(work.datasets.glove, work.size(10_000, 1_000))
     table = shortened(glove, n)
     mechanism = Laplace(table, epsilon=epsilon)
     out: dict[str, list[float]] = {"vectors": [], "words": []}

@@ -7,20 +7,13 @@ analyst is asked about the test part. The attacker names the authors of Reuters 
 from __future__ import annotations
 
 from inkblur import ReleaseSpec
-from reproduction.attack_vs_label import Duel, Measured, Sizes, c50_and_newsgroups
-from reproduction.context import Workshop
-from reproduction.frontier import (
-    OVER_TEXTS,
-    UNTOUCHED,
-    Runs,
-    duel_readings,
-    frontier_drawing,
-    gain_claim,
-    left_at,
-    level_claim,
-    sorted_out,
-    untouched_readings,
+from reproduction.attack_vs_label import (
+    AttackVsLabel,
+    MeasuredColumns,
+    SampleSizes,
+    c50_and_newsgroups,
 )
+from reproduction.context import Context
 from reproduction.joined.space import (
     ALPHA,
     BETA,
@@ -32,31 +25,43 @@ from reproduction.joined.space import (
     plain,
 )
 from reproduction.result import Claim, Outcome, Where
+from reproduction.utility_at_attack import (
+    OVER_TEXTS,
+    UNTOUCHED,
+    Runs,
+    contest_readings,
+    frontier_drawing,
+    gain_claim,
+    left_at,
+    level_claim,
+    sorted_out,
+    untouched_readings,
+)
 
 TABLE = "Attack on C50 authors, topic of 20 Newsgroups"
 LEVELS = ((0.25, 0.8), (0.15, 0.7))  # attack at most, share of the untouched topic at least
 # Epsilons differ by metric: what is compared is utility at equal attack, not at equal epsilon.
 EPSILONS = {PLAIN: (9.0, 7.4, 5.8), JOINED: (20.0, 16.0, 12.5, 8.0)}
-SIZES = Sizes(studied=50, known=50, unknown=7, taught=12_000, asked=1_000)
-QUICK_SIZES = Sizes(studied=3, known=2, unknown=1, taught=400, asked=60)
+SIZES = SampleSizes(studied=50, known=50, unknown=7, taught=12_000, asked=1_000)
+QUICK_SIZES = SampleSizes(studied=3, known=2, unknown=1, taught=400, asked=60)
 
 
-def run(work: Workshop) -> Outcome:
+def run(work: Context) -> Outcome:
     """Laplace noise on both metrics over a few epsilons, three runs each."""
     sizes = work.size(SIZES, QUICK_SIZES)
-    duel = Duel("frontier", work, *c50_and_newsgroups(work), sizes)
-    spaces = {PLAIN: plain(work), JOINED: joined(work, duel.taught, "topic")}
-    before = duel.before()
+    contest = AttackVsLabel("frontier", work, *c50_and_newsgroups(work), sizes)
+    spaces = {PLAIN: plain(work), JOINED: joined(work, contest.taught, "topic")}
+    before = contest.before()
     untouched: Where = {"metric": UNTOUCHED, "epsilon": ""}
     readings = untouched_readings(TABLE, untouched, before)
     curves: dict[str, list[Runs]] = {}
     for metric, epsilons in EPSILONS.items():
         for epsilon in epsilons:
             setting = ReleaseSpec("laplace", epsilon)
-            runs = [duel.after(setting, spaces[metric], run) for run in range(work.size(3, 2))]
+            runs = [contest.after(setting, spaces[metric], run) for run in range(work.size(3, 2))]
             curves.setdefault(metric, []).append(runs)
             where: Where = {"metric": metric, "epsilon": epsilon}
-            readings += duel_readings(TABLE, where, runs, before)
+            readings += contest_readings(TABLE, where, runs, before)
     claims, undecided = sorted_out(_claims(curves, before))
     notes = (
         f"Joined: alpha {ALPHA:g}, beta {BETA:g}, smoothing {SMOOTHING:g}. Laplace noise on both; "
@@ -74,7 +79,7 @@ def run(work: Workshop) -> Outcome:
     return Outcome(tuple(readings), claims, (frontier_drawing(TABLE, "metric"),), notes=notes)
 
 
-def _claims(curves: dict[str, list[Runs]], before: Measured) -> list[Claim | str]:
+def _claims(curves: dict[str, list[Runs]], before: MeasuredColumns) -> list[Claim | str]:
     claims: list[Claim | str] = []
     for attack, share in LEVELS:
         for static in (True, False):

@@ -12,15 +12,17 @@ from functools import partial
 
 from inkblur import ReleaseSpec
 from inkblur.evaluation import calibrate
-from reproduction.attack_vs_label import Duel, Measured, Sizes, halved
-from reproduction.bootstrap import over_texts
-from reproduction.context import Workshop
+from reproduction.attack_vs_label import AttackVsLabel, MeasuredColumns, SampleSizes, halved
+from reproduction.context import Context
 from reproduction.estimate import weakest
-from reproduction.frontier import (
+from reproduction.joined.space import JOINED, PLAIN, WORDS, joined, plain
+from reproduction.resampled_texts import over_texts
+from reproduction.result import Claim, Drawing, Outcome, Reading, Where
+from reproduction.utility_at_attack import (
     OVER_TEXTS,
     UNTOUCHED,
     Runs,
-    duel_readings,
+    contest_readings,
     frontier_drawing,
     gain_claim,
     left_at,
@@ -28,35 +30,33 @@ from reproduction.frontier import (
     stronger,
     untouched_readings,
 )
-from reproduction.joined.space import JOINED, PLAIN, WORDS, joined, plain
-from reproduction.result import Claim, Drawing, Outcome, Reading, Where
 
 SURVIVALS = (0.35, 0.15, 0.05)  # of words as they come in the texts that attackers study
 SHARE_ASKED = 0.3
 SIZES = {
-    "PAN 2018": Sizes(studied=7, known=7, unknown=6, taught=6_000, asked=1_500),
-    "C50": Sizes(studied=50, known=8, unknown=3, taught=6_000, asked=1_500),
+    "PAN 2018": SampleSizes(studied=7, known=7, unknown=6, taught=6_000, asked=1_500),
+    "C50": SampleSizes(studied=50, known=8, unknown=3, taught=6_000, asked=1_500),
 }
-QUICK_SIZES = Sizes(studied=2, known=2, unknown=1, taught=300, asked=60)
+QUICK_SIZES = SampleSizes(studied=2, known=2, unknown=1, taught=300, asked=60)
 
 
-def run(work: Workshop) -> Outcome:
+def run(work: Context) -> Outcome:
     """Two collections of labels against two of authors, both metrics, five runs each."""
-    authors = {"PAN 2018": work.shelf.pan18(work.size(1, 2))}
+    authors = {"PAN 2018": work.datasets.pan18(work.size(1, 2))}
     if not work.quick:
-        authors["C50"] = work.shelf.c50
+        authors["C50"] = work.datasets.c50
     readings: list[Reading] = []
     judged: list[Claim | str] = []
     drawings: list[Drawing] = []
-    for label, corpus in (("tweets", work.shelf.tweets), ("SMS", work.shelf.sms)):
+    for label, corpus in (("tweets", work.datasets.tweets), ("SMS", work.datasets.sms)):
         for author, texts in authors.items():
             table = f"Attack on {author} authors, label of {label}"
             parts = halved(work, corpus, SHARE_ASKED)
             sizes = work.size(SIZES[author], QUICK_SIZES)
-            duel = Duel(f"{author}, {label}", work, texts, parts, sizes, score="f1")
-            found, curves = _measured(work, duel, table, label)
+            contest = AttackVsLabel(f"{author}, {label}", work, texts, parts, sizes, score="f1")
+            found, curves = _measured(work, contest, table, label)
             readings += found
-            judged += _claims(author, label, curves, duel.before())
+            judged += _claims(author, label, curves, contest.before())
             drawings.append(frontier_drawing(table, "metric"))
     claims, undecided = sorted_out(judged)
     notes = (
@@ -78,29 +78,29 @@ def run(work: Workshop) -> Outcome:
 
 
 def _measured(
-    work: Workshop, duel: Duel, table: str, label: str
+    work: Context, contest: AttackVsLabel, table: str, label: str
 ) -> tuple[list[Reading], dict[str, list[Runs]]]:
-    before = duel.before()
+    before = contest.before()
     untouched: Where = {"metric": UNTOUCHED, "epsilon": ""}
     readings = untouched_readings(table, untouched, before)
     curves: dict[str, list[Runs]] = {}
-    for metric, space in ((PLAIN, plain(work)), (JOINED, joined(work, duel.taught, label))):
-        words = duel.words(space, work.size(2_000, 200))
+    for metric, space in ((PLAIN, plain(work)), (JOINED, joined(work, contest.taught, label))):
+        words = contest.words(space, work.size(2_000, 200))
         for survival in work.size(SURVIVALS, SURVIVALS[:2]):
             epsilon = work.step(
-                f"epsilon of {duel.name} on {space.sha256[:16]} for survival {survival:g}",
+                f"epsilon of {contest.name} on {space.sha256[:16]} for survival {survival:g}",
                 partial(calibrate, "laplace", space, survival=survival, words=words),
             )
             setting = ReleaseSpec("laplace", round(epsilon, 2))
-            runs = [duel.after(setting, space, run) for run in range(work.size(5, 2))]
+            runs = [contest.after(setting, space, run) for run in range(work.size(5, 2))]
             curves.setdefault(metric, []).append(runs)
             where: Where = {"metric": metric, "epsilon": setting.known_epsilon}
-            readings += duel_readings(table, where, runs, before)
+            readings += contest_readings(table, where, runs, before)
     return readings, curves
 
 
 def _claims(
-    author: str, label: str, curves: dict[str, list[Runs]], before: Measured
+    author: str, label: str, curves: dict[str, list[Runs]], before: MeasuredColumns
 ) -> list[Claim | str]:
     level = float(stronger(before)[0]) / 2
     name = f"{author.split()[0].lower()}-{label.lower()}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from inkblur import Embedding, adapt_embedding
-from reproduction.context import Workshop
+from reproduction.context import Context
 from reproduction.corpora import Corpus
 
 PLAIN, JOINED = "word vectors", "joined"
@@ -15,12 +15,12 @@ ALPHA, BETA, SMOOTHING = (
 )  # chosen on C50 and 20 Newsgroups: see benchmarks/joined_metric.py
 
 
-def plain(work: Workshop, words: int = WORDS) -> Embedding:
+def plain(work: Context, words: int = WORDS) -> Embedding:
     """GloVe's most frequent words."""
-    return work.shelf.glove.first(work.size(words, 1_000))
+    return work.datasets.glove.first(work.size(words, 1_000))
 
 
-def joined(work: Workshop, corpus: Corpus, label: str, words: int = WORDS) -> Embedding:
+def joined(work: Context, corpus: Corpus, label: str, words: int = WORDS) -> Embedding:
     """The same, joined with the profiles that a labelled collection teaches."""
     return adapt_embedding(
         plain(work, words),

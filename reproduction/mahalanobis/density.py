@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from inkblur.evaluation import density
-from reproduction.context import Workshop
+from reproduction.context import Context
 from reproduction.datasets import collection_words
 from reproduction.estimate import Estimate
 from reproduction.result import Claim, Outcome, Reading
@@ -17,7 +17,7 @@ PUBLISHED = {"tweets": (35.28, 4.47, 0.001), "SMS": (8.92, 5.67, 0.004)}
 MEASURES = ("d_max / d_min", "d_:50 / d_-50:", "p_:50")
 
 
-def run(work: Workshop) -> Outcome:
+def run(work: Context) -> Outcome:
     """The vectors of each collection's own words, in GloVe and in Google News word2vec."""
     readings, ratios = [], []
     for vectors in ("glove", "word2vec"):
@@ -58,9 +58,9 @@ def claims(ratios: Sequence[float | None]) -> tuple[Claim, ...]:
     return (claim,)
 
 
-def _density(work: Workshop, vectors: str, data: str) -> dict[str, Any]:
-    corpus = work.shelf.tweets if data == "tweets" else work.shelf.sms
-    table = work.shelf.glove if vectors == "glove" else work.shelf.word2vec
+def _density(work: Context, vectors: str, data: str) -> dict[str, Any]:
+    corpus = work.datasets.tweets if data == "tweets" else work.datasets.sms
+    table = work.datasets.glove if vectors == "glove" else work.datasets.word2vec
     words = collection_words(corpus.texts)
     found = density(
         table.restricted([w for w in words if w in table], origin=data), corpus.texts

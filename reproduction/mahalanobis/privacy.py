@@ -11,11 +11,11 @@ import numpy as np
 from inkblur import ReleaseSpec
 from inkblur.evaluation import NULL_ID, privacy_statistics
 from reproduction.contenders import contenders
-from reproduction.context import Workshop
+from reproduction.context import Context
 from reproduction.estimate import Estimate
 from reproduction.mahalanobis.measures import mixed, percentile, spread
 from reproduction.mahalanobis.published import EPSILONS, JUDGED, LAMBDAS, printed
-from reproduction.mahalanobis.vocabulary import Vocabulary
+from reproduction.mahalanobis.vocabulary import CollectionVocabulary
 from reproduction.result import Claim, Drawing, Outcome, Reading
 
 PERCENTILES = (5, 50, 95)
@@ -36,16 +36,16 @@ NULL_REPEATS = 20
 RUNS = 100  # a word, as in the paper
 _TRIES = 3  # second epsilons: 7, 14 and 25 % away
 
-Found = Mapping[tuple[float, float], Mapping[str, Sequence[int]]]  # by (lambda, epsilon)
+WordCounts = Mapping[tuple[float, float], Mapping[str, Sequence[int]]]  # by (lambda, epsilon)
 
 
-def run(work: Workshop) -> Outcome:
+def run(work: Context) -> Outcome:
     """The paper's grid on two sets of vectors, the sanity point, and every mechanism."""
     readings: list[Reading] = []
     claims: list[Claim] = []
     drawings: list[Drawing] = []
     for vectors in PLACES:
-        vocabulary = Vocabulary(work, vectors)
+        vocabulary = CollectionVocabulary(work, vectors)
         known, words = vocabulary.counts()
         found = {
             (lam, epsilon): work.step(
@@ -58,14 +58,16 @@ def run(work: Workshop) -> Outcome:
         readings += _tables(vectors, found, known / words) + _percentiles(vectors, found)
         claims += _claims(vectors, found)
         drawings += _drawings(vectors)
-    glove = Vocabulary(work, "glove")
+    glove = CollectionVocabulary(work, "glove")
     beyond, left_out = _beyond(work, glove)
     readings += _sanity(work, glove) + beyond
     notes = (*_notes(work), *left_out)
     return Outcome(tuple(readings), tuple(claims), tuple(drawings), notes=notes)
 
 
-def _measured(work: Workshop, vocabulary: Vocabulary, setting: ReleaseSpec) -> dict[str, list[int]]:
+def _measured(
+    work: Context, vocabulary: CollectionVocabulary, setting: ReleaseSpec
+) -> dict[str, list[int]]:
     """N_w and S_w of the sampled words, and S_w of the null word, measured several times."""
     table = vocabulary.table
     places = work.sample(work.size(1_000, 10), len(table), vocabulary.vectors)
@@ -89,7 +91,7 @@ def _percent(counts: Sequence[int], runs: int) -> list[int]:
     return [round(100 * count / runs) for count in counts]
 
 
-def _tables(vectors: str, found: Found, share: float) -> list[Reading]:
+def _tables(vectors: str, found: WordCounts, share: float) -> list[Reading]:
     """Tables 1 and 2, or 3 and 4, with words that have no vector left out and taken in."""
     survival, variety, _ = PLACES[vectors]
     readings = []
@@ -110,7 +112,7 @@ def _tables(vectors: str, found: Found, share: float) -> list[Reading]:
     return readings
 
 
-def _percentiles(vectors: str, found: Found) -> list[Reading]:
+def _percentiles(vectors: str, found: WordCounts) -> list[Reading]:
     """What the figures draw; the paper prints no numbers for them."""
     return [
         Reading(
@@ -140,7 +142,7 @@ def _drawings(vectors: str) -> list[Drawing]:
     ]  # fmt: skip
 
 
-def _claims(vectors: str, found: Found) -> list[Claim]:
+def _claims(vectors: str, found: WordCounts) -> list[Claim]:
     """Lower N_w and higher S_w for lambda 1 than for lambda 0, at each epsilon that is claimed."""
     claims = []
     for epsilon in JUDGED:
@@ -165,7 +167,7 @@ def _claims(vectors: str, found: Found) -> list[Claim]:
     return claims
 
 
-def _sanity(work: Workshop, glove: Vocabulary) -> list[Reading]:
+def _sanity(work: Context, glove: CollectionVocabulary) -> list[Reading]:
     return [
         Reading(
             SANITY, {"epsilon": epsilon, "lambda": lam}, "mean N_w (stated: a plain script)",
@@ -177,7 +179,9 @@ def _sanity(work: Workshop, glove: Vocabulary) -> list[Reading]:
     ]  # fmt: skip
 
 
-def _all_words(work: Workshop, glove: Vocabulary, lam: float, epsilon: float) -> list[float]:
+def _all_words(
+    work: Context, glove: CollectionVocabulary, lam: float, epsilon: float
+) -> list[float]:
     """The percentage of all words that survive, run after run."""
     mechanism = ReleaseSpec("mahalanobis", epsilon).varied(lam=lam).mechanism_on(glove.table)
     ids = np.arange(len(glove.table), dtype=np.int64)
@@ -187,7 +191,7 @@ def _all_words(work: Workshop, glove: Vocabulary, lam: float, epsilon: float) ->
     ]
 
 
-def _beyond(work: Workshop, glove: Vocabulary) -> tuple[list[Reading], list[str]]:
+def _beyond(work: Context, glove: CollectionVocabulary) -> tuple[list[Reading], list[str]]:
     """S_w where the measured words survive in half of the runs on average, and who is left out.
 
     Calibration knows the rate to one or two percent, which is as much as S_w differs by. So each
@@ -230,7 +234,7 @@ class _Half:
     distinct: list[float]
 
 
-def _half_survive(work: Workshop, glove: Vocabulary, setting: ReleaseSpec) -> _Half | None:
+def _half_survive(work: Context, glove: CollectionVocabulary, setting: ReleaseSpec) -> _Half | None:
     """None where the mean N_w is on one side of 50 at every epsilon tried."""
     first = work.step(f"half survive, {setting.name}", _measured, work, glove, setting)
     start = np.mean(first["survived"])
@@ -256,8 +260,10 @@ def _half_survive(work: Workshop, glove: Vocabulary, setting: ReleaseSpec) -> _H
     )
 
 
-def _notes(work: Workshop) -> tuple[str, ...]:
-    counts: dict[str, Any] = {vectors: Vocabulary(work, vectors).counts() for vectors in PLACES}
+def _notes(work: Context) -> tuple[str, ...]:
+    counts: dict[str, Any] = {
+        vectors: CollectionVocabulary(work, vectors).counts() for vectors in PLACES
+    }
     shares = " and ".join(f"{known:,} in {NAMES[v]}" for v, (known, _) in counts.items())
     words = counts["glove"][1]
     return (

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from inkblur import ReleaseSpec, Rng
 from inkblur.evaluation import Model, label_answers
-from reproduction.context import Workshop
+from reproduction.context import Context
 from reproduction.corpora import Corpus
 from reproduction.estimate import Estimate, weakest
 from reproduction.mahalanobis.published import BASELINES, EPSILONS, JUDGED, LAMBDAS
-from reproduction.mahalanobis.vocabulary import Vocabulary
+from reproduction.mahalanobis.vocabulary import CollectionVocabulary
 from reproduction.result import Claim, Drawing, Outcome, Reading
 
 TEST_SHARE, REPETITIONS = 0.3, 3  # no text is tested twice
@@ -39,9 +39,9 @@ class Task:
     sampled: int  # texts that are released
     quick: int  # the same for a quick look; enough for the positive label to be in both parts
 
-    def corpus(self, work: Workshop) -> Corpus:
+    def corpus(self, work: Context) -> Corpus:
         """All its texts."""
-        return work.shelf.sms if self.data == "SMS" else work.shelf.tweets
+        return work.datasets.sms if self.data == "SMS" else work.datasets.tweets
 
 
 TASKS = (
@@ -50,9 +50,9 @@ TASKS = (
 )
 
 
-def run(work: Workshop) -> Outcome:
+def run(work: Context) -> Outcome:
     """Both collections under every epsilon and lambda; train and test texts are released."""
-    vocabulary = Vocabulary(work, "glove")
+    vocabulary = CollectionVocabulary(work, "glove")
     readings: list[Reading] = []
     claims: list[Claim] = []
     drawings: list[Drawing] = []
@@ -81,7 +81,11 @@ def run(work: Workshop) -> Outcome:
 
 
 def _released(
-    work: Workshop, task: Task, vocabulary: Vocabulary, setting: ReleaseSpec, repetition: int
+    work: Context,
+    task: Task,
+    vocabulary: CollectionVocabulary,
+    setting: ReleaseSpec,
+    repetition: int,
 ) -> dict[str, Any]:
     """One repetition: noise of its own; texts and split are the same in all settings."""
     corpus = _sampled(work, task)
@@ -92,16 +96,16 @@ def _released(
     return {**told, "unchanged": float(released.unchanged or 0.0)}
 
 
-def _sampled(work: Workshop, task: Task) -> Corpus:
+def _sampled(work: Context, task: Task) -> Corpus:
     corpus = task.corpus(work)
     count = work.size(task.sampled, task.quick)
     return corpus.rows(work.sample(count, len(corpus), task.data))
 
 
 def _told(
-    work: Workshop,
+    work: Context,
     task: Task,
-    vocabulary: Vocabulary,
+    vocabulary: CollectionVocabulary,
     corpus: Corpus,
     texts: Sequence[str],
     model: Model,
@@ -160,7 +164,7 @@ def _digits(runs: Sequence[Told], key: str) -> NDArray[np.bool_]:
     return np.array([digit == "1" for run in runs for digit in run[key]])
 
 
-def _baselines(work: Workshop, task: Task, vocabulary: Vocabulary) -> list[Reading]:
+def _baselines(work: Context, task: Task, vocabulary: CollectionVocabulary) -> list[Reading]:
     """The classifiers on texts as they are: all of them, and the samples that are released."""
     readings = []
     for model in task.models:
@@ -185,7 +189,12 @@ def _baselines(work: Workshop, task: Task, vocabulary: Vocabulary) -> list[Readi
 
 
 def _as_they_are(
-    work: Workshop, task: Task, vocabulary: Vocabulary, texts: str, model: Model, repetition: int
+    work: Context,
+    task: Task,
+    vocabulary: CollectionVocabulary,
+    texts: str,
+    model: Model,
+    repetition: int,
 ) -> dict[str, Any]:
     corpus = task.corpus(work) if texts == "all" else _sampled(work, task)
     return _told(work, task, vocabulary, corpus, corpus.texts, model, repetition)
@@ -298,7 +307,7 @@ def _shares(kinds: NDArray[np.int64]) -> dict[str, NDArray[np.float64]]:
     return {measure: each[0][measure] - each[1][measure] for measure in MEASURES}
 
 
-def _notes(work: Workshop) -> tuple[str, ...]:
+def _notes(work: Context) -> tuple[str, ...]:
     sizes = " and ".join(f"{work.size(task.sampled, task.quick):,} {task.data}" for task in TASKS)
     return (
         "Precision and recall are those of spam and of disaster tweets: only so do the paper's "

@@ -9,14 +9,13 @@ import numpy as np
 
 from inkblur import MissingExtra, ReleaseSpec
 from inkblur.evaluation import SCRUBBERS, Scrubber, VectorReleaser, releaser
-from reproduction.context import Workshop
+from reproduction.context import Context
 from reproduction.newsgroups import SCENARIOS
 from reproduction.result import Claim, Drawing, Outcome, Reading
-from reproduction.syntf.bench import ANSWERED, MODELS, SCORES, Bench
 from reproduction.syntf.gaps import (
     CLASSIFIERS,
     SHOWN,
-    Number,
+    Resampled,
     attack_left,
     gap,
     in_every,
@@ -32,7 +31,8 @@ from reproduction.syntf.published import (
     TABLE_3_GAIN,
     TABLE_3_RELATIVE,
 )
-from reproduction.syntf.resampling import RESAMPLES, Found, Look, Resamples
+from reproduction.syntf.resampling import RESAMPLES, Resamples, RunScores, ScoreView
+from reproduction.syntf.study import ANSWERED, MODELS, SCORES, PostingsStudy
 
 TABLE = "Table 3"
 FIGURE_3 = {"naive-bayes": "Figure 3a", "svm": "Figure 3b"}
@@ -42,29 +42,29 @@ DECIDING = "in the one of four scenarios that decides (it fails, or has the smal
 OTHER_EPSILONS = (35.0, 55.0)  # the ends of Figure 3, besides the paper's choice
 
 
-def run(work: Workshop) -> Outcome:
+def run(work: Context) -> Outcome:
     """Both tasks on the original, vectorised, synthetic and scrubbed postings."""
-    bench = Bench(
+    study = PostingsStudy(
         work,
         train=work.size(None, 120),
         test=work.size(None, 80),
         each=work.size(None, 3),
         words=work.size(30_000, 1_000),
     )
-    runs: dict[str, list[Found]] = {
-        ORIGINAL: [work.step(f"original, {ANSWERED}", lambda: bench.plain(bench.texts))],
-        "vectorised": [work.step(f"vectorised, {ANSWERED}", _vectorised, bench)],
+    runs: dict[str, list[RunScores]] = {
+        ORIGINAL: [work.step(f"original, {ANSWERED}", lambda: study.plain(study.texts))],
+        "vectorised": [work.step(f"vectorised, {ANSWERED}", _vectorised, study)],
     }
-    by_epsilon = {EPSILON: _synthetic(work, bench, EPSILON, work.size(5, 3))}
+    by_epsilon = {EPSILON: _synthetic(work, study, EPSILON, work.size(5, 3))}
     runs[SYNTF] = by_epsilon[EPSILON]
     missing = []
     for name in work.size(tuple(SCRUBBERS), ("scrubadub",)):
         try:
-            runs[name] = [work.step(f"{name}, {ANSWERED}", _scrubbed, bench, name)]
+            runs[name] = [work.step(f"{name}, {ANSWERED}", _scrubbed, study, name)]
         except MissingExtra:
             missing.append(f"{name} is not installed (extra pii), so it is not compared.")
     for epsilon in work.size(OTHER_EPSILONS, ()):
-        by_epsilon[epsilon] = _synthetic(work, bench, epsilon, 3)
+        by_epsilon[epsilon] = _synthetic(work, study, epsilon, 3)
     return Outcome(
         (*_table(runs), *_figure_3(by_epsilon, runs), *_figure_5(runs)),
         _claims(runs, Resamples(work.rng("resamples"))),
@@ -106,28 +106,30 @@ def syntf(epsilon: float) -> ReleaseSpec:
     )
 
 
-def _synthetic(work: Workshop, bench: Bench, epsilon: float, repeats: int) -> list[Found]:
+def _synthetic(
+    work: Context, study: PostingsStudy, epsilon: float, repeats: int
+) -> list[RunScores]:
     found = work.step(
         f"SynTF, epsilon {epsilon:g}, {repeats} runs, {ANSWERED}",
-        bench.synthetic,
+        study.synthetic,
         syntf(epsilon),
         repeats,
     )
-    releases: list[Found] = found[str(LENGTH)]
+    releases: list[RunScores] = found[str(LENGTH)]
     return releases
 
 
-def _vectorised(bench: Bench) -> Found:
-    made = releaser(syntf(EPSILON), bench.embedding)
+def _vectorised(study: PostingsStudy) -> RunScores:
+    made = releaser(syntf(EPSILON), study.embedding)
     assert isinstance(made, VectorReleaser)
-    return bench.vectorised(made)
+    return study.vectorised(made)
 
 
-def _scrubbed(bench: Bench, name: str) -> Found:
-    return bench.plain(Scrubber(name).release(bench.texts).texts)
+def _scrubbed(study: PostingsStudy, name: str) -> RunScores:
+    return study.plain(Scrubber(name).release(study.texts).texts)
 
 
-def _table(runs: Mapping[str, Sequence[Found]]) -> list[Reading]:
+def _table(runs: Mapping[str, Sequence[RunScores]]) -> list[Reading]:
     """Top 10/Any: absolute scores, and F1 relative to the original."""
     readings = []
     (before,) = runs[ORIGINAL]
@@ -150,19 +152,21 @@ def _table(runs: Mapping[str, Sequence[Found]]) -> list[Reading]:
     return readings
 
 
-def _score(found: Found, *, task: str, model: str, place: int) -> float:
+def _score(found: RunScores, *, task: str, model: str, place: int) -> float:
     scores = found["utility"] if task == "utility" else found["attack"]["top-10"]
     return float(scores[model][place])
 
 
-def _left(before: Found, task: str, scenario: str, classifier: str) -> Callable[[Found], float]:
+def _left(
+    before: RunScores, task: str, scenario: str, classifier: str
+) -> Callable[[RunScores], float]:
     if task == "utility":
         return partial(utility_left, before=before, classifier=classifier)
     return partial(attack_left, before=before, scenario=scenario, classifier=classifier)
 
 
 def _figure_3(
-    by_epsilon: Mapping[float, Sequence[Found]], runs: Mapping[str, Sequence[Found]]
+    by_epsilon: Mapping[float, Sequence[RunScores]], runs: Mapping[str, Sequence[RunScores]]
 ) -> list[Reading]:
     """Relative F1 over epsilon; the vectorised stage does not depend on it, and is a level line."""
     (before,) = runs[ORIGINAL]
@@ -184,7 +188,7 @@ def _figure_3(
     ]
 
 
-def _figure_5(runs: Mapping[str, Sequence[Found]]) -> list[Reading]:
+def _figure_5(runs: Mapping[str, Sequence[RunScores]]) -> list[Reading]:
     """SynTF beside the scrubbers, in every scenario."""
     readings = []
     (before,) = runs[ORIGINAL]
@@ -204,17 +208,17 @@ def _figure_5(runs: Mapping[str, Sequence[Found]]) -> list[Reading]:
     return readings
 
 
-def _claims(runs: Mapping[str, Sequence[Found]], resampled: Look) -> tuple[Claim, ...]:
+def _claims(runs: Mapping[str, Sequence[RunScores]], resampled: ScoreView) -> tuple[Claim, ...]:
     (before,) = runs[ORIGINAL]
     scrubbed = [found for name in SCRUBBERS for found in runs.get(name, ())]
     claims = []
     for who in CLASSIFIERS:
         said = "the stronger classifier of each task" if who == "strongest" else who
 
-        def ours(look: Look, found: Found, scenario: str, who: str = who) -> Number:
+        def ours(look: ScoreView, found: RunScores, scenario: str, who: str = who) -> Resampled:
             return gap(look(found), look(before), scenario, who)
 
-        def ahead(look: Look, found: Found, scenario: str, who: str = who) -> Number:
+        def ahead(look: ScoreView, found: RunScores, scenario: str, who: str = who) -> Resampled:
             theirs = [ours(look, other, scenario, who) for other in scrubbed]
             return ours(look, found, scenario, who) - np.max(theirs, axis=0)
 
@@ -244,7 +248,7 @@ def _claims(runs: Mapping[str, Sequence[Found]], resampled: Look) -> tuple[Claim
     return tuple(claims)
 
 
-def _notes(work: Workshop) -> tuple[str, ...]:
+def _notes(work: Context) -> tuple[str, ...]:
     return (
         "Headers, footers and quotes are stripped; suspects are those of the paper's Table 1 (see "
         "evaluation/newsgroups.py for what it leaves open). Scores are weighted by class size: so "

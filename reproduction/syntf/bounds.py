@@ -6,7 +6,7 @@ from functools import cache
 
 from inkblur import Embedding, Vectoriser
 from inkblur.evaluation import CosineRating, improved_bound, standard_bound, tight_loss
-from reproduction.context import Workshop
+from reproduction.context import Context
 from reproduction.estimate import Estimate
 from reproduction.result import Claim, Drawing, Outcome, Reading, Where
 from reproduction.syntf.published import (
@@ -29,7 +29,7 @@ PAPERS_OFF = EFFECTIVE_LOSS / EPSILON - 0.5
 FORMULA_EPSILONS = tuple(range(5, 101, 5))
 
 
-def run(work: Workshop) -> Outcome:
+def run(work: Context) -> Outcome:
     """The formulas at all sizes; the tight loss over epsilon on a part of each vocabulary, and on
     the whole of it at the paper's epsilon.
     """
@@ -39,7 +39,7 @@ def run(work: Workshop) -> Outcome:
 
     @cache  # lemmas of a vocabulary take seconds, and only steps that are not done need them
     def vocabulary(name: str) -> Embedding:
-        embedding = work.shelf.bundled if name == "bundled" else work.shelf.glove
+        embedding = work.datasets.bundled if name == "bundled" else work.datasets.glove
         return Vectoriser(embedding, morphology=MORPHOLOGY).embedding
 
     def tight(name: str, size: int | None, epsilon: float) -> dict[str, float]:

@@ -15,10 +15,10 @@ import numpy as np
 
 from reproduction.estimate import Estimate, weakest
 from reproduction.newsgroups import SCENARIOS
-from reproduction.syntf.bench import MODELS
-from reproduction.syntf.resampling import Found, Look, as_they_are
+from reproduction.syntf.resampling import RunScores, ScoreView, as_they_are
+from reproduction.syntf.study import MODELS
 
-Number = Any  # a float, or (resamples,)
+Resampled = Any  # a float, or (resamples,)
 STRONGEST = "strongest"  # both tasks by whichever classifier does best, before and after
 CLASSIFIERS = (*MODELS, STRONGEST)
 SHOWN = {  # as the paper's Table 1 calls them
@@ -29,36 +29,36 @@ SHOWN = {  # as the paper's Table 1 calls them
 }
 
 
-def utility_left(found: Found, before: Found, classifier: str) -> Number:
+def utility_left(found: RunScores, before: RunScores, classifier: str) -> Resampled:
     """beta_U: what is left of the analyst's F1."""
     return _left(found["utility"], before["utility"], classifier)
 
 
-def attack_left(found: Found, before: Found, scenario: str, classifier: str) -> Number:
+def attack_left(found: RunScores, before: RunScores, scenario: str, classifier: str) -> Resampled:
     """beta_A: what is left of the attacker's F1 in one scenario."""
     return _left(found["attack"][scenario], before["attack"][scenario], classifier)
 
 
-def gap(found: Found, before: Found, scenario: str, classifier: str) -> Number:
+def gap(found: RunScores, before: RunScores, scenario: str, classifier: str) -> Resampled:
     """beta_U - beta_A: above 0, the release costs the attacker more than the analyst."""
     return utility_left(found, before, classifier) - attack_left(
         found, before, scenario, classifier
     )
 
 
-def smallest_gap(found: Found, before: Found, classifier: str = STRONGEST) -> Number:
+def smallest_gap(found: RunScores, before: RunScores, classifier: str = STRONGEST) -> Resampled:
     """The worst case over the four scenarios."""
     return np.min([gap(found, before, scenario, classifier) for scenario in SCENARIOS], axis=0)
 
 
-def summarised(runs: Sequence[Found], number: Callable[[Found], float]) -> Estimate:
+def summarised(runs: Sequence[RunScores], number: Callable[[RunScores], float]) -> Estimate:
     """A number over runs; exact where there is one run, for then nothing was drawn."""
     return _over([number(run) for run in runs])
 
 
 def by_scenario(
-    number: Callable[[Found, str], float],
-    runs: Sequence[Found],
+    number: Callable[[RunScores, str], float],
+    runs: Sequence[RunScores],
     scenarios: Sequence[str] = SCENARIOS,
 ) -> list[Estimate]:
     """A number over runs, scenario by scenario."""
@@ -66,7 +66,9 @@ def by_scenario(
 
 
 def over_postings(
-    number: Callable[[Look, Found], Number], runs: Sequence[Found], resampled: Look
+    number: Callable[[ScoreView, RunScores], Resampled],
+    runs: Sequence[RunScores],
+    resampled: ScoreView,
 ) -> Estimate:
     """The mean of a number over runs; the interval covers other postings and other runs.
 
@@ -80,9 +82,9 @@ def over_postings(
 
 
 def in_every(
-    number: Callable[[Look, Found, str], Number],
-    runs: Sequence[Found],
-    resampled: Look,
+    number: Callable[[ScoreView, RunScores, str], Resampled],
+    runs: Sequence[RunScores],
+    resampled: ScoreView,
     scenarios: Sequence[str] = SCENARIOS,
 ) -> Estimate:
     """The scenario that decides whether a number lies above 0 in every one, with its interval."""
@@ -97,13 +99,13 @@ def _over(values: Sequence[float]) -> Estimate:
     return Estimate.of_runs(values) if len(values) > 1 else Estimate.exact(values[0])
 
 
-def _left(after: dict[str, Any], before: dict[str, Any], classifier: str) -> Number:
+def _left(after: dict[str, Any], before: dict[str, Any], classifier: str) -> Resampled:
     """Nothing is left where there was nothing."""
     was, now = np.asarray(_f1(before, classifier)), np.asarray(_f1(after, classifier))
     return np.divide(now, was, out=np.zeros(was.shape), where=was > 0)[()]
 
 
-def _f1(scores: dict[str, Any], classifier: str) -> Number:
+def _f1(scores: dict[str, Any], classifier: str) -> Resampled:
     if classifier == STRONGEST:
         return np.max([scores[model][0] for model in MODELS], axis=0)
     return scores[classifier][0]

@@ -11,16 +11,15 @@ import numpy as np
 
 from inkblur import ReleaseSpec
 from inkblur.evaluation import Array
-from reproduction.context import Workshop
+from reproduction.context import Context
 from reproduction.estimate import CONFIDENCE, Estimate, weakest
 from reproduction.newsgroups import SCENARIOS
 from reproduction.result import Claim, Drawing, Outcome, Passage, Reading, Where
-from reproduction.syntf.bench import ANSWERED, Bench
 from reproduction.syntf.gaps import (
     CLASSIFIERS,
     SHOWN,
     STRONGEST,
-    Number,
+    Resampled,
     by_scenario,
     gap,
     in_every,
@@ -38,7 +37,8 @@ from reproduction.syntf.published import (
     MORPHOLOGIES,
     MORPHOLOGY,
 )
-from reproduction.syntf.resampling import RESAMPLES, Found, Look, Resamples, as_they_are
+from reproduction.syntf.resampling import RESAMPLES, Resamples, RunScores, ScoreView, as_they_are
+from reproduction.syntf.study import ANSWERED, PostingsStudy
 
 TABLE = "Table 2"
 FIGURE = "Figure 4"
@@ -54,25 +54,25 @@ CENTRE = ReleaseSpec(
     morphology=MORPHOLOGY,
 )
 WITHOUT = CENTRE.varied(bigram=0.0)
-Runs = Mapping[ReleaseSpec, Sequence[Found]]
+RunsBySetting = Mapping[ReleaseSpec, Sequence[RunScores]]
 
 
-def run(work: Workshop) -> Outcome:
+def run(work: Context) -> Outcome:
     """s over epsilon as a grid; output length and morphology around the paper's choice."""
-    bench = Bench(
+    study = PostingsStudy(
         work,
         train=work.size(2_000, 120),
         test=work.size(1_000, 80),
         each=work.size(None, 3),
         words=work.size(15_000, 1_000),
     )
-    before = work.step(f"original, {ANSWERED}", lambda: bench.plain(bench.texts))
-    runs: dict[ReleaseSpec, list[Found]] = {}
+    before = work.step(f"original, {ANSWERED}", lambda: study.plain(study.texts))
+    runs: dict[ReleaseSpec, list[RunScores]] = {}
     for setting in settings(quick=work.quick):
         repeats = work.size(5 if setting in (CENTRE, WITHOUT) else 3, 3)
         lengths = work.size(LENGTHS[:-1], ()) if setting == CENTRE else ()
         name = f"{setting.name}, {repeats} runs, {ANSWERED}"
-        found = work.step(name, bench.synthetic, setting, repeats, lengths)
+        found = work.step(name, study.synthetic, setting, repeats, lengths)
         for length, releases in found.items():
             runs[replace(setting, length=int(length))] = releases
     best = max(runs, key=lambda setting: _smallest(runs[setting], before).value)
@@ -108,7 +108,7 @@ def settings(*, quick: bool = False) -> tuple[ReleaseSpec, ...]:
     return tuple(dict.fromkeys(wanted))
 
 
-def _table(runs: Runs, before: Found) -> list[Reading]:
+def _table(runs: RunsBySetting, before: RunScores) -> list[Reading]:
     readings = []
     for setting, found in runs.items():
         where: Where = {
@@ -124,16 +124,16 @@ def _table(runs: Runs, before: Found) -> list[Reading]:
     return readings
 
 
-def _smallest(found: Sequence[Found], before: Found) -> Estimate:
+def _smallest(found: Sequence[RunScores], before: RunScores) -> Estimate:
     """Of the scenario where the gap is smallest on average."""
     return min(by_scenario(partial(_gap, before=before), found), key=lambda at: at.value)
 
 
-def _gap(found: Found, scenario: str, *, before: Found) -> Number:
+def _gap(found: RunScores, scenario: str, *, before: RunScores) -> Resampled:
     return gap(found, before, scenario, STRONGEST)
 
 
-def _figure(runs: Runs, before: Found) -> list[Reading]:
+def _figure(runs: RunsBySetting, before: RunScores) -> list[Reading]:
     return [
         Reading(
             FIGURE,
@@ -152,16 +152,16 @@ def _figure(runs: Runs, before: Found) -> list[Reading]:
     ]
 
 
-def claims(runs: Runs, before: Found, resampled: Look) -> tuple[Claim, ...]:
+def claims(runs: RunsBySetting, before: RunScores, resampled: ScoreView) -> tuple[Claim, ...]:
     """About s, and about the paper's choice; both tasks by their stronger classifier."""
     ours, plain = runs[CENTRE], runs[WITHOUT]
     pairs = [{"with": a, "without": b} for a, b in zip(ours, plain, strict=True)]
 
-    def raised(look: Look, pair: Found) -> Number:
+    def raised(look: ScoreView, pair: RunScores) -> Resampled:
         ours, plain = (smallest_gap(look(pair[s]), look(before)) for s in ("with", "without"))
         return ours - plain
 
-    def ahead(look: Look, found: Found, scenario: str) -> Number:
+    def ahead(look: ScoreView, found: RunScores, scenario: str) -> Resampled:
         return gap(look(found), look(before), scenario, STRONGEST)
 
     rivals = ahead_of_each(runs, before, resampled)
@@ -208,7 +208,9 @@ def claims(runs: Runs, before: Found, resampled: Look) -> tuple[Claim, ...]:
     )
 
 
-def ahead_of_each(runs: Runs, before: Found, resampled: Look) -> dict[ReleaseSpec, Estimate]:
+def ahead_of_each(
+    runs: RunsBySetting, before: RunScores, resampled: ScoreView
+) -> dict[ReleaseSpec, Estimate]:
     """How much larger the paper's smallest gap is than each rival's, mean of the runs.
 
     Two or four degrees of freedom a setting would make intervals that are good for nothing, so the
@@ -219,7 +221,7 @@ def ahead_of_each(runs: Runs, before: Found, resampled: Look) -> dict[ReleaseSpe
     """
     from scipy.stats import norm, t
 
-    def gaps_of(look: Look) -> dict[ReleaseSpec, Array]:
+    def gaps_of(look: ScoreView) -> dict[ReleaseSpec, Array]:
         return {
             setting: np.array([smallest_gap(look(run), look(before)) for run in found])
             for setting, found in runs.items()
@@ -244,7 +246,7 @@ def ahead_of_each(runs: Runs, before: Found, resampled: Look) -> dict[ReleaseSpe
     return found
 
 
-def _notes(work: Workshop) -> tuple[str, ...]:
+def _notes(work: Context) -> tuple[str, ...]:
     return (
         f"A part of the paper's grid of 405 settings, each 10 runs: s x epsilon "
         f"({', '.join(f'{e:g}' for e in sorted((EPSILON, *OTHER_EPSILONS)))}) with lemmas at "

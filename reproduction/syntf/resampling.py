@@ -14,16 +14,18 @@ import numpy as np
 
 from inkblur import Rng
 from inkblur.evaluation import Array
-from reproduction.bootstrap import drawn_again
+from reproduction.resampled_texts import resample_counts
 
 NONE = "-"  # an answer that is no class of the truth, or no answer
 RESAMPLES = 2_000
 
-Found = dict[str, Any]
-Look = Callable[[Found], Found]  # scores as they are, or the same scores in every resample
+RunScores = dict[str, Any]
+ScoreView = Callable[
+    [RunScores], RunScores
+]  # scores as they are, or the same scores in every resample
 
 
-def as_they_are(found: Found) -> Found:
+def as_they_are(found: RunScores) -> RunScores:
     """The scores on the test postings themselves."""
     return found
 
@@ -52,9 +54,11 @@ class Resamples:
     def __init__(self, rng: Rng, count: int = RESAMPLES) -> None:
         self._rng, self._count = rng, count
         self._weights: dict[str, Array] = {}
-        self._made: dict[int, tuple[Found, Found]] = {}  # the first is held, so its id stays its
+        self._made: dict[
+            int, tuple[RunScores, RunScores]
+        ] = {}  # the first is held, so its id stays its
 
-    def __call__(self, found: Found) -> Found:
+    def __call__(self, found: RunScores) -> RunScores:
         """{"utility": {model: [F1 (resamples,)]}, "attack": {scenario: {model: [...]}}}."""
         if id(found) not in self._made:
             kept = found["answers"]
@@ -86,7 +90,7 @@ class Resamples:
     def _drawn(self, postings: str, count: int) -> Array:
         """How often each posting was drawn, (resamples, postings)."""
         if postings not in self._weights:
-            times = drawn_again(self._count, count, self._rng.child(postings))
+            times = resample_counts(self._count, count, self._rng.child(postings))
             self._weights[postings] = times.astype(np.float32)
         return self._weights[postings]
 

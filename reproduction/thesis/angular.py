@@ -9,16 +9,16 @@ import numpy as np
 from inkblur import Embedding, ReleaseSpec, make_mechanism
 from inkblur.evaluation import NULL_ID, Array, Ids, privacy_statistics, survival_rate
 from reproduction.contenders import contenders
-from reproduction.context import Workshop
+from reproduction.context import Context
 from reproduction.estimate import Estimate
 from reproduction.result import Claim, Drawing, Outcome, Reading
 from reproduction.thesis import relative_change
-from reproduction.thesis.newsgroups import Postings
+from reproduction.thesis.postings import Postings
 from reproduction.thesis.suspects import (
     LEARNED,
     NEWSGROUPS,
-    Attack,
     Cases,
+    SuspectAttack,
     newsgroup_suspects,
 )
 
@@ -31,24 +31,24 @@ VOCABULARY = 10_000  # mechanism 1 compares each word with all of them
 FORM = "content"
 RUNS = 100  # a word
 
-Found = dict[str, Any]
+AngularValues = dict[str, Any]
 
 
-def run(work: Workshop) -> Outcome:
+def run(work: Context) -> Outcome:
     """Words: how many stand in for one, and how near. Texts: the suspects of 20 Newsgroups."""
-    bench = _Bench(work)
-    attack = bench.attack
+    study = _AngularStudy(work)
+    attack = study.attack
     plain = work.step(f"{LEARNED}, plain", lambda: dict(attack.hits(attack.case.asked.texts)))
     readings = _success({"survival": 1.0, "mechanism": "none"}, [plain])
-    tokens = np.array(work.step("tokens of the known postings", bench.tokens), np.int64)
-    judged: dict[str, Found] = {}
+    tokens = np.array(work.step("tokens of the known postings", study.tokens), np.int64)
+    judged: dict[str, AngularValues] = {}
     for survival in work.size(SURVIVALS, (JUDGED,)):
-        for setting in contenders(work, bench.postings.embedding, survival=survival, words=tokens):
+        for setting in contenders(work, study.postings.embedding, survival=survival, words=tokens):
             name = f"{setting.name} at {survival:g}"
-            words = work.step(f"{name} of the tokens, words", bench.words, setting, tokens)
+            words = work.step(f"{name} of the tokens, words", study.words, setting, tokens)
             texts = [
                 work.step(
-                    f"{name} of the tokens, texts, {LEARNED}, run {n}", bench.texts, setting, n
+                    f"{name} of the tokens, texts, {LEARNED}, run {n}", study.texts, setting, n
                 )
                 for n in range(work.size(3, 1))
             ]
@@ -65,7 +65,7 @@ def run(work: Workshop) -> Outcome:
                         for key in ("author", "topic")
                     },
                 }
-    floors = work.step("lowest survival of mechanism 1, vocabulary and tokens", bench.floor, tokens)
+    floors = work.step("lowest survival of mechanism 1, vocabulary and tokens", study.floor, tokens)
     readings += [
         Reading(
             FLOOR,
@@ -83,10 +83,10 @@ def run(work: Workshop) -> Outcome:
     return Outcome(tuple(readings), claims, (drawing,), notes=_notes(work))
 
 
-class _Bench:
+class _AngularStudy:
     """What the steps share, loaded when the first of them runs."""
 
-    def __init__(self, work: Workshop) -> None:
+    def __init__(self, work: Context) -> None:
         self.work = work
         self.postings = Postings(
             work,
@@ -95,7 +95,9 @@ class _Bench:
             vocabulary=work.size(VOCABULARY, 800),
             suspects=newsgroup_suspects(work),
         )
-        self.attack = Attack(work, self.postings, NEWSGROUPS, Cases(work, self.postings), FORM)
+        self.attack = SuspectAttack(
+            work, self.postings, NEWSGROUPS, Cases(work, self.postings), FORM
+        )
 
     def tokens(self) -> list[int]:
         """Words of the postings that the attacker knows as they come, in random order, as ids."""
@@ -106,7 +108,7 @@ class _Bench:
         known: list[int] = ids[ids != NULL_ID].tolist()
         return known
 
-    def words(self, setting: ReleaseSpec, tokens: Ids) -> Found:
+    def words(self, setting: ReleaseSpec, tokens: Ids) -> AngularValues:
         """N_w and S_w of words of the vocabulary, and the mean cosine of words of the texts with
         what replaced them.
         """
@@ -121,7 +123,7 @@ class _Bench:
             "cosine": nearness(self.postings.embedding, ids, out, 20),
         }
 
-    def texts(self, setting: ReleaseSpec, number: int) -> Found:
+    def texts(self, setting: ReleaseSpec, number: int) -> AngularValues:
         """Who and what is recognised in released postings."""
         texts = self.attack.case.asked.texts
         released = self.work.release(setting, self.postings.embedding, texts, f"run {number}")
@@ -157,7 +159,7 @@ def nearness(embedding: Embedding, ids: Ids, out: Ids, draws: int) -> list[float
     ]
 
 
-def _word_readings(where: dict[str, Any], words: Found) -> list[Reading]:
+def _word_readings(where: dict[str, Any], words: AngularValues) -> list[Reading]:
     near = [cosine for cosine in words["cosine"] if cosine is not None]
     made = [
         Reading(TABLE, where, "mean N_w", Estimate.of_units(words["survived"])),
@@ -168,14 +170,14 @@ def _word_readings(where: dict[str, Any], words: Found) -> list[Reading]:
     return made
 
 
-def _success(where: dict[str, Any], runs: list[Found]) -> list[Reading]:
+def _success(where: dict[str, Any], runs: list[AngularValues]) -> list[Reading]:
     return [
         Reading(TABLE, where, measure, relative_change.success([one[key] for one in runs]))
         for key, measure in (("topic", "topic told"), ("author", "author named"))
     ]
 
 
-def _claims(one: Found, two: Found) -> tuple[Claim, ...]:
+def _claims(one: AngularValues, two: AngularValues) -> tuple[Claim, ...]:
     """The thesis holds mechanism 1 to be the better one; each claim is a paired difference."""
     pairs = zip(one["cosine"], two["cosine"], strict=True)
     near = [a - b for a, b in pairs if a is not None and b is not None]
@@ -216,7 +218,7 @@ def _claims(one: Found, two: Found) -> tuple[Claim, ...]:
     )
 
 
-def _notes(work: Workshop) -> tuple[str, ...]:
+def _notes(work: Context) -> tuple[str, ...]:
     return (
         "A new result: the thesis could not run mechanism 1. Equal survival: each mechanism has "
         "the epsilon at which a word of the texts comes out unchanged with the stated probability, "

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from inkblur.evaluation import Array, Koppel
-from reproduction.context import Workshop
+from reproduction.context import Context
 from reproduction.result import Claim, Drawing, Outcome, Reading
 from reproduction.thesis import relative_change
-from reproduction.thesis.newsgroups import Postings, TopicTeller
+from reproduction.thesis.postings import Postings, TopicTeller
 from reproduction.thesis.published import AUTHORS, FORMS, OBFUSCATED, SCALES, accuracy, kept
-from reproduction.thesis.scales import Noise, obfuscation
+from reproduction.thesis.scales import NoiseScale, obfuscation
 from reproduction.thesis.suspects import (
     BESIDE,
     LEARNED,
     NEWSGROUPS,
-    Attack,
     Cases,
+    SuspectAttack,
     hits,
     newsgroup_suspects,
 )
@@ -24,28 +24,30 @@ from reproduction.thesis.suspects import (
 TABLE = "Table 5.4 (paper: Reuters beside C50, fan fiction beside PAN 2018)"
 ADAPTIVE = "Beyond the paper: attacker and classifier learn from obfuscated texts (20 Newsgroups)"
 VOCABULARY = 30_000
-RUNS = {Noise.AS_PRINTED: 1, Noise.EQUAL_RATIO: 3}
+RUNS = {NoiseScale.AS_PRINTED: 1, NoiseScale.EQUAL_RATIO: 3}
 RUNS_OF_RAW = 1  # its texts are twice as long, and the thesis prints no numbers for it
 RUNS_OF_ADAPTIVE = 3
 SOURCE = "thesis, sections 5.4.2 and 5.4.3"
 MEASURES = {"author": "author named", "topic": "topic told"}
 
-Pair = tuple[list[dict[str, Any]], list[dict[str, Any]]]  # runs before and after, of one form
+BeforeAndAfter = tuple[
+    list[dict[str, Any]], list[dict[str, Any]]
+]  # runs before and after, of one form
 
 
-def run(work: Workshop) -> Outcome:
+def run(work: Context) -> Outcome:
     """The attacker studies texts of the same form that are not obfuscated, as in the thesis."""
-    bench = _Bench(work)
-    found: dict[tuple[str, str, Noise | None, float], list[dict[str, Any]]] = {}
+    study = _AuthorStudy(work)
+    found: dict[tuple[str, str, NoiseScale | None, float], list[dict[str, Any]]] = {}
     forms = work.size(FORMS, FORMS[:3])
     for data in work.size(tuple(BESIDE), (NEWSGROUPS, "PAN 2018, 5 authors")):
         for form in forms:
-            rows = _Rows(bench, data, form)
+            rows = _Rows(study, data, form)
             found[data, form, None, 0.0] = [
                 work.step(f"{data}, {form}, {LEARNED}, plain", rows.plain)
             ]
-            for noise in Noise:
-                if form == "raw" and noise is Noise.AS_PRINTED:
+            for noise in NoiseScale:
+                if form == "raw" and noise is NoiseScale.AS_PRINTED:
                     continue
                 for scale in SCALES:
                     name = f"{data}, {form}, {LEARNED}, {noise.value} {scale:g}"
@@ -54,14 +56,14 @@ def run(work: Workshop) -> Outcome:
                         for n in range(_runs(work, form, noise))
                     ]
     adaptive = [
-        work.step(f"adaptive, {LEARNED}, run {n}", _adaptive, bench, n)
+        work.step(f"adaptive, {LEARNED}, run {n}", _adaptive, study, n)
         for n in range(work.size(RUNS_OF_ADAPTIVE, 1))
     ]
     readings = [
         reading for place, done in found.items() for reading in _readings(*place, done, found)
     ]
     plain = found[NEWSGROUPS, "content", None, 0.0]
-    where: dict[str, str | float] = {"form": "content", "noise": Noise.EQUAL_RATIO.value}
+    where: dict[str, str | float] = {"form": "content", "noise": NoiseScale.EQUAL_RATIO.value}
     where["scale"] = max(SCALES)
     for key, measure in MEASURES.items():
         readings.append(
@@ -74,7 +76,7 @@ def run(work: Workshop) -> Outcome:
         f"{len(plain[0]['topic'])} postings of 20 Newsgroups by {newsgroup_suspects(work)} "
         "prolific authors"
     )
-    for noise in Noise:
+    for noise in NoiseScale:
         for scale in SCALES[1:]:
             pairs = [
                 (found[NEWSGROUPS, form, None, 0.0], found[NEWSGROUPS, form, noise, scale])
@@ -101,10 +103,10 @@ def run(work: Workshop) -> Outcome:
     return Outcome(tuple(readings), tuple(claims), (drawing,), notes=_notes(work))
 
 
-class _Bench:
+class _AuthorStudy:
     """What the steps share, loaded when the first of them runs."""
 
-    def __init__(self, work: Workshop) -> None:
+    def __init__(self, work: Context) -> None:
         self.work = work
         self.postings = Postings(
             work,
@@ -119,40 +121,40 @@ class _Bench:
 class _Rows:
     """The steps on one collection in one form."""
 
-    def __init__(self, bench: _Bench, data: str, form: str) -> None:
-        self.bench = bench
-        self.attack = Attack(bench.work, bench.postings, data, bench.cases, form)
+    def __init__(self, study: _AuthorStudy, data: str, form: str) -> None:
+        self.study = study
+        self.attack = SuspectAttack(study.work, study.postings, data, study.cases, form)
 
     def plain(self) -> dict[str, Any]:
         return dict(self.attack.hits(self.attack.case.asked.texts))
 
-    def blurred(self, scale: float, noise: Noise, number: int) -> dict[str, Any]:
-        bench, attack = self.bench, self.attack
+    def blurred(self, scale: float, noise: NoiseScale, number: int) -> dict[str, Any]:
+        study, attack = self.study, self.attack
         texts = attack.case.asked.texts
         names = (attack.data, attack.form, f"run {number}")
-        setting = obfuscation(bench.postings.embedding, scale, noise)
-        released = bench.work.release(setting, bench.postings.embedding, texts, *names)
+        setting = obfuscation(study.postings.embedding, scale, noise)
+        released = study.work.release(setting, study.postings.embedding, texts, *names)
         return {**attack.hits(released.texts), **relative_change.counted(released, texts)}
 
 
-def _adaptive(bench: _Bench, number: int) -> dict[str, Any]:
+def _adaptive(study: _AuthorStudy, number: int) -> dict[str, Any]:
     """Scale 0.5, content words: known texts and training postings are obfuscated like the rest."""
-    work, form = bench.work, "content"
-    case = bench.cases.in_form(NEWSGROUPS, form)
-    setting = obfuscation(bench.postings.embedding, max(SCALES), Noise.EQUAL_RATIO)
+    work, form = study.work, "content"
+    case = study.cases.in_form(NEWSGROUPS, form)
+    setting = obfuscation(study.postings.embedding, max(SCALES), NoiseScale.EQUAL_RATIO)
 
     def blurred(part: str, texts: tuple[str, ...]) -> tuple[str, ...]:
         names = ("adaptive", part, f"run {number}")
-        return work.release(setting, bench.postings.embedding, texts, *names).texts
+        return work.release(setting, study.postings.embedding, texts, *names).texts
 
     assert case.known.authors is not None
     koppel = Koppel(seed=work.seed).fit(blurred("known", case.known.texts), case.known.authors)
-    training = tuple(bench.postings.formed_train[form])
-    teller = TopicTeller(blurred("training", training), bench.postings.train.labels or ())
+    training = tuple(study.postings.formed_train[form])
+    teller = TopicTeller(blurred("training", training), study.postings.train.labels or ())
     return dict(hits(koppel, teller, case, blurred("asked", case.asked.texts)))
 
 
-def _runs(work: Workshop, form: str, noise: Noise) -> int:
+def _runs(work: Context, form: str, noise: NoiseScale) -> int:
     runs = min(RUNS[noise], RUNS_OF_RAW) if form == "raw" else RUNS[noise]
     return work.size(runs, 1)
 
@@ -160,10 +162,10 @@ def _runs(work: Workshop, form: str, noise: Noise) -> int:
 def _readings(
     data: str,
     form: str,
-    noise: Noise | None,
+    noise: NoiseScale | None,
     scale: float,
     done: list[dict[str, Any]],
-    found: dict[tuple[str, str, Noise | None, float], list[dict[str, Any]]],
+    found: dict[tuple[str, str, NoiseScale | None, float], list[dict[str, Any]]],
 ) -> list[Reading]:
     """One row of the table, and one spot of the drawing."""
     beside = BESIDE[data]
@@ -187,14 +189,16 @@ def _readings(
         relative_change.by_text([one["author"] for one in found[data, form, None, 0.0]]),
         relative_change.by_text([one["author"] for one in done]),
     )
-    if left is not None and noise is Noise.EQUAL_RATIO:
+    if left is not None and noise is NoiseScale.EQUAL_RATIO:
         spot: dict[str, str | float] = {"data": data, "form": form, "scale": scale}
         paper = None if printed is None else kept(printed, form, scale)
         made.append(Reading(TABLE + ", drawn", spot, "share kept", left, paper))
     return made
 
 
-def _falls_more(name: str, at: str, judged_on: str, which: str, forms: list[Pair]) -> Claim:
+def _falls_more(
+    name: str, at: str, judged_on: str, which: str, forms: list[BeforeAndAfter]
+) -> Claim:
     """Falls of both successes on the same released postings, form by form."""
     rows = [(*_by_text(pair, "author"), *_by_text(pair, "topic")) for pair in forms]
     return Claim(
@@ -208,7 +212,9 @@ def _falls_more(name: str, at: str, judged_on: str, which: str, forms: list[Pair
     )
 
 
-def _topic_holds(name: str, at: str, judged_on: str, which: str, forms: list[Pair]) -> Claim:
+def _topic_holds(
+    name: str, at: str, judged_on: str, which: str, forms: list[BeforeAndAfter]
+) -> Claim:
     return Claim(
         f"topic-holds-at-{name}",
         f"{at} topic classification keeps at least {relative_change.HOLDS:.0%} of its right "
@@ -221,12 +227,12 @@ def _topic_holds(name: str, at: str, judged_on: str, which: str, forms: list[Pai
     )
 
 
-def _by_text(pair: Pair, key: str) -> tuple[Array, Array]:
+def _by_text(pair: BeforeAndAfter, key: str) -> tuple[Array, Array]:
     before, after = (relative_change.by_text([one[key] for one in done]) for done in pair)
     return before, after
 
 
-def _notes(work: Workshop) -> tuple[str, ...]:
+def _notes(work: Context) -> tuple[str, ...]:
     suspects, each = newsgroup_suspects(work), work.size(12, 4)
     return (
         f"Data: 20 Newsgroups ({suspects} suspects: most training postings among authors with at "
@@ -256,6 +262,6 @@ def _notes(work: Workshop) -> tuple[str, ...]:
         "Raw texts also lose capitals, numbers and punctuation in a release, which the thesis "
         "never did: its raw texts are baselines only.",
         "Intervals are over texts, each averaged over its runs "
-        f"({RUNS[Noise.EQUAL_RATIO]} at the equal ratio, {RUNS_OF_RAW} for raw, one as printed, "
-        "where nearly nothing changes); authors are taken as given.",
+        f"({RUNS[NoiseScale.EQUAL_RATIO]} at the equal ratio, {RUNS_OF_RAW} for raw, one as "
+        "printed, where nearly nothing changes); authors are taken as given.",
     )

@@ -17,7 +17,7 @@ from inkblur.evaluation import (
     text_distances,
     words_of,
 )
-from reproduction.context import Workshop
+from reproduction.context import Context
 from reproduction.corpora import Corpus
 from reproduction.estimate import Estimate
 from reproduction.result import Claim, Drawing, Outcome, Reading
@@ -36,11 +36,11 @@ _RESAMPLES = 2_000
 _BLOCK = 50  # pairs a step
 _TENTHS = 10
 
-Pair = tuple[int, int]  # rows of the corpus
+TextPair = tuple[int, int]  # rows of the corpus
 Spots = dict[str, Array]  # distances by name, one a pair
 
 
-def run(work: Workshop) -> Outcome:
+def run(work: Context) -> Outcome:
     """Disjoint pairs of C50 texts, half by one author and half by two."""
     spots = {form: {kind: _spots(work, form, kind) for kind in PAIRS} for form in FORMS}
     readings, claims = [], []
@@ -69,7 +69,9 @@ def run(work: Workshop) -> Outcome:
     return Outcome(tuple(readings), tuple(claims), (drawing,), notes=_notes(work))
 
 
-def pairs(authors: Sequence[int], order: Sequence[int], count: int, *, same: bool) -> list[Pair]:
+def pairs(
+    authors: Sequence[int], order: Sequence[int], count: int, *, same: bool
+) -> list[TextPair]:
     """`count` pairs of rows by one author or by two, no row twice, in a given random order.
 
     Each row is matched with the next free one that fits.
@@ -78,7 +80,7 @@ def pairs(authors: Sequence[int], order: Sequence[int], count: int, *, same: boo
     [(0, 1), (2, 3)]
     """
     waiting: list[int] = []
-    found: list[Pair] = []
+    found: list[TextPair] = []
     for row in order:
         fitting = (w for w in waiting if (authors[w] == authors[row]) == same)
         partner = next(fitting, None)
@@ -105,7 +107,7 @@ def word_movers(left: str, right: str, embedding: Embedding) -> float | None:
     return earth_movers(euclidean_costs(x, y), left=from_x, right=from_y)
 
 
-def _spots(work: Workshop, form: str, kind: str) -> Spots:
+def _spots(work: Context, form: str, kind: str) -> Spots:
     count = work.size(500, 10)
     rows: list[list[float]] = []
     for start in range(0, count, _BLOCK):
@@ -116,7 +118,7 @@ def _spots(work: Workshop, form: str, kind: str) -> Spots:
     return {"movers": table[:, 0], "ruzicka": table[:, 1], "relative": table[:, 2]}
 
 
-def _distances(work: Workshop, form: str, kind: str, start: int, stop: int) -> list[list[float]]:
+def _distances(work: Context, form: str, kind: str, start: int, stop: int) -> list[list[float]]:
     corpus = _texts(work)
     assert corpus.authors is not None
     # Texts of odd places in a random order make the one kind of pairs, those of even the other.
@@ -128,7 +130,7 @@ def _distances(work: Workshop, form: str, kind: str, start: int, stop: int) -> l
         left, right = corpus.texts[a], corpus.texts[b]
         if form != "raw":
             left, right = ContentWords().transform([left, right])
-        movers = word_movers(left, right, work.shelf.glove)
+        movers = word_movers(left, right, work.datasets.glove)
         if movers is not None:
             counts, shares = (
                 float(text_distances([left], [right], relative=relative)[0, 0])
@@ -138,8 +140,8 @@ def _distances(work: Workshop, form: str, kind: str, start: int, stop: int) -> l
     return found
 
 
-def _texts(work: Workshop) -> Corpus:
-    split = work.shelf.c50
+def _texts(work: Context) -> Corpus:
+    split = work.datasets.c50
     assert split.train.authors is not None
     assert split.test.authors is not None
     authors = np.concatenate([split.train.authors, split.test.authors])
@@ -240,7 +242,7 @@ def _tenths(form: str, held: Spots) -> list[Reading]:
     return made
 
 
-def _notes(work: Workshop) -> tuple[str, ...]:
+def _notes(work: Context) -> tuple[str, ...]:
     return (
         f"{2 * work.size(500, 10):,} pairs of whole Reuters C50 texts, half by one author and half "
         "by two; the thesis compares ten Reuters RCV1 documents with each other, whose pairs share "

@@ -8,9 +8,9 @@ FORMS = ("raw", "content", "bow-1000", "bow-500", "bow-200", "bow-50")
 OBFUSCATED = FORMS[1:]  # the thesis prints no obfuscated raw texts
 SCALES = (0.1, 0.2, 0.5)  # of the Laplace noise on each component, r / epsilon in Algorithm 2
 
-Table = Mapping[str, tuple[float, ...]]  # form: baseline, then scales 0.1, 0.2 and 0.5
+PrintedTable = Mapping[str, tuple[float, ...]]  # form: baseline, then scales 0.1, 0.2 and 0.5
 
-TOPICS: Mapping[str, Table] = {  # Table 5.3; guessing reaches 20
+TOPICS: Mapping[str, PrintedTable] = {  # Table 5.3; guessing reaches 20
     "Reuters": {
         "raw": (81.4,),
         "content": (81.4, 81.6, 81.0, 71.9),
@@ -29,7 +29,7 @@ TOPICS: Mapping[str, Table] = {  # Table 5.3; guessing reaches 20
     },
 }
 
-AUTHORS: Mapping[str, Table] = {  # Table 5.4; guessing reaches 5 (Reuters), 1 (fan fiction)
+AUTHORS: Mapping[str, PrintedTable] = {  # Table 5.4; guessing reaches 5 (Reuters), 1 (fan fiction)
     "Reuters": {
         "raw": (71.1,),
         "content": (68.5, 67.9, 67.9, 41.7),
@@ -49,7 +49,7 @@ AUTHORS: Mapping[str, Table] = {  # Table 5.4; guessing reaches 5 (Reuters), 1 (
 }
 
 
-def accuracy(table: Table, form: str, scale: float | None) -> float | None:
+def accuracy(table: PrintedTable, form: str, scale: float | None) -> float | None:
     """A printed accuracy as a share; None where the thesis prints none.
 
     >>> accuracy(TOPICS["Reuters"], "content", 0.5)
@@ -60,7 +60,7 @@ def accuracy(table: Table, form: str, scale: float | None) -> float | None:
     return round(row[column] / 100, 3) if column < len(row) else None
 
 
-def kept(table: Table, form: str, scale: float) -> float | None:
+def kept(table: PrintedTable, form: str, scale: float) -> float | None:
     """A printed accuracy as a share of the baseline of its form.
 
     >>> kept(AUTHORS["fan fiction"], "bow-50", 0.5)

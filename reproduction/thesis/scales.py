@@ -15,12 +15,12 @@ from enum import Enum
 import numpy as np
 
 from inkblur import Embedding, ReleaseSpec
-from reproduction.context import Workshop
+from reproduction.context import Context
 
-WORD2VEC_NORM = 2.927  # mean of the 7,895 Google News vectors on the shelf, which checks it
+WORD2VEC_NORM = 2.927  # mean of the 7,895 Google News vectors; `Datasets` checks it
 
 
-class Noise(Enum):
+class NoiseScale(Enum):
     """How a printed scale is carried over to other vectors."""
 
     AS_PRINTED = "as printed"
@@ -29,21 +29,21 @@ class Noise(Enum):
     @property
     def suffix(self) -> str:
         """For names of claims: the equal ratio is the thesis's own condition and has none."""
-        return "-as-printed" if self is Noise.AS_PRINTED else ""
+        return "-as-printed" if self is NoiseScale.AS_PRINTED else ""
 
 
-def commonest(work: Workshop, words: int) -> Embedding:
+def commonest(work: Context, words: int) -> Embedding:
     """GloVe cut to its commonest words, which is the vocabulary that can come out."""
-    return work.shelf.glove.first(words)
+    return work.datasets.glove.first(words)
 
 
-def scale_on(embedding: Embedding, scale: float, noise: Noise) -> float:
+def scale_on(embedding: Embedding, scale: float, noise: NoiseScale) -> float:
     """The scale to use: multiplied by the ratio of mean vector lengths for the equal ratio."""
-    if noise is Noise.AS_PRINTED:
+    if noise is NoiseScale.AS_PRINTED:
         return scale
     return scale * float(np.linalg.norm(embedding.vectors, axis=1).mean()) / WORD2VEC_NORM
 
 
-def obfuscation(embedding: Embedding, scale: float, noise: Noise) -> ReleaseSpec:
+def obfuscation(embedding: Embedding, scale: float, noise: NoiseScale) -> ReleaseSpec:
     """Mechanism 2 at a scale of the thesis."""
     return ReleaseSpec("component-laplace", float(f"{1 / scale_on(embedding, scale, noise):.6g}"))

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from inkblur.evaluation import Koppel
-from reproduction.context import Workshop
+from reproduction.context import Context
 from reproduction.corpora import Corpus
-from reproduction.thesis.newsgroups import Postings, TopicTeller, suspects
+from reproduction.thesis.postings import Postings, TopicTeller, suspects
 
 NEWSGROUPS = "20 Newsgroups"
 BESIDE = {  # our collection: the thesis's
@@ -30,31 +30,31 @@ class Case:
     asked: Corpus
 
 
-def newsgroup_suspects(work: Workshop) -> int:
+def newsgroup_suspects(work: Context) -> int:
     """How many authors of 20 Newsgroups are suspects."""
     return work.size(20, 5)
 
 
-def case_of(work: Workshop, data: str) -> Case:
+def case_of(work: Context, data: str) -> Case:
     """Texts by their collection's name."""
     if data == NEWSGROUPS:
         return Case(*suspects(work, authors=newsgroup_suspects(work), each=work.size(12, 4)))
     if data == "C50":
-        split = work.shelf.c50
+        split = work.datasets.c50
         count, authors = work.size(3, 1), work.size(50, 4)
         train, test = (
             part.rows([row for row, author in enumerate(_numbers(part)) if author < authors])
             for part in (split.train, split.test)
         )
         return Case(train, test.first_of_each_author(count))
-    split = work.shelf.pan18(_PAN[data])
+    split = work.datasets.pan18(_PAN[data])
     return Case(split.train, split.test.rows(range(work.size(len(split.test), 5))))
 
 
-class Attack:
+class SuspectAttack:
     """One collection in one form: Koppel's attack, and where topics are known, the classifier."""
 
-    def __init__(self, work: Workshop, postings: Postings, data: str, cases: Cases, form: str):
+    def __init__(self, work: Context, postings: Postings, data: str, cases: Cases, form: str):
         self._work, self._postings, self._cases = work, postings, cases
         self.data, self.form = data, form
 
@@ -81,7 +81,7 @@ class Attack:
 class Cases:
     """Every collection in every form, made once."""
 
-    def __init__(self, work: Workshop, postings: Postings) -> None:
+    def __init__(self, work: Context, postings: Postings) -> None:
         self._work, self._postings = work, postings
         self._made: dict[str, dict[str, Case]] = {}
 

@@ -5,28 +5,28 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from reproduction.context import Workshop
+from reproduction.context import Context
 from reproduction.estimate import weakest
 from reproduction.result import Claim, Drawing, Outcome, Passage, Reading
 from reproduction.thesis import relative_change
-from reproduction.thesis.newsgroups import Postings, TopicTeller
+from reproduction.thesis.postings import Postings, TopicTeller
 from reproduction.thesis.published import FORMS, OBFUSCATED, SCALES, TOPICS, accuracy, kept
-from reproduction.thesis.scales import Noise, obfuscation, scale_on
+from reproduction.thesis.scales import NoiseScale, obfuscation, scale_on
 
 TABLE = "Table 5.3 (paper: Reuters, 5 topics; here: 20 Newsgroups, 20 topics)"
 VOCABULARY = 30_000
 CHANCE = 1 / 20
-RUNS = {Noise.AS_PRINTED: 1, Noise.EQUAL_RATIO: 5}
+RUNS = {NoiseScale.AS_PRINTED: 1, NoiseScale.EQUAL_RATIO: 5}
 RUNS_OF_RAW = 2  # its texts are twice as long, and the thesis prints no numbers for it
 
 
-def run(work: Workshop) -> Outcome:
+def run(work: Context) -> Outcome:
     """20 Newsgroups by date; the classifier learns from texts of the same form, not obfuscated."""
-    bench = _Bench(work)
+    study = _TopicStudy(work)
     readings, at_last, before_and_after = [], {}, {}
     paper = TOPICS["Reuters"]
     for form in FORMS:
-        topics = _Topics(bench, form)
+        topics = _Topics(study, form)
         base = [work.step(f"{form}, not obfuscated", topics.plain)]
         readings.append(
             Reading(
@@ -37,8 +37,8 @@ def run(work: Workshop) -> Outcome:
                 accuracy(paper, form, None),
             )
         )
-        for noise in Noise:
-            if form == "raw" and noise is Noise.AS_PRINTED:
+        for noise in NoiseScale:
+            if form == "raw" and noise is NoiseScale.AS_PRINTED:
                 continue
             for scale in SCALES:
                 args = (topics.blurred, scale, noise)
@@ -65,7 +65,7 @@ def run(work: Workshop) -> Outcome:
                     at_last[noise, form] = found
                     before_and_after[noise, form] = pair
     claims = []
-    for noise in Noise:
+    for noise in NoiseScale:
         worst = weakest((at_last[noise, form] for form in OBFUSCATED), CHANCE)
         form = next(form for form in OBFUSCATED if at_last[noise, form] is worst)
         claims.append(
@@ -97,13 +97,13 @@ def run(work: Workshop) -> Outcome:
     drawing = Drawing(
         "What is left of the accuracy of each form", TABLE, "share kept", "scale", "form", "noise"
     )
-    return Outcome(tuple(readings), tuple(claims), (drawing,), (_fan_fiction(),), _notes(bench))
+    return Outcome(tuple(readings), tuple(claims), (drawing,), (_fan_fiction(),), _notes(study))
 
 
-class _Bench:
+class _TopicStudy:
     """What the steps share, loaded when the first of them runs."""
 
-    def __init__(self, work: Workshop) -> None:
+    def __init__(self, work: Context) -> None:
         self.work = work
         self.postings = Postings(
             work,
@@ -120,34 +120,34 @@ class _Bench:
 class _Topics:
     """The postings in one form."""
 
-    def __init__(self, bench: _Bench, form: str) -> None:
-        self.bench, self.form = bench, form
+    def __init__(self, study: _TopicStudy, form: str) -> None:
+        self.study, self.form = study, form
 
     @cached_property
     def teller(self) -> TopicTeller:
-        return self.bench.postings.topic_teller(self.form)
+        return self.study.postings.topic_teller(self.form)
 
     def plain(self) -> list[int]:
-        labels = self.bench.postings.test.labels or ()
-        return self.teller.hits(self.bench.formed_test[self.form], labels)
+        labels = self.study.postings.test.labels or ()
+        return self.teller.hits(self.study.formed_test[self.form], labels)
 
-    def blurred(self, scale: float, noise: Noise, number: int) -> dict[str, Any]:
-        bench = self.bench
+    def blurred(self, scale: float, noise: NoiseScale, number: int) -> dict[str, Any]:
+        study = self.study
         setting, texts = (
-            obfuscation(bench.postings.embedding, scale, noise),
-            bench.formed_test[self.form],
+            obfuscation(study.postings.embedding, scale, noise),
+            study.formed_test[self.form],
         )
-        released = bench.work.release(
-            setting, bench.postings.embedding, texts, self.form, f"run {number}"
+        released = study.work.release(
+            setting, study.postings.embedding, texts, self.form, f"run {number}"
         )
-        labels = bench.postings.test.labels or ()
+        labels = study.postings.test.labels or ()
         return {
             "topic": self.teller.hits(released.texts, labels),
             **relative_change.counted(released, texts),
         }
 
 
-def _runs(work: Workshop, form: str, noise: Noise) -> int:
+def _runs(work: Context, form: str, noise: NoiseScale) -> int:
     runs = min(RUNS[noise], RUNS_OF_RAW) if form == "raw" else RUNS[noise]
     return work.size(runs, 1)
 
@@ -164,11 +164,11 @@ def _fan_fiction() -> Passage:
     )
 
 
-def _notes(bench: _Bench) -> tuple[str, ...]:
-    work = bench.work
+def _notes(study: _TopicStudy) -> tuple[str, ...]:
+    work = study.work
     ratio = work.step(
         "ratio of vector lengths",
-        lambda: scale_on(bench.postings.embedding, 1.0, Noise.EQUAL_RATIO),
+        lambda: scale_on(study.postings.embedding, 1.0, NoiseScale.EQUAL_RATIO),
     )
     train, test = work.size(100, 8), work.size(25, 2)
     return (
@@ -192,6 +192,6 @@ def _notes(bench: _Bench) -> tuple[str, ...]:
         "That the topic holds is judged here on postings drawn evenly from every group, and in "
         "thesis/authors on those of a few prolific authors: the two need not agree.",
         "Intervals are over test postings, each averaged over its runs "
-        f"({RUNS[Noise.EQUAL_RATIO]} at the equal ratio, {RUNS_OF_RAW} for raw, one as printed, "
-        "where nearly nothing changes); the thesis had one run.",
+        f"({RUNS[NoiseScale.EQUAL_RATIO]} at the equal ratio, {RUNS_OF_RAW} for raw, one as "
+        "printed, where nearly nothing changes); the thesis had one run.",
     )

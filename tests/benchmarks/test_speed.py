@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from benchmarks import peers, speed
-from benchmarks.memory import peak_of
+from benchmarks.peak_memory import peak_of
 from benchmarks.plain_search import brute_force, numpy_product, numpy_tiled
 from inkblur.embeddings.table import Embedding
-from inkblur.mechanisms.nearest.canonical import Float64s, Ids, exhaustive
+from inkblur.mechanisms.nearest.canonical import Float64s, exhaustive
+from inkblur.types import Ids
 
-SETTING = speed.Setting(words=60, batch=32, tokens=200, epsilon=3.0)
+SETTING = speed.RaceSetting(words=60, batch=32, tokens=200, epsilon=3.0)
 
 
 def ticking() -> speed.Clock:

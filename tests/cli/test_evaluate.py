@@ -128,7 +128,7 @@ def test_bad_requests_are_refused_before_measuring(
     def never(*_: object, **__: object) -> None:
         raise AssertionError("measured before refusing")
 
-    monkeypatch.setattr(measuring.Bench, "baseline", never)
+    monkeypatch.setattr(measuring.PreparedEvaluation, "baseline", never)
     result = run(posts, vectors, "-e", "5", *arguments)
     assert result.exit_code == 1, result.output
     assert message in result.stderr

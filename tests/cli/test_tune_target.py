@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 
 from inkblur.cli.app import app
 from inkblur.embeddings.store import write_store
-from inkblur.evaluation.evaluate import Bench
+from inkblur.evaluation.evaluate import PreparedEvaluation
 from inkblur.spec import ReleaseSpec
 from tests.evaluation.made import NAMES, corpus, table
 
@@ -148,20 +148,20 @@ def test_a_stopped_run_goes_on(
     topics: Path, authors: Path, vectors: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = ["-e", "1,100", "--alpha", "1", "--target", "utility>=0.1", "--json"]
-    real = Bench.measure
+    real = PreparedEvaluation.measure
     measured: list[object] = []
 
-    def stopped(self: Bench, *rest: Any, **options: Any) -> Any:
+    def stopped(self: PreparedEvaluation, *rest: Any, **options: Any) -> Any:
         if measured:
             raise KeyboardInterrupt
         measured.append(rest)
         return real(self, *rest, **options)
 
-    monkeypatch.setattr(Bench, "measure", stopped)
+    monkeypatch.setattr(PreparedEvaluation, "measure", stopped)
     first = run(topics, authors, vectors, tmp_path / "a", *given)
     assert first.exit_code == 130
     assert "goes on from there" in first.stderr
-    monkeypatch.setattr(Bench, "measure", real)
+    monkeypatch.setattr(PreparedEvaluation, "measure", real)
     second = run(topics, authors, vectors, tmp_path / "a", *given)
     assert second.exit_code == 0, second.output
     whole = run(topics, authors, vectors, tmp_path / "b", *given)
@@ -194,7 +194,9 @@ def test_bad_requests_are_refused_before_measuring(
     message: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(Bench, "measure", lambda *_: pytest.fail("measured before refusing"))
+    monkeypatch.setattr(
+        PreparedEvaluation, "measure", lambda *_: pytest.fail("measured before refusing")
+    )
     result = run(topics, authors, vectors, tmp_path / "a", "-e", "5", *arguments)
     assert result.exit_code == 1, result.output
     assert message in result.stderr

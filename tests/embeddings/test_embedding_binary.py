@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from inkblur import load_embedding
-from inkblur.embeddings import Format, word2vec_binary
+from inkblur.embeddings import EmbeddingFormat, word2vec_binary
 from inkblur.embeddings.formats import sniff
 from inkblur.embeddings.stream import ByteSource
 from inkblur.errors import EmbeddingError
@@ -110,12 +110,12 @@ def test_text_and_binary_are_told_apart(
     words = [f"w{i}".encode() for i in range(len(vectors))]
     path = tmp_path_factory.mktemp("sniff") / "x"
     for content, kind in (
-        (as_binary(words, vectors), Format.WORD2VEC_BINARY),
-        (as_text(words, vectors, header=True), Format.WORD2VEC),
-        (as_text(words, vectors), Format.GLOVE),
+        (as_binary(words, vectors), EmbeddingFormat.WORD2VEC_BINARY),
+        (as_text(words, vectors, header=True), EmbeddingFormat.WORD2VEC),
+        (as_text(words, vectors), EmbeddingFormat.GLOVE),
     ):
         path.write_bytes(content)
-        if kind is Format.WORD2VEC_BINARY and not set(vectors.tobytes()) & set(range(9)):
+        if kind is EmbeddingFormat.WORD2VEC_BINARY and not set(vectors.tobytes()) & set(range(9)):
             continue  # bytes that all happen to be letters: nothing could tell
         with ByteSource(path) as source:
             assert sniff(source) is kind

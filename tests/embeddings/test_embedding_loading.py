@@ -15,7 +15,14 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from inkblur import load_embedding
-from inkblur.embeddings import Format, available, import_embedding, loading, stream, summarise
+from inkblur.embeddings import (
+    EmbeddingFormat,
+    available,
+    import_embedding,
+    loading,
+    stream,
+    summarise,
+)
 from inkblur.errors import EmbeddingError, InkblurError, OutputError, ParameterError
 from inkblur.types import Vectors
 from tests.embeddings.vector_files import as_binary, as_text, packed, sample
@@ -54,7 +61,7 @@ def test_every_format_holds_the_same_table(
     for kind, content in contents.items():
         (folder / kind).write_bytes(content)
         tables.append(load_embedding(folder / kind, format=kind))
-        import_embedding(folder / kind, folder / f"{kind}.ink", format=Format(kind))
+        import_embedding(folder / kind, folder / f"{kind}.ink", format=EmbeddingFormat(kind))
         tables.append(load_embedding(folder / f"{kind}.ink"))
     assert tables[0].words == tuple(letters[: len(vectors)])
     assert tables[0].vectors.tobytes() == vectors.tobytes()

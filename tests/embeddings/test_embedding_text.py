@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from inkblur import load_embedding
 from inkblur.embeddings import stream
-from inkblur.embeddings.numbers import Lines
+from inkblur.embeddings.numbers import NumberLines
 from inkblur.errors import EmbeddingError
 from tests.embeddings.vector_files import as_text, packed, sample
 
-TWO = Lines("vectors.txt", 2, b" ")
+TWO = NumberLines("vectors.txt", 2, b" ")
 
 
 def load(tmp_path: Path, content: bytes, name: str = "vectors.txt", **options: str) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks import DONT_KNOW, attribute, koppel
-from inkblur.evaluation.attacks.koppel import Koppel, Similarity, Weighting
+from inkblur.evaluation.attacks.koppel import Koppel, NgramWeighting, Similarity
 from inkblur.evaluation.measures.ngrams import space_free_ngrams
 from inkblur.types import Ids
 from reproduction import corpora
@@ -58,9 +58,9 @@ def plainly(
         p = x / x.sum() if x.sum() else x
         idf = 1 + np.log((1 + len(counts)) / (1 + users))
         return {
-            Weighting.SHARE: p,
-            Weighting.TF_IDF: p * idf,
-            Weighting.LOG_TF_IDF: np.log(1 + x) * idf,
+            NgramWeighting.SHARE: p,
+            NgramWeighting.TF_IDF: p * idf,
+            NgramWeighting.LOG_TF_IDF: np.log(1 + x) * idf,
         }[attack.weighting]
 
     vectors = {a: vector(c) for a, c in counts.items()}
@@ -88,11 +88,11 @@ def plainly(
 
 
 @pytest.mark.parametrize("similarity", Similarity)
-@pytest.mark.parametrize("weighting", Weighting)
+@pytest.mark.parametrize("weighting", NgramWeighting)
 @pytest.mark.parametrize("block", [1, 1 << 23])
 def test_equals_the_plain_description(
     similarity: Similarity,
-    weighting: Weighting,
+    weighting: NgramWeighting,
     block: int,
     texts: tuple[list[str], Ids, list[str]],
     monkeypatch: pytest.MonkeyPatch,

@@ -16,7 +16,7 @@ from inkblur.evaluation.attacks import (
     tagging,
 )
 from inkblur.evaluation.attacks.classifiers import MOST_AUTHORS, Classifier, make_classifier
-from inkblur.evaluation.attacks.writeprints_features import GROUPS, Reading, WritePrintsFeatures
+from inkblur.evaluation.attacks.writeprints_features import GROUPS, TextReading, WritePrintsFeatures
 from reproduction import corpora
 
 pytest.importorskip("textblob")
@@ -28,7 +28,7 @@ TEXT = "The cat, the CAT! It’s 12 or 345 definately @home."
 
 def measured(name: str, text: str = TEXT) -> dict[str, float]:
     (group,) = [group for group in GROUPS if group.name == name]
-    return dict(group.measure(Reading(text)))
+    return dict(group.measure(TextReading(text)))
 
 
 def test_there_are_22_groups_with_their_own_names() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from inkblur.adaptation.adapt import adapt_embedding, usual_alpha
 from inkblur.errors import InputError, ParameterError
-from inkblur.evaluation.evaluate import Bench, Plan
+from inkblur.evaluation.evaluate import Plan, PreparedEvaluation
 from inkblur.evaluation.releasers import releaser
 from inkblur.evaluation.results import STATIC
 from inkblur.evaluation.tuning import search as module
@@ -120,7 +120,7 @@ def test_the_strongest_attack_counts_on_the_texts_of_the_part(tmp_path: Path) ->
     parts = made()
     release = releaser(GRID[0].setting, Metrics(table(), parts).of(GRID[0].joining))
     for data, measured in ((parts.validation, result.best), (parts.held_out, result.held_out)):
-        bench = Bench(data, table(), replace(plan, analysts=(STATIC,)))
+        bench = PreparedEvaluation(data, table(), replace(plan, analysts=(STATIC,)))
         every = bench.measure(release, promise=False).attacks
         assert {a.attacker for a in every} == {"adaptive", "static"}
         rates = [a.accuracy.mean for a in every]
@@ -154,13 +154,13 @@ def test_a_killed_search_goes_on_and_ends_the_same(
     with (tmp_path / "part" / FILE).open("a", encoding="utf-8") as stream:
         stream.write('{"setting": {"mecha')
     measured = []
-    real = Bench.measure
+    real = PreparedEvaluation.measure
 
-    def watched(self: Bench, *rest: Any, **options: Any) -> Any:
+    def watched(self: PreparedEvaluation, *rest: Any, **options: Any) -> Any:
         measured.append(rest)
         return real(self, *rest, **options)
 
-    monkeypatch.setattr(Bench, "measure", watched)
+    monkeypatch.setattr(PreparedEvaluation, "measure", watched)
     assert found(tmp_path / "part") == whole
     assert len(measured) == 3  # two candidates and the held-out part
     assert (tmp_path / "part" / FILE).read_bytes() == (tmp_path / "whole" / FILE).read_bytes()

@@ -15,7 +15,7 @@ import pytest
 import inkblur
 from inkblur.errors import ParameterError
 from inkblur.evaluation.measures import statistics
-from inkblur.evaluation.measures.statistics import Summary, privacy_statistics
+from inkblur.evaluation.measures.statistics import WordStatistic, privacy_statistics
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.rng import Rows, seeded_rng
 from inkblur.spec import grid
@@ -90,7 +90,7 @@ def test_survival_on_a_line_is_the_laplace_probability() -> None:
 
 def test_summaries_are_the_plain_ones() -> None:
     values = np.random.default_rng(1).integers(0, 101, 57)
-    summary = Summary.of(values)
+    summary = WordStatistic.of(values)
     assert summary.count == 57
     assert summary.mean == pytest.approx(values.mean())
     assert summary.sd == pytest.approx(values.std())

@@ -7,10 +7,10 @@ from types import ModuleType
 
 import pytest
 
-from reproduction import catalogue
-from reproduction.catalogue import Experiment
-from reproduction.context import Workshop
+from reproduction import experiments
+from reproduction.context import Context
 from reproduction.estimate import Estimate
+from reproduction.experiments import Experiment
 from reproduction.result import Claim, Drawing, Outcome, Passage, Reading
 
 NAME = "made/up"
@@ -52,12 +52,12 @@ class Made:
         monkeypatch.setitem(sys.modules, "reproduction.made", ModuleType("made"))
         monkeypatch.setitem(sys.modules, "reproduction.made.up", module)
         entry = Experiment(NAME, "Table 9", "Does it run?", ())
-        monkeypatch.setitem(catalogue.EXPERIMENTS, NAME, entry)
+        monkeypatch.setitem(experiments.EXPERIMENTS, NAME, entry)
 
-    def run(self, work: Workshop) -> Outcome:
+    def run(self, work: Context) -> Outcome:
         return outcome({name: work.step(name, self.measure, work, name) for name in ("a", "b")})
 
-    def measure(self, work: Workshop, name: str) -> float:
+    def measure(self, work: Context, name: str) -> float:
         if name == self.stop_at:
             raise KeyboardInterrupt
         self.done.append(name)

@@ -9,7 +9,7 @@ import typer
 from typer.testing import CliRunner
 
 from reproduction.__main__ import reproduce
-from reproduction.catalogue import EXPERIMENTS
+from reproduction.experiments import EXPERIMENTS
 from tests.reproduction.made import NAME, Made
 
 app = typer.Typer()

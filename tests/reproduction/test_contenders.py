@@ -17,13 +17,13 @@ from inkblur.mechanisms.parameters import Parameter, Value
 from inkblur.spec import ReleaseSpec
 from inkblur.types import Metric
 from reproduction.contenders import at_loss, contenders, entrants, proved_loss
-from reproduction.context import Workshop
-from reproduction.datasets import Shelf
+from reproduction.context import Context
+from reproduction.datasets import Datasets
 
 
 @pytest.fixture
-def work(tmp_path: Path) -> Workshop:
-    return Workshop("made/up", Shelf(tmp_path), seed=1, quick=True, folder=tmp_path)
+def work(tmp_path: Path) -> Context:
+    return Context("made/up", Datasets(tmp_path), seed=1, quick=True, folder=tmp_path)
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def table() -> inkblur.Embedding:
 
 
 def test_every_mechanism_takes_part_at_equal_survival(
-    work: Workshop, table: inkblur.Embedding
+    work: Context, table: inkblur.Embedding
 ) -> None:
     found = contenders(work, table, survival=0.4)
     assert {setting.mechanism for setting in found} == set(CATALOGUE)
@@ -42,7 +42,7 @@ def test_every_mechanism_takes_part_at_equal_survival(
 
 
 def test_a_new_entry_joins(
-    work: Workshop, table: inkblur.Embedding, monkeypatch: pytest.MonkeyPatch
+    work: Context, table: inkblur.Embedding, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     entry = Entry("mine", Metric.EUCLIDEAN, "as Laplace's", "here", inkblur.Laplace)
     monkeypatch.setitem(catalogue.CATALOGUE, "mine", entry)
@@ -51,7 +51,7 @@ def test_a_new_entry_joins(
 
 
 def test_a_new_entry_races_with_options_of_its_own(
-    work: Workshop, table: inkblur.Embedding, monkeypatch: pytest.MonkeyPatch
+    work: Context, table: inkblur.Embedding, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two variants of one mechanism stay two: in their names, families and releases."""
     made = []
@@ -86,7 +86,7 @@ def test_a_new_entry_races_with_options_of_its_own(
 
 
 def test_a_mechanism_that_cannot_be_so_strong_is_left_out(
-    work: Workshop, table: inkblur.Embedding
+    work: Context, table: inkblur.Embedding
 ) -> None:
     names = {setting.mechanism for setting in contenders(work, table, survival=0.02)}
     assert "laplace" in names
@@ -94,7 +94,7 @@ def test_a_mechanism_that_cannot_be_so_strong_is_left_out(
 
 
 def test_every_mechanism_that_proves_something_runs_at_one_loss(
-    work: Workshop, table: inkblur.Embedding
+    work: Context, table: inkblur.Embedding
 ) -> None:
     words = np.arange(0, 300, 7)
     for entrant in entrants():
@@ -104,7 +104,7 @@ def test_every_mechanism_that_proves_something_runs_at_one_loss(
             assert proved_loss(setting, table, words) == pytest.approx(20.0, rel=2e-3)
 
 
-def test_no_epsilon_where_none_has_the_loss(work: Workshop, table: inkblur.Embedding) -> None:
+def test_no_epsilon_where_none_has_the_loss(work: Context, table: inkblur.Embedding) -> None:
     beyond = at_loss(
         work, ReleaseSpec("exponential", 1.0), table, loss=5_000.0, words=np.arange(0, 300, 7)
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from inkblur.mechanisms.catalogue import CATALOGUE
-from reproduction.run import held_records, reproduce
+from reproduction.runner import held_records, reproduce
 
 
 @pytest.mark.parametrize("name", ["joined/frontier", "joined/pairs"])

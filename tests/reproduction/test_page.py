@@ -14,19 +14,19 @@ pytest.importorskip("matplotlib")
 from reproduction.command import Command
 from reproduction.estimate import Estimate
 from reproduction.page import summary, write_reproduction
-from reproduction.result import Record
-from reproduction.run import reproduce
+from reproduction.result import ExperimentRecord
+from reproduction.runner import reproduce
 from tests.reproduction.made import NAME, Made
 
 
 @pytest.fixture
-def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Record:
+def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ExperimentRecord:
     Made(monkeypatch)
     (record,) = reproduce([NAME], tmp_path / "work", data=tmp_path)
     return record
 
 
-def test_page_and_document_hold_the_same_numbers(tmp_path: Path, record: Record) -> None:
+def test_page_and_document_hold_the_same_numbers(tmp_path: Path, record: ExperimentRecord) -> None:
     files = write_reproduction([record], tmp_path / "out")
     page = (tmp_path / "out" / "reproduction.html").read_text()
     text = (tmp_path / "out" / "reproduction.md").read_text()
@@ -40,7 +40,7 @@ def test_page_and_document_hold_the_same_numbers(tmp_path: Path, record: Record)
         assert (tmp_path / "out" / figure).is_file()
 
 
-def test_nothing_is_loaded_and_texts_are_escaped(tmp_path: Path, record: Record) -> None:
+def test_nothing_is_loaded_and_texts_are_escaped(tmp_path: Path, record: ExperimentRecord) -> None:
     write_reproduction([record], tmp_path)
     page = (tmp_path / "reproduction.html").read_text()
     assert "It rises &lt;fast&gt;." in page
@@ -49,13 +49,13 @@ def test_nothing_is_loaded_and_texts_are_escaped(tmp_path: Path, record: Record)
     assert "<script" not in page
 
 
-def test_the_same_records_give_the_same_files(tmp_path: Path, record: Record) -> None:
+def test_the_same_records_give_the_same_files(tmp_path: Path, record: ExperimentRecord) -> None:
     first = write_reproduction([record], tmp_path / "1")
     second = write_reproduction([record], tmp_path / "2")
     assert [p.read_bytes() for p in first] == [p.read_bytes() for p in second]
 
 
-def test_the_summary_counts_the_papers_claims_and_ours_apart(record: Record) -> None:
+def test_the_summary_counts_the_papers_claims_and_ours_apart(record: ExperimentRecord) -> None:
     assert summary([record]).startswith(
         "Experiments: 1. Claims of the papers: 1; 1 hold, 0 fail, 0 stay open. (Open"
     )
@@ -66,7 +66,7 @@ def test_the_summary_counts_the_papers_claims_and_ours_apart(record: Record) -> 
     assert "No claim is judged." in summary([replace(both, quick=True)])
 
 
-def test_the_clock_is_that_of_one_command(tmp_path: Path, record: Record) -> None:
+def test_the_clock_is_that_of_one_command(tmp_path: Path, record: ExperimentRecord) -> None:
     command = Command(3_600.0, 2, (NAME,), resumed=False)
     said = "One command, 60 minutes by the clock on 2 workers; 0 seconds of processor time."
     assert said in summary([record], command)

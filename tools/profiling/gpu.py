@@ -26,8 +26,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from inkblur.mechanisms.nearest.canonical import Float32s, Float64s, Ids, distances
+from inkblur.mechanisms.nearest.canonical import Float32s, Float64s, distances
 from inkblur.mechanisms.nearest.gpu.backend import Gpu
+from inkblur.types import Ids
 
 DIMENSION = 300
 STEPS = ("prepare", "scan", "keep", "sift", "rescore", "choose", "collect", "refine", "settle")

@@ -34,7 +34,7 @@ def evaluate(
     data: texts.Data,
     text_column: texts.TextColumn = "text",
     author_column: texts.AuthorColumn = None,
-    label_column: texts.LabelColumn = None,
+    label_column: texts.LabelOption = None,
     split_column: texts.SplitColumn = None,
     test_share: texts.TestShare = 0.3,
     attacks: Annotated[
@@ -98,7 +98,7 @@ def evaluate(
 
             html.require_jinja()
             texts.make_folder(output)
-        columns = texts.Columns(text_column, author_column, label_column, split_column)
+        columns = texts.ChosenColumns(text_column, author_column, label_column, split_column)
         dataset = texts.read_dataset(data, columns, test_share=test_share, seed=seed)
         table = given.table()
         settings: list[ReleaseSpec | Releaser] = [*_settings(given, table), *scrubbers]

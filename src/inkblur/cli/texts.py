@@ -19,7 +19,7 @@ TextColumn = Annotated[str, typer.Option(help="The column that holds the text.")
 AuthorColumn = Annotated[
     str | None, typer.Option(help="Who wrote each text; names are numbered and never shown.")
 ]
-LabelColumn = Annotated[str | None, typer.Option(help="The topic or class of each text.")]
+LabelOption = Annotated[str | None, typer.Option(help="The topic or class of each text.")]
 SplitColumn = Annotated[
     str | None, typer.Option(help="A column that says train or test; split by the seed otherwise.")
 ]
@@ -27,7 +27,7 @@ TestShare = Annotated[float, typer.Option(help="Share of the texts that are atta
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class ChosenColumns:
     """Which column holds what."""
 
     text: str
@@ -42,7 +42,7 @@ class Columns:
         return list(dict.fromkeys(name for name in named if name is not None))
 
 
-def read_dataset(path: str, columns: Columns, *, test_share: float, seed: int) -> Dataset:
+def read_dataset(path: str, columns: ChosenColumns, *, test_share: float, seed: int) -> Dataset:
     """All records of a file, numbered and split. A null or blank author or label is missing."""
     from inkblur.errors import ParameterError
     from inkblur.evaluation.dataset import make_dataset

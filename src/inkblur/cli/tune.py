@@ -34,7 +34,7 @@ def tune(
     ],
     text_column: texts.TextColumn = "text",
     author_column: texts.AuthorColumn = None,
-    label_column: texts.LabelColumn = None,
+    label_column: texts.LabelOption = None,
     split_column: texts.SplitColumn = None,
     test_share: texts.TestShare = 0.3,
     target: Annotated[
@@ -148,7 +148,7 @@ def tune(
             release=given.fields.get("release", "sequence"),
         )
         refuse_unproved(settings)
-        columns = texts.Columns(text_column, author_column, label_column, split_column)
+        columns = texts.ChosenColumns(text_column, author_column, label_column, split_column)
         if target is not None:
             from inkblur.cli import tune_target
 

@@ -37,7 +37,7 @@ class Request:
 
     labelled: str
     authored: str | None  # None: the authors stand in `labelled`
-    columns: texts.Columns
+    columns: texts.ChosenColumns
     target: str
     alphas: Sequence[float]
     smoothings: Sequence[float]

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from inkblur.embeddings.formats import Format
+from inkblur.embeddings.formats import EmbeddingFormat
 from inkblur.embeddings.loading import Imported, import_embedding, load_embedding
-from inkblur.embeddings.summary import Listed, Summary, available, summarise, verify
+from inkblur.embeddings.summary import EmbeddingSummary, Listed, available, summarise, verify
 from inkblur.embeddings.table import Embedding
 
 __all__ = [
     "Embedding",
-    "Format",
+    "EmbeddingFormat",
+    "EmbeddingSummary",
     "Imported",
     "Listed",
-    "Summary",
     "available",
     "import_embedding",
     "load_embedding",

@@ -16,7 +16,7 @@ _CONTROL = bytes(set(range(32)) - set(b"\t\n\r"))
 _NUMBER_BYTES = b"0123456789+-.eEnaifNAIF \t\r"
 
 
-class Format(Enum):
+class EmbeddingFormat(Enum):
     """The formats that are read; the value is what `--format` takes."""
 
     INK = "ink"  # Inkblur's own store
@@ -27,7 +27,7 @@ class Format(Enum):
     NPY = "npy"  # with a word list beside it
 
 
-def sniff(source: ByteSource) -> Format:
+def sniff(source: ByteSource) -> EmbeddingFormat:
     """The format of `source` by its first bytes, nothing consumed."""
     probe = source.peek()
     if not probe.strip():
@@ -39,38 +39,42 @@ def sniff(source: ByteSource) -> Format:
     if header is not None:
         body = probe.split(b"\n", 1)[1] if b"\n" in probe else b""
         if _looks_binary(body, header[1]):
-            return Format.WORD2VEC_BINARY
-        return Format.FASTTEXT if ".vec" in source.path.suffixes else Format.WORD2VEC
+            return EmbeddingFormat.WORD2VEC_BINARY
+        return (
+            EmbeddingFormat.FASTTEXT if ".vec" in source.path.suffixes else EmbeddingFormat.WORD2VEC
+        )
     if b"\0" in probe:
         raise EmbeddingError(
             f"{source.path} is in no format that is known here (binary, without a word2vec "
             "header); `inkblur embeddings import --help` lists the formats"
         )
-    return Format.GLOVE
+    return EmbeddingFormat.GLOVE
 
 
-def read_chunks(source: ByteSource, kind: Format) -> Iterator[tuple[Sequence[bytes], Vectors]]:
+def read_chunks(
+    source: ByteSource, kind: EmbeddingFormat
+) -> Iterator[tuple[Sequence[bytes], Vectors]]:
     """Words and vectors of a file in any format but our own store."""
-    if kind is Format.NPY:
+    if kind is EmbeddingFormat.NPY:
         if source.packed:
             raise EmbeddingError(f"{source.path} is packed with {source.packed}; unpack it first")
         from inkblur.embeddings.arrays import read_npy
 
         return read_npy(source.path)
-    if kind is Format.WORD2VEC_BINARY:
+    if kind is EmbeddingFormat.WORD2VEC_BINARY:
         from inkblur.embeddings.word2vec_binary import read_binary
 
         return read_binary(source)
     from inkblur.embeddings.text import read_text
 
-    return read_text(source, header=kind is not Format.GLOVE)
+    return read_text(source, header=kind is not EmbeddingFormat.GLOVE)
 
 
-def _by_magic(probe: bytes, source: ByteSource) -> Format | None:
+def _by_magic(probe: bytes, source: ByteSource) -> EmbeddingFormat | None:
     if probe.startswith(b"ARROW1\0\0"):
-        return Format.INK
+        return EmbeddingFormat.INK
     if probe.startswith(b"\x93NUMPY"):
-        return Format.NPY
+        return EmbeddingFormat.NPY
     if probe.startswith(_FASTTEXT_MODEL):
         raise EmbeddingError(
             f"{source.path} is a fastText model, not its vectors; use the .vec file that lies "

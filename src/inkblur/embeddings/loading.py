@@ -11,7 +11,7 @@ from pathlib import Path
 
 from inkblur.embeddings.arrays import KeyedVectors, public_words, read_keyed_vectors
 from inkblur.embeddings.building import TableBuilder
-from inkblur.embeddings.formats import COMPRESSED, Format, read_chunks, sniff
+from inkblur.embeddings.formats import COMPRESSED, EmbeddingFormat, read_chunks, sniff
 from inkblur.embeddings.stream import ByteSource, Progress
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import EmbeddingError, OutputError, ParameterError
@@ -21,16 +21,16 @@ BUNDLED = "bundled"
 SUFFIX = ".ink"
 _SUFFIXES = (*COMPRESSED, ".txt", ".vec", ".bin", ".npy", SUFFIX)
 
-Source = str | os.PathLike[str] | KeyedVectors
+VectorSource = str | os.PathLike[str] | KeyedVectors
 Vocabulary = str | Path | Iterable[str]
 
 
 def load_embedding(
-    source: Source | None = None,
+    source: VectorSource | None = None,
     *,
     limit: int | None = None,
     vocabulary: Vocabulary | None = None,
-    format: Format | str | None = None,
+    format: EmbeddingFormat | str | None = None,
     name: str | None = None,
     frequencies: str | Path | None = None,
     on_progress: Progress | None = None,
@@ -67,14 +67,17 @@ def _builder(limit: int | None, vocabulary: Vocabulary | None) -> TableBuilder:
 
 
 def _load(
-    source: Source | None,
+    source: VectorSource | None,
     builder: TableBuilder,
-    format: Format | str | None,
+    format: EmbeddingFormat | str | None,
     name: str | None,
     on_progress: Progress | None,
 ) -> Embedding:
     if source is None or source == BUNDLED:
-        if format is not None and choose(Format, format, "format") is not Format.INK:
+        if (
+            format is not None
+            and choose(EmbeddingFormat, format, "format") is not EmbeddingFormat.INK
+        ):
             raise ParameterError("the bundled embedding has its own format; name a file to read")
         return _narrowed(_bundled(), builder, name)
     if not isinstance(source, str | os.PathLike):
@@ -88,8 +91,8 @@ def _load(
         return builder.finish(name=name or "gensim", provenance={"format": "gensim KeyedVectors"})
     path = find(source)
     with ByteSource(path, on_progress) as stream:
-        kind = sniff(stream) if format is None else choose(Format, format, "format")
-        if kind is Format.INK:
+        kind = sniff(stream) if format is None else choose(EmbeddingFormat, format, "format")
+        if kind is EmbeddingFormat.INK:
             if stream.packed:
                 raise EmbeddingError(f"{path} is packed with {stream.packed}; unpack it first")
             return _narrowed(_opened(path), builder, name)
@@ -111,12 +114,12 @@ class Imported:
 
 
 def import_embedding(
-    source: Source,
+    source: VectorSource,
     dest: str | Path,
     *,
     limit: int | None = None,
     vocabulary: Vocabulary | None = None,
-    format: Format | str | None = None,
+    format: EmbeddingFormat | str | None = None,
     name: str | None = None,
     frequencies: str | Path | None = None,
     on_progress: Progress | None = None,
@@ -219,7 +222,7 @@ def _narrowed(table: Embedding, builder: TableBuilder, name: str | None) -> Embe
     )
 
 
-def check_dest(dest: Path, source: Source) -> None:
+def check_dest(dest: Path, source: VectorSource) -> None:
     """Find out before the work whether an `.ink` file can be written to `dest`."""
     if dest.suffix != SUFFIX:
         raise OutputError(f"the destination must end in {SUFFIX}, got {dest.name}")

@@ -31,7 +31,7 @@ def is_number(field: bytes) -> bool:
 
 
 @dataclass(frozen=True)
-class Lines:
+class NumberLines:
     """How the lines of one file look."""
 
     path: str  # as shown in errors

@@ -16,7 +16,7 @@ _ROWS = 1 << 14
 
 
 @dataclass(frozen=True)
-class Summary:
+class EmbeddingSummary:
     """An embedding in a few numbers; `norm` is the Euclidean length of a vector."""
 
     name: str
@@ -28,14 +28,14 @@ class Summary:
     provenance: dict[str, Any]
 
 
-def summarise(embedding: Embedding) -> Summary:
+def summarise(embedding: Embedding) -> EmbeddingSummary:
     """Size, fingerprint and lengths of the vectors, in bounded memory."""
     parts = [
         np.linalg.norm(embedding.vectors[start : start + _ROWS].astype(np.float64), axis=1)
         for start in range(0, len(embedding), _ROWS)
     ]
     norms = np.concatenate(parts)
-    return Summary(
+    return EmbeddingSummary(
         name=embedding.name,
         words=len(embedding),
         dimension=embedding.dimension,

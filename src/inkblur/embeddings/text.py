@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from inkblur.embeddings.header import BOM, checked_header
-from inkblur.embeddings.numbers import Lines, dimension_of
+from inkblur.embeddings.numbers import NumberLines, dimension_of
 from inkblur.embeddings.stream import ByteSource
 from inkblur.errors import EmbeddingError
 from inkblur.types import Vectors
@@ -50,7 +50,7 @@ def read_text(source: ByteSource, *, header: bool) -> Iterator[tuple[list[bytes]
     separator = separator_of(source.peek())
     if not header:
         dimension = _usual_dimension(source, separator)
-    lines = Lines(str(source.path), dimension, separator)
+    lines = NumberLines(str(source.path), dimension, separator)
     found = 0
     for block in source.line_blocks():
         words, vectors = lines.parse(block, line_number)

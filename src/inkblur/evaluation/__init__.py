@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from inkblur.evaluation.attacks import reverse_vectorised as reverse_vectorised
     from inkblur.evaluation.attacks.classifiers import Classifier as Classifier
     from inkblur.evaluation.attacks.classifiers import make_classifier as make_classifier
+    from inkblur.evaluation.attacks.koppel import NgramWeighting as NgramWeighting
     from inkblur.evaluation.attacks.koppel import Similarity as Similarity
-    from inkblur.evaluation.attacks.koppel import Weighting as Weighting
     from inkblur.evaluation.attacks.writeprints_features import (
         WritePrintsFeatures as WritePrintsFeatures,
     )
@@ -60,8 +60,8 @@ if TYPE_CHECKING:
     from inkblur.evaluation.reports.plots import rendered as rendered
     from inkblur.evaluation.reports.plots import require_matplotlib as require_matplotlib
     from inkblur.evaluation.reports.tables import Cell as Cell
-    from inkblur.evaluation.reports.tables import Row as Row
     from inkblur.evaluation.reports.tables import Table as Table
+    from inkblur.evaluation.reports.tables import TableRow as TableRow
     from inkblur.evaluation.reports.tables import heads as heads
     from inkblur.evaluation.results import Interval as Interval
     from inkblur.evaluation.scrubbing import SCRUBBERS as SCRUBBERS
@@ -113,7 +113,7 @@ _HOMES = {
     "Names": "inkblur.evaluation.dataset",
     "Reference": "inkblur.mechanisms.nearest.cpu.reference",
     "Released": "inkblur.evaluation.releasers",
-    "Row": "inkblur.evaluation.reports.tables",
+    "TableRow": "inkblur.evaluation.reports.tables",
     "SCRUBBERS": "inkblur.evaluation.scrubbing",
     "Scenario": "inkblur.evaluation.dataset",
     "Scrubber": "inkblur.evaluation.scrubbing",
@@ -122,7 +122,7 @@ _HOMES = {
     "TokenClass": "inkblur.documents.tokens",
     "TopicWords": "inkblur.evaluation.preprocessing",
     "VectorReleaser": "inkblur.evaluation.releasers",
-    "Weighting": "inkblur.evaluation.attacks.koppel",
+    "NgramWeighting": "inkblur.evaluation.attacks.koppel",
     "WritePrintsFeatures": "inkblur.evaluation.attacks.writeprints_features",
     "among": "inkblur.documents.fingerprints",
     "attribute": "inkblur.evaluation.attacks",

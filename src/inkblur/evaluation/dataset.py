@@ -38,7 +38,7 @@ _PARTS = ("train", "test")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DatasetPart:
     """Texts with what is known about each."""
 
     texts: tuple[str, ...]
@@ -73,8 +73,8 @@ class Facts:
 class Dataset:
     """Two parts, and the authors' names only to keep them out of examples."""
 
-    train: Part
-    test: Part
+    train: DatasetPart
+    test: DatasetPart
     facts: Facts
     names: Names = field(repr=False)
 
@@ -199,10 +199,10 @@ def make_dataset(
         _given(parts) if parts is not None else _drawn(numbers, topics, _share(test_share), seed)
     )
 
-    def part(wanted: bool) -> Part:
+    def part(wanted: bool) -> DatasetPart:
         rows = np.flatnonzero(tested == wanted)
         chosen = rows.tolist()
-        return Part(
+        return DatasetPart(
             tuple(texts[r] for r in chosen), numbers[rows], tuple(topics[r] for r in chosen)
         )
 
@@ -226,7 +226,7 @@ def make_dataset(
     return Dataset(train, test, facts, Names(authors if authors is not None else []))
 
 
-def _facts(texts: Sequence[str], train: Part, test: Part) -> Facts:
+def _facts(texts: Sequence[str], train: DatasetPart, test: DatasetPart) -> Facts:
     everyone = np.concatenate([train.authors, test.authors])
     counts = Counter(_known(everyone).tolist())
     labels = [*train.labels, *test.labels]

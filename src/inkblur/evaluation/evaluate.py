@@ -122,8 +122,8 @@ def evaluate(
     made = [releaser(s, embedding) if isinstance(s, ReleaseSpec) else s for s in settings]
     if len({each.name for each in made}) != len(made):
         raise ParameterError("a setting was given twice")
-    bench = Bench(data, embedding, plan)
-    total = bench.first_steps + len(made) * plan.repeats * bench.steps
+    prepared = PreparedEvaluation(data, embedding, plan)
+    total = prepared.first_steps + len(made) * plan.repeats * prepared.steps
     done = 0
 
     def step(what: str) -> None:
@@ -131,8 +131,8 @@ def evaluate(
         on_step(what, done, total)
         done += 1
 
-    before = bench.baseline(step)
-    found = tuple(bench.measure(each, step) for each in made)
+    before = prepared.baseline(step)
+    found = tuple(prepared.measure(each, step) for each in made)
     on_step("done", total, total)
     return Evaluation(
         plan.seed,
@@ -144,15 +144,15 @@ def evaluate(
         data.facts,
         before,
         found,
-        bench.examples(made),
-        (SEEDED_NOTE, *bench.notes),
+        prepared.examples(made),
+        (SEEDED_NOTE, *prepared.notes),
     )
 
 
-class Bench:
+class PreparedEvaluation:
     """Texts in their form, attacks that studied the true texts, and the scores before any release.
 
-    One bench serves many settings, so what does not depend on the setting is done once.
+    One serves many settings, so what does not depend on the setting is done once.
     """
 
     def __init__(self, data: Dataset, embedding: Embedding, plan: Plan) -> None:

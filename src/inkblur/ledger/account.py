@@ -25,7 +25,7 @@ NOT_VOID = "release NOT IN (SELECT release FROM entry WHERE kind = 'void')"
 _ASKED = 900  # values in one statement: SQLite's smallest limit is 999
 
 
-class Row(NamedTuple):
+class ChargeRow(NamedTuple):
     """A charge as it is kept: hashes in place of everything that names someone."""
 
     release: str
@@ -108,9 +108,9 @@ class ReleaseAccount:
             self._ledger.append(self.release, "void", {})
         self._finished = True
 
-    def _row(self, charge: Charge) -> Row:
+    def _row(self, charge: Charge) -> ChargeRow:
         keyed = self._ledger.secret.hash
-        return Row(
+        return ChargeRow(
             self.release,
             self._space,
             keyed("id", charge.id),
@@ -121,7 +121,7 @@ class ReleaseAccount:
             charge.amount,
         )
 
-    def _spent(self, rows: Sequence[Row], limits: Budget) -> _Spent:
+    def _spent(self, rows: Sequence[ChargeRow], limits: Budget) -> _Spent:
         """What the records, contents and people of these rows have spent in this space."""
         spent = _Spent()
         spent.read(self._ledger, "id", self._space, {row.id for row in rows})
@@ -131,7 +131,7 @@ class ReleaseAccount:
             spent.read(self._ledger, "person", self._space, people)
         return spent
 
-    def _draws(self, rows: Sequence[Row]) -> set[bytes]:
+    def _draws(self, rows: Sequence[ChargeRow]) -> set[bytes]:
         """The draws that these records have had."""
         found: set[bytes] = set()
         for some, marks in _in_pieces({row.id for row in rows}):
@@ -170,11 +170,11 @@ class _Grant:
         self._charges, self._limits, self._spent, self._drawn = charges, limits, spent, drawn
         self.granted: list[int] = []
         self.exceeded: list[Exceeded] = []
-        self.kept: list[Row] = []
+        self.kept: list[ChargeRow] = []
         self.replayed = 0
         self._most_spent = self._most_releases = 0
 
-    def record(self, rows: Sequence[tuple[int, Row]]) -> None:
+    def record(self, rows: Sequence[tuple[int, ChargeRow]]) -> None:
         """Grant all charges of one record, or none."""
         asked = [0 if row.draw in self._drawn else row.amount for _, row in rows]
         over = self._over(rows, sum(asked))
@@ -205,7 +205,7 @@ class _Grant:
             self._most_releases,
         )
 
-    def _over(self, rows: Sequence[tuple[int, Row]], take: int) -> Exceeded | None:
+    def _over(self, rows: Sequence[tuple[int, ChargeRow]], take: int) -> Exceeded | None:
         """The limit that this record would pass. Neither a new id nor an edited letter resets it:
         the larger of what the id and what the content have spent counts.
         """

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from inkblur.errors import InputError, OutputError, ParameterError
-from inkblur.ledger.account import NOT_VOID, ReleaseAccount, Row
+from inkblur.ledger.account import NOT_VOID, ChargeRow, ReleaseAccount
 from inkblur.ledger.secret import VARIABLE, Secret, secret_beside, secret_from_environment
 from inkblur.ledger.store import PostgresStore, SqliteStore, Store, migrate
 
@@ -182,13 +182,13 @@ class Ledger:
                 problems.append(f"entry {number} is not the one that the anchor was made from")
         return problems
 
-    def _charges_by_entry(self) -> dict[int, list[Row]]:
-        rows: dict[int, list[Row]] = defaultdict(list)
+    def _charges_by_entry(self) -> dict[int, list[ChargeRow]]:
+        rows: dict[int, list[ChargeRow]] = defaultdict(list)
         for entry, *rest in self.store.run(
             "SELECT entry, release, space, id, content, person, draw, words, amount FROM charge "
             "ORDER BY number"
         ):
-            rows[entry].append(Row(*rest))
+            rows[entry].append(ChargeRow(*rest))
         return rows
 
     def append(
@@ -196,7 +196,7 @@ class Ledger:
         release: str,
         kind: str,
         body: Mapping[str, Any],
-        charges: Sequence[Row] = (),
+        charges: Sequence[ChargeRow] = (),
     ) -> None:
         """Write the next entry and its charges; within a transaction."""
         last = self.store.run("SELECT number, hash FROM entry ORDER BY number DESC LIMIT 1")
@@ -222,7 +222,7 @@ class Ledger:
         kind: str,
         written: str,
         body: str,
-        charges: Iterable[Row],
+        charges: Iterable[ChargeRow],
     ) -> bytes:
         digest = hashlib.blake2b(b"".join(map(_packed, charges)), digest_size=32).digest()
         return self.secret.hash(
@@ -230,7 +230,7 @@ class Ledger:
         )
 
 
-def _packed(row: Row) -> bytes:
+def _packed(row: ChargeRow) -> bytes:
     """A charge as bytes that no other charge has."""
     who = b"-" if row.person is None else b"+" + row.person
     names = f"{len(row.release)} {len(row.space)} {row.release}{row.space}"

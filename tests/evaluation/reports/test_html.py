@@ -13,7 +13,7 @@ import pytest
 from inkblur.errors import MissingExtra, ParameterError
 from inkblur.evaluation.dataset import Facts
 from inkblur.evaluation.reports.html import attack_figures, evaluation_page, utility_figures
-from inkblur.evaluation.reports.svg import Column, Point, Series, chart
+from inkblur.evaluation.reports.svg import ChartPoint, Column, Series, chart
 from inkblur.evaluation.results import (
     ADAPTIVE,
     STATIC,
@@ -163,7 +163,7 @@ def test_charts_are_drawn_from_the_records(report: Evaluation) -> None:
 
 
 def test_a_higher_share_is_drawn_higher_and_stays_inside() -> None:
-    series = Series("a", (Point(0.2), Point(0.8, 0.5, 1.7), None))
+    series = Series("a", (ChartPoint(0.2), ChartPoint(0.8, 0.5, 1.7), None))
     columns = [Column("x", "g"), Column("y", "g"), Column("z", "g")]
     root = ElementTree.fromstring(chart(columns, [series], title="t"))
     heights = [float(e.attrib["cy"]) for e in root.iter("circle")][:2]
@@ -175,11 +175,11 @@ def test_a_higher_share_is_drawn_higher_and_stays_inside() -> None:
 
 def test_a_long_group_name_is_broken_into_lines() -> None:
     name = "mahalanobis, lambda 0.5, length 100"
-    series = Series("a", (Point(0.2),))
+    series = Series("a", (ChartPoint(0.2),))
     narrow = ElementTree.fromstring(chart([Column("x", name)], [series], title="t"))
     assert {"mahalanobis", "lambda 0.5", "length 100"} <= {e.text for e in narrow.iter()}
     wide = [Column(str(n), name) for n in range(6)]
-    line = Series("a", (Point(0.2),) * 6)
+    line = Series("a", (ChartPoint(0.2),) * 6)
     assert name in {e.text for e in ElementTree.fromstring(chart(wide, [line], title="t")).iter()}
 
 

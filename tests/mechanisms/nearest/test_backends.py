@@ -24,7 +24,7 @@ def backend(request: pytest.FixtureRequest) -> Either:
         pytest.skip("the extension inkblur.mechanisms.nearest.cpu._scan is not built")
     if request.param not in native.paths():
         pytest.skip(f"this machine does not run {request.param}")
-    return native.Native(path=request.param, threads=2)
+    return native.NativeScan(path=request.param, threads=2)
 
 
 @pytest.fixture

@@ -163,7 +163,7 @@ def test_the_margin_holds_and_is_used(rng: Rng) -> None:  # noqa: F811
 def test_it_agrees_with_the_processor(rng: Rng) -> None:  # noqa: F811
     vectors = (rng.normal(size=(5000, 100)) * rng.gamma(9, size=(5000, 1))).astype(np.float32)
     queries = around(rng, vectors, 400, 60.0)
-    others: list[Any] = [Reference()] + ([native.Native()] if native.built() else [])
+    others: list[Any] = [Reference()] + ([native.NativeScan()] if native.built() else [])
     engine = gpu.Gpu(device="cuda" if gpu.available() else "cpu", batch=256)
     engine.put(vectors)
     for other in others:

@@ -58,7 +58,7 @@ def test_threads_do_not_matter(threads: int) -> None:
     rng = np.random.default_rng()
     vectors = rng.normal(size=(1500, 33)).astype(np.float32)
     queries = rng.normal(size=(1001, 33)) * 3
-    one, many = native.Native(threads=1), native.Native(threads=threads)
+    one, many = native.NativeScan(threads=1), native.NativeScan(threads=threads)
     one.put(vectors)
     many.put(vectors)
     np.testing.assert_array_equal(one.nearest(queries), many.nearest(queries))
@@ -74,7 +74,7 @@ def test_real_words_and_the_mechanism_s_own_noise(epsilon: float) -> None:
     expected = reference.nearest(queries)
     np.testing.assert_array_equal(expected[:20], exhaustive(vectors, queries[:20]))
     for path in native.paths():
-        engine = native.Native(path=path)
+        engine = native.NativeScan(path=path)
         engine.put(vectors)
         np.testing.assert_array_equal(engine.nearest(queries), expected, err_msg=path)
 
@@ -91,7 +91,7 @@ def test_the_margin_is_needed_and_used() -> None:
     vectors = np.concatenate([base, base + 2e-3 * rng.normal(size=base.shape)]).astype(np.float32)
     queries = laplace(vectors, 10.0, 2000, rng)
     for path in native.paths():
-        engine = native.Native(path=path)
+        engine = native.NativeScan(path=path)
         engine.put(vectors)
         np.testing.assert_array_equal(engine.nearest(queries), exhaustive(vectors, queries))
 
@@ -102,16 +102,16 @@ def test_the_path_can_be_forced(monkeypatch: pytest.MonkeyPatch) -> None:
     assert native.isa() == "portable"
     assert native.available()
     assert "portable" in native.describe()
-    assert "portable" in native.Native(threads=1).describe()
+    assert "portable" in native.NativeScan(threads=1).describe()
     monkeypatch.setenv(native.PATH_VARIABLE, "abacus")
     with pytest.raises(ValueError, match="abacus"):
-        native.Native()
+        native.NativeScan()
 
 
 @built
 def test_no_threads_is_refused() -> None:
     with pytest.raises(ValueError, match="at least 1"):
-        native.Native(threads=0)
+        native.NativeScan(threads=0)
 
 
 @built
@@ -129,4 +129,4 @@ def test_without_the_extension(monkeypatch: pytest.MonkeyPatch) -> None:
     assert native.isa() == "none"
     assert "not built" in native.describe()
     with pytest.raises(RuntimeError, match="use Reference"):
-        native.Native()
+        native.NativeScan()

@@ -12,13 +12,12 @@ import pytest
 
 from inkblur.embeddings.table import Embedding
 from inkblur.evaluation.measures.earth_movers import earth_movers, euclidean_costs
-from reproduction.context import Workshop
-from reproduction.datasets import Shelf
+from reproduction.context import Context
+from reproduction.datasets import Datasets
 from reproduction.earthmovers import snippets
 from reproduction.earthmovers.nearness import distances, majority_hits, nearest_hits
 from reproduction.earthmovers.published import EPSILONS, MEASURES, TABLE_1
-from reproduction.earthmovers.success import Success
-from reproduction.earthmovers.texts import (
+from reproduction.earthmovers.sampled_documents import (
     ENOUGH,
     LENGTHS,
     TOPICS,
@@ -27,10 +26,11 @@ from reproduction.earthmovers.texts import (
     document,
     plain_words,
 )
+from reproduction.earthmovers.success import Success
 from reproduction.earthmovers.utility_bound import _edge, contradicted
 from reproduction.estimate import Estimate
-from reproduction.result import Claim, Record, Verdict
-from reproduction.run import record_file, reproduce
+from reproduction.result import Claim, ExperimentRecord, Verdict
+from reproduction.runner import record_file, reproduce
 
 
 def test_table_1_is_complete_and_possible() -> None:
@@ -95,10 +95,10 @@ def test_what_changes_is_decided_at_the_step_that_is_least_sure() -> None:
 
 
 def test_so_many_authors_of_newsgroups_have_enough_words(data_folder: Path, tmp_path: Path) -> None:
-    shelf = Shelf(data_folder)
-    work = Workshop("earthmovers/inference", shelf, seed=1, quick=False, folder=tmp_path,
+    datasets = Datasets(data_folder)
+    work = Context("earthmovers/inference", datasets, seed=1, quick=False, folder=tmp_path,
                     needs=("newsgroups",))  # fmt: skip
-    made = Documents(work, plain_words(shelf.glove), LENGTHS).of("20 Newsgroups", 1_000, 0)
+    made = Documents(work, plain_words(datasets.glove), LENGTHS).of("20 Newsgroups", 1_000, 0)
     assert made.topics is not None
     assert {topic: made.topics.count(topic) for topic in TOPICS} == ENOUGH
 
@@ -159,7 +159,7 @@ def test_author_and_topic_are_compared_on_the_same_authors() -> None:
 
 
 def test_the_simulation_knows_the_law_of_one_vector(tmp_path: Path) -> None:
-    work = Workshop("earthmovers/utility-bound", Shelf(tmp_path), seed=1, quick=True,
+    work = Context("earthmovers/utility-bound", Datasets(tmp_path), seed=1, quick=True,
                     folder=tmp_path)  # fmt: skip
     x = 2 / math.e
     hits = _edge(work, 2, 1, 20_000)
@@ -181,4 +181,4 @@ def test_quick(data_folder: Path, tmp_path: Path, name: str, table: str, claim: 
     assert any(reading.table.startswith(table) for reading in record.outcome.readings)
     assert claim in {made.name for made in record.outcome.claims}
     written = json.loads(record_file(tmp_path, record.experiment).read_text(encoding="utf-8"))
-    assert Record.from_json(written) == record
+    assert ExperimentRecord.from_json(written) == record

@@ -9,8 +9,8 @@ import pytest
 
 from reproduction.corpora import VARIABLE
 from reproduction.mahalanobis.density import MEASURES, claims
-from reproduction.result import Record, Verdict
-from reproduction.run import reproduce
+from reproduction.result import ExperimentRecord, Verdict
+from reproduction.runner import reproduce
 
 
 def test_a_missing_ratio_supports_nothing() -> None:
@@ -23,7 +23,7 @@ def test_a_missing_ratio_supports_nothing() -> None:
 @pytest.mark.skipif(VARIABLE not in os.environ, reason=f"{VARIABLE} is not set")
 def test_table_5_stands_beside_the_papers(tmp_path: Path) -> None:
     (record,) = reproduce(["mahalanobis/density"], tmp_path, quick=True)
-    assert Record.from_json(record.to_json()) == record
+    assert ExperimentRecord.from_json(record.to_json()) == record
     at = {(r.where["vectors"], r.where["data"], r.measure): r for r in record.outcome.readings}
     for vectors in ("glove", "word2vec"):
         for data in ("tweets", "SMS"):

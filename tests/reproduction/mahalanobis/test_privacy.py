@@ -11,11 +11,11 @@ from inkblur.spec import ReleaseSpec
 from reproduction.corpora import VARIABLE
 from reproduction.mahalanobis import privacy
 from reproduction.mahalanobis.published import EPSILONS, LAMBDAS
-from reproduction.result import Record, Verdict
-from reproduction.run import reproduce
+from reproduction.result import ExperimentRecord, Verdict
+from reproduction.runner import reproduce
 
 
-def _grid(survived: list[int], distinct: list[int]) -> privacy.Found:
+def _grid(survived: list[int], distinct: list[int]) -> privacy.WordCounts:
     """Every word at the same numbers; lambda lowers N_w by 10 and raises S_w by 5 at 1."""
     return {
         (lam, epsilon): {
@@ -75,7 +75,7 @@ def test_nothing_is_read_off_where_the_tries_do_not_reach_half() -> None:
 @pytest.mark.skipif(VARIABLE not in os.environ, reason=f"{VARIABLE} is not set")
 def test_a_quick_look_has_every_part(tmp_path: Path) -> None:
     (record,) = reproduce(["mahalanobis/privacy"], tmp_path, quick=True)
-    assert Record.from_json(record.to_json()) == record
+    assert ExperimentRecord.from_json(record.to_json()) == record
     assert len(record.outcome.claims) == 12
     tables = {reading.table for reading in record.outcome.readings}
     assert {privacy.SANITY, privacy.BEYOND} < tables

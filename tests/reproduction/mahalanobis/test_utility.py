@@ -13,8 +13,8 @@ from reproduction.corpora import VARIABLE
 from reproduction.estimate import Estimate
 from reproduction.mahalanobis import utility
 from reproduction.mahalanobis.published import BASELINES, JUDGED
-from reproduction.result import Record, Verdict
-from reproduction.run import reproduce
+from reproduction.result import ExperimentRecord, Verdict
+from reproduction.runner import reproduce
 
 
 def _told(truth: str, said: str) -> list[dict[str, str]]:
@@ -113,7 +113,7 @@ def test_a_quick_look_has_every_part(tmp_path: Path) -> None:
     pytest.importorskip("sklearn")
     pytest.importorskip("fasttext")
     (record,) = reproduce(["mahalanobis/utility"], tmp_path, quick=True)
-    assert Record.from_json(record.to_json()) == record
+    assert ExperimentRecord.from_json(record.to_json()) == record
     assert len(record.outcome.claims) == 8
     assert len(record.outcome.drawings) == 6
     for reading in record.outcome.readings:

@@ -14,11 +14,11 @@ import pytest
 from reproduction.corpora import VARIABLE
 from reproduction.figures import plots
 from reproduction.newsgroups import SCENARIOS
-from reproduction.result import Record, Verdict
-from reproduction.run import reproduce
+from reproduction.result import ExperimentRecord, Verdict
+from reproduction.runner import reproduce
 from reproduction.syntf import analyst_attacker, bounds, parameters, published
 from reproduction.syntf.resampling import as_they_are
-from tests.reproduction.syntf.test_bench import scores
+from tests.reproduction.syntf.test_study import scores
 
 
 def test_the_papers_table_agrees_with_itself() -> None:
@@ -136,7 +136,7 @@ def test_a_quick_run_fills_every_table(
     (record,) = reproduce([name], tmp_path, quick=True)
     assert {reading.table for reading in record.outcome.readings} == tables
     assert len(record.outcome.claims) == claims
-    assert Record.from_json(json.loads(json.dumps(record.to_json()))) == record
+    assert ExperimentRecord.from_json(json.loads(json.dumps(record.to_json()))) == record
     if name == "syntf/analyst-attacker":
         shown = {r.where.get("scenario") for r in record.outcome.readings} - {None}
         assert len(shown) == len(SCENARIOS)

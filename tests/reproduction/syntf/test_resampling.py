@@ -8,20 +8,20 @@ import pytest
 from inkblur.rng import seeded_rng
 from reproduction.newsgroups import SCENARIOS
 from reproduction.syntf import gaps
-from reproduction.syntf.bench import MODELS, weighted
 from reproduction.syntf.resampling import (
     NONE,
-    Found,
-    Look,
     Resamples,
+    RunScores,
+    ScoreView,
     as_they_are,
     lettered,
 )
+from reproduction.syntf.study import MODELS, weighted
 
 pytest.importorskip("sklearn")
 
 
-def found_of(draws: np.random.Generator, right: float, asked: int = 120) -> Found:
+def found_of(draws: np.random.Generator, right: float, asked: int = 120) -> RunScores:
     """Answers on the same postings, each right with one probability."""
     truth = [number % 5 for number in range(asked)]
 
@@ -77,7 +77,7 @@ def test_other_postings_widen_what_other_runs_leave_narrow() -> None:
     draws = np.random.default_rng(5)
     before, after = found_of(draws, 0.6, 60), found_of(draws, 0.5, 60)
 
-    def gap(look: Look, found: Found) -> float:
+    def gap(look: ScoreView, found: RunScores) -> float:
         return gaps.gap(look(found), look(before), "top-5", "svm")  # type: ignore[no-any-return]
 
     exact = gaps.over_postings(gap, [after, after], as_they_are)
@@ -98,7 +98,7 @@ def test_the_interval_covers_the_gap_of_all_postings() -> None:
     for trial in range(60):
         before, after = found_of(draws, 0.6), found_of(draws, 0.4)
 
-        def gap(look: Look, found: Found, before: Found = before) -> float:
+        def gap(look: ScoreView, found: RunScores, before: RunScores = before) -> float:
             return gaps.gap(look(found), look(before), "top-5", "svm")  # type: ignore[no-any-return]
 
         found = gaps.over_postings(gap, [after], Resamples(seeded_rng(trial), 300))

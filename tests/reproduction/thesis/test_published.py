@@ -10,7 +10,7 @@ from reproduction.thesis.published import (
     OBFUSCATED,
     SCALES,
     TOPICS,
-    Table,
+    PrintedTable,
     accuracy,
     kept,
 )
@@ -19,7 +19,9 @@ TABLES = [*TOPICS.values(), *AUTHORS.values()]
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_every_form_has_a_baseline_and_every_obfuscated_one_three_scales(table: Table) -> None:
+def test_every_form_has_a_baseline_and_every_obfuscated_one_three_scales(
+    table: PrintedTable,
+) -> None:
     assert tuple(table) == FORMS
     assert len(table["raw"]) == 1
     assert all(len(table[form]) == 1 + len(SCALES) for form in OBFUSCATED)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from reproduction.corpora import VARIABLE
-from reproduction.result import Record
-from reproduction.run import reproduce
+from reproduction.result import ExperimentRecord
+from reproduction.runner import reproduce
 
 CLAIMS = {
     "thesis/topics": {
@@ -55,6 +55,6 @@ def test_it_runs_and_its_record_comes_back(name: str, tmp_path: Path) -> None:
     (record,) = reproduce([name], tmp_path, quick=True)
     assert {claim.name for claim in record.outcome.claims} == CLAIMS[name]
     written = json.loads(json.dumps(record.to_json(), allow_nan=False))
-    assert Record.from_json(written).outcome.readings == record.outcome.readings
+    assert ExperimentRecord.from_json(written).outcome.readings == record.outcome.readings
     (again,) = reproduce([name], tmp_path, quick=True)
     assert again.outcome == record.outcome

@@ -10,15 +10,15 @@ from inkblur.evaluation.preprocessing import make_form
 from reproduction.newsgroups import bare
 from reproduction.thesis.document_forms import Forms
 from reproduction.thesis.published import FORMS
-from reproduction.thesis.scales import WORD2VEC_NORM, Noise, obfuscation, scale_on
+from reproduction.thesis.scales import WORD2VEC_NORM, NoiseScale, obfuscation, scale_on
 
 
 def test_noise_grows_with_the_vectors_so_that_the_ratio_stays() -> None:
     rows = np.eye(3, dtype=np.float32) * 2 * WORD2VEC_NORM
     table = Embedding(["a", "b", "c"], rows, name="toy")
-    assert scale_on(table, 0.2, Noise.AS_PRINTED) == 0.2
-    assert scale_on(table, 0.2, Noise.EQUAL_RATIO) == pytest.approx(0.4)
-    setting = obfuscation(table, 0.2, Noise.EQUAL_RATIO)
+    assert scale_on(table, 0.2, NoiseScale.AS_PRINTED) == 0.2
+    assert scale_on(table, 0.2, NoiseScale.EQUAL_RATIO) == pytest.approx(0.4)
+    setting = obfuscation(table, 0.2, NoiseScale.EQUAL_RATIO)
     assert setting.mechanism == "component-laplace"
     assert setting.epsilon == pytest.approx(2.5)
 

@@ -9,10 +9,10 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from reproduction.context import Workshop
+from reproduction.context import Context
 from reproduction.corpora import Corpus, Split
-from reproduction.datasets import Shelf
-from reproduction.thesis.newsgroups import Postings, suspected
+from reproduction.datasets import Datasets
+from reproduction.thesis.postings import Postings, suspected
 from reproduction.thesis.suspects import NEWSGROUPS, case_of
 
 
@@ -23,11 +23,11 @@ def _split(authors: int, each: int) -> Split:
 
 
 @pytest.fixture
-def work(tmp_path: Path) -> Workshop:
+def work(tmp_path: Path) -> Context:
     problems = {1: _split(20, 2), 2: _split(5, 2)}
     held = SimpleNamespace(pan18=problems.__getitem__, c50=_split(50, 5), newsgroups=_split(25, 15))
-    shelf: Any = SimpleNamespace(lent=lambda experiment, needs: held)
-    return Workshop("made", cast(Shelf, shelf), seed=1, quick=False, folder=tmp_path)
+    datasets: Any = SimpleNamespace(restricted_to=lambda experiment, needs: held)
+    return Context("made", cast(Datasets, datasets), seed=1, quick=False, folder=tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def work(tmp_path: Path) -> Workshop:
         ("PAN 2018, 5 authors", 5, 10),
     ],
 )
-def test_a_collection_has_its_authors(work: Workshop, data: str, authors: int, asked: int) -> None:
+def test_a_collection_has_its_authors(work: Context, data: str, authors: int, asked: int) -> None:
     case = case_of(work, data)
     for part in (case.known, case.asked):
         assert part.authors is not None
@@ -49,8 +49,8 @@ def test_a_collection_has_its_authors(work: Workshop, data: str, authors: int, a
         assert not any("@" in text for text in (*case.known.texts, *case.asked.texts))
 
 
-def test_nothing_is_learned_from_a_suspects_posting(work: Workshop) -> None:
-    whole = work.shelf.newsgroups.train
+def test_nothing_is_learned_from_a_suspects_posting(work: Context) -> None:
+    whole = work.datasets.newsgroups.train
     assert whole.authors is not None
     suspects = suspected(work, 20)
     assert suspects == set(range(20))  # of 25 authors who posted as much: the first

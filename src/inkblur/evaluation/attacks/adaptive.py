@@ -35,7 +35,7 @@ class _Vectors(Protocol):
     def vocabulary(self) -> tuple[str, ...]: ...
 
 
-class TextReleaser(Protocol):
+class ReleasesTexts(Protocol):
     """What releases texts, such as `Privatizer`."""
 
     def release_batch(self, records: Sequence[Record], rng: Rng) -> _Texts:
@@ -43,7 +43,7 @@ class TextReleaser(Protocol):
         ...
 
 
-class VectorReleaser(Protocol):
+class ReleasesVectors(Protocol):
     """What releases term-frequency vectors, such as `SyntheticVectors`."""
 
     def vectors(self, records: Sequence[Record], rng: Rng) -> _Vectors:
@@ -51,7 +51,7 @@ class VectorReleaser(Protocol):
         ...
 
 
-def blurring(release: TextReleaser | VectorReleaser, rng: Rng) -> Blur:
+def blurring(release: ReleasesTexts | ReleasesVectors, rng: Rng) -> Blur:
     """The release as a plain function on texts, under the attacker's own randomness.
 
     Vectors come back as text by reverse vectorisation. `rng` must not be the data owner's: the

@@ -47,7 +47,7 @@ class Similarity(Enum):
     RUZICKA = "ruzicka"
 
 
-class Weighting(Enum):
+class NgramWeighting(Enum):
     """What stands in the vectors, for an n-gram's count c and share p among a text's n-grams.
 
     idf = 1 + log((1 + A) / (1 + authors who use it)), for A authors in all.
@@ -60,7 +60,10 @@ class Weighting(Enum):
 
 # Chosen on Reuters C50 and PAN 2018 themselves, because an attack should be as strong as it can be;
 # as measures of Koppel's method their figures there are a little too good. SHARE is the plain one.
-_STRONGER = {Similarity.COSINE: Weighting.LOG_TF_IDF, Similarity.RUZICKA: Weighting.TF_IDF}
+_STRONGER = {
+    Similarity.COSINE: NgramWeighting.LOG_TF_IDF,
+    Similarity.RUZICKA: NgramWeighting.TF_IDF,
+}
 
 
 class Koppel:
@@ -79,7 +82,7 @@ class Koppel:
         *,
         seed: int,
         similarity: Similarity | str = Similarity.RUZICKA,
-        weighting: Weighting | str | None = None,  # None: the stronger one for this similarity
+        weighting: NgramWeighting | str | None = None,  # None: the stronger one for this similarity
         features: int = 20_000,  # n-grams, the most frequent in the known texts
         halves: int = 100,
         threshold: float = 0.0,  # least share of votes for an answer, in [0, 1]; 0: closed world
@@ -87,7 +90,7 @@ class Koppel:
     ) -> None:
         self.similarity = choose(Similarity, similarity, "similarity")
         chosen = _STRONGER[self.similarity] if weighting is None else weighting
-        self.weighting = choose(Weighting, chosen, "weighting")
+        self.weighting = choose(NgramWeighting, chosen, "weighting")
         self.features = whole(features, "features")
         self.halves = whole(halves, "halves")
         self.threshold = fraction(threshold, "threshold")
@@ -182,11 +185,11 @@ class Koppel:
         return np.asarray(vectors @ self._masks, np.float64)
 
     def _weighted(self, counts: Counts) -> Counts:
-        if self.weighting is Weighting.LOG_TF_IDF:
+        if self.weighting is NgramWeighting.LOG_TF_IDF:
             counts.data = np.log1p(counts.data) * self._idf[counts.indices]
             return counts
         table = shares(counts)
-        if self.weighting is Weighting.TF_IDF:
+        if self.weighting is NgramWeighting.TF_IDF:
             table.data *= self._idf[table.indices]
         return table
 

@@ -11,17 +11,17 @@ from inkblur.errors import MissingExtra, ParameterError
 from inkblur.evaluation.measures.words import words_of
 from inkblur.types import whole
 
-Rows = Any  # a SciPy sparse table (texts, columns), with 32-bit places
+SparseRows = Any  # a SciPy sparse table (texts, columns), with 32-bit places
 
 
 class View(Protocol):
     """Texts as rows of numbers."""
 
-    def fit_transform(self, texts: Sequence[str]) -> Rows:
+    def fit_transform(self, texts: Sequence[str]) -> SparseRows:
         """Choose columns and weights from the known texts, and give their rows."""
         ...
 
-    def transform(self, texts: Sequence[str]) -> Rows:
+    def transform(self, texts: Sequence[str]) -> SparseRows:
         """Rows of other texts, over the same columns."""
         ...
 
@@ -43,7 +43,7 @@ class WordsAndNgrams:
         self.n = whole(n, "n")
         self.ngrams = whole(ngrams, "ngrams")  # the commonest in the known texts
 
-    def fit_transform(self, texts: Sequence[str]) -> Rows:
+    def fit_transform(self, texts: Sequence[str]) -> SparseRows:
         """Rows of the known texts."""
         try:
             from sklearn.feature_extraction.text import TfidfVectorizer
@@ -64,11 +64,11 @@ class WordsAndNgrams:
         ]
         return self._rows(texts, "fit_transform")
 
-    def transform(self, texts: Sequence[str]) -> Rows:
+    def transform(self, texts: Sequence[str]) -> SparseRows:
         """Rows of other texts."""
         return self._rows(texts, "transform")
 
-    def _rows(self, texts: Sequence[str], method: str) -> Rows:
+    def _rows(self, texts: Sequence[str], method: str) -> SparseRows:
         from scipy.sparse import hstack
 
         try:
@@ -81,7 +81,7 @@ class WordsAndNgrams:
             ) from None
 
 
-def narrow(table: Rows) -> Rows:
+def narrow(table: SparseRows) -> SparseRows:
     """32-bit places, because liblinear takes no others."""
     table.indices = table.indices.astype(np.int32)
     table.indptr = table.indptr.astype(np.int32)

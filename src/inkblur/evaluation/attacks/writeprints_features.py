@@ -36,7 +36,7 @@ Measure = Callable[[str], Sequence[Histogram]]
 
 
 @dataclass(slots=True)
-class Reading:
+class TextReading:
     """A text taken apart once, for all groups."""
 
     text: str
@@ -55,11 +55,11 @@ class Group:
     """One of the 22. `columns` None: the commonest in the known texts, up to the limit."""
 
     name: str
-    measure: Callable[[Reading], Histogram]
+    measure: Callable[[TextReading], Histogram]
     columns: tuple[str, ...] | None
 
 
-def _single(name: str, measure: Callable[[Reading], float]) -> Group:
+def _single(name: str, measure: Callable[[TextReading], float]) -> Group:
     return Group(name, lambda reading: {name: measure(reading)}, (name,))
 
 
@@ -75,12 +75,12 @@ def _among(text: str, signs: str) -> Histogram:
     return {sign: text.count(sign) for sign in signs if sign in text}
 
 
-def _numbers(reading: Reading, digits: int) -> Histogram:
+def _numbers(reading: TextReading, digits: int) -> Histogram:
     found = _NUMBER.findall(reading.text)
     return Counter(number for number in found if len(number) == digits and number.isascii())
 
 
-def _letter_ngrams(reading: Reading, size: int) -> Histogram:
+def _letter_ngrams(reading: TextReading, size: int) -> Histogram:
     return Counter(
         run[i : i + size]
         for word in reading.words
@@ -95,11 +95,11 @@ def _ngrams(parts: Iterable[Sequence[str]], size: int) -> Histogram:
     )
 
 
-def _function_words(reading: Reading) -> Histogram:
+def _function_words(reading: TextReading) -> Histogram:
     return Counter(word for word in reading.words if word in STOP_WORDS)
 
 
-def _word_lengths(reading: Reading) -> Histogram:
+def _word_lengths(reading: TextReading) -> Histogram:
     return Counter(str(min(len(word), LONGEST_WORD)) for word in reading.words)
 
 
@@ -196,5 +196,5 @@ class WritePrintsFeatures:
 
 def measured_groups(text: str) -> Sequence[Histogram]:
     """What each group measures in a text, in the order of GROUPS."""
-    reading = Reading(text)
+    reading = TextReading(text)
     return [group.measure(reading) for group in GROUPS]

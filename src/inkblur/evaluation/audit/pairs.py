@@ -22,7 +22,7 @@ SMOOTHING = 0.5  # added to every count: an output never seen is not impossible
 _BLOCK = 4096  # outputs scored at a time
 _DOCUMENTS = 1024  # documents released at a time
 
-Bits = NDArray[np.bool_]
+BoolArray = NDArray[np.bool_]
 
 
 class Scorer(Protocol):
@@ -39,7 +39,7 @@ class Pair(Protocol):
     subject: str
     bound: float  # claimed bound on the privacy loss; infinite where nothing is claimed
 
-    def draw(self, right: Bits, rng: Rng) -> Ids:
+    def draw(self, right: BoolArray, rng: Rng) -> Ids:
         """Independent outputs as ids, (trials, words); `right` says which input each comes from."""
         ...
 
@@ -60,7 +60,7 @@ class WordPair:
         ends = np.array([self._left]), np.array([self._right])
         self.bound = document_bound(mechanism, Unit.SEQUENCE, *ends)
 
-    def draw(self, right: Bits, rng: Rng) -> Ids:
+    def draw(self, right: BoolArray, rng: Rng) -> Ids:
         """One output word a trial, (trials, 1)."""
         ids = np.where(right, self._right, self._left).astype(np.int64)
         return self._mechanism.replace(ids, rng)[:, None]
@@ -100,7 +100,7 @@ class DocumentPair:
         self.subject = f"two texts of {len(self._left)} words, released as a {self._unit.value}"
         self.bound = document_bound(privatizer.mechanism, self._unit, self._left, self._right)
 
-    def draw(self, right: Bits, rng: Rng) -> Ids:
+    def draw(self, right: BoolArray, rng: Rng) -> Ids:
         """One released text a trial, as the ids of its words, (trials, words)."""
         out = np.full((len(right), len(self._left)), NULL_ID, dtype=np.int64)
         embedding = self._privatizer.mechanism.embedding

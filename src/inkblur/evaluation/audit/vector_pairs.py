@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from inkblur.documents.tf_vector import SyntheticVectors, pick
-from inkblur.evaluation.audit.pairs import SMOOTHING, Bits
+from inkblur.evaluation.audit.pairs import SMOOTHING, BoolArray
 from inkblur.rng import Rng
 from inkblur.types import Array, Ids, Record
 
@@ -24,7 +24,7 @@ class VectorPair:
         self.subject = f"two texts, released as vectors of {synthetic.length} terms"
         self.bound = synthetic.guarantee.loss(0.0)
 
-    def draw(self, right: Bits, rng: Rng) -> Ids:
+    def draw(self, right: BoolArray, rng: Rng) -> Ids:
         """One released vector a trial, written out as ids, (trials, length)."""
         out = np.empty((len(right), self._synthetic.length), dtype=np.int64)
         for start in range(0, len(right), _DOCUMENTS):

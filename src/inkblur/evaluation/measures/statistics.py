@@ -24,7 +24,7 @@ OnDraws = Callable[[int], None]  # called with the number of draws just made
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class WordStatistic:
     """A statistic over words: its mean, spread and the percentiles that the paper draws."""
 
     count: int  # words
@@ -35,7 +35,7 @@ class Summary:
     p95: float
 
     @classmethod
-    def of(cls, values: Iterable[int] | Ids) -> Summary:
+    def of(cls, values: Iterable[int] | Ids) -> WordStatistic:
         """Summarise one number a word.
 
         >>> Summary.of([0, 10]).mean
@@ -92,14 +92,14 @@ class PrivacyStatistics:
         return float(self.parameters["lam"]) if "lam" in self.parameters else None
 
     @property
-    def survival(self) -> Summary:
+    def survival(self) -> WordStatistic:
         """N_w summarised over the words."""
-        return Summary.of(self.survived)
+        return WordStatistic.of(self.survived)
 
     @property
-    def variety(self) -> Summary:
+    def variety(self) -> WordStatistic:
         """S_w summarised over the words."""
-        return Summary.of(self.distinct)
+        return WordStatistic.of(self.distinct)
 
     def to_json(self, *, each_word: bool = False) -> dict[str, Any]:
         """A JSON object; `each_word` adds the two numbers of every word."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from inkblur.errors import MissingExtra
 from inkblur.evaluation.reports.page_template import GRID, HEAD, PAGE
-from inkblur.evaluation.reports.svg import Column, Point, Series, chart
+from inkblur.evaluation.reports.svg import ChartPoint, Column, Series, chart
 from inkblur.evaluation.reports.tables import (
     Table,
     attack_tables,
@@ -125,5 +125,5 @@ def _columns(report: Evaluation) -> list[Column]:
     ]
 
 
-def _point(value: Interval) -> Point:
-    return Point(value.mean, value.low, value.high)
+def _point(value: Interval) -> ChartPoint:
+    return ChartPoint(value.mean, value.low, value.high)

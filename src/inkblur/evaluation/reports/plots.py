@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from inkblur.atomic_file import write_atomically
 from inkblur.errors import MissingExtra, ParameterError
-from inkblur.evaluation.measures.statistics import PrivacyStatistics, Summary
+from inkblur.evaluation.measures.statistics import PrivacyStatistics, WordStatistic
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,7 +74,9 @@ def rendered(figure: Figure, format: str) -> bytes:
 
 
 def _figure(
-    results: Sequence[PrivacyStatistics], pick: Callable[[PrivacyStatistics], Summary], label: str
+    results: Sequence[PrivacyStatistics],
+    pick: Callable[[PrivacyStatistics], WordStatistic],
+    label: str,
 ) -> Figure:
     require_matplotlib()
     from matplotlib.figure import Figure

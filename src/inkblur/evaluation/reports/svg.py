@@ -19,7 +19,7 @@ _STEP, _LEAST_WIDTH = 92, 430
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class ChartPoint:
     """A mean and, where there is one, its interval."""
 
     mean: float
@@ -32,7 +32,7 @@ class Series:
     """One line: a point a column, None where it has none."""
 
     name: str
-    points: tuple[Point | None, ...]
+    points: tuple[ChartPoint | None, ...]
     colour: int = 0
     dashed: bool = False
 

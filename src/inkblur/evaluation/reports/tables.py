@@ -29,7 +29,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """Cells; `lead` marks what should be read first."""
 
     cells: tuple[Cell, ...]
@@ -43,7 +43,7 @@ class Table:
     title: str
     caption: str
     heads: tuple[Cell, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
 
 
 def attack_tables(report: Evaluation) -> list[Table]:
@@ -101,7 +101,7 @@ def utility_tables(report: Evaluation) -> list[Table]:
 def meaning_tables(report: Evaluation) -> list[Table]:
     """How far texts moved, and how many words stayed."""
     rows = [
-        Row(
+        TableRow(
             (
                 Cell(result.name),
                 _interval(result.meaning.earth_movers, ".2f"),
@@ -134,7 +134,7 @@ def facts_table(report: Evaluation) -> Table:
         ("labels", facts.labels, ""),
         ("texts without a label", facts.without_label, "take part in attacks alone"),
     ]
-    rows = tuple(Row((Cell(n), Cell(f"{c:,}", True), Cell(rule))) for n, c, rule in lines)
+    rows = tuple(TableRow((Cell(n), Cell(f"{c:,}", True), Cell(rule))) for n, c, rule in lines)
     return Table("", "", heads("what", "#count", "rule"), rows)
 
 
@@ -144,9 +144,9 @@ def family(result: SettingResult) -> str:
     return ", ".join(parts)
 
 
-def _attack_row(name: str, found: AttackResult, base: AttackResult) -> Row:
+def _attack_row(name: str, found: AttackResult, base: AttackResult) -> TableRow:
     left = relative(found.accuracy.mean, base.accuracy.mean)
-    return Row(
+    return TableRow(
         (
             Cell(found.attack),
             Cell(name),
@@ -159,10 +159,10 @@ def _attack_row(name: str, found: AttackResult, base: AttackResult) -> Row:
     )
 
 
-def _utility_row(name: str, found: UtilityResult, base: UtilityResult) -> Row:
+def _utility_row(name: str, found: UtilityResult, base: UtilityResult) -> TableRow:
     left = relative(found.f1.mean, base.f1.mean)
     kind = "released texts" if found.analyst == ADAPTIVE else "true texts"
-    return Row(
+    return TableRow(
         (
             Cell(found.model),
             Cell(name),

@@ -8,7 +8,7 @@ from typing import Any
 from inkblur.evaluation.evaluate import Plan
 from inkblur.evaluation.reports.html import Figure, page
 from inkblur.evaluation.reports.scatter import Limits, Path, Spot, scatter
-from inkblur.evaluation.reports.tables import Cell, Row, Table
+from inkblur.evaluation.reports.tables import Cell, Table, TableRow
 from inkblur.evaluation.tuning.four_way_split import Parts
 from inkblur.evaluation.tuning.joined_grid import BETA
 from inkblur.evaluation.tuning.search import Judgement, Measured, Search
@@ -176,13 +176,13 @@ def judged_table(found: Search) -> Table:
     return _table(rows)
 
 
-def _table(rows: Sequence[Row]) -> Table:
+def _table(rows: Sequence[TableRow]) -> Table:
     heads = ("setting", "attack", "F1", "utility left")
     return Table("", "", tuple(Cell(head, place > 0) for place, head in enumerate(heads)), (*rows,))
 
 
-def _row(found: Measured, place: str = "", *, lead: bool = False) -> Row:
-    return Row(
+def _row(found: Measured, place: str = "", *, lead: bool = False) -> TableRow:
+    return TableRow(
         (
             Cell(found.name, detail=place),
             Cell(f"{found.attack:.1%}", True, found.attacker),

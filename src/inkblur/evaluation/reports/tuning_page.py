@@ -9,7 +9,7 @@ from inkblur.evaluation.dataset import Facts
 from inkblur.evaluation.evaluate import Plan
 from inkblur.evaluation.reports.html import Figure, page
 from inkblur.evaluation.reports.scatter import Limits, Path, Spot, scatter
-from inkblur.evaluation.reports.tables import Cell, Row, Table
+from inkblur.evaluation.reports.tables import Cell, Table, TableRow
 from inkblur.evaluation.tuning.grid import Criterion, Goal, Trial
 
 _PAGE = """
@@ -96,7 +96,7 @@ def trials_table(goal: Goal, trials: Sequence[Trial]) -> Table:
     best = goal.best(trials)
     heads = ("setting", "N_w", "F1", "utility left", "worst attack", "attack left", "gap")
     rows = tuple(
-        Row(
+        TableRow(
             (
                 Cell(trial.setting.name, detail="chosen" if trial is best else ""),
                 Cell(f"{trial.survival:.1f}", True),

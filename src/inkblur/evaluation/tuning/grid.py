@@ -27,7 +27,7 @@ from typing import Any
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError, ParameterError
 from inkblur.evaluation.dataset import Dataset
-from inkblur.evaluation.evaluate import Bench, Plan
+from inkblur.evaluation.evaluate import Plan, PreparedEvaluation
 from inkblur.evaluation.measures.statistics import RUNS, privacy_statistics
 from inkblur.evaluation.releasers import releaser
 from inkblur.evaluation.results import ADAPTIVE, STATIC, SettingResult, relative
@@ -182,14 +182,14 @@ def tune(
         setting.mechanism_on(embedding)  # a wrong value is refused before hours of work
     checkpoint = Checkpoint(folder / FILE, fingerprint([data], embedding, plan, words=words))
     known = _trials(checkpoint)
-    bench: Bench | None = None
+    bench: PreparedEvaluation | None = None
     before: SettingResult | None = None
     for done, setting in enumerate(settings):
         on_trial(setting, done, len(settings))
         if setting in known:
             continue
         if bench is None or before is None:
-            bench = Bench(data, embedding, plan)
+            bench = PreparedEvaluation(data, embedding, plan)
             before = bench.baseline()
         trial = _tried(setting, bench, before, words)
         checkpoint.add(trial.to_json())
@@ -197,7 +197,9 @@ def tune(
     return tuple(known[setting] for setting in settings)
 
 
-def _tried(setting: ReleaseSpec, bench: Bench, before: SettingResult, words: int) -> Trial:
+def _tried(
+    setting: ReleaseSpec, bench: PreparedEvaluation, before: SettingResult, words: int
+) -> Trial:
     release = releaser(setting, bench.embedding)
     found = bench.measure(release, promise=False)
     statistics = privacy_statistics(

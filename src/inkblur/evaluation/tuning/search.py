@@ -21,7 +21,7 @@ from typing import Any
 
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError, ParameterError
-from inkblur.evaluation.evaluate import Bench, Plan
+from inkblur.evaluation.evaluate import Plan, PreparedEvaluation
 from inkblur.evaluation.measures.intervals import clopper_pearson_lower, clopper_pearson_upper
 from inkblur.evaluation.releasers import releaser
 from inkblur.evaluation.results import STATIC, SettingResult, relative
@@ -225,7 +225,7 @@ class _Work:
             ) from None
         self._known = {(row.part, row.candidate): row for row in rows}
         self._metrics = Metrics(base, parts)
-        self._benches: dict[Part, Bench] = {}
+        self._benches: dict[Part, PreparedEvaluation] = {}
 
     @property
     def looks(self) -> int:
@@ -239,7 +239,9 @@ class _Work:
         if (part, candidate) in self._known:
             return self._known[part, candidate]
         if part not in self._benches:
-            self._benches[part] = Bench(self._parts.dataset(part), self._base, self._plan)
+            self._benches[part] = PreparedEvaluation(
+                self._parts.dataset(part), self._base, self._plan
+            )
         bench = self._benches[part]
         if candidate is None:
             found = _summary(None, part, bench.baseline(), None)

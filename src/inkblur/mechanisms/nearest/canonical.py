@@ -25,9 +25,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from inkblur.types import Ids
+
 Float32s = npt.NDArray[np.float32]
 Float64s = npt.NDArray[np.float64]
-Ids = npt.NDArray[np.int64]
+
 
 UNIT_64 = 2.0**-53  # half an ulp of float64: the largest relative error of one rounding
 FAR = 2.0**36  # queries further out than this many vocabulary radii are compared with every word

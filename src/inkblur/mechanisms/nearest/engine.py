@@ -85,7 +85,7 @@ def backend_on(device: Device, *, threads: int | None = None) -> Backend:
         whole(threads, "threads")
     if device is Device.CUDA or (device is Device.AUTO and threads is None and gpu.available()):
         return gpu.Gpu()
-    return native.Native(threads=threads) if native.available() else Reference(threads=threads)
+    return native.NativeScan(threads=threads) if native.available() else Reference(threads=threads)
 
 
 def describe() -> str:

@@ -20,13 +20,13 @@ import numpy as np
 import numpy.typing as npt
 
 from inkblur.mechanisms.nearest.canonical import (
-    Ids,
     checked_queries,
     checked_vectors,
     decide,
     exhaustive,
     shaped_queries,
 )
+from inkblur.types import Ids
 
 PATH_VARIABLE = "INKBLUR_SCAN_PATH"  # forces a path, for tests and for comparing
 _UNDECIDED, _FAR_AWAY = -1, -2  # what the extension writes instead of an id
@@ -63,7 +63,7 @@ def available() -> bool:
 
 def describe() -> str:
     """The engine in one phrase, for `inkblur --version`."""
-    return Native().describe() if built() else "native engine not built"
+    return NativeScan().describe() if built() else "native engine not built"
 
 
 def processors() -> int:
@@ -73,7 +73,7 @@ def processors() -> int:
     return os.cpu_count() or 1
 
 
-class Native:
+class NativeScan:
     """The C++ backend. Threads are its own and end with each call; BLAS is not involved."""
 
     def __init__(self, *, threads: int | None = None, path: str | None = None) -> None:

@@ -48,7 +48,6 @@ from inkblur.mechanisms.nearest.canonical import (
     FAR,
     Float32s,
     Float64s,
-    Ids,
     canonical_slack,
     checked_queries,
     checked_vectors,
@@ -56,6 +55,7 @@ from inkblur.mechanisms.nearest.canonical import (
     exhaustive,
 )
 from inkblur.mechanisms.nearest.cpu.native import processors
+from inkblur.types import Ids
 
 _PANEL = 32  # words that share one maximum
 # A multiple of the panel. With smaller tiles many threads wait for each other's Python: on 16 cores

@@ -57,7 +57,6 @@ import numpy.typing as npt
 from inkblur.errors import MissingExtra
 from inkblur.mechanisms.nearest.canonical import (
     Float64s,
-    Ids,
     canonical_rounding,
     checked_queries,
     checked_vectors,
@@ -69,6 +68,7 @@ from inkblur.mechanisms.nearest.cpu.native import processors
 from inkblur.mechanisms.noise.radius import UNIFORMS
 from inkblur.protocols import Elliptical
 from inkblur.rng import RowAddresses
+from inkblur.types import Ids
 
 BATCH = 16384  # most queries in flight at a time
 _MOST_MAXIMA = 1 << 29  # panel maxima held at a time (2 GB): bounds the batch for huge vocabularies

@@ -28,7 +28,7 @@ Tensor = Any  # torch is not typed for us: it is absent where the types are chec
 
 
 @dataclass(slots=True)
-class Vocabulary:
+class DeviceVocabulary:
     """What is on the device for one vocabulary, words sorted by length."""
 
     words: int  # V
@@ -50,7 +50,7 @@ class Vocabulary:
 
 
 @dataclass(slots=True)
-class Batch:
+class DeviceBatch:
     """One batch's queries on the device; the first `count` rows are in use."""
 
     count: int
@@ -109,7 +109,7 @@ def constants_of(shrink: float, radius: float, dimension: int) -> list[float]:
     ]
 
 
-def load(vectors: Float32s, device: Tensor) -> Vocabulary:
+def load(vectors: Float32s, device: Tensor) -> DeviceVocabulary:
     """Copy, centre, sort and round a vocabulary; block by block, so that it may be a memory map."""
     words, n = vectors.shape
     f64 = {"dtype": torch.float64, "device": device}
@@ -155,7 +155,7 @@ def load(vectors: Float32s, device: Tensor) -> Vocabulary:
     def padded_to(values: Tensor, filler: float) -> Tensor:
         return torch.cat([values, values.new_full((padding,), filler)]).float()
 
-    return Vocabulary(
+    return DeviceVocabulary(
         words=words,
         dimension=n,
         table=table,
@@ -175,14 +175,14 @@ def load(vectors: Float32s, device: Tensor) -> Vocabulary:
     )
 
 
-def make_batches(words: Vocabulary, size: int, count: int) -> list[Batch]:
+def make_batches(words: DeviceVocabulary, size: int, count: int) -> list[DeviceBatch]:
     """Memory for queries: `raw` for each batch in flight, the rest shared."""
     device, n = words.table.device, words.dimension
 
     def empty(dtype: Tensor, *shape: int) -> Tensor:
         return torch.empty(shape, dtype=dtype, device=device)
 
-    shared = Batch(
+    shared = DeviceBatch(
         count=0,
         raw=None,
         points=empty(torch.float64, size, n),
@@ -198,7 +198,7 @@ def make_batches(words: Vocabulary, size: int, count: int) -> list[Batch]:
     return [replace(shared, raw=empty(torch.float64, size, n)) for _ in range(count)]
 
 
-def make_works(words: Vocabulary, size: int, count: int, pairs: int) -> list[Work]:
+def make_works(words: DeviceVocabulary, size: int, count: int, pairs: int) -> list[Work]:
     """Memory for results: what the host reads for each batch in flight, the rest shared."""
     device, most = words.table.device, max(words.words, 64 * size)
 

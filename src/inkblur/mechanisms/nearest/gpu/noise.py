@@ -15,12 +15,11 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from inkblur.mechanisms.nearest.canonical import Ids
-from inkblur.mechanisms.nearest.gpu.memory import PLAN, Tensor, Vocabulary
+from inkblur.mechanisms.nearest.gpu.memory import PLAN, DeviceVocabulary, Tensor
 from inkblur.mechanisms.noise.radius import DIGIT, FURTHEST, UNIFORMS
 from inkblur.protocols import Elliptical
 from inkblur.rng import RowAddresses
-from inkblur.types import NULL_ID, Array
+from inkblur.types import NULL_ID, Array, Ids
 
 
 def plan_of(ids: Ids, rows: RowAddresses) -> npt.NDArray[np.int64]:
@@ -51,7 +50,7 @@ def _quantiles(uniforms: Tensor) -> Tensor:
 class DeviceNoise:
     """One noise over one vocabulary, its constants on the device."""
 
-    def __init__(self, noise: Elliptical, null: Array, words: Vocabulary) -> None:
+    def __init__(self, noise: Elliptical, null: Array, words: DeviceVocabulary) -> None:
         """null: the null word's vector, (n,)."""
 
         def there(numbers: Array) -> Tensor:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import torch
 
-from inkblur.mechanisms.nearest.gpu.memory import PANEL, Batch, Tensor, Vocabulary, Work
+from inkblur.mechanisms.nearest.gpu.memory import PANEL, DeviceBatch, DeviceVocabulary, Tensor, Work
 
 _WORD = 0xFFFFFFFF
 _NAME = (0x61707865, 0x3320646E, 0x79622D32, 0x6B206574)  # "expand 32-byte k"
@@ -45,7 +45,7 @@ def uniforms(plan: Tensor, width: int) -> Tensor:
     return (numbers.double() + 0.5) * 2.0**-52
 
 
-def prepare(words: Vocabulary, batch: Batch, work: Work) -> None:
+def prepare(words: DeviceVocabulary, batch: DeviceBatch, work: Work) -> None:
     """Scale, centre and round the queries; measure what the rounding lost."""
     del work
     n, used = words.dimension, slice(0, batch.count)
@@ -71,7 +71,7 @@ def prepare(words: Vocabulary, batch: Batch, work: Work) -> None:
     batch.low[used] = (q - high.double()).float()
 
 
-def scan(words: Vocabulary, batch: Batch, work: Work) -> None:
+def scan(words: DeviceVocabulary, batch: DeviceBatch, work: Work) -> None:
     """maxima[b, p] = largest k.l over the panel's words, exact integers."""
     # float64 holds every sum of int8 products of up to 2**39 columns, in any order of summation.
     points = batch.codes[: batch.count].double()
@@ -82,7 +82,7 @@ def scan(words: Vocabulary, batch: Batch, work: Work) -> None:
         work.maxima[: batch.count, start // PANEL : start // PANEL + top.shape[1]] = top
 
 
-def keep(words: Vocabulary, batch: Batch, work: Work) -> None:
+def keep(words: DeviceVocabulary, batch: DeviceBatch, work: Work) -> None:
     """The pairs (query, panel) that can hold the answer."""
     used = slice(0, batch.count)
     work.maxima[used, words.panels :] = 0
@@ -94,7 +94,7 @@ def keep(words: Vocabulary, batch: Batch, work: Work) -> None:
     _write(work.pairs, work.rows, work.panels, found[:, 0], found[:, 1])
 
 
-def sift(words: Vocabulary, batch: Batch, work: Work) -> None:
+def sift(words: DeviceVocabulary, batch: DeviceBatch, work: Work) -> None:
     """The words of the pairs that their own k.l and half norm do not rule out."""
     found_rows, found_ids = [batch.codes.new_empty(0).long()], [words.order[:0]]
     count = min(int(work.pairs[0]), len(work.rows))
@@ -125,7 +125,7 @@ def _kept(work: Work) -> tuple[Tensor, Tensor]:
     return work.kept_rows[:count].long(), work.kept_words[:count].long()
 
 
-def rescore(words: Vocabulary, batch: Batch, work: Work) -> None:
+def rescore(words: DeviceVocabulary, batch: DeviceBatch, work: Work) -> None:
     """float32 squared distances of the words that are left, and each query's smallest."""
     rows, ids = _kept(work)
     for start in range(0, len(rows), 65536):
@@ -137,7 +137,7 @@ def rescore(words: Vocabulary, batch: Batch, work: Work) -> None:
         work.least.scatter_reduce_(0, rows[part], squares, "amin")
 
 
-def choose(words: Vocabulary, batch: Batch, work: Work) -> None:
+def choose(words: DeviceVocabulary, batch: DeviceBatch, work: Work) -> None:
     """How many words lie within `limit` of each query, and one of them."""
     del words, batch
     row, ids = _kept(work)
@@ -146,7 +146,7 @@ def choose(words: Vocabulary, batch: Batch, work: Work) -> None:
     work.chosen.scatter_reduce_(0, row[hit], ids[hit].int(), "amin")
 
 
-def collect(words: Vocabulary, batch: Batch, work: Work) -> None:
+def collect(words: DeviceVocabulary, batch: DeviceBatch, work: Work) -> None:
     """List those words where there are several."""
     del words, batch
     row, ids = _kept(work)
@@ -154,7 +154,7 @@ def collect(words: Vocabulary, batch: Batch, work: Work) -> None:
     _write(work.unsure, work.unsure_rows, work.unsure_words, row[hit], ids[hit])
 
 
-def refine(words: Vocabulary, batch: Batch, work: Work) -> None:
+def refine(words: DeviceVocabulary, batch: DeviceBatch, work: Work) -> None:
     """float64 squared distances of the listed words, and each query's smallest."""
     count = min(int(work.unsure[0]), len(work.unsure_rows))
     for start in range(0, count, 65536):
@@ -165,7 +165,7 @@ def refine(words: Vocabulary, batch: Batch, work: Work) -> None:
         work.least64.scatter_reduce_(0, row, squares, "amin")
 
 
-def settle(words: Vocabulary, batch: Batch, work: Work) -> None:
+def settle(words: DeviceVocabulary, batch: DeviceBatch, work: Work) -> None:
     """As `choose`, for the listed words and in float64."""
     del words, batch
     count = min(int(work.unsure[0]), len(work.unsure_rows))

@@ -7,7 +7,15 @@ import triton
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 from inkblur.mechanisms.nearest.gpu import chacha, kernel, plain
-from inkblur.mechanisms.nearest.gpu.memory import PANEL, PLAN, WIDE, Batch, Tensor, Vocabulary, Work
+from inkblur.mechanisms.nearest.gpu.memory import (
+    PANEL,
+    PLAN,
+    WIDE,
+    DeviceBatch,
+    DeviceVocabulary,
+    Tensor,
+    Work,
+)
 
 # Rows and words of one tile, columns of one step, warps, steps in flight: chosen by measurement.
 TILE = {"rows": 128, "words": 128, "columns": 64, "warps": 4, "stages": 3, "programs": 2}
@@ -15,7 +23,7 @@ _STRIDING = 16  # programs that share a list, for each multiprocessor
 _MOST_AT_ONCE = 8192  # numbers of one query that a single program prepares
 
 
-def _multiprocessors(batch: Batch) -> int:
+def _multiprocessors(batch: DeviceBatch) -> int:
     device = batch.codes.device
     if device.type != "cuda":  # Triton's interpreter
         return 1
@@ -40,7 +48,7 @@ def uniforms(plan: Tensor, width: int) -> Tensor:
     return out
 
 
-def prepare(words: Vocabulary, batch: Batch, work: Work) -> None:
+def prepare(words: DeviceVocabulary, batch: DeviceBatch, work: Work) -> None:
     """Scale, centre and round the queries; measure what the rounding lost."""
     if words.dimension > _MOST_AT_ONCE:
         plain.prepare(words, batch, work)
@@ -65,7 +73,7 @@ def prepare(words: Vocabulary, batch: Batch, work: Work) -> None:
     )
 
 
-def scan(words: Vocabulary, batch: Batch, work: Work) -> None:
+def scan(words: DeviceVocabulary, batch: DeviceBatch, work: Work) -> None:
     """maxima[b, p] = largest k.l over the panel's words, exact integers."""
     rows, width, step = TILE["rows"], TILE["words"], TILE["columns"]
     row_tiles = triton.cdiv(batch.count, rows)
@@ -88,7 +96,7 @@ def scan(words: Vocabulary, batch: Batch, work: Work) -> None:
     )
 
 
-def keep(words: Vocabulary, batch: Batch, work: Work) -> None:
+def keep(words: DeviceVocabulary, batch: DeviceBatch, work: Work) -> None:
     """The pairs (query, panel) that can hold the answer."""
     rows = 4
     for upper in (False, True):
@@ -116,7 +124,7 @@ def keep(words: Vocabulary, batch: Batch, work: Work) -> None:
         )
 
 
-def sift(words: Vocabulary, batch: Batch, work: Work) -> None:
+def sift(words: DeviceVocabulary, batch: DeviceBatch, work: Work) -> None:
     """The words of the pairs that their own k.l and half norm do not rule out."""
     kernel.sift[(_STRIDING * _multiprocessors(batch),)](
         words.codes,
@@ -147,7 +155,7 @@ def sift(words: Vocabulary, batch: Batch, work: Work) -> None:
     )
 
 
-def rescore(words: Vocabulary, batch: Batch, work: Work) -> None:
+def rescore(words: DeviceVocabulary, batch: DeviceBatch, work: Work) -> None:
     """float32 squared distances of the words that are left, and each query's smallest."""
     kernel.rescore[(_STRIDING * _multiprocessors(batch),)](
         words.table,
@@ -166,7 +174,7 @@ def rescore(words: Vocabulary, batch: Batch, work: Work) -> None:
     )
 
 
-def _listed(batch: Batch, work: Work, listing: bool) -> None:
+def _listed(batch: DeviceBatch, work: Work, listing: bool) -> None:
     kernel.choose[(_STRIDING * _multiprocessors(batch),)](
         work.kept,
         work.kept_rows,
@@ -186,17 +194,17 @@ def _listed(batch: Batch, work: Work, listing: bool) -> None:
     )
 
 
-def choose(words: Vocabulary, batch: Batch, work: Work) -> None:
+def choose(words: DeviceVocabulary, batch: DeviceBatch, work: Work) -> None:
     """How many words lie within `limit` of each query, and one of them."""
     _listed(batch, work, listing=False)
 
 
-def collect(words: Vocabulary, batch: Batch, work: Work) -> None:
+def collect(words: DeviceVocabulary, batch: DeviceBatch, work: Work) -> None:
     """List those words where there are several."""
     _listed(batch, work, listing=True)
 
 
-def refine(words: Vocabulary, batch: Batch, work: Work) -> None:
+def refine(words: DeviceVocabulary, batch: DeviceBatch, work: Work) -> None:
     """float64 squared distances of the listed words, and each query's smallest."""
     kernel.refine[(_STRIDING * _multiprocessors(batch),)](
         words.table,
@@ -213,7 +221,7 @@ def refine(words: Vocabulary, batch: Batch, work: Work) -> None:
     )
 
 
-def settle(words: Vocabulary, batch: Batch, work: Work) -> None:
+def settle(words: DeviceVocabulary, batch: DeviceBatch, work: Work) -> None:
     """As `choose`, for the listed words and in float64."""
     kernel.settle[(_multiprocessors(batch),)](
         work.unsure,

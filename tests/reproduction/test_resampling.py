@@ -7,8 +7,8 @@ import pytest
 
 from inkblur.evaluation.measures.utility import rates
 from inkblur.rng import seeded_rng
-from reproduction.bootstrap import COLLECTIONS, mean_f1, over_texts, share, times_drawn
 from reproduction.estimate import Estimate
+from reproduction.resampled_texts import COLLECTIONS, mean_f1, over_texts, share, times_drawn
 
 
 def test_f1_and_share_are_those_of_each_collection() -> None:

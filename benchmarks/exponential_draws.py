@@ -4,7 +4,7 @@ Processor time of all threads, so that other work on the machine counts little, 
 by the clock; medians of --repeat turns with fresh random numbers, after the turns in which words
 become known.
 
-    python benchmarks/exponential.py
+    python benchmarks/exponential_draws.py
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What duels found, as readings and as points of a frontier: utility left over attack success."""
+"""Attack against label as readings and as a frontier: utility left over attack success."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from inkblur.evaluation import Array
-from reproduction.attack_vs_label import Measured, at_attack
-from reproduction.bootstrap import COLLECTIONS, over_texts
+from reproduction.attack_vs_label import MeasuredColumns, at_attack
 from reproduction.estimate import Estimate
+from reproduction.resampled_texts import COLLECTIONS, over_texts
 from reproduction.result import Claim, Drawing, Reading, Where
 
 STATIC, ADAPTIVE, STRONGER = "static attack", "adaptive attack", "stronger attack"
@@ -22,11 +22,11 @@ OVER_TEXTS = (
     "unchanged: over runs."
 )
 
-Runs = Sequence[Measured]
+Runs = Sequence[MeasuredColumns]
 Curve = Sequence[Runs]  # the runs of one mechanism at each of its epsilons
 
 
-def untouched_readings(table: str, where: Where, before: Measured) -> list[Reading]:
+def untouched_readings(table: str, where: Where, before: MeasuredColumns) -> list[Reading]:
     """Attack and utility on the true texts."""
     named = {
         STATIC: before["static"],
@@ -39,7 +39,9 @@ def untouched_readings(table: str, where: Where, before: Measured) -> list[Readi
     ]
 
 
-def duel_readings(table: str, where: Where, runs: Runs, before: Measured) -> list[Reading]:
+def contest_readings(
+    table: str, where: Where, runs: Runs, before: MeasuredColumns
+) -> list[Reading]:
     """The same under a release, with what is left of the untouched utility."""
     shares = {
         STATIC: [run["static"] for run in runs],
@@ -58,13 +60,13 @@ def frontier_drawing(table: str, line: str) -> Drawing:
     return Drawing(table, table, LEFT, STRONGER, line=line)
 
 
-def stronger(run: Measured) -> Array:
+def stronger(run: MeasuredColumns) -> Array:
     """Nobody has to choose in advance: the better of the static and the adaptive attacker."""
     return np.maximum(run["static"], run["adaptive"])
 
 
 def left_at(
-    curve: Curve, level: float, before: Measured, *, static: bool = False
+    curve: Curve, level: float, before: MeasuredColumns, *, static: bool = False
 ) -> list[Array | None]:
     """Utility left where the stronger (or the static) attack succeeds with probability `level`.
 

@@ -17,7 +17,7 @@ from reproduction.estimate import Estimate
 COLLECTIONS = 1_000
 
 
-def drawn_again(collections: int, texts: int, rng: Rng) -> Ids:
+def resample_counts(collections: int, texts: int, rng: Rng) -> Ids:
     """How often each text stands in collections drawn with replacement: (collections, texts)."""
     places = (rng.rows(collections, texts) * texts).astype(np.int64)
     places += texts * np.arange(collections)[:, None]
@@ -31,7 +31,7 @@ def times_drawn(texts: int, rng: Rng) -> Array:
     >>> times_drawn(7, seeded_rng(1)).sum(axis=1).tolist() == [7.0] * (1 + COLLECTIONS)
     True
     """
-    return np.vstack([np.ones(texts), drawn_again(COLLECTIONS, texts, rng)])
+    return np.vstack([np.ones(texts), resample_counts(COLLECTIONS, texts, rng)])
 
 
 def share(times: Array, right: Sequence[int]) -> Array:

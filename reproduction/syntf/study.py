@@ -31,9 +31,9 @@ from inkblur.evaluation import (
     reverse_vectorised,
     words_of,
 )
-from reproduction.context import Workshop
+from reproduction.context import Context
 from reproduction.newsgroups import SCENARIOS
-from reproduction.syntf.resampling import Found, lettered
+from reproduction.syntf.resampling import RunScores, lettered
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -45,7 +45,7 @@ SCORES = ("F1", "precision", "recall")
 ANSWERED = "answers kept"  # for names of steps: posting by posting
 
 
-class Bench:
+class PostingsStudy:
     """The postings of one experiment, read when they are needed, and the two tasks on them.
 
     `train` and `test` postings are the analyst's (None: all), drawn evenly; `each` cuts a suspect's
@@ -54,7 +54,7 @@ class Bench:
 
     def __init__(
         self,
-        work: Workshop,
+        work: Context,
         *,
         train: int | None,
         test: int | None,
@@ -67,12 +67,12 @@ class Bench:
     @cached_property
     def data(self) -> Dataset:
         """All postings: bare, authors numbered."""
-        return self._work.shelf.syntf
+        return self._work.datasets.syntf
 
     @cached_property
     def embedding(self) -> Embedding:
         """The public words."""
-        return self._work.shelf.glove.first(self._words)
+        return self._work.datasets.glove.first(self._words)
 
     @cached_property
     def analysed(self) -> dict[str, list[int]]:
@@ -122,7 +122,7 @@ class Bench:
             for row in self.rows[part]
         ]
 
-    def plain(self, texts: Sequence[str]) -> Found:
+    def plain(self, texts: Sequence[str]) -> RunScores:
         """Both tasks on texts (the original ones, or scrubbed): one for each of `self.texts`."""
         from sklearn.feature_extraction.text import CountVectorizer
 
@@ -130,14 +130,14 @@ class Bench:
         counter = CountVectorizer(analyzer=words_of).fit(texts[:trained])
         return self.scores(texts, counter.transform(texts))
 
-    def vectorised(self, setting: VectorReleaser) -> Found:
+    def vectorised(self, setting: VectorReleaser) -> RunScores:
         """Both tasks on the true term frequencies, which the attacker writes out as text."""
         counts = setting.synthetic.vectoriser.transform(self.texts)
         return self.scores(self._written(setting, counts), counts)
 
     def synthetic(
         self, setting: ReleaseSpec, repeats: int, lengths: Sequence[int] = ()
-    ) -> dict[str, list[Found]]:
+    ) -> dict[str, list[RunScores]]:
         """Both tasks on each of several independent releases, by output length.
 
         All releases are drawn together, for a word's row of probabilities costs more than its
@@ -160,7 +160,7 @@ class Bench:
             for length in (*lengths, synthetic.length)
         }
 
-    def _released(self, made: VectorReleaser, words: Ids, length: int) -> Found:
+    def _released(self, made: VectorReleaser, words: Ids, length: int) -> RunScores:
         cut = _counts(words[:, :length], len(made.synthetic.mechanism.vocabulary))
         return self.scores(self._written(made, cut), cut)
 
@@ -186,7 +186,7 @@ class Bench:
         place = {row: start + i for i, row in enumerate(self.rows[part])}
         return [place[row] for row in rows]
 
-    def scores(self, texts: Sequence[str], counts: csr_matrix) -> Found:
+    def scores(self, texts: Sequence[str], counts: csr_matrix) -> RunScores:
         """The analyst works on the counts, the attacker on the texts."""
         measure = lru_cache(maxsize=None)(measured_groups)  # the scenarios share postings
         told = {model: self._analyst(counts, model) for model in MODELS}

@@ -9,7 +9,7 @@ from typing import Any
 
 from inkblur import Embedding
 from inkblur.evaluation import words_of
-from reproduction.context import Workshop
+from reproduction.context import Context
 from reproduction.corpora import Corpus
 from reproduction.newsgroups import LEAST_TESTED, bare
 from reproduction.thesis.document_forms import Forms
@@ -24,7 +24,7 @@ class Postings:
     """
 
     def __init__(
-        self, work: Workshop, *, train: int, test: int, vocabulary: int, suspects: int = 0
+        self, work: Context, *, train: int, test: int, vocabulary: int, suspects: int = 0
     ) -> None:
         self._work, self._counts = work, {"train": train, "test": test}
         self._vocabulary, self._suspects = vocabulary, suspects
@@ -59,7 +59,7 @@ class Postings:
         return TopicTeller(self.formed_train[form], self.train.labels or ())
 
     def _sample(self, part: str) -> Corpus:
-        whole = getattr(self._work.shelf.newsgroups, part)
+        whole = getattr(self._work.datasets.newsgroups, part)
         left_out = suspected(self._work, self._suspects) if self._suspects else set()
         writers = _authors(whole) if left_out else [-1] * len(whole)
         rows: list[int] = []
@@ -74,9 +74,9 @@ class Postings:
         return bare(whole.rows(rows))
 
 
-def suspected(work: Workshop, authors: int) -> set[int]:
+def suspected(work: Context, authors: int) -> set[int]:
     """The authors with most training postings among those with at least eight test postings."""
-    split = work.shelf.newsgroups
+    split = work.datasets.newsgroups
     known, tested = Counter(_authors(split.train)), Counter(_authors(split.test))
     ranked = sorted(
         (author for author in known if author >= 0 and tested[author] >= LEAST_TESTED),
@@ -85,9 +85,9 @@ def suspected(work: Workshop, authors: int) -> set[int]:
     return set(ranked[:authors])
 
 
-def suspects(work: Workshop, *, authors: int, each: int) -> tuple[Corpus, Corpus]:
+def suspects(work: Context, *, authors: int, each: int) -> tuple[Corpus, Corpus]:
     """All training postings, and the first `each` test postings, of the suspected authors."""
-    split, chosen = work.shelf.newsgroups, suspected(work, authors)
+    split, chosen = work.datasets.newsgroups, suspected(work, authors)
     train, test = (
         part.rows([row for row, author in enumerate(_authors(part)) if author in chosen])
         for part in (split.train, split.test)

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from inkblur.errors import InputError, ParameterError
-from reproduction.catalogue import chosen
 from reproduction.command import held_command
-from reproduction.context import Workshop
-from reproduction.datasets import SOURCES, Shelf
+from reproduction.context import Context
+from reproduction.datasets import SOURCES, Datasets
 from reproduction.estimate import Estimate
-from reproduction.result import Claim, Record, Verdict
-from reproduction.run import held_records, record_file, reproduce
+from reproduction.experiments import chosen
+from reproduction.result import Claim, ExperimentRecord, Verdict
+from reproduction.runner import held_records, record_file, reproduce
 from tests.reproduction.made import NAME, Made
 
 
@@ -68,7 +68,7 @@ def test_a_record_is_read_back_as_it_was(tmp_path: Path, made: Made) -> None:
     (record,) = reproduce([NAME], tmp_path, data=tmp_path)
     assert held_records(tmp_path) == (record,)
     body = json.loads(record_file(tmp_path, NAME).read_text())
-    assert Record.from_json(body) == record
+    assert ExperimentRecord.from_json(body) == record
     assert body["outcome"]["claims"][0]["verdict"] == "holds"
 
 
@@ -99,12 +99,12 @@ def test_a_verdict_needs_the_whole_interval(found: Estimate, verdict: Verdict) -
 
 
 def test_steps_on_other_data_are_not_taken(tmp_path: Path) -> None:
-    def work(text: str) -> Workshop:
+    def work(text: str) -> Context:
         file = tmp_path / "data" / SOURCES["sms"].path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
-        shelf = Shelf(tmp_path / "data")
-        return Workshop(NAME, shelf, seed=1, quick=True, folder=tmp_path, needs=("sms",))
+        datasets = Datasets(tmp_path / "data")
+        return Context(NAME, datasets, seed=1, quick=True, folder=tmp_path, needs=("sms",))
 
     work("ham\ta\n").step("one", lambda: 1)
     assert work("ham\ta\n").step("one", lambda: 2) == 1

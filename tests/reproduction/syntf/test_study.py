@@ -12,12 +12,12 @@ from inkblur.evaluation.attacks import WritePrints
 from inkblur.evaluation.dataset import Scenario, make_dataset
 from inkblur.evaluation.releasers import releaser
 from inkblur.spec import ReleaseSpec
-from reproduction.context import Workshop
-from reproduction.datasets import Shelf
+from reproduction.context import Context
+from reproduction.datasets import Datasets
 from reproduction.newsgroups import SCENARIOS
 from reproduction.syntf import gaps
-from reproduction.syntf.bench import MODELS, Bench, _counts, weighted
-from reproduction.syntf.resampling import Found, Look, as_they_are
+from reproduction.syntf.resampling import RunScores, ScoreView, as_they_are
+from reproduction.syntf.study import MODELS, PostingsStudy, _counts, weighted
 
 pytest.importorskip("sklearn")
 pytest.importorskip("textblob")
@@ -27,7 +27,7 @@ WORDS = [f"{a}{b}{c}" for a in "bdkmt" for b in "aou" for c in ("ling", "ster", 
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Bench:
+def study(tmp_path: Path) -> PostingsStudy:
     """Ten authors with words of their own, each in two groups with words of theirs."""
     draws = np.random.default_rng(3)
     texts, authors, labels, parts = [], [], [], []
@@ -40,18 +40,18 @@ def bench(tmp_path: Path) -> Bench:
             authors.append(f"author {author}")
             labels.append(f"group {group}")
             parts.append("test" if number > 3 else "train")
-    work = Workshop(
-        "syntf/made-up", Shelf(tmp_path), seed=1, quick=True, folder=tmp_path / "record"
+    work = Context(
+        "syntf/made-up", Datasets(tmp_path), seed=1, quick=True, folder=tmp_path / "record"
     )
-    made = Bench(work, train=None, test=None, each=None, words=len(WORDS))
+    made = PostingsStudy(work, train=None, test=None, each=None, words=len(WORDS))
     made.data = make_dataset(texts, authors=authors, labels=labels, parts=parts, seed=0)
     made.embedding = Embedding(WORDS, draws.normal(size=(len(WORDS), 20)), name="made up")
     return made
 
 
-def test_the_attacker_names_those_whom_writeprints_names(bench: Bench) -> None:
-    found = bench.plain(bench.texts)["attack"]
-    data = bench.data
+def test_the_attacker_names_those_whom_writeprints_names(study: PostingsStudy) -> None:
+    found = study.plain(study.texts)["attack"]
+    data = study.data
     for scenario in SCENARIOS:
         suspects = Scenario.of(scenario).suspects(data)
         train, test = (
@@ -65,15 +65,15 @@ def test_the_attacker_names_those_whom_writeprints_names(bench: Bench) -> None:
             assert found[scenario][model] == pytest.approx(expected)
 
 
-def test_more_noise_takes_more_and_a_step_repeats(bench: Bench) -> None:
+def test_more_noise_takes_more_and_a_step_repeats(study: PostingsStudy) -> None:
     def settings(epsilon: float) -> ReleaseSpec:
         return ReleaseSpec("exponential", epsilon, release="tf", length=40, morphology="lower")
 
-    kept = bench.synthetic(settings(200.0), 2, [10])
-    lost = bench.synthetic(settings(0.01), 2)
+    kept = study.synthetic(settings(200.0), 2, [10])
+    lost = study.synthetic(settings(0.01), 2)
     assert set(kept) == {"10", "40"}
     assert all(len(runs) == 2 for runs in kept.values())
-    assert kept == bench.synthetic(settings(200.0), 2, [10])
+    assert kept == study.synthetic(settings(200.0), 2, [10])
     for found in kept["40"]:
         assert found["utility"]["svm"][0] > 0.9
     for found in lost["40"]:
@@ -81,9 +81,9 @@ def test_more_noise_takes_more_and_a_step_repeats(bench: Bench) -> None:
         assert found["attack"]["top-10"]["svm"][0] < kept["40"][0]["attack"]["top-10"]["svm"][0]
 
 
-def test_the_answers_that_are_kept_give_the_scores(bench: Bench) -> None:
+def test_the_answers_that_are_kept_give_the_scores(study: PostingsStudy) -> None:
     made = ReleaseSpec("exponential", 2.0, release="tf", length=8, morphology="lower")
-    ((found,),) = bench.synthetic(made, 1).values()
+    ((found,),) = study.synthetic(made, 1).values()
     tasks = [(found["utility"], found["answers"]["utility"])]
     tasks += [(found["attack"][s], found["answers"]["attack"][s]) for s in SCENARIOS]
     for scores, letters in tasks:
@@ -95,9 +95,9 @@ def test_words_become_counts_row_by_row() -> None:
     assert _counts(np.array([[0, 1, 1], [2, 2, 2]]), 3).toarray().tolist() == [[1, 2, 0], [0, 0, 3]]
 
 
-def test_vectorised_texts_keep_what_counts_can_tell(bench: Bench) -> None:
+def test_vectorised_texts_keep_what_counts_can_tell(study: PostingsStudy) -> None:
     made = ReleaseSpec("exponential", 1.0, release="tf", length=5, morphology="lower")
-    found = bench.vectorised(releaser(made, bench.embedding))  # type: ignore[arg-type]
+    found = study.vectorised(releaser(made, study.embedding))  # type: ignore[arg-type]
     assert found["utility"]["naive-bayes"] == [1.0, 1.0, 1.0]
 
 
@@ -109,7 +109,7 @@ def test_scores_weigh_classes_by_their_size() -> None:
     assert weighted([1, 2], [1, -1])[2] == 0.5  # an attack that does not answer is no class
 
 
-def scores(utility: float, attacks: tuple[float, float, float, float]) -> Found:
+def scores(utility: float, attacks: tuple[float, float, float, float]) -> RunScores:
     def both(f1: float) -> dict[str, list[float]]:
         return {"naive-bayes": [f1 / 2, 0.0, 0.0], "svm": [f1, 0.0, 0.0]}
 
@@ -124,10 +124,10 @@ def test_every_scenario_is_decided_by_the_lowest_end_and_not_by_the_lowest_mean(
     steady, shaky = (0.6, 0.6, 0.6), (0.2, 0.4, 0.7)  # attacks; the utility left is 1
     runs = [scores(0.8, (a, b, 0.2, 0.2)) for a, b in zip(steady, shaky, strict=True)]
 
-    def gap(found: Found, scenario: str) -> float:
+    def gap(found: RunScores, scenario: str) -> float:
         return float(gaps.gap(found, before, scenario, "svm"))
 
-    def seen(look: Look, found: Found, scenario: str) -> float:
+    def seen(look: ScoreView, found: RunScores, scenario: str) -> float:
         return gap(look(found), scenario)
 
     means = [found.value for found in gaps.by_scenario(gap, runs)]
@@ -144,14 +144,14 @@ def test_gaps_are_between_relative_scores_and_the_worst_scenario_counts() -> Non
     assert gaps.gap(after, before, "top-10", "naive-bayes") == pytest.approx(0.0)
     assert gaps.smallest_gap(after, before) == pytest.approx(0.0)
 
-    def gap(found: Found, scenario: str) -> float:
+    def gap(found: RunScores, scenario: str) -> float:
         return float(gaps.gap(found, before, scenario, "svm"))
 
     other = scores(0.6, (0.4, 0.2, 0.1, 0.1))
     found = gaps.by_scenario(gap, [after, other])
     assert found[1].value == pytest.approx(0.125)  # Top 10/Any: the mean of 0 and 0.25
 
-    def seen(look: Look, found: Found, scenario: str) -> float:
+    def seen(look: ScoreView, found: RunScores, scenario: str) -> float:
         return gap(look(found), scenario)
 
     assert gaps.in_every(seen, [after, other], as_they_are) == found[1]

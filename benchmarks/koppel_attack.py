@@ -1,6 +1,6 @@
 """How often does Koppel's attack name the author, and how long does it take?
 
-    INKBLUR_DATA=... python benchmarks/koppel.py [--seeds 3] [--all-weightings]
+    INKBLUR_DATA=... python benchmarks/koppel_attack.py [--seeds 3] [--all-weightings]
 
 Reuters C50: all 50 training texts of an author joined, the first 10 test texts of each in file-name
 order. PAN 2018: all known texts of an author joined, all unknown texts. Closed world.
@@ -14,7 +14,7 @@ import time
 
 import numpy as np
 
-from inkblur.evaluation import Koppel, Similarity, Weighting, attribute
+from inkblur.evaluation import Koppel, NgramWeighting, Similarity, attribute
 from reproduction.corpora import Corpus, pan18, reuters_c50
 
 # What a plain implementation reached: cosine, Ruzicka.
@@ -44,7 +44,7 @@ def main() -> None:
     )
     for name, (known, unknown) in corpora().items():
         for similarity, floor in zip(Similarity, FLOORS[name], strict=True):
-            chosen = list(Weighting) if options.all_weightings else [None]
+            chosen = list(NgramWeighting) if options.all_weightings else [None]
             for weighting in chosen:
                 scores, walls, cpus = [], [], []
                 for seed in range(options.seeds):

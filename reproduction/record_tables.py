@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from inkblur.evaluation import Cell, Row, Table, heads
-from reproduction.catalogue import EXPERIMENTS, Experiment
+from inkblur.evaluation import Cell, Table, TableRow, heads
 from reproduction.estimate import Estimate
+from reproduction.experiments import EXPERIMENTS, Experiment
 from reproduction.figures import Plot, plots
-from reproduction.result import Claim, Outcome, Passage, Reading, Record
+from reproduction.result import Claim, ExperimentRecord, Outcome, Passage, Reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Section:
     """One experiment as it is shown."""
 
     experiment: Experiment
-    record: Record
+    record: ExperimentRecord
     claims: Table | None
     tables: tuple[Table, ...]
     plots: tuple[Plot, ...]
@@ -30,7 +30,7 @@ class Section:
         return _anchor(self.experiment.name)
 
 
-def sections(records: Sequence[Record]) -> tuple[Section, ...]:
+def sections(records: Sequence[ExperimentRecord]) -> tuple[Section, ...]:
     """One section a record."""
     made = []
     for record in records:
@@ -48,10 +48,10 @@ def sections(records: Sequence[Record]) -> tuple[Section, ...]:
     return tuple(made)
 
 
-def overview(records: Sequence[Record]) -> Table:
+def overview(records: Sequence[ExperimentRecord]) -> Table:
     """Every claim with its verdict, experiment after experiment."""
     rows = [
-        Row(
+        TableRow(
             (
                 Cell(record.experiment, link=_anchor(record.experiment)),
                 Cell(claim.text, detail="ours" * claim.ours),
@@ -68,15 +68,15 @@ def overview(records: Sequence[Record]) -> Table:
     )
 
 
-def shown_verdict(record: Record, claim: Claim) -> str:
+def shown_verdict(record: ExperimentRecord, claim: Claim) -> str:
     """A quick look judges nothing."""
     return "-" if record.quick else claim.verdict.value
 
 
-def claims_table(record: Record) -> Table:
+def claims_table(record: ExperimentRecord) -> Table:
     """The claims of one experiment, each with the number that decides it."""
     rows = [
-        Row(
+        TableRow(
             (
                 Cell(claim.name),
                 Cell(claim.text, detail=claim.source),
@@ -105,7 +105,7 @@ def reading_tables(outcome: Outcome) -> tuple[Table, ...]:
             at = dict(place)
             cells = [_place(at.get(axis)) for axis in axes]
             cells += [_reading(held.get((place, measure))) for measure in measures]
-            rows.append(Row(tuple(cells)))
+            rows.append(TableRow(tuple(cells)))
         numeric = {
             axis for r in readings for axis, at in r.where.items() if at and not isinstance(at, str)
         }

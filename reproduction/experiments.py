@@ -7,23 +7,23 @@ from dataclasses import dataclass
 from importlib import import_module
 
 from inkblur import ParameterError
-from reproduction.context import Workshop
+from reproduction.context import Context
 from reproduction.result import Outcome
 
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """One entry; `mahalanobis/privacy` is done by `run` in `experiments/mahalanobis/privacy.py`."""
+    """One entry; `mahalanobis/privacy` is done by `run` in `mahalanobis/privacy.py`."""
 
     name: str  # paper/what
     repeats: str  # which tables and figures
     question: str  # one line
-    needs: tuple[str, ...]  # names in `shelf.SOURCES`; another is refused
+    needs: tuple[str, ...]  # names in `datasets.SOURCES`; others are refused
 
-    def load(self) -> Callable[[Workshop], Outcome]:
+    def load(self) -> Callable[[Context], Outcome]:
         """What does it. Its file is loaded only now: experiments use the heavy libraries."""
         module = import_module(f"{__package__}.{self.name.replace('/', '.').replace('-', '_')}")
-        run: Callable[[Workshop], Outcome] = module.run
+        run: Callable[[Context], Outcome] = module.run
         return run
 
 

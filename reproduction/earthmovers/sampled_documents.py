@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from inkblur import Embedding, ParameterError
 from inkblur.evaluation import NULL_ID, TokenClass, content_words, known_id, tokenise
-from reproduction.context import Workshop
+from reproduction.context import Context
 from reproduction.corpora import Corpus
 from reproduction.newsgroups import stripped
 
@@ -93,7 +93,7 @@ class Documents:
     texts; of 10 authors of PAN 2018 there is one snippet only, the same in every run.
     """
 
-    def __init__(self, work: Workshop, embedding: Embedding, length: Mapping[str, int]) -> None:
+    def __init__(self, work: Context, embedding: Embedding, length: Mapping[str, int]) -> None:
         self._work, self._embedding, self._length = work, embedding, length
         self._postings: tuple[_Postings, _Postings] | None = None
 
@@ -117,7 +117,7 @@ class Documents:
         return [words for words, _ in pairs[few]], [topic for _, topic in pairs[few]]
 
     def _c50(self, authors: int, run: str) -> Suspects:
-        split = self._work.shelf.c50
+        split = self._work.datasets.c50
         chosen = self._shuffled(list(range(50)), "authors", run)[:authors]
         known, snippets = (
             [
@@ -129,7 +129,7 @@ class Documents:
         return Suspects(tuple(known), tuple(snippets), authors=tuple(map(str, chosen)))
 
     def _pan18(self, authors: int, run: str) -> Suspects:
-        split = self._work.shelf.pan18(1)
+        split = self._work.datasets.pan18(1)
         known, snippets = (
             [self._one("PAN 2018", _texts_of(a, part), f"{a}", run) for a in range(authors)]
             for part in (split.train, split.test)
@@ -157,7 +157,7 @@ class Documents:
     def _read(self) -> tuple[_Postings, _Postings]:
         """Bare postings of the two groups by topic and author, training and test part."""
         if self._postings is None:
-            split = self._work.shelf.newsgroups
+            split = self._work.datasets.newsgroups
             sides: tuple[_Postings, _Postings] = (defaultdict(list), defaultdict(list))
             for part, side in zip((split.train, split.test), sides, strict=True):
                 assert part.authors is not None  # by the loader

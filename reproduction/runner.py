@@ -11,15 +11,15 @@ from pathlib import Path
 
 from inkblur import InputError, ParameterError
 from inkblur.evaluation import write_atomically
-from reproduction.catalogue import EXPERIMENTS, Experiment, chosen
 from reproduction.command import FILE as COMMAND_FILE
 from reproduction.command import Command, held_command
-from reproduction.context import OnStep, Workshop, steps_file
-from reproduction.datasets import Shelf
+from reproduction.context import Context, OnStepBegin, steps_file
+from reproduction.datasets import Datasets
+from reproduction.experiments import EXPERIMENTS, Experiment, chosen
 from reproduction.origin import commit, machine
-from reproduction.result import Record
+from reproduction.result import ExperimentRecord
 
-OnProgress = Callable[[str, int, int], None]  # what is being done, experiments done, of how many
+OnExperiment = Callable[[str, int, int], None]  # what is being done, experiments done, of how many
 
 
 def reproduce(
@@ -30,8 +30,8 @@ def reproduce(
     quick: bool = False,
     seed: int = 1,
     workers: int = 1,
-    on_progress: OnProgress = lambda doing, done, total: None,
-) -> tuple[Record, ...]:
+    on_progress: OnExperiment = lambda doing, done, total: None,
+) -> tuple[ExperimentRecord, ...]:
     """Run experiments by name, by paper, or "all"; finished steps in `folder` are not done again.
 
     `data`: the folder of the public collections; None takes INKBLUR_DATA. `workers`: experiments
@@ -39,10 +39,10 @@ def reproduce(
     """
     began = time.perf_counter()
     experiments = chosen(names)
-    shelf = Shelf(data)
+    datasets = Datasets(data)
     # What is missing shows now, not after an hour; and all code is that of one commit.
     for key in dict.fromkeys(key for experiment in experiments for key in experiment.needs):
-        shelf.digest(key)
+        datasets.digest(key)
     for experiment in experiments:
         experiment.load()
     source = commit()
@@ -54,10 +54,10 @@ def reproduce(
     with suppress(OSError):  # if this one is killed, no command did everything
         (folder / COMMAND_FILE).unlink()
     if workers > 1:
-        jobs = [(e.name, folder, shelf.folder, quick, seed, source) for e in experiments]
+        jobs = [(e.name, folder, datasets.folder, quick, seed, source) for e in experiments]
         records = _at_the_same_time(jobs, workers, on_progress)
     else:
-        records = _one_by_one(experiments, folder, shelf, quick, seed, source, on_progress)
+        records = _one_by_one(experiments, folder, datasets, quick, seed, source, on_progress)
     if earlier is None or _written(folder, experiments) != before:
         seconds = round(time.perf_counter() - began, 1)
         resumed = any(before)
@@ -75,12 +75,12 @@ def _written(folder: Path, experiments: Sequence[Experiment]) -> list[int]:
 def _one_by_one(
     experiments: Sequence[Experiment],
     folder: Path,
-    shelf: Shelf,
+    datasets: Datasets,
     quick: bool,
     seed: int,
     source: str,
-    on_progress: OnProgress,
-) -> tuple[Record, ...]:
+    on_progress: OnExperiment,
+) -> tuple[ExperimentRecord, ...]:
     records = []
     for place, experiment in enumerate(experiments):
 
@@ -88,24 +88,24 @@ def _one_by_one(
             on_progress(f"{name}: {step}", place, len(experiments))
 
         on_progress(experiment.name, place, len(experiments))
-        records.append(_one(experiment.name, folder, shelf, quick, seed, source, heard))
+        records.append(_one(experiment.name, folder, datasets, quick, seed, source, heard))
     return tuple(records)
 
 
 def _one(
     name: str,
     folder: Path,
-    shelf: Shelf,
+    datasets: Datasets,
     quick: bool,
     seed: int,
     source: str,
-    on_step: OnStep = lambda step: None,
-) -> Record:
+    on_step: OnStepBegin = lambda step: None,
+) -> ExperimentRecord:
     """Run one experiment and write its record."""
     experiment = EXPERIMENTS[name]
-    work = Workshop(
+    work = Context(
         name,
-        shelf,
+        datasets,
         seed=seed,
         quick=quick,
         folder=folder,
@@ -114,7 +114,7 @@ def _one(
         on_step=on_step,
     )
     outcome = experiment.load()(work)
-    record = Record(
+    record = ExperimentRecord(
         name,
         seed,
         quick,
@@ -122,7 +122,7 @@ def _one(
         machine(),
         round(work.seconds, 1),
         round(work.processor_seconds, 1),
-        replace(outcome, notes=(*outcome.notes, *shelf.notes)),
+        replace(outcome, notes=(*outcome.notes, *datasets.notes)),
     )
     body = json.dumps(record.to_json(), indent=1, allow_nan=False) + "\n"
     write_atomically(record_file(folder, name), body)
@@ -133,8 +133,8 @@ Job = tuple[str, Path, Path, bool, int, str]  # name, folder, data, quick, seed,
 
 
 def _at_the_same_time(
-    jobs: Sequence[Job], workers: int, on_progress: OnProgress
-) -> tuple[Record, ...]:
+    jobs: Sequence[Job], workers: int, on_progress: OnExperiment
+) -> tuple[ExperimentRecord, ...]:
     from concurrent.futures import wait
 
     from inkblur.evaluation import explain_broken_pool, process_pool
@@ -159,9 +159,9 @@ def _at_the_same_time(
         return tuple(future.result() for future in reversed(running))
 
 
-def _job(job: Job) -> Record:
+def _job(job: Job) -> ExperimentRecord:
     name, folder, data, quick, seed, source = job
-    return _one(name, folder, Shelf(data), quick, seed, source)
+    return _one(name, folder, Datasets(data), quick, seed, source)
 
 
 def record_file(folder: Path, name: str) -> Path:
@@ -169,14 +169,16 @@ def record_file(folder: Path, name: str) -> Path:
     return folder / "records" / f"{name.replace('/', '-')}.json"
 
 
-def held_records(folder: Path) -> tuple[Record, ...]:
+def held_records(folder: Path) -> tuple[ExperimentRecord, ...]:
     """Every record in a folder, in the catalogue's order."""
     found = []
     for name in EXPERIMENTS:
         file = record_file(folder, name)
         if file.exists():
             try:
-                found.append(Record.from_json(json.loads(file.read_text(encoding="utf-8"))))
+                found.append(
+                    ExperimentRecord.from_json(json.loads(file.read_text(encoding="utf-8")))
+                )
             except (ValueError, KeyError, TypeError):
                 raise InputError(
                     f"{file} is no record of this version; remove it and run {name} again"

@@ -14,19 +14,19 @@ from inkblur.evaluation.attacks import Koppel
 from inkblur.evaluation.measures.utility import rates
 from inkblur.spec import ReleaseSpec
 from inkblur.types import Array
-from reproduction.attack_vs_label import WEIGHTINGS, Duel, Sizes, at_attack, halved
-from reproduction.context import Workshop
+from reproduction.attack_vs_label import WEIGHTINGS, AttackVsLabel, SampleSizes, at_attack, halved
+from reproduction.context import Context
 from reproduction.corpora import Corpus, Split
-from reproduction.datasets import Shelf
-from reproduction.frontier import gain_claim, left_at, sorted_out
+from reproduction.datasets import Datasets
 from reproduction.result import Claim
+from reproduction.utility_at_attack import gain_claim, left_at, sorted_out
 
 WORDS = ["goal", "team", "match", "vote", "law", "party", "colour", "grey", "whilst", "gotten"]
 
 
 @pytest.fixture
-def work(tmp_path: Path) -> Workshop:
-    return Workshop("made/up", Shelf(tmp_path), seed=1, quick=True, folder=tmp_path)
+def work(tmp_path: Path) -> Context:
+    return Context("made/up", Datasets(tmp_path), seed=1, quick=True, folder=tmp_path)
 
 
 @pytest.fixture
@@ -53,26 +53,26 @@ def authors() -> Split:
     return Split(Corpus("known", texts, np.array([0, 0, 1, 1])), unknown)
 
 
-def duel(work: Workshop) -> Duel:
-    sizes = Sizes(studied=2, known=2, unknown=2, taught=10, asked=10)
-    return Duel("made", work, authors(), split(), sizes)
+def contest(work: Context) -> AttackVsLabel:
+    sizes = SampleSizes(studied=2, known=2, unknown=2, taught=10, asked=10)
+    return AttackVsLabel("made", work, authors(), split(), sizes)
 
 
-def test_true_texts_are_told_apart(work: Workshop) -> None:
-    found = duel(work).before()
+def test_true_texts_are_told_apart(work: Context) -> None:
+    found = contest(work).before()
     assert found["utility"][0] == 1.0
     assert found["static"][0] > 0.5
 
 
-def test_a_taught_text_is_not_asked_about(work: Workshop, table: inkblur.Embedding) -> None:
-    fight = duel(work)
+def test_a_taught_text_is_not_asked_about(work: Context, table: inkblur.Embedding) -> None:
+    fight = contest(work)
     assert len(fight._asked) == 2
     metric = adapt_embedding(table, fight.taught.texts, {"topic": fight.taught.labels or ()})
     fight.after(ReleaseSpec("laplace", 5.0), metric, 0)  # would be refused otherwise
 
 
-def test_runs_differ_and_repeat(work: Workshop, table: inkblur.Embedding) -> None:
-    fight = duel(work)
+def test_runs_differ_and_repeat(work: Context, table: inkblur.Embedding) -> None:
+    fight = contest(work)
     setting = ReleaseSpec("laplace", 2.0)
     fresh = [fight._after(setting, table, run) for run in ("0", "0", "1", "2", "3")]
     assert fresh[0] == fresh[1]
@@ -80,10 +80,10 @@ def test_runs_differ_and_repeat(work: Workshop, table: inkblur.Embedding) -> Non
 
 
 def test_the_adaptive_attacker_has_both_weightings_too(
-    work: Workshop, monkeypatch: pytest.MonkeyPatch
+    work: Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The better of two counts for either attacker, whichever of the two it is."""
-    fight = duel(work)
+    fight = contest(work)
     right = fight._unknown.authors
     assert right is not None
     for good in WEIGHTINGS:
@@ -92,18 +92,18 @@ def test_the_adaptive_attacker_has_both_weightings_too(
             "predict",
             lambda self, texts, good=good: right if self.weighting is good else right + 9,
         )
-        fight = Duel(good.value, work, authors(), split(), fight.sizes)
+        fight = AttackVsLabel(good.value, work, authors(), split(), fight.sizes)
         found = fight.before()
         assert found["adaptive"][0] == found["static"][0] == 1.0
 
 
 def test_notes_say_what_attackers_studied() -> None:
-    said = Sizes(studied=50, known=10, unknown=3, taught=1, asked=1).attackers
+    said = SampleSizes(studied=50, known=10, unknown=3, taught=1, asked=1).attackers
     assert "50 true texts" in said
     assert "10 texts" in said
 
 
-def test_both_parts_of_a_collection_are_all_of_it(work: Workshop) -> None:
+def test_both_parts_of_a_collection_are_all_of_it(work: Context) -> None:
     corpus = Corpus("c", tuple("abcdefghij"), labels=tuple("xyxyxyxyxy"))
     parts = halved(work, corpus, 0.3)
     assert len(parts.test) == 3
@@ -159,13 +159,13 @@ def test_a_claim_is_judged_by_the_runs_that_reach_the_level_and_never_vanishes()
 
 
 def test_measures_are_those_of_the_answers_that_were_kept(
-    work: Workshop, table: inkblur.Embedding
+    work: Context, table: inkblur.Embedding
 ) -> None:
     """On the real texts as `rates` has them; a resumed run measures the same."""
-    sizes = Sizes(studied=2, known=2, unknown=2, taught=10, asked=10)
+    sizes = SampleSizes(studied=2, known=2, unknown=2, taught=10, asked=10)
     setting = ReleaseSpec("laplace", 1.0)
     for score in ("accuracy", "f1"):
-        fight = Duel(score, work, authors(), split(), sizes, score=score)
+        fight = AttackVsLabel(score, work, authors(), split(), sizes, score=score)
         kept = fight._after(setting, table, "0")
         found = fight._measured(kept)
         right = [text.count("1") / len(text) for text in kept["static"]]

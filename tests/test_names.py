@@ -1,0 +1,58 @@
+"""One name, one thing: no two types, and no two modules of one room, share a name."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+from reproduction.experiments import EXPERIMENTS
+
+CHECKOUT = Path(__file__).parents[1]
+FILES = [
+    f for room in ("src", "reproduction", "benchmarks") for f in (CHECKOUT / room).rglob("*.py")
+]
+
+
+def types_of(source: str) -> list[str]:
+    """Classes and aliases of types that a file defines at its top: capitalized names."""
+    names = []
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.ClassDef):
+            names.append(node.name)
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            name = node.targets[0].id
+            if name[0].isupper() and not name.isupper():
+                names.append(name)
+    return names
+
+
+def shared(places: dict[str, list[str]]) -> dict[str, list[str]]:
+    return {name: found for name, found in places.items() if len(found) > 1}
+
+
+def test_a_type_has_a_name_of_its_own() -> None:
+    places = defaultdict(list)
+    for file in FILES:
+        for name in types_of(file.read_text(encoding="utf-8")):
+            places[name].append(str(file.relative_to(CHECKOUT)))
+    assert len(places) > 200
+    assert shared(places) == {}
+
+
+def test_types_are_found() -> None:
+    assert types_of("class One: ...\nTwo = dict[str, int]\nNO = 1\nno = 2") == ["One", "Two"]
+
+
+def test_a_module_of_the_research_rooms_has_a_name_of_its_own() -> None:
+    """Commands are named like what they call, experiments as in the catalogue, tables by paper."""
+    free = {"__init__", "__main__", "published"}
+    experiments = {name.replace("-", "_") + ".py" for name in EXPERIMENTS}
+    places = defaultdict(list)
+    for file in FILES:
+        place = file.relative_to(CHECKOUT)
+        if place.parts[0] == "src" and not place.is_relative_to("src/inkblur/evaluation"):
+            continue
+        if file.stem not in free and "/".join(place.parts[1:]) not in experiments:
+            places[file.stem].append(str(place))
+    assert shared(places) == {}
