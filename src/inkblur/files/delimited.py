@@ -20,7 +20,7 @@ from inkblur.files.records import Columns, Schema
 
 
 @dataclass(frozen=True, slots=True)
-class Cells:
+class FieldCells:
     """Whole rows; the cell of the text is empty."""
 
     names: tuple[str, ...]
@@ -95,7 +95,7 @@ class DelimitedReader(RowReader[list[str]]):
 
     def columns(self, kept: list[list[str]]) -> Columns:
         """The rows themselves."""
-        return Cells(self.schema.names or (), self._place, kept)
+        return FieldCells(self.schema.names or (), self._place, kept)
 
     def _watched(self, lines: Lines) -> Iterator[str]:
         for self._last in lines:
@@ -153,7 +153,7 @@ class DelimitedEncoder:
 
     def encode(self, columns: Columns, texts: Sequence[str | None]) -> str:
         """The batch as rows."""
-        if isinstance(columns, Cells):
+        if isinstance(columns, FieldCells):
             return "".join(self._cells_of(columns, texts))
         return "".join(self._rows_of(columns, texts))
 
@@ -161,7 +161,7 @@ class DelimitedEncoder:
         """Nothing stands after the last record."""
         return ""
 
-    def _cells_of(self, columns: Cells, texts: Sequence[str | None]) -> Iterator[str]:
+    def _cells_of(self, columns: FieldCells, texts: Sequence[str | None]) -> Iterator[str]:
         place = columns.place
         for row, text in zip(columns.cells, texts, strict=True):
             self._done += 1

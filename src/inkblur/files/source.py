@@ -70,7 +70,7 @@ def open_source(
         return _source(file, path, name, kind, column, id_column, encoding, opened, column_option)
 
 
-class Reader(Protocol):
+class RecordReader(Protocol):
     """What each format brings."""
 
     schema: Schema
@@ -89,7 +89,7 @@ class Source:
 
     def __init__(
         self,
-        reader: Reader,
+        reader: RecordReader,
         name: str,
         *,
         file: io.BufferedIOBase,
@@ -218,7 +218,7 @@ def _source(
     packed = compression_of(path)
     plain = file if packed is None else opened.enter_context(decompressed(file, packed))
     lines = Lines(plain, name, encoding)
-    reader: Reader
+    reader: RecordReader
     if kind is Format.TXT:
         reader = TxtReader(lines, column)
     elif kind is Format.JSONL:
