@@ -15,7 +15,7 @@ from inkblur.evaluation.evaluate import Plan, PreparedEvaluation
 from inkblur.evaluation.releasers import releaser
 from inkblur.evaluation.results import STATIC
 from inkblur.evaluation.tuning import search as module
-from inkblur.evaluation.tuning.four_way_split import Part, Parts, PublicTexts, make_parts
+from inkblur.evaluation.tuning.four_way_split import Parts, PublicTexts, TextShare, make_parts
 from inkblur.evaluation.tuning.grid import FILE
 from inkblur.evaluation.tuning.joined_grid import BETA, Candidate, Joining, Metrics, joined_grid
 from inkblur.evaluation.tuning.search import Measured, Search, search
@@ -97,13 +97,13 @@ def test_one_scale_of_alpha_beta_and_epsilon_is_enough() -> None:
 def test_the_choice_is_judged_once_on_held_out_texts(tmp_path: Path) -> None:
     result = found(tmp_path)
     assert [trial.candidate for trial in result.trials] == list(GRID)
-    assert all(trial.part is Part.VALIDATION for trial in result.trials)
+    assert all(trial.part is TextShare.VALIDATION for trial in result.trials)
     assert result.best is not None
     assert result.best.attack <= 0.6
     allowed = [trial for trial in result.trials if trial.attack <= 0.6]
     assert result.best.utility == max(trial.utility for trial in allowed)
     assert result.held_out is not None
-    assert result.held_out.part is Part.HELD_OUT
+    assert result.held_out.part is TextShare.HELD_OUT
     assert result.held_out.candidate == result.best.candidate
     assert result.looks == 1
     weak, strong = result.trials[2], result.trials[0]

@@ -15,7 +15,7 @@ from inkblur.evaluation.reports.target_page import (
     target_page,
     verdict,
 )
-from inkblur.evaluation.tuning.four_way_split import Part, PublicTexts, make_parts
+from inkblur.evaluation.tuning.four_way_split import PublicTexts, TextShare, make_parts
 from inkblur.evaluation.tuning.joined_grid import Candidate, Joining
 from inkblur.evaluation.tuning.search import Judgement, Measured, Search
 from inkblur.evaluation.tuning.target import Target
@@ -28,7 +28,11 @@ PLAN = Plan(seed=1, repeats=2)
 
 
 def measured(
-    epsilon: float | None, alpha: float, attack: float, utility: float, part: Part = Part.VALIDATION
+    epsilon: float | None,
+    alpha: float,
+    attack: float,
+    utility: float,
+    part: TextShare = TextShare.VALIDATION,
 ) -> Measured:
     joined = Joining(alpha, 10.0)
     candidate = Candidate(ReleaseSpec("laplace", epsilon), joined) if epsilon is not None else None
@@ -62,8 +66,8 @@ def search(target: str, held_attack: float = 0.3, looks: int = 1) -> Search:
         return Search(aim, before, TRIALS, None, None, 0)
     epsilon, joined = best.candidate.setting.epsilon, best.candidate.joining
     assert joined is not None
-    held = measured(epsilon, joined.alpha, held_attack, 0.55, Part.HELD_OUT)
-    return Search(aim, before, TRIALS, held, measured(None, 1, 0.6, 1.0, Part.HELD_OUT), looks)
+    held = measured(epsilon, joined.alpha, held_attack, 0.55, TextShare.HELD_OUT)
+    return Search(aim, before, TRIALS, held, measured(None, 1, 0.6, 1.0, TextShare.HELD_OUT), looks)
 
 
 def page_of(found: Search) -> str:

@@ -34,7 +34,7 @@ from inkblur.rng import seeded_rng
 _LEAST = 3  # texts of an author or a label from which one can be spared for each tested part
 
 
-class Part(Enum):
+class TextShare(Enum):
     """What a text is for, in the order in which a text that stands in several is kept."""
 
     TEACH = "teach"
@@ -76,9 +76,9 @@ class Parts:
     held_out: Dataset
     left_out: int  # texts that an earlier part, or the embedding's own corpus, has as well
 
-    def dataset(self, part: Part) -> Dataset:
+    def dataset(self, part: TextShare) -> Dataset:
         """The texts to learn from with those of a tested part."""
-        return {Part.VALIDATION: self.validation, Part.HELD_OUT: self.held_out}[part]
+        return {TextShare.VALIDATION: self.validation, TextShare.HELD_OUT: self.held_out}[part]
 
     def to_json(self) -> dict[str, Any]:
         """Counts: no text, no name."""
@@ -113,7 +113,7 @@ def make_parts(
     rows = [row for file in files for row in file.rows()]
     split = _drawn(rows, test_share, seed)
     kept, left_out = _apart(split, learned if learned is not None else fingerprints([]))
-    for part in (Part.VALIDATION, Part.HELD_OUT):
+    for part in (TextShare.VALIDATION, TextShare.HELD_OUT):
         for column in ("author", "label"):
             if not any(getattr(row, column) is not None for row in kept[part]):
                 raise ParameterError(
@@ -121,41 +121,41 @@ def make_parts(
                     f"of each {column}, at least {_LEAST}, which are not the same"
                 )
     return Parts(
-        tuple(row.text for row in kept[Part.TEACH]),
-        tuple(row.label for row in kept[Part.TEACH]),
-        _dataset(kept, Part.VALIDATION, seed),
-        _dataset(kept, Part.HELD_OUT, seed),
+        tuple(row.text for row in kept[TextShare.TEACH]),
+        tuple(row.label for row in kept[TextShare.TEACH]),
+        _dataset(kept, TextShare.VALIDATION, seed),
+        _dataset(kept, TextShare.HELD_OUT, seed),
         left_out,
     )
 
 
-def _drawn(rows: Sequence[_Row], share: float, seed: int) -> dict[Part, list[_Row]]:
+def _drawn(rows: Sequence[_Row], share: float, seed: int) -> dict[TextShare, list[_Row]]:
     groups: defaultdict[Hashable, list[int]] = defaultdict(list)
     for place, row in enumerate(rows):
         key = ("author", row.author) if row.author is not None else ("label", row.label)
         groups[key].append(place)
     order = seeded_rng(seed).child("parts").rows(len(rows), 1)[:, 0] if rows else np.zeros(0)
-    split: dict[Part, list[_Row]] = {part: [] for part in Part}
+    split: dict[TextShare, list[_Row]] = {part: [] for part in TextShare}
     for places in groups.values():
         places.sort(key=lambda place: order[place])
         count = min(max(1, round(share * len(places))), (len(places) - 1) // 2)
-        split[Part.HELD_OUT] += [rows[place] for place in places[:count]]
-        split[Part.VALIDATION] += [rows[place] for place in places[count : 2 * count]]
+        split[TextShare.HELD_OUT] += [rows[place] for place in places[:count]]
+        split[TextShare.VALIDATION] += [rows[place] for place in places[count : 2 * count]]
         for turn, row in enumerate(rows[place] for place in places[2 * count :]):
             if row.author is None or (row.label is not None and turn % 2 == 1):
                 # What teaches cannot be released, so no attacker studies it.
-                split[Part.TEACH].append(_Row(row.text, None, row.label))
+                split[TextShare.TEACH].append(_Row(row.text, None, row.label))
             else:
-                split[Part.STUDY].append(row)
+                split[TextShare.STUDY].append(row)
     return split
 
 
 def _apart(
-    split: dict[Part, list[_Row]], learned: Fingerprints
-) -> tuple[dict[Part, list[_Row]], int]:
+    split: dict[TextShare, list[_Row]], learned: Fingerprints
+) -> tuple[dict[TextShare, list[_Row]], int]:
     """The parts without what an earlier one has, and how many texts that leaves out."""
     kept, left_out, seen = {}, 0, learned
-    for part in Part:
+    for part in TextShare:
         texts = [row.text for row in split[part]]
         again = among(texts, seen)
         kept[part] = [row for row, out in zip(split[part], again, strict=True) if not out]
@@ -164,8 +164,8 @@ def _apart(
     return kept, left_out
 
 
-def _dataset(kept: dict[Part, list[_Row]], tested: Part, seed: int) -> Dataset:
-    learning = [*kept[Part.TEACH], *kept[Part.STUDY]]
+def _dataset(kept: dict[TextShare, list[_Row]], tested: TextShare, seed: int) -> Dataset:
+    learning = [*kept[TextShare.TEACH], *kept[TextShare.STUDY]]
     rows = [*learning, *kept[tested]]
     return make_dataset(
         [row.text for row in rows],

@@ -25,7 +25,7 @@ from inkblur.evaluation.evaluate import Plan, PreparedEvaluation
 from inkblur.evaluation.measures.intervals import clopper_pearson_lower, clopper_pearson_upper
 from inkblur.evaluation.releasers import releaser
 from inkblur.evaluation.results import STATIC, SettingResult, relative
-from inkblur.evaluation.tuning.four_way_split import Part, Parts
+from inkblur.evaluation.tuning.four_way_split import Parts, TextShare
 from inkblur.evaluation.tuning.grid import FILE, fingerprint
 from inkblur.evaluation.tuning.joined_grid import Candidate, Metrics
 from inkblur.evaluation.tuning.target import Aim, Target, frontier
@@ -47,7 +47,7 @@ class Measured:
     """One candidate on one part; without a candidate, the texts as they are."""
 
     candidate: Candidate | None
-    part: Part
+    part: TextShare
     attack: float  # share of the attacked texts whose author the strongest attack names
     attacker: str  # which attack that was
     attacked: int  # texts
@@ -87,7 +87,7 @@ class Measured:
         rest = {key: value for key, value in body.items() if key not in other}
         setting = body["setting"]
         candidate = Candidate.from_json(setting) if setting is not None else None
-        return cls(candidate=candidate, part=Part(body["part"]), **rest)
+        return cls(candidate=candidate, part=TextShare(body["part"]), **rest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,18 +180,18 @@ def search(
     trials = []
     for done, candidate in enumerate(candidates):
         on_trial(candidate.name, done, total)
-        trials.append(work.measured(Part.VALIDATION, candidate))
+        trials.append(work.measured(TextShare.VALIDATION, candidate))
     best = target.best(trials)
     held_out = None
     if best is not None:
         on_trial(f"{best.name}, held out", len(candidates), total)
-        held_out = work.measured(Part.HELD_OUT, best.candidate)
+        held_out = work.measured(TextShare.HELD_OUT, best.candidate)
     return Search(
         target,
-        work.measured(Part.VALIDATION, None),
+        work.measured(TextShare.VALIDATION, None),
         tuple(trials),
         held_out,
-        work.measured(Part.HELD_OUT, None) if held_out is not None else None,
+        work.measured(TextShare.HELD_OUT, None) if held_out is not None else None,
         work.looks,
     )
 
@@ -225,16 +225,16 @@ class _Work:
             ) from None
         self._known = {(row.part, row.candidate): row for row in rows}
         self._metrics = Metrics(base, parts)
-        self._benches: dict[Part, PreparedEvaluation] = {}
+        self._benches: dict[TextShare, PreparedEvaluation] = {}
 
     @property
     def looks(self) -> int:
         """How many candidates saw the held-out part."""
         return sum(
-            part is Part.HELD_OUT and candidate is not None for part, candidate in self._known
+            part is TextShare.HELD_OUT and candidate is not None for part, candidate in self._known
         )
 
-    def measured(self, part: Part, candidate: Candidate | None) -> Measured:
+    def measured(self, part: TextShare, candidate: Candidate | None) -> Measured:
         """The candidate on this part, measured now or before."""
         if (part, candidate) in self._known:
             return self._known[part, candidate]
@@ -255,7 +255,7 @@ class _Work:
 
 
 def _summary(
-    candidate: Candidate | None, part: Part, result: SettingResult, before: float | None
+    candidate: Candidate | None, part: TextShare, result: SettingResult, before: float | None
 ) -> Measured:
     attack = max(result.attacks, key=lambda a: a.accuracy.mean)
     score = max(result.utility, key=lambda u: u.f1.mean)
