@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from inkblur.embeddings.table import Counts, Embedding
+from inkblur.embeddings.table import Embedding, PublicCounts
 from inkblur.errors import EmbeddingError
 
 ZIPF_SHIFT = 2.7  # Zipf and Mandelbrot: the word of rank r has a share proportional to 1/(r + 2.7)
@@ -15,14 +15,14 @@ _LARGEST_FILE = 1 << 30  # bytes
 _LARGEST_COUNT = (1 << 62) - 1
 
 
-def zipf_counts(size: int) -> Counts:
+def zipf_counts(size: int) -> PublicCounts:
     """Units of the words at ranks 1 to `size` by Zipf's law; the last has `LAST_WORD` of them.
 
     >>> zipf_counts(3).tolist()
     [154, 121, 100]
     """
     ranks = np.arange(1, size + 1)
-    counts: Counts = np.rint(LAST_WORD * (size + ZIPF_SHIFT) / (ranks + ZIPF_SHIFT)).astype(
+    counts: PublicCounts = np.rint(LAST_WORD * (size + ZIPF_SHIFT) / (ranks + ZIPF_SHIFT)).astype(
         np.int64
     )
     return counts

@@ -17,7 +17,7 @@ from inkblur.types import NULL_ID, Array, Ids, Vectors
 _BLOCK = 1 << 16
 _MOST_UNITS = 2.0**62  # sums of counts stay exact in 64 bits
 Fingerprints = NDArray[np.uint64]
-Counts = NDArray[np.int64]  # public units a word, each >= 1, in the order of the vocabulary
+PublicCounts = NDArray[np.int64]  # public units a word, each >= 1, in the order of the vocabulary
 
 
 class Embedding:
@@ -99,7 +99,7 @@ class Embedding:
         provenance: Mapping[str, Any],
         sha256: str | None = None,
         corpus: Fingerprints | None = None,
-        counts: Counts | None = None,
+        counts: PublicCounts | None = None,
     ) -> Embedding:
         """For tables checked before (our own store): no pass over the vectors, so it is fast."""
         table = cls.__new__(cls)
@@ -247,7 +247,7 @@ class Embedding:
         )
 
 
-def checked_counts(counts: Any, words: int, name: str) -> Counts:
+def checked_counts(counts: Any, words: int, name: str) -> PublicCounts:
     """A read-only int64 copy of one count a word, each at least 1, with a sum below 2^62."""
     given = np.asarray(counts)
     if given.shape != (words,) or given.dtype.kind not in "iu":
@@ -260,6 +260,6 @@ def checked_counts(counts: Any, words: int, name: str) -> Counts:
         raise EmbeddingError(f"{name}: the count of word {row} is {given[row]}, expected >= 1")
     if float(given.sum(dtype=np.float64)) >= _MOST_UNITS:
         raise EmbeddingError(f"{name}: the counts add up to more than 2^62; divide them all")
-    kept: Counts = given.astype(np.int64)
+    kept: PublicCounts = given.astype(np.int64)
     kept.flags.writeable = False
     return kept
