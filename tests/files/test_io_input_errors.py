@@ -65,7 +65,7 @@ def test_not_utf_8_says_the_byte_of_the_file(tmp_path: Path, name: str, before: 
     content = head + b"x" * before + b"\xc3\xa9\xff"
     message = wrong(tmp_path, name, content)
     assert f"(byte {len(content) - 1}:" in message
-    assert "--encoding" in message
+    assert "`encoding=" in message
 
 
 def test_cut_short_inside_a_character(tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_id_and_text_in_one_column(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="choose two"):
         open_source(tmp_path / "a.csv", column="x", id_column="x")
     (tmp_path / "a.txt").write_text("a\n")
-    assert "drop --id-column" in complaint(tmp_path / "a.txt", id_column="id")
+    assert "drop `id_column=`" in complaint(tmp_path / "a.txt", id_column="id")
 
 
 def test_parquet_of_another_type_or_damaged(tmp_path: Path) -> None:
@@ -223,7 +223,7 @@ def test_parquet_texts_that_are_not_utf_8(tmp_path: Path) -> None:
 def test_unknown_suffix_offers_format(tmp_path: Path) -> None:
     for name in ("a.docx", "a", "a.bz2", "a.gz"):
         (tmp_path / name).write_text("x")
-        with pytest.raises(InputError, match=r"--format txt\|csv"):
+        with pytest.raises(InputError, match=r"`format=`.*txt\|csv"):
             open_source(tmp_path / name)
     with pytest.raises(InputError, match=r"drop the \.gz"):
         open_source(tmp_path / "a.parquet.gz")

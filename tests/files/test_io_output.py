@@ -159,7 +159,7 @@ def test_unwritable_places(folder: Path) -> None:
         through(folder / "in.txt", folder / "nowhere" / "out.txt")
     with pytest.raises(OutputError, match="is a folder; name a file in it"):
         through(folder / "in.txt", folder / "outputs", sink_format=Format.TXT)
-    with pytest.raises(OutputError, match=r"cannot tell the format of .*--format"):
+    with pytest.raises(OutputError, match=r"cannot tell the format of .*`format=`"):
         through(folder / "in.txt", folder / "outputs" / "out.doc")
 
 

@@ -6,45 +6,48 @@ import os
 import signal
 import subprocess
 import sys
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from threadpoolctl import threadpool_info
 
 from inkblur.documents import Privatizer
-from inkblur.embeddings import load_embedding
 from inkblur.embeddings.store import write_store
 from inkblur.embeddings.table import Embedding
-from inkblur.errors import InkblurError, InputError, PrivacyError
+from inkblur.errors import InkblurError, InputError
 from inkblur.files import open_sink, open_source
 from inkblur.files.run import run
 from inkblur.files.summary import Summary
-from inkblur.files.worker_pool import crew
-from inkblur.mechanisms import Laplace
+from inkblur.files.worker_pool import WorkerCopy, worker_pool
+from inkblur.mechanisms.nearest.engine import Device
 from inkblur.rng import keyed_rng
+from inkblur.spec import ReleaseSpec
 
 
-def made(path: Path, epsilon: float) -> Privatizer:
-    """What each process calls, as the command's processes do: from a file and settings."""
-    return Privatizer(Laplace(load_embedding(path), epsilon=epsilon))
+def copy_of(path: Path, epsilon: float = 0.5) -> WorkerCopy:
+    """What each process is sent, as the command's processes are."""
+    spec = ReleaseSpec("laplace", epsilon, embedding=str(path))
+    table = spec.table()
+    return WorkerCopy(spec.resolved(table, spec.mechanism_on(table)), Device.CPU)
 
 
-def gone(path: Path) -> Privatizer:
-    os._exit(9)  # as the system ends a process that takes too much memory
+class Gone(WorkerCopy):
+    def privatizer(self) -> Privatizer:
+        os._exit(9)  # as the system ends a process that takes too much memory
 
 
-def made_short(path: Path) -> Privatizer:
-    from inkblur.documents import privatizer
+class Short(WorkerCopy):
+    def privatizer(self) -> Privatizer:
+        from inkblur.documents import privatizer
 
-    privatizer.LONGEST_TEXT = 100
-    return made(path, 0.5)
+        privatizer.LONGEST_TEXT = 100
+        return super().privatizer()
 
 
-def test_each_process_works_on_one_thread(toy: Embedding) -> None:
+def test_each_process_works_on_one_thread(store: Path) -> None:
     """As many processes as processors with as many threads each would wait for each other."""
-    blur = Privatizer(Laplace(toy, epsilon=0.5))
-    pool, _ = crew(partial(Privatizer, blur.mechanism), blur, keyed_rng(b"k" * 32), 1)
+    pool, _ = worker_pool(copy_of(store), keyed_rng(b"k" * 32), 1)
     with pool:
         assert pool.submit(os.getenv, "OMP_NUM_THREADS").result() == "1"  # read when torch loads
         assert all(each["num_threads"] == 1 for each in pool.submit(threadpool_info).result())
@@ -59,13 +62,13 @@ def store(tmp_path: Path, toy: Embedding) -> Path:
     return tmp_path / "toy.ink"
 
 
-def privatized(store: Path, copies: partial[Privatizer] | None, name: str) -> Summary:
+def privatized(store: Path, copies: WorkerCopy | None, name: str) -> Summary:
     out = store.with_name(name)
     with open_source(store.with_name("in.txt")) as source, open_sink(out, source) as sink:
         return run(
             source,
             sink,
-            made(store, 0.5),
+            copy_of(store).privatizer(),
             keyed_rng(b"k" * 32),
             workers=2,
             copies=copies,
@@ -75,7 +78,7 @@ def privatized(store: Path, copies: partial[Privatizer] | None, name: str) -> Su
 
 def test_processes_release_what_threads_do(store: Path) -> None:
     threads = privatized(store, None, "threads.txt")
-    processes = privatized(store, partial(made, store, 0.5), "processes.txt")
+    processes = privatized(store, copy_of(store), "processes.txt")
     assert (
         store.with_name("processes.txt").read_text() == store.with_name("threads.txt").read_text()
     )
@@ -83,18 +86,19 @@ def test_processes_release_what_threads_do(store: Path) -> None:
     assert processes.guarantee == threads.guarantee
 
 
-@pytest.mark.parametrize(
-    ("copies", "error", "says"),
-    [
-        (partial(made, epsilon=0.6), PrivacyError, "other word vectors or settings"),
-        (gone, InkblurError, "use fewer --workers"),
-    ],
-)
-def test_a_process_that_cannot_do_the_same_ends_the_run(
-    store: Path, copies: partial[Privatizer], error: type[Exception], says: str
-) -> None:
-    with pytest.raises(error, match=says):
-        privatized(store, partial(copies, store), "out.txt")
+def test_a_process_that_reads_another_table_ends_the_run(store: Path, toy: Embedding) -> None:
+    """Its noise would come from other streams, and the stated guarantee be another's."""
+    copy, other = copy_of(store), store.with_name("other.ink")
+    write_store(other, Embedding(toy.words, 2 * toy.vectors, name="other"))
+    changed = replace(copy, spec=replace(copy.spec, embedding=str(other)))
+    with pytest.raises(InputError, match="is not the table of this spec"):
+        privatized(store, changed, "out.txt")
+    assert not store.with_name("out.txt").exists()
+
+
+def test_a_process_that_is_gone_ends_the_run(store: Path) -> None:
+    with pytest.raises(InkblurError, match="use fewer `workers=`"):
+        privatized(store, Gone(copy_of(store).spec, Device.CPU), "out.txt")
     assert not store.with_name("out.txt").exists()
 
 
@@ -102,7 +106,7 @@ def test_an_error_in_a_process_reaches_the_caller(store: Path) -> None:
     with store.with_name("in.txt").open("a") as file:
         file.write("wordaa " * 20 + "\n")
     with pytest.raises(InputError, match="record 60 has 140 characters"):
-        privatized(store, partial(made_short, store), "out.txt")
+        privatized(store, Short(copy_of(store).spec, Device.CPU), "out.txt")
     assert not store.with_name("out.txt").exists()
 
 

@@ -106,7 +106,9 @@ def measure(
 
     def release(with_: Privatizer, workers: int, processes: bool = False) -> list[int]:
         each = 1 if options.device == "cpu" else None  # threads of a process's search
-        copies = partial(opened, store, options.device, each) if processes else None
+        spec = ReleaseSpec("mahalanobis", EPSILON, embedding=str(store))
+        made = spec.resolved(table, mechanism)
+        copies = WorkerCopy(made, Device(options.device), each) if processes else None
         began, seen = time.perf_counter(), [(0, 0.0)]
 
         def written(words: int, documents: int) -> None:

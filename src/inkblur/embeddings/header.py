@@ -28,7 +28,7 @@ def checked_header(source: ByteSource) -> tuple[int, int]:
     if header is None:
         raise EmbeddingError(
             f"line 1 of {source.path} is no word2vec header (two whole numbers, words and "
-            "dimension); GloVe files have none: try --format glove"
+            'dimension); GloVe files have none: try `format="glove"`'
         )
     words, dimension = header
     if words < 1 or dimension < 1:

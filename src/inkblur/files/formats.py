@@ -45,12 +45,12 @@ def format_of(path: str | Path, given: Format | None, error: type[InkblurError])
     format = given or _SUFFIXES.get(name.suffix.lower())
     choices = "|".join(choice.value for choice in Format)
     if format is None and is_stream(path):
-        raise error(f"standard input has no suffix to tell its format by; add --format {choices}")
+        raise error(f"standard input has no suffix to tell its format by; add `format=`: {choices}")
     if format is None:
         what = f"the suffix {name.suffix!r}" if name.suffix else "a name without a suffix"
         raise error(
             f"cannot tell the format of {path} from {what}; name it .txt, .csv, .tsv, .jsonl or "
-            f".parquet (for an input, --format {choices} says it too)"
+            f".parquet (for an input, `format=` says it too: {choices})"
         )
     if format is Format.PARQUET and packed is not None:
         raise error(f"{path}: parquet compresses itself; drop the {packed.value}")

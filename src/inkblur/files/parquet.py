@@ -96,7 +96,7 @@ class ParquetReader:
             if not (_is_string(kind) or pa.types.is_integer(kind)):
                 raise InputError(
                     f"column {id_column!r} of {name} has type {kind}, expected string or integer; "
-                    "choose another with --id-column"
+                    "choose another with `id_column=`"
                 )
         self._done = 0
         self.schema = Schema(

@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from filecmp import cmp
 from pathlib import Path
 
 from inkblur.atomic_file import PRIVATE, write_atomically
-from inkblur.documents.privatizer import Privatizer
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import OutputError, ParameterError, PrivateCalibration
 from inkblur.files.formats import Format
@@ -19,6 +17,7 @@ from inkblur.files.run_vectors import VectorSummary, run_vectors
 from inkblur.files.sink import open_sink
 from inkblur.files.source import Source, open_source
 from inkblur.files.summary import Summary
+from inkblur.files.worker_pool import WorkerCopy
 from inkblur.mechanisms.nearest import engine
 from inkblur.mechanisms.nearest.cpu import native
 from inkblur.mechanisms.nearest.engine import Device
@@ -122,23 +121,6 @@ def privatize_file(
         text = json.dumps(body, indent=2, allow_nan=False) + "\n"
         write_atomically(Path(report), text, mode=PRIVATE)  # it counts what the true texts hold
     return summary
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerCopy:
-    """What a worker process needs to make the same privatizer: the spec, and how to search."""
-
-    spec: ReleaseSpec  # resolved: it holds the table's fingerprint, which the worker checks
-    device: Device
-    threads: int | None
-
-    def __call__(self) -> Privatizer:
-        """The privatizer, made in the process that calls."""
-        table = self.spec.table()
-        made = self.spec.privatizer(table)
-        if isinstance(made.mechanism, Perturbation):
-            _search(table, self.device, self.threads)
-        return made
 
 
 def refuse_private_ingredients(source: str | Path, spec: ReleaseSpec) -> None:

@@ -16,13 +16,13 @@ from inkblur.files.records import Batch
 from inkblur.files.sink import Sink
 from inkblur.files.source import Source
 from inkblur.files.summary import Summary
-from inkblur.files.worker_pool import Make, ReleaseRecords, crew
+from inkblur.files.worker_pool import ReleaseRecords, WorkerCopy, worker_pool
 from inkblur.mechanisms.typical import typical_loss
 from inkblur.processes import explain_broken_pool
 from inkblur.rng import Rng
 
 _RECORDS = 4096  # at most, in one batch
-_FEWER = "use fewer --workers, or leave out --processes"
+_FEWER = "use fewer `workers=`, or leave out `processes=`"
 _LETTERS = 5  # of a word and the space after it: how much text holds so many words
 _SENT = 50_000  # words that a process is sent at least: each piece wakes it, and a GPU with it
 
@@ -34,16 +34,16 @@ def run(
     rng: Rng,
     *,
     workers: int = 2,
-    copies: Make | None = None,
+    copies: WorkerCopy | None = None,
     batch_records: int = _RECORDS,
     on_batch: Callable[[int, int], None] = lambda words, documents: None,
 ) -> Summary:
     """Privatize every record of `source` into `sink`.
 
-    Workers are threads; given `copies`, which makes the same privatizer again, each is a process
-    with its own. The result depends neither on workers nor on how records fall into batches (but
-    for the last bits that `noise.mahalanobis` speaks of). Matrix products keep to one thread in the
-    whole process meanwhile.
+    Workers are threads; given `copies`, made from the spec of `privatizer`, each is a process with
+    a privatizer of its own. The result depends neither on workers nor on how records fall into
+    batches (but for the last bits that `noise.mahalanobis` speaks of). Matrix products keep to one
+    thread in the whole process meanwhile.
     """
     began = time.perf_counter()
     counts: Counter[str] = Counter()
@@ -57,7 +57,7 @@ def run(
     pool, release = (
         (ThreadPoolExecutor(workers), partial(privatizer.release_batch, rng=rng))
         if copies is None
-        else crew(copies, privatizer, rng, workers)
+        else worker_pool(copies, rng, workers)
     )
     with one_thread():  # the workers are threads enough
         for batch, released in _in_order(batches, pool, release, workers):

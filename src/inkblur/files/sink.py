@@ -54,7 +54,7 @@ def open_sink(path: str | Path, source: Source, *, format: Format | None = None)
         same = regular_file(standard_output())
         if kind is Format.PARQUET and standard_output().isatty():
             raise OutputError(
-                "parquet is not for a terminal; add -o FILE.parquet or --format jsonl"
+                'parquet is not for a terminal; name a file as the output, or give `format="jsonl"`'
             )
     else:
         kind = format_of(path, format, OutputError)

@@ -62,7 +62,7 @@ def open_source(
     kind = format_of(path, format, InputError)
     if kind is Format.TXT and id_column is not None:
         raise InputError(
-            f"a txt file has no columns, so no id column {id_column!r}; drop --id-column"
+            f"a txt file has no columns, so no id column {id_column!r}; drop `id_column=`"
         )
     name = "standard input" if is_stream(path) else str(path)
     with contextlib.ExitStack() as opened:
@@ -145,7 +145,7 @@ class Source:
                 raise InputError(
                     f"record {done + repeat + 1} of {self.name} repeats the id "
                     f"{batch.records[repeat].id!r} of column {self._id_column!r}; ids must differ, "
-                    "or drop --id-column to number the records"
+                    "or drop `id_column=` to number the records"
                 )
             done += len(batch)
             yield batch

@@ -11,39 +11,60 @@ import os
 import signal
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
+from dataclasses import dataclass
 from functools import cache
 
 from threadpoolctl import threadpool_limits
 
 from inkblur.documents.privatizer import BatchRelease, Privatizer
-from inkblur.errors import PrivacyError
+from inkblur.mechanisms.nearest import engine
+from inkblur.mechanisms.nearest.engine import Device
+from inkblur.mechanisms.perturbation import Perturbation
 from inkblur.processes import process_pool
 from inkblur.rng import Rng
+from inkblur.spec import ReleaseSpec
 from inkblur.types import Record
 
-Make = Callable[[], Privatizer]  # sent to other processes, so made of importable parts
 ReleaseRecords = Callable[[Sequence[Record]], BatchRelease]
 
 
-def crew(
-    make: Make, privatizer: Privatizer, rng: Rng, size: int
-) -> tuple[Executor, ReleaseRecords]:
-    """A few processes, and what to ask of them; each makes what `privatizer` is with `make`."""
-    return process_pool(size, _begin, make, privatizer.spec, rng.copies()), _release
+@dataclass(frozen=True, slots=True)
+class WorkerCopy:
+    """What a process needs to make the same privatizer: the spec, and how to search.
+
+    The spec is resolved, so its epsilon is a number and a table with another fingerprint is
+    refused: the process draws from the same streams, under the same guarantee.
+    """
+
+    spec: ReleaseSpec
+    device: Device
+    threads: int | None = None
+
+    def privatizer(self) -> Privatizer:
+        """The privatizer, made in the process that calls."""
+        table = self.spec.table()
+        made = self.spec.privatizer(table)
+        if isinstance(made.mechanism, Perturbation):
+            engine.serve(table, self.device, threads=self.threads)
+        return made
 
 
-_make: Make
-_spec: str
+def worker_pool(copy: WorkerCopy, rng: Rng, size: int) -> tuple[Executor, ReleaseRecords]:
+    """So many processes, and what to ask of them; each makes a privatizer of its own."""
+    return process_pool(size, _begin, copy, rng.copies()), _release
+
+
+_copy: WorkerCopy
 _rng: Rng
 
 
-def _begin(make: Make, spec: str, rng: Callable[[], Rng]) -> None:
+def _begin(copy: WorkerCopy, rng: Callable[[], Rng]) -> None:
     """In each process, first: keep what the first batch needs."""
-    global _make, _spec, _rng
-    _make, _spec, _rng = make, spec, rng()
+    global _copy, _rng
+    _copy, _rng = copy, rng()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever gives out the batches
-    # The crew is as many as the machine has processors: BLAS and OpenMP on one thread each, torch's
-    # too, which is loaded later if at all.
+    # There are as many processes as processors: BLAS and OpenMP on one thread each, torch's too,
+    # which is loaded later if at all.
     threadpool_limits(1)
     os.environ["OMP_NUM_THREADS"] = "1"
 
@@ -55,11 +76,4 @@ def _release(records: Sequence[Record]) -> BatchRelease:
 @cache
 def _privatizer() -> Privatizer:
     """Made with the first batch, so that an error reaches the caller like any other."""
-    made = _make()
-    if made.spec != _spec:
-        # Its noise would come from other streams, and the stated guarantee be another's.
-        raise PrivacyError(
-            "another process read other word vectors or settings than this one: "
-            "did the embedding's file change? Run the command again"
-        )
-    return made
+    return _copy.privatizer()

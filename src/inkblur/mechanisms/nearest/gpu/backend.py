@@ -123,7 +123,7 @@ class Gpu:
             raise ValueError(f"batch is {batch}, expected at least 1")
         self._most = batch
         if self._cuda and not self._torch.cuda.is_available():
-            raise MissingExtra("torch sees no CUDA device here: use --device cpu")
+            raise MissingExtra('torch sees no CUDA device here: use `device="cpu"`')
         self._memory = importlib.import_module("inkblur.mechanisms.nearest.gpu.memory")
         self._noises = importlib.import_module("inkblur.mechanisms.nearest.gpu.noise")
         self._steps = importlib.import_module("inkblur.mechanisms.nearest.gpu.plain")
