@@ -19,7 +19,6 @@ import json
 import statistics
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -34,9 +33,11 @@ from inkblur.embeddings.table import Embedding
 from inkblur.files.run import run
 from inkblur.files.sink import open_sink
 from inkblur.files.source import open_source
+from inkblur.files.worker_pool import WorkerCopy
 from inkblur.mechanisms.nearest.engine import Device, Engine, backend_on
 from inkblur.mechanisms.perturbation import Mahalanobis
 from inkblur.rng import Rows, secure_rng
+from inkblur.spec import ReleaseSpec
 from inkblur.types import Ids
 
 EPSILON = 10.0
