@@ -39,5 +39,9 @@ def one_thread() -> Iterator[None]:
 
 @cache
 def _libraries() -> ThreadpoolController:
-    """Looking for them takes milliseconds, so once."""
+    """Looking for them takes milliseconds, so once; SciPy brings one of its own when it is loaded,
+    which must be there to be found.
+    """
+    import scipy.linalg  # noqa: F401
+
     return ThreadpoolController()
