@@ -20,6 +20,10 @@ REAL_NUMBERS = (
     "rounding in 64-bit floating point does not matter: the proof is about real numbers, and only "
     "words leave the program, never noisy vectors"
 )
+ADD_UP = (
+    "releases of the same text are added up, with or without a key (repeating one exactly, by the "
+    "same key and settings, adds nothing)"
+)
 ONE_ID = "under one key an id names one record only: same id and same text come out alike"
 SEEDED = "not private: seeded. Anyone who guesses the seed can repeat the draws"
 

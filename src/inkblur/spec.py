@@ -91,13 +91,31 @@ class ReleaseSpec:
     embedding_sha256: str | None = None  # the vectors must have this fingerprint
     vocabulary: str | None = option(None, "Use only the words of this public list, one a line.")
     columns: tuple[str, ...] = option(
-        ("text",), "The column that holds the text; text if not given.", "--column"
+        ("text",),
+        "The column that holds the text; text if not given. Give it again for more.",
+        "--column",
+    )
+    drop_columns: tuple[str, ...] = option((), "Do not write this column.", "--drop-column")
+    keep_columns: tuple[str, ...] = option(
+        (), "Copy this column although it looks like an identifier.", "--keep-column"
     )
     id_column: str | None = option(
-        None, "A column that names each record; its position if not given."
+        None, "A column that names each record; its content does if not given."
+    )
+    no_header: bool = option(
+        False, "csv, tsv: the first line is a record; columns are named 1, 2, 3."
+    )
+    delimiter: str | None = option(None, "csv, tsv: what separates cells, such as ';' or tab.")
+    quoting: str = option(
+        "minimal", "csv, tsv: quotes around cells: minimal, all or none; minimal if not given."
+    )
+    skip_public: bool = option(
+        False, "Leave out records that stand in the public corpus of an adapted embedding."
     )
     encoding: str = option("utf-8", "How the input's letters are stored; utf-8 if not given.")
-    format: str | None = option(None, "txt, csv, tsv, jsonl or parquet; by the name if not given.")
+    format: str | None = option(
+        None, "txt, csv, tsv, jsonl, json or parquet; by the name if not given."
+    )
 
     def __post_init__(self) -> None:
         kind = choose(ReleaseKind, self.release, "release")
@@ -108,7 +126,7 @@ class ReleaseSpec:
         self._check_strength()
         if self.length is not None:
             self._set("length", whole(self.length, "length"))
-        for name in ("keep", "drop", "columns"):
+        for name in ("keep", "drop", "columns", "drop_columns", "keep_columns"):
             value = getattr(self, name)
             if isinstance(value, str):
                 raise ParameterError(f"{name} must be a list of names, got the text {value!r}")

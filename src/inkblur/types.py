@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeVar
 
@@ -110,9 +110,15 @@ def whole(value: int, name: str) -> int:
 class Record:
     """One document.
 
-    `id` is the value of the id column, or the record's position (0, 1, 2...) where no id column was
-    asked for. Within one source no two records have the same id.
+    Under one key, `id` and `text` decide the noise: give each document its own id. A file's records
+    have the value of the id column, or where none is named the text's hash and how many times it
+    has occurred. `place` is where it stands in its file ("line 7"), for messages.
     """
 
     id: str
     text: str
+    place: str = field(default="", compare=False, repr=False)
+
+    def __str__(self) -> str:
+        """What messages call it; never its text."""
+        return self.place or (f"record {self.id}" if self.id else "the text")

@@ -72,14 +72,19 @@ def test_other_columns_pass_and_the_report_says_what_happened(folder: Path) -> N
         assert set(row["text"].rstrip(".").split()) <= set(WORDS)
         assert len(row["text"].split()) == 6
     report = json.loads((folder / "r.json").read_text())
-    assert report["documents"] == {"total": 30, "empty": 0}
+    assert report["documents"] == {
+        "total": 30,
+        "empty": 0,
+        "repeated": 0,
+        "left_out_as_public": 0,
+    }
     assert report["tokens"]["total"] == 180
     assert report["tokens"]["replaced"] + report["tokens"]["unchanged"] == 180
     assert report["tokens"]["entered_as_null_word"] == 30
     assert report["mechanism"] == {"name": "mahalanobis", "epsilon": 2.0, "lam": 0.5}
     assert report["embedding"]["words"] == len(WORDS)
     assert report["guarantee"]["private"]
-    assert "every column but 'text', copied as it is" in report["guarantee"]["passed"]
+    assert "the columns 'id', 'stars', copied as is" in report["guarantee"]["passed"]
     bound = report["bound_at_typical_distances"]
     assert 0 < bound["nearest_neighbour"]["distance"] < bound["median_pair"]["distance"]
     assert bound["median_pair"]["loss"] == pytest.approx(2 * bound["median_pair"]["distance"])
@@ -195,7 +200,7 @@ def test_texts_with_no_known_word_and_odd_scripts(folder: Path) -> None:
     ("arguments", "message"),
     [
         (["missing.csv", "-e", "1"], "missing.csv"),
-        (["in.csv", "-e", "1", "--column", "body"], "stars"),
+        (["in.csv", "-e", "1", "--column", "body"], "no column 'body' among its 3"),
         (["in.csv", "-e", "0"], "epsilon must be a finite number above 0"),
         (["in.csv", "-e", "-1"], "epsilon"),
         (["in.csv", "-e", "nan"], "epsilon"),
@@ -329,3 +334,48 @@ def test_keygen_writes_a_private_key_once(tmp_path: Path) -> None:
     again = CliRunner().invoke(app, ["keygen", str(path)])
     assert again.exit_code == 1
     assert "never overwritten" in again.stderr
+
+
+def test_several_columns_are_all_blurred_and_named(folder: Path) -> None:
+    (folder / "two.csv").write_text("mark,title,body\n1,waa wab,wac\n2,wad,wae waf\n")
+    done = inkblur(
+        *(folder, "two.csv", "-e", "0.001", "--column", "title", "--column", "body"),
+        *("-o", "out.csv", "--report", "report.json"),
+    )
+    assert done.exit_code == 0, done.output
+    with (folder / "out.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["mark"] for row in rows] == ["1", "2"]
+    true = {"title": ["waa wab", "wad"], "body": ["wac", "wae waf"]}
+    for column, texts in true.items():
+        assert [row[column] for row in rows] != texts
+        assert [len(row[column].split()) for row in rows] == [len(text.split()) for text in texts]
+    assert "columns copied as they are: mark" in done.stderr.splitlines()
+    assert "the losses of its columns add up" in done.stderr
+    report = json.loads((folder / "report.json").read_text())
+    assert report["columns"]["released"] == ["title", "body"]
+    assert report["spec"]["columns"] == ["title", "body"]
+    assert stat.S_IMODE((folder / "report.json").stat().st_mode) == 0o600
+
+
+def test_identifiers_stop_the_run_by_their_flags(folder: Path) -> None:
+    (folder / "users.csv").write_text("user,text\nann,waa\n")
+    line = refused(folder, "users.csv", "-e", "1")
+    assert "'user'" in line
+    assert "--drop-column" in line
+    assert "--keep-column" in line
+    assert inkblur(folder, "users.csv", "-e", "1", "--keep-column", "user").exit_code == 0
+    done = inkblur(folder, "users.csv", "-e", "1", "--drop-column", "user", "-o", "out.csv")
+    assert done.exit_code == 0
+    assert "ann" not in (folder / "out.csv").read_text()
+
+
+def test_csv_without_header_and_with_another_delimiter(folder: Path) -> None:
+    (folder / "bare.csv").write_text("1;waa wab\n2;wac\n")
+    assert "--no-header" in refused(folder, "bare.csv", "-e", "1", "--delimiter", ";")
+    done = inkblur(
+        *(folder, "bare.csv", "-e", "1", "--no-header", "--delimiter", ";", "--column", "2"),
+        *("-o", "out.csv"),
+    )
+    assert done.exit_code == 0, done.output
+    assert [line[:2] for line in (folder / "out.csv").read_text().splitlines()] == ["1;", "2;"]

@@ -41,7 +41,12 @@ def test_npz_holds_vectors_of_the_asked_length(folder: Path) -> None:
     assert vectors.shape == (4, len(WORDS))
     assert vectors.toarray().sum(axis=1).tolist() == [15] * 4
     report = json.loads((folder / "r.json").read_text())
-    assert report["documents"] == {"total": 4, "without_known_terms": 2}
+    assert report["documents"] == {
+        "total": 4,
+        "without_known_terms": 2,
+        "repeated": 0,
+        "left_out_as_public": 0,
+    }
     guarantee = report["guarantee"]
     assert guarantee["unit"] == "vector"
     assert guarantee["epsilon"] < guarantee["bounds"]["improved"] <= guarantee["bounds"]["standard"]

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import strategies as st
@@ -46,19 +47,14 @@ def through(
     sink_path: str | Path,
     change: Callable[[str], str] = same,
     *,
-    column: str = "text",
-    id_column: str | None = None,
-    encoding: str = "utf-8",
-    format: Format | None = None,
     sink_format: Format | None = None,
     max_records: int = 3,
+    **options: Any,
 ) -> list[Record]:
     """Copy a file with every text changed; the records that were read."""
     records: list[Record] = []
     with (
-        open_source(
-            source_path, column=column, id_column=id_column, encoding=encoding, format=format
-        ) as source,
+        open_source(source_path, **options) as source,
         open_sink(sink_path, source, format=sink_format) as sink,
     ):
         for batch in source.batches(max_records, 1000):
@@ -67,11 +63,9 @@ def through(
     return records
 
 
-def read(
-    path: str | Path, *, id_column: str | None = None, encoding: str = "utf-8"
-) -> list[Record]:
+def read(path: str | Path, **options: Any) -> list[Record]:
     """All records of a file."""
-    with open_source(path, id_column=id_column, encoding=encoding) as source:
+    with open_source(path, **options) as source:
         return [record for batch in source.batches(100, 10**6) for record in batch.records]
 
 

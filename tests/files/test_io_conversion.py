@@ -102,7 +102,7 @@ def test_parquet_to_jsonl(tmp_path: Path) -> None:
     through(tmp_path / "a.parquet", tmp_path / "b.jsonl")
     assert json.loads((tmp_path / "b.jsonl").read_text()) == row
     pq.write_table(pa.table({"text": ["x"], "f": [float("nan")]}), tmp_path / "c.parquet")
-    with pytest.raises(OutputError, match="record 1 holds NaN"):
+    with pytest.raises(OutputError, match="row 1 holds NaN"):
         through(tmp_path / "c.parquet", tmp_path / "d.jsonl")
 
 

@@ -314,12 +314,12 @@ def test_a_lone_surrogate_cannot_be_written(folder: Path, name: str) -> None:
 
 @pytest.mark.parametrize("text", ["two\nlines", "end\r", "nul\0"])
 def test_txt_refuses_what_would_come_back_otherwise(folder: Path, text: str) -> None:
-    with pytest.raises(OutputError, match="record 1 has a line break or NUL"):
+    with pytest.raises(OutputError, match="line 1 has a line break or NUL"):
         through(folder / "in.txt", folder / "outputs" / "out.txt", lambda _: text)
 
 
 def test_csv_refuses_nul(folder: Path) -> None:
-    with pytest.raises(OutputError, match="record 1 has a NUL"):
+    with pytest.raises(OutputError, match="line 1 has a NUL"):
         through(folder / "in.txt", folder / "outputs" / "out.csv", lambda _: "a\0b")
 
 

@@ -18,6 +18,8 @@ import inkblur.files.lines
 import inkblur.files.parquet
 from inkblur.errors import InputError
 from inkblur.files import open_source
+from inkblur.files.layout import Layout
+from inkblur.files.occurrences import digest
 from inkblur.files.seen_ids import UniqueIds
 from tests.files.passing import read, through
 
@@ -50,9 +52,9 @@ def test_batches_obey_both_limits_and_cover_everything(
     with open_source(path) as source:
         batches = list(source.batches(max_records, max_chars))
     assert [text for batch in batches for text in batch.texts] == column
-    assert [r.id for batch in batches for r in batch.records] == [
-        str(i) for i in range(len(column))
-    ]
+    ids = [r.id for batch in batches for r in batch.records]
+    occurrences = [column[: i + 1].count(text) for i, text in enumerate(column)]
+    assert ids == [f"{digest(t).hex()}.{n}" for t, n in zip(column, occurrences, strict=True)]
     for batch in batches:
         assert len(batch) <= max_records
         assert len(batch) == 1 or sum(map(len, batch.texts)) <= max_chars
@@ -189,7 +191,7 @@ def test_long_parquet_texts_are_decoded_few_at_a_time(tmp_path: Path) -> None:
         use_dictionary=False,
     )
     with (tmp_path / "a.parquet").open("rb") as file:
-        reader = inkblur.files.parquet.ParquetReader(file, "a", "text", None)
+        reader = inkblur.files.parquet.ParquetReader(file, "a", Layout())
         assert 1 <= reader._stretch(1000) <= 10
         assert reader._stretch(2) == 2
 

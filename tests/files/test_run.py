@@ -108,6 +108,6 @@ def test_an_error_in_a_worker_reaches_the_caller_and_leaves_no_output(
     monkeypatch.setattr("inkblur.documents.privatizer.LONGEST_TEXT", 50)
     source = tmp_path / "in.txt"
     source.write_text("wordaa\n" * 30 + "wordaa " * 20 + "\n")
-    with pytest.raises(InputError, match="record 30 has 140 characters"):
+    with pytest.raises(InputError, match="line 31 has 140 characters"):
         privatized(source, Privatizer(Laplace(toy, epsilon=1.0)), workers=2, batch=4)
     assert [path.name for path in tmp_path.iterdir()] == ["in.txt"]

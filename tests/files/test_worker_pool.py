@@ -105,7 +105,7 @@ def test_a_process_that_is_gone_ends_the_run(store: Path) -> None:
 def test_an_error_in_a_process_reaches_the_caller(store: Path) -> None:
     with store.with_name("in.txt").open("a") as file:
         file.write("wordaa " * 20 + "\n")
-    with pytest.raises(InputError, match="record 60 has 140 characters"):
+    with pytest.raises(InputError, match="line 61 has 140 characters"):
         privatized(store, Short(copy_of(store).spec, Device.CPU), "out.txt")
     assert not store.with_name("out.txt").exists()
 

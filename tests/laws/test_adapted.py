@@ -71,7 +71,7 @@ def test_every_door_refuses_a_text_of_the_corpus(
     path, out = tmp_path / "in.txt", tmp_path / "out.txt"
     path.write_text("\n".join(["wordaa", text, "wordab"]) + "\n")
     with (
-        pytest.raises(PrivateCalibration, match="record 1 "),
+        pytest.raises(PrivateCalibration, match="line 2 has the same"),
         open_source(path) as source,
         open_sink(str(out), source) as sink,
     ):

@@ -21,7 +21,12 @@ data = Console(highlight=False, soft_wrap=True)
 
 
 _ARGUMENT = re.compile(r"`(\w+)=([^`]*)`")  # how the library names a parameter in a message
-_FLAGS = {"lam": "--lambda", "columns": "--column"}
+_FLAGS = {
+    "lam": "--lambda",
+    "columns": "--column",
+    "drop_columns": "--drop-column",
+    "keep_columns": "--keep-column",
+}
 
 
 def in_flags(message: str) -> str:

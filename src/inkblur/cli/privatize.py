@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 @options.release_options()
 def privatize(
     input: Annotated[
-        str, typer.Argument(help=".txt (a document a line), .csv, .tsv, .jsonl, .parquet, or -")
+        str,
+        typer.Argument(
+            help=".txt (a document a line), .csv, .tsv, .jsonl, .json (each also with .gz or "
+            ".zst), .parquet; or -"
+        ),
     ],
     output: Annotated[
         str, typer.Option("--output", "-o", help="The file to write; - is standard output.")

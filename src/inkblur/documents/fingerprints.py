@@ -73,14 +73,29 @@ def among(texts: Sequence[str], corpus: Fingerprints) -> NDArray[np.bool_]:
 def refuse_corpus(
     texts: Sequence[str], names: Sequence[str], corpus: Fingerprints, learned: str
 ) -> None:
-    """Raise where a text to protect is one that a public ingredient was learned from."""
+    """Raise where a text to protect is one that a public ingredient was learned from.
+
+    `names` are what messages call the texts.
+    """
     if not corpus.size:
         return
     found = np.flatnonzero(among(texts, corpus))
     if found.size:
-        name = names[int(found[0])]
-        raise PrivateCalibration(
-            f"{f'record {name}' if name else 'the text'} has the same content words as a text of "
-            f"the public corpus that {learned}; what was learned from a text cannot protect it: "
-            "learn from other, public texts, or leave this one out"
-        )
+        raise PrivateCalibration(corpus_refusal([names[int(row)] for row in found], learned))
+
+
+def corpus_refusal(places: Sequence[str], learned: str, most: int = 1000) -> str:
+    """Why these records are refused; very many are cut short."""
+    more = f" and {len(places) - most:,} more" if len(places) > most else ""
+    counted = f"{len(places):,} records: " if len(places) > 1 else ""
+    numbers = [place.removeprefix("line ") for place in places[:most]]
+    if counted and all(place.startswith("line ") for place in places):
+        listed = f"{counted}lines {', '.join(numbers)}{more}"
+    else:
+        listed = f"{counted}{', '.join(places[:most])}{more}"
+    verb = "have" if counted else "has"
+    return (
+        f"{listed} {verb} the same content words as a text of the public corpus that {learned}; "
+        "what was learned from a text cannot protect it: learn from other, public texts, or leave "
+        f"{'these' if counted else 'this one'} out"
+    )

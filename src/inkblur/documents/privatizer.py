@@ -115,14 +115,14 @@ class Privatizer:
         for record in records:
             if len(record.text) > LONGEST_TEXT:
                 raise InputError(
-                    f"record {record.id} has {len(record.text):,} characters; the most is "
+                    f"{record} has {len(record.text):,} characters; the most is "
                     f"{LONGEST_TEXT:,}, because a text is held in memory whole: split it"
                 )
         return self._batch(records, rng)
 
     def _batch(self, records: Sequence[Record], rng: Rng) -> BatchRelease:
         corpus = self.mechanism.embedding.corpus
-        refuse_corpus([r.text for r in records], [r.id for r in records], corpus, ADAPTED)
+        refuse_corpus([r.text for r in records], [str(r) for r in records], corpus, ADAPTED)
         analyses = [self._analyst.read(record.text) for record in records]
         ids = [self._fitted(analysis) for analysis in analyses]
         spec = self.spec

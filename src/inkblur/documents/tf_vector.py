@@ -121,7 +121,7 @@ class SyntheticVectors:
         from scipy.sparse import vstack
 
         records = list(records)
-        texts, names = [r.text for r in records], [r.id for r in records]
+        texts, names = [r.text for r in records], [str(r) for r in records]
         self.vectoriser.refuse_reference(texts, names)
         if self.mechanism.embedding is not self.vectoriser.embedding:  # it may know another corpus
             refuse_corpus(texts, names, self.mechanism.embedding.corpus, ADAPTED)

@@ -18,7 +18,7 @@ from inkblur.documents.lemmas import lemma
 from inkblur.documents.stop_words import STOP_WORDS
 from inkblur.documents.tokens import TokenClass, tokenise
 from inkblur.documents.wordnet import synonyms as wordnet_synonyms
-from inkblur.embeddings.table import Embedding
+from inkblur.embeddings.table import Embedding, Fingerprints
 from inkblur.errors import ParameterError
 from inkblur.types import NULL_ID, Array, Ids, choose, whole
 
@@ -160,8 +160,14 @@ class Vectoriser:
 
     def refuse_reference(self, texts: Sequence[str], names: Sequence[str]) -> None:
         """Raise where a text to protect is one that vocabulary or vectors were learned from."""
-        refuse_corpus(texts, names, self._reference, "the vocabulary was made from")
-        refuse_corpus(texts, names, self.embedding.corpus, ADAPTED)
+        for corpus, learned in self.corpora:
+            refuse_corpus(texts, names, corpus, learned)
+
+    @property
+    def corpora(self) -> tuple[tuple[Fingerprints, str], ...]:
+        """Fingerprints of the public texts, and what was learned from them."""
+        vocabulary = (self._reference, "the vocabulary was made from")
+        return vocabulary, (self.embedding.corpus, ADAPTED)
 
     def _ids(self, text: str) -> list[int]:
         known = self._terms

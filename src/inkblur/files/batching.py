@@ -15,12 +15,13 @@ K = TypeVar("K")
 
 @dataclass(slots=True)
 class Row(Generic[K]):
-    """One record as its format reads it."""
+    """One row as its format reads it."""
 
-    id: str | None  # None: no id column was asked for
-    text: str | None  # None: null in the file
+    id: str  # empty where no id column is named
+    texts: tuple[str | None, ...]  # None: null in the file
     kept: K  # whatever else the row holds
     size: int  # characters in the whole row
+    place: str  # "line 7"
 
 
 class RowReader(ABC, Generic[K]):
@@ -30,11 +31,15 @@ class RowReader(ABC, Generic[K]):
 
     @abstractmethod
     def rows(self) -> Iterator[Row[K]]:
-        """Every record in order."""
+        """Every row in order."""
 
     @abstractmethod
     def columns(self, kept: list[K]) -> Columns:
         """Some rows' other columns."""
+
+    def copied(self) -> tuple[str, ...]:
+        """Columns that are written as they are, as far as the file was read."""
+        return tuple(name for name in self.schema.names or () if name not in self.schema.columns)
 
     def batches(self, max_records: int, max_chars: int) -> Iterator[Batch]:
         """Batches of at most `max_records` rows and `max_chars` characters.
@@ -43,23 +48,22 @@ class RowReader(ABC, Generic[K]):
         """
         rows: list[Row[K]] = []
         size = 0
-        position = 0
         for row in self.rows():
             if rows and (len(rows) >= max_records or size + row.size > max_chars):
-                yield self._batch(rows, position)
-                position += len(rows)
+                yield self._batch(rows)
                 rows, size = [], 0
             rows.append(row)
             size += row.size
         if rows:
-            yield self._batch(rows, position)
+            yield self._batch(rows)
 
-    def _batch(self, rows: list[Row[K]], position: int) -> Batch:
+    def _batch(self, rows: list[Row[K]]) -> Batch:
+        texts = [text for row in rows for text in row.texts]
         return Batch(
             records=tuple(
-                Record(str(position + i) if row.id is None else row.id, row.text or "")
-                for i, row in enumerate(rows)
+                Record(row.id, text or "", row.place) for row in rows for text in row.texts
             ),
             columns=self.columns([row.kept for row in rows]),
-            nulls=frozenset(i for i, row in enumerate(rows) if row.text is None),
+            nulls=frozenset(i for i, text in enumerate(texts) if text is None),
+            width=len(self.schema.columns),
         )

@@ -1,8 +1,8 @@
 """csv and tsv: a header, then a record a row; cells may be quoted and then hold line breaks.
 
-Values pass unchanged; quoting is written afresh, only where a cell needs it. Rows end as the header
-does (`\\n` or `\\r\\n`); line breaks inside cells are kept exactly. Blank lines are skipped, except
-in a file of one column, where a blank line is an empty text.
+Values pass unchanged; quoting is written afresh. Rows end as the first line does (`\\n` or
+`\\r\\n`); line breaks inside cells are kept exactly. Blank lines are skipped, except in a file of
+one column, where a blank line is an empty text. Without a header columns are named 1, 2, 3...
 """
 
 from __future__ import annotations
@@ -11,91 +11,125 @@ import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from inkblur.errors import InputError, OutputError
 from inkblur.files.batching import Row, RowReader
 from inkblur.files.formats import Format, listed
+from inkblur.files.layout import Layout, Quoting
 from inkblur.files.lines import MAX_LINE, Lines
-from inkblur.files.records import Columns, Schema
+from inkblur.files.records import Batch, Columns, Schema
 
 
 @dataclass(frozen=True, slots=True)
 class FieldCells:
-    """Whole rows; the cell of the text is empty."""
+    """Rows as they are written; the cells of the texts are empty."""
 
     names: tuple[str, ...]
-    place: int  # of the text
+    places: tuple[int, ...]  # of the texts
     cells: list[list[str]]
 
     def rows(self, texts: Sequence[str | None]) -> Iterator[dict[str, object]]:
         """Each row by column name."""
-        for row, text in zip(self.cells, texts, strict=True):
+        width = len(self.places)
+        for i, row in enumerate(self.cells):
             named: dict[str, object] = dict(zip(self.names, row, strict=True))
-            named[self.names[self.place]] = text
+            for place, text in zip(self.places, texts[i * width : (i + 1) * width], strict=True):
+                named[self.names[place]] = text
             yield named
+
+    def others(self) -> Iterator[list[tuple[str, object]]]:
+        """The cells beside the texts."""
+        for row in self.cells:
+            pairs = enumerate(zip(self.names, row, strict=True))
+            yield [pair for place, pair in pairs if place not in self.places]
+
+    def take(self, rows: Sequence[int]) -> FieldCells:
+        """Some of the rows."""
+        return FieldCells(self.names, self.places, [self.cells[row] for row in rows])
 
 
 class DelimitedReader(RowReader[list[str]]):
     """Reads strictly: a stray quote or a row of another width is an error, not a guess."""
 
-    def __init__(
-        self,
-        lines: Lines,
-        format: Format,
-        column: str,
-        id_column: str | None,
-        option: str = "--column",
-    ) -> None:
-        """The header is read here, so that a missing column shows at once."""
+    def __init__(self, lines: Lines, format: Format, layout: Layout) -> None:
+        """The first line is read here, so that a missing column shows at once."""
         # The limit is one for the whole process; raising it takes nothing from anybody else.
         csv.field_size_limit(max(MAX_LINE, csv.field_size_limit()))
         self._name = lines.name
-        self._delimiter = format.delimiter
-        self._last = ""  # the line read last: how it ends is how the header ends
-        self._lines = self._watched(lines)
-        self._reader = csv.reader(self._lines, delimiter=self._delimiter, strict=True)
-        header = self._next() or []
-        if not header:
+        self._layout = layout
+        self._delimiter = layout.delimiter or format.delimiter
+        self._last = ""  # the line read last: how it ends is how the first one ends
+        quoting: Literal[0, 3] = csv.QUOTE_MINIMAL
+        if layout.quoting is Quoting.NONE:
+            quoting = csv.QUOTE_NONE
+        self._reader = csv.reader(
+            self._watched(lines), delimiter=self._delimiter, quoting=quoting, strict=True
+        )
+        first = self._next() or []
+        if not first:
             raise InputError(
                 f"{self._name} begins with a blank line; its first line must name the columns"
             )
-        names = tuple(header)
-        repeats = [name for i, name in enumerate(names) if name in names[:i]]
-        if repeats:
-            raise InputError(
-                f"the header of {self._name} names {listed(repeats)} more than once; "
-                "rename one of the two"
-            )
-        self._place = self._find(names, column, option)
-        self._id_place = None if id_column is None else self._find(names, id_column, "--id-column")
-        newline = "\r\n" if self._last.endswith("\r\n") else "\n"
-        self.schema = Schema(format, column, names, newline=newline, bom=lines.bom)
+        self._width = len(first)
+        self._first = None if layout.header else first
+        names = tuple(first) if layout.header else tuple(map(str, range(1, len(first) + 1)))
+        self._check_names(names)
+        places = [self._find(names, column, layout.option) for column in layout.columns]
+        id_column = layout.id_column
+        self._id_place = None if id_column is None else self._find(names, id_column, "`id_column=`")
+        for column in layout.keep:
+            self._find(names, column, "`keep_columns=`")
+        dropped = {self._find(names, column, "`drop_columns=`") for column in layout.drop}
+        self._texts = tuple(places)
+        self._written = [i for i in range(len(names)) if i not in dropped]
+        self._places = tuple(self._written.index(place) for place in places)
+        self.schema = Schema(
+            format,
+            layout.columns,
+            tuple(names[i] for i in self._written),
+            newline="\r\n" if self._last.endswith("\r\n") else "\n",
+            bom=lines.bom,
+            header=layout.header,
+            delimiter=layout.delimiter,
+            quoting=layout.quoting,
+        )
 
     def rows(self) -> Iterator[Row[list[str]]]:
         """Every row below the header."""
-        width = len(self.schema.names or ())
+        number = 1
+        if self._first is not None:
+            yield self._row(self._first, number)
+            self._first = None
         while True:
             number = self._reader.line_num + 1
             cells = self._next()
             if cells is None:
                 return
             if not cells:
-                if width > 1:
+                if self._width > 1:
                     continue
                 cells = [""]
-            if len(cells) != width:
+            if len(cells) != self._width:
                 raise InputError(
-                    f"line {number} of {self._name} has {len(cells)} fields, expected {width}; "
-                    f"put quotes around cells that contain {self._delimiter!r}"
+                    f"line {number} of {self._name} has {len(cells)} fields, expected "
+                    f"{self._width}; put quotes around cells that contain {self._delimiter!r}"
                 )
-            size = sum(map(len, cells))
-            text = cells[self._place]
-            cells[self._place] = ""  # only the release goes back here
-            yield Row(None if self._id_place is None else cells[self._id_place], text, cells, size)
+            yield self._row(cells, number)
 
     def columns(self, kept: list[list[str]]) -> Columns:
         """The rows themselves."""
-        return FieldCells(self.schema.names or (), self._place, kept)
+        return FieldCells(self.schema.names or (), self._places, kept)
+
+    def _row(self, cells: list[str], number: int) -> Row[list[str]]:
+        size = sum(map(len, cells))
+        name = "" if self._id_place is None else cells[self._id_place]
+        texts = tuple(cells[place] for place in self._texts)
+        for place in self._texts:
+            cells[place] = ""  # only the release goes back here
+        if len(self._written) < self._width:
+            cells = [cells[place] for place in self._written]
+        return Row(name, texts, cells, size, f"line {number}")
 
     def _watched(self, lines: Lines) -> Iterator[str]:
         for self._last in lines:
@@ -115,18 +149,34 @@ class DelimitedReader(RowReader[list[str]]):
             elif "new-line" in str(error):
                 reason = "a carriage return outside quotes; end lines with \\n or \\r\\n"
             else:
-                reason = f"a quote out of place ({error}); double the quotes inside quoted cells"
+                reason = (
+                    f"a quote out of place ({error}); double the quotes inside quoted cells, "
+                    "or read quotes as plain characters with `quoting=` none"
+                )
             raise InputError(f"the row at line {number} of {self._name} has {reason}") from None
 
+    def _check_names(self, names: tuple[str, ...]) -> None:
+        for i, name in enumerate(names):
+            if name in names[:i]:
+                raise InputError(
+                    f"columns {names.index(name) + 1} and {i + 1} of {self._name} have the same "
+                    "name; rename one, or add `no_header=True` if the first line is a record"
+                )
+
     def _find(self, names: tuple[str, ...], wanted: str, option: str) -> int:
+        """The place of a column. A file may lack its header, so its first line is never shown."""
         if wanted in names:
             return names.index(wanted)
-        hint = ""
-        if len(names) == 1 and re.search("[;\t,|]", names[0]):
-            hint = f", which looks separated by something else than {self._delimiter!r}"
+        if not self._layout.header:
+            raise InputError(
+                f"{self._name} has no column {wanted!r}: without a header its columns are named "
+                f"1 to {len(names)}; choose with {option}"
+            )
+        other = re.search("[;\t,|]", names[0]) if len(names) == 1 else None
+        hint = f", which looks separated by {other[0]!r} (`delimiter=`)" if other else ""
         raise InputError(
-            f"{self._name} has no column {wanted!r}; it has {listed(names)}{hint}; "
-            f"choose with {option}"
+            f"the first line of {self._name} has no column {wanted!r} among its {len(names)}{hint};"
+            f" choose with {option}, or add `no_header=True` if that line is a record"
         )
 
 
@@ -141,65 +191,77 @@ class DelimitedEncoder:
         """`format` is the one to write, `schema` that of the source."""
         self._format = format
         self._names = schema.names
-        self._newline = schema.newline
-        self._bom = schema.bom
-        self._special = re.compile(f'["\r\n{format.delimiter}]')
-        self._done = 0
+        self._schema = schema
+        own = schema.delimiter if format is schema.format else None
+        self._delimiter = own or format.delimiter
+        self._special = re.compile(f'["\r\n{re.escape(self._delimiter)}]')
 
     def begin(self) -> str:
-        """The header, where it is known before the first record."""
-        mark = "\ufeff" if self._bom else ""
-        return mark + (self._line(self._names) if self._names else "")
+        """The header, where there is one and it is known before the first record."""
+        mark = "\ufeff" if self._schema.bom else ""
+        titled = self._names and self._schema.header
+        return mark + (self._line(self._names or (), "the header") if titled else "")
 
-    def encode(self, columns: Columns, texts: Sequence[str | None]) -> str:
+    def encode(self, batch: Batch, texts: Sequence[str | None]) -> str:
         """The batch as rows."""
-        if isinstance(columns, FieldCells):
-            return "".join(self._cells_of(columns, texts))
-        return "".join(self._rows_of(columns, texts))
+        if isinstance(batch.columns, FieldCells):
+            return "".join(self._cells_of(batch, batch.columns, texts))
+        return "".join(self._rows_of(batch, texts))
 
     def end(self) -> str:
         """Nothing stands after the last record."""
         return ""
 
-    def _cells_of(self, columns: FieldCells, texts: Sequence[str | None]) -> Iterator[str]:
-        place = columns.place
-        for row, text in zip(columns.cells, texts, strict=True):
-            self._done += 1
-            yield self._line(
-                [*row[:place], self._spelled(text, columns.names[place]), *row[place + 1 :]]
-            )
+    def _cells_of(
+        self, batch: Batch, columns: FieldCells, texts: Sequence[str | None]
+    ) -> Iterator[str]:
+        waiting = iter(texts)
+        for i, row in enumerate(columns.cells):
+            cells = list(row)
+            for place in columns.places:
+                name = columns.names[place]
+                cells[place] = self._spelled(next(waiting), name, batch.place(i))
+            yield self._line(cells, batch.place(i))
 
-    def _rows_of(self, columns: Columns, texts: Sequence[str | None]) -> Iterator[str]:
-        for row in columns.rows(texts):
-            self._done += 1
+    def _rows_of(self, batch: Batch, texts: Sequence[str | None]) -> Iterator[str]:
+        for i, row in enumerate(batch.columns.rows(texts)):
             if self._names is None:
                 self._names = tuple(row)
-                yield self._line(self._names)
-            yield self._line(self._aligned(row, self._names))
+                yield self._line(self._names, batch.place(i))
+            yield self._line(self._aligned(row, self._names, batch.place(i)), batch.place(i))
 
-    def _aligned(self, row: Mapping[str, object], names: tuple[str, ...]) -> list[str]:
+    def _aligned(self, row: Mapping[str, object], names: tuple[str, ...], place: str) -> list[str]:
         if row.keys() != set(names):
             raise OutputError(
-                f"record {self._done} has the columns {listed(tuple(row))}, the first one "
+                f"{place} has the columns {listed(tuple(row))}, the first record "
                 f"{listed(names)}: {self._format.value} needs the same in all; write .jsonl"
             )
-        return [self._spelled(row[name], name) for name in names]
+        return [self._spelled(row[name], name, place) for name in names]
 
-    def _line(self, cells: Sequence[str]) -> str:
+    def _line(self, cells: Sequence[str], place: str) -> str:
         # csv.writer of Python 3.11 leaves a lone \r unquoted and then cannot read it back.
-        line = self._format.delimiter.join(map(self._quoted, cells))
+        line = self._delimiter.join(self._quoted(cell, place) for cell in cells)
         if "\0" in line:
             raise OutputError(
-                f"record {self._done} has a NUL character, which {self._format.value} cannot hold"
+                f"{place} has a NUL character, which {self._format.value} cannot hold"
             )
-        return (line or '""') + self._newline  # one empty cell must not look like a blank line
+        quotes = "" if self._schema.quoting is Quoting.NONE else '""'
+        return (line or quotes) + self._schema.newline  # an empty cell is no blank line
 
-    def _quoted(self, cell: str) -> str:
-        if self._special.search(cell) is None:
-            return cell
+    def _quoted(self, cell: str, place: str) -> str:
+        match self._schema.quoting:
+            case Quoting.MINIMAL if self._special.search(cell) is None:
+                return cell
+            case Quoting.NONE:
+                if self._special.search(cell.replace('"', "")) is not None:
+                    raise OutputError(
+                        f"{place} has a cell that needs quotes (it contains {self._delimiter!r} or "
+                        "a line break); leave out `quoting=` none, or write .jsonl"
+                    )
+                return cell
         return '"' + cell.replace('"', '""') + '"'
 
-    def _spelled(self, value: object, name: str) -> str:
+    def _spelled(self, value: object, name: str, place: str) -> str:
         match value:
             case str():
                 return value
@@ -210,6 +272,6 @@ class DelimitedEncoder:
             case _:
                 what = "null" if value is None else "a list or an object"
                 raise OutputError(
-                    f"record {self._done} has {what} in column {name!r}, "
+                    f"{place} has {what} in column {name!r}, "
                     f"which {self._format.value} cannot hold; write .jsonl or the input's format"
                 )

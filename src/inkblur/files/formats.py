@@ -18,6 +18,7 @@ class Format(Enum):
     CSV = "csv"
     TSV = "tsv"
     JSONL = "jsonl"  # an object a line
+    JSON = "json"  # an array of objects
     PARQUET = "parquet"
 
     @property
@@ -49,8 +50,8 @@ def format_of(path: str | Path, given: Format | None, error: type[InkblurError])
     if format is None:
         what = f"the suffix {name.suffix!r}" if name.suffix else "a name without a suffix"
         raise error(
-            f"cannot tell the format of {path} from {what}; name it .txt, .csv, .tsv, .jsonl or "
-            f".parquet (for an input, `format=` says it too: {choices})"
+            f"cannot tell the format of {path} from {what}; name it .txt, .csv, .tsv, .jsonl, "
+            f".json or .parquet (for an input, `format=` says it too: {choices})"
         )
     if format is Format.PARQUET and packed is not None:
         raise error(f"{path}: parquet compresses itself; drop the {packed.value}")

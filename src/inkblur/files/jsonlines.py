@@ -1,8 +1,9 @@
-"""jsonl: an object a line.
+"""jsonl: an object a line; json: one array of objects.
 
-Only the text's value is replaced; every other character of the line stays as it is, so that keys
-keep their order and numbers their digits. Blank lines are dropped. A null text stays null; a
-missing one, or one of another type, is an error.
+Only the texts' values are replaced; every other character of an object stays as it is, so that keys
+keep their order and numbers their digits (an object that a column is dropped from is put together
+again from its members). Blank lines are dropped. A null text stays null; a missing one, or one of
+another type, is an error.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from typing import NamedTuple
 from inkblur.errors import InputError, OutputError
 from inkblur.files.batching import Row, RowReader
 from inkblur.files.formats import Format, listed
-from inkblur.files.lines import Lines
-from inkblur.files.records import Columns, Schema
+from inkblur.files.layout import Layout
+from inkblur.files.lines import MAX_LINE, Lines
+from inkblur.files.records import Batch, Columns, Schema
 
 
 class Number(str):
@@ -27,11 +29,12 @@ class Number(str):
 
 
 class Member(NamedTuple):
-    """One `key: value` of an object, and where in the line the value lies."""
+    """One `key: value` of an object, and where in the line it lies."""
 
     key: str
     value: object
-    start: int
+    begin: int  # of the key
+    start: int  # of the value
     end: int
 
 
@@ -52,10 +55,11 @@ def members(line: str) -> Iterator[Member]:
         while True:
             if line[at : at + 1] != '"':
                 raise json.JSONDecodeError("expected a key in double quotes", line, at)
+            begin = at
             key, at = _DECODER.raw_decode(line, at)
             start = _expect(line, _skip(line, at), ":")
             value, end = _DECODER.raw_decode(line, start)
-            yield Member(str(key), value, start, end)
+            yield Member(str(key), value, begin, start, end)
             at = _skip(line, end)
             if line[at : at + 1] == "}":
                 at += 1
@@ -67,105 +71,234 @@ def members(line: str) -> Iterator[Member]:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What stands before and after the text's value in each line of a batch."""
+class Frame:
+    """An object without its texts: what stands around them, and which text goes where."""
 
-    around: list[tuple[str, str]]
+    pieces: tuple[str, ...]  # one more than texts
+    order: tuple[int, ...]  # of the text columns, as they follow in this object
+
+    def filled(self, texts: Sequence[str | None]) -> str:
+        """The object with these texts, one a text column."""
+        parts = [self.pieces[0]]
+        for column, piece in zip(self.order, self.pieces[1:], strict=True):
+            parts += (_written(texts[column]), piece)
+        return "".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Frames:
+    """The objects of a batch."""
+
+    frames: list[Frame]
+    columns: tuple[str, ...]  # of the texts
+
+    @property
+    def width(self) -> int:
+        """Texts in each object."""
+        return len(self.columns)
+
+    def filled(self, texts: Sequence[str | None]) -> Iterator[str]:
+        """Each object with its texts, as it is spelled in the file."""
+        for i, frame in enumerate(self.frames):
+            yield frame.filled(texts[i * self.width : (i + 1) * self.width])
 
     def rows(self, texts: Sequence[str | None]) -> Iterator[dict[str, object]]:
         """Each object by key."""
-        for (before, after), text in zip(self.around, texts, strict=True):
-            found = list(members(before + _written(text) + after))
+        for line in self.filled(texts):
+            found = list(members(line))
             row = {member.key: member.value for member in found}
             if len(row) != len(found):
                 raise OutputError(
-                    "an object has one key twice; only jsonl can hold that, write .jsonl"
+                    "an object has one key twice; only json can hold that, write .jsonl"
                 )
             yield row
 
+    def others(self) -> Iterator[list[tuple[str, object]]]:
+        """The members beside the texts; a key may occur twice."""
+        for line in self.filled([None] * self.width * len(self.frames)):
+            yield [(m.key, m.value) for m in members(line) if m.key not in self.columns]
 
-class JsonlReader(RowReader[tuple[str, str]]):
-    """Reads a line, finds its text and its id, and keeps the rest as it is spelled."""
+    def take(self, rows: Sequence[int]) -> Frames:
+        """Some of the objects."""
+        return Frames([self.frames[row] for row in rows], self.columns)
 
-    def __init__(
-        self, lines: Lines, column: str, id_column: str | None, option: str = "--column"
-    ) -> None:
-        """Nothing is read yet: every line has its own keys."""
-        self.schema = Schema(Format.JSONL, column, None)
+
+class JsonlReader(RowReader[Frame]):
+    """Reads an object, finds its texts and its id, and keeps the rest as it is spelled."""
+
+    def __init__(self, lines: Lines, layout: Layout, format: Format = Format.JSONL) -> None:
+        """Nothing is read yet: every object has its own keys."""
+        self.schema = Schema(format, layout.columns, None)
         self._lines = lines
-        self._id_column = id_column
-        self._option = option
+        self._layout = layout
+        self._dropped = frozenset(layout.drop)
+        self._keys: dict[str, None] = {}  # all that were seen, in order
 
-    def rows(self) -> Iterator[Row[tuple[str, str]]]:
-        """Every line that is not blank."""
+    def rows(self) -> Iterator[Row[Frame]]:
+        """Every object."""
         some = False
+        for number, line in self._objects():
+            some = True
+            yield self._row(line, f"line {number}")
+        if not some:
+            raise InputError(f"{self._lines.name} has no records; give at least one")
+        for option, names in (("drop", self._layout.drop), ("keep", self._layout.keep)):
+            for name in names:
+                if name not in self._keys:  # most likely misspelled: another key was copied
+                    raise InputError(
+                        f"no record of {self._lines.name} has the key {name!r}; "
+                        f"correct `{option}_columns=`"
+                    )
+
+    def columns(self, kept: list[Frame]) -> Columns:
+        """The rest of the objects."""
+        return Frames(kept, self.schema.columns)
+
+    def copied(self) -> tuple[str, ...]:
+        """Keys that were met so far and are written with their values."""
+        left = self._dropped.union(self.schema.columns)
+        return tuple(key for key in self._keys if key not in left)
+
+    def _objects(self) -> Iterator[tuple[int, str]]:
+        """Every object's text, and the number of the line it begins in."""
         for number, line in enumerate(self._lines, 1):
             if not line.isspace():
-                some = True
-                yield self._row(line, f"line {number} of {self._lines.name}")
-        if not some:
-            raise InputError(f"{self._lines.name} has only blank lines; give at least one record")
+                yield number, line
 
-    def columns(self, kept: list[tuple[str, str]]) -> Columns:
-        """The rest of the lines."""
-        return Surroundings(kept)
-
-    def _row(self, line: str, where: str) -> Row[tuple[str, str]]:
+    def _row(self, line: str, place: str) -> Row[Frame]:
+        where = f"{place} of {self._lines.name}"
         try:
             found = list(members(line))
         except json.JSONDecodeError as error:
             raise _bad(line, where, error) from None
         except RecursionError:
             raise InputError(f"{where} is nested too deeply; flatten it") from None
-        text = _only(found, self.schema.column, where, self._option)
-        if not (text.value is None or _is_text(text.value)):
-            raise InputError(
-                f"{where}: {self.schema.column!r} is {_kind(text.value)}, expected a string or null"
-            )
-        name = None
-        if self._id_column is not None:
-            value = _only(found, self._id_column, where, "--id-column").value
+        self._keys.update(dict.fromkeys(member.key for member in found))
+        texts = [_only(found, c, where, self._layout.option) for c in self.schema.columns]
+        for text in texts:
+            if not (text.value is None or _is_text(text.value)):
+                raise InputError(
+                    f"{where}: {text.key!r} is {_kind(text.value)}, expected a string or null"
+                )
+        name, id_column = "", self._layout.id_column
+        if id_column is not None:
+            value = _only(found, id_column, where, "`id_column=`").value
             if not (_is_text(value) or (isinstance(value, Number) and value.lstrip("-").isdigit())):
                 raise InputError(
-                    f"{where}: {self._id_column!r} is {_kind(value)}, "
-                    "expected a string or a whole number"
+                    f"{where}: {id_column!r} is {_kind(value)}, expected a string or a whole number"
                 )
             name = str(value)
-        around = (line[: text.start], line[text.end :])
-        return Row(name, None if text.value is None else str(text.value), around, len(line))
+        values = tuple(None if text.value is None else str(text.value) for text in texts)
+        return Row(name, values, self._frame(line, found), len(line), place)
+
+    def _frame(self, line: str, found: list[Member]) -> Frame:
+        if not self._dropped.isdisjoint(member.key for member in found):
+            line = _without(line, found, self._dropped)
+            found = list(members(line))
+        column = {name: i for i, name in enumerate(self.schema.columns)}
+        texts = [member for member in found if member.key in column]
+        ends = [0, *(text.end for text in texts)]
+        starts = [*(text.start for text in texts), len(line)]
+        pieces = tuple(line[end:start] for end, start in zip(ends, starts, strict=True))
+        return Frame(pieces, tuple(column[text.key] for text in texts))
 
 
-class JsonlEncoder:
-    """Writes objects; from other formats, one member a column."""
+class JsonReader(JsonlReader):
+    """Reads one array of objects; it is held in memory, so it has a largest size."""
 
-    def __init__(self) -> None:
-        """Nothing written yet."""
-        self._done = 0
+    def __init__(self, lines: Lines, layout: Layout) -> None:
+        """Nothing is read yet."""
+        super().__init__(lines, layout, Format.JSON)
+
+    def _objects(self) -> Iterator[tuple[int, str]]:
+        name, parts, size = self._lines.name, [], 0
+        for line in self._lines:
+            parts.append(line)
+            size += len(line)
+            if size > MAX_LINE:
+                raise InputError(
+                    f"{name} is longer than {MAX_LINE:,} characters, which one array may have; "
+                    "write it as .jsonl, an object a line"
+                )
+        content = "".join(parts)
+        number, counted = 1, 0
+        try:
+            at = _expect(content, _skip(content, 0), "[")
+            more = content[at : at + 1] != "]"
+            while more:
+                value, end = _DECODER.raw_decode(content, at)
+                number += content.count("\n", counted, at)
+                counted = at
+                if not isinstance(value, dict):
+                    raise InputError(
+                        f"line {number} of {name} has {_kind(value)} in its array; "
+                        'each record must be an object, as in {"text": ...}'
+                    )
+                yield number, content[at:end]
+                at = _skip(content, end)
+                more = content[at : at + 1] != "]"
+                if more:
+                    at = _expect(content, at, ",")
+            if _skip(content, at + 1) != len(content):
+                raise json.JSONDecodeError("something after the array's end", content, at + 1)
+        except json.JSONDecodeError as error:
+            raise InputError(
+                f"bad JSON on line {error.lineno} of {name}, column {error.colno}: "
+                f"{error.msg[:1].lower()}{error.msg[1:]}; a .json file is one array of objects"
+            ) from None
+        except RecursionError:
+            raise InputError(f"{name} is nested too deeply; flatten it") from None
+
+
+class JsonEncoder:
+    """Writes objects, from other formats with one member a column: a line each, or an array."""
+
+    def __init__(self, schema: Schema, format: Format) -> None:
+        """`format` is the one to write, `schema` that of the source."""
+        self._array = format is Format.JSON
+        self._as_it_is = schema.format is Format.JSONL and not self._array
+        self._some = False
 
     def begin(self) -> str:
-        """There is no header."""
-        return ""
+        """Where an array begins."""
+        return "[" if self._array else ""
 
-    def encode(self, columns: Columns, texts: Sequence[str | None]) -> str:
-        """The batch as lines."""
-        if isinstance(columns, Surroundings):
-            pairs = zip(columns.around, texts, strict=True)
-            return "".join(before + _written(text) + after for (before, after), text in pairs)
-        lines: list[str] = []
-        for row in columns.rows(texts):
-            self._done += 1
-            try:
-                lines.append(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n")
-            except ValueError:
-                raise OutputError(
-                    f"record {self._done} holds NaN or infinity, which JSON cannot; "
-                    "write the input's own format"
-                ) from None
-        return "".join(lines)
+    def encode(self, batch: Batch, texts: Sequence[str | None]) -> str:
+        """The batch as objects."""
+        parts: list[str] = []
+        for one in self._objects(batch, texts):
+            if self._array:
+                parts += (",\n" if self._some else "\n", one.strip())
+            elif self._as_it_is:
+                parts.append(one)  # with the line's own end, which the last one may lack
+            else:
+                # A line break inside an object is only space between its signs.
+                parts += (one.replace("\r", " ").replace("\n", " "), "\n")
+            self._some = True
+        return "".join(parts)
 
     def end(self) -> str:
-        """Nothing stands after the last record."""
-        return ""
+        """Where an array ends."""
+        return "\n]\n" if self._array else ""
+
+    def _objects(self, batch: Batch, texts: Sequence[str | None]) -> Iterator[str]:
+        if isinstance(batch.columns, Frames):
+            yield from batch.columns.filled(texts)
+            return
+        for i, row in enumerate(batch.columns.rows(texts)):
+            try:
+                yield json.dumps(row, ensure_ascii=False, allow_nan=False)
+            except ValueError:
+                raise OutputError(
+                    f"{batch.place(i)} holds NaN or infinity, which JSON cannot; "
+                    "write the input's own format"
+                ) from None
+
+
+def _without(line: str, found: list[Member], dropped: frozenset[str]) -> str:
+    """The object without some of its members."""
+    kept = ", ".join(line[m.begin : m.end] for m in found if m.key not in dropped)
+    return "{" + kept + "}" + line[len(line.rstrip()) :]
 
 
 def _written(text: str | None) -> str:

@@ -1,8 +1,9 @@
 """parquet: the only file here that knows pyarrow; it is imported when a parquet file is opened.
 
-Rows are read in stretches of bounded size, whatever the row groups. Other columns, types, metadata
-and the text column's compression pass unchanged; row groups are cut afresh. A null text stays
-null. NUL characters are fine here.
+Rows are read in stretches of bounded size, whatever the row groups. Other columns and the first
+text column's compression pass unchanged, and types but for what could carry more than values:
+metadata at any depth is left behind, a categorical column keeps only the categories that occur, and
+below the top level categories become plain values. A null text stays null. NUL characters are fine.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ from dataclasses import dataclass
 from typing import IO, Any, Literal, cast
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from inkblur.errors import InputError
 from inkblur.files.compression import Drain
 from inkblur.files.formats import Format, listed
-from inkblur.files.records import Batch, Columns, Schema
+from inkblur.files.layout import Layout
+from inkblur.files.records import Batch, Schema
 from inkblur.types import Record
 
 Codec = Literal["gzip", "brotli", "lz4", "zstd", "snappy", "none"]
@@ -39,34 +42,45 @@ class Native:
 
 @dataclass(frozen=True, slots=True)
 class ArrowColumns:
-    """The rows as Arrow read them, without the text column."""
+    """The rows as Arrow read them, without the text columns."""
 
     schema: pa.Schema
-    place: int  # of the text
-    others: list[pa.Array[Any]]
+    places: tuple[int, ...]  # of the texts
+    beside: list[pa.Array[Any]]
 
     def with_texts(self, texts: Sequence[str | None]) -> pa.RecordBatch:
-        """Whole rows again, in the types of the source."""
-        arrays = list(self.others)
-        arrays.insert(self.place, pa.array(texts, self.schema.field(self.place).type))
+        """Complete rows again."""
+        width, waiting = len(self.places), iter(self.beside)
+        arrays = [
+            pa.array(texts[self.places.index(i) :: width], self.schema.field(i).type)
+            if i in self.places
+            else next(waiting)
+            for i in range(len(self.schema))
+        ]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def rows(self, texts: Sequence[str | None]) -> Iterator[dict[str, object]]:
         """Each row by column name, as Python values."""
         yield from self.with_texts(texts).to_pylist()
 
+    def others(self) -> Iterator[list[tuple[str, object]]]:
+        """The columns beside the texts."""
+        names = [f.name for i, f in enumerate(self.schema) if i not in self.places]
+        columns = [array.to_pylist() for array in self.beside]
+        for row in range(len(columns[0]) if columns else 0):
+            yield [(name, column[row]) for name, column in zip(names, columns, strict=True)]
+
+    def take(self, rows: Sequence[int]) -> ArrowColumns:
+        """Some of the rows."""
+        chosen = pa.array(rows, pa.int64())
+        taken = [_used(array.take(chosen)) for array in self.beside]
+        return ArrowColumns(self.schema, self.places, taken)
+
 
 class ParquetReader:
     """Reads a seekable binary file."""
 
-    def __init__(
-        self,
-        file: io.BufferedIOBase,
-        name: str,
-        column: str,
-        id_column: str | None,
-        option: str = "--column",
-    ) -> None:
+    def __init__(self, file: io.BufferedIOBase, name: str, layout: Layout) -> None:
         """Schema and column types are checked here, before any row is read."""
         self._name = name
         if not file.seek(0, io.SEEK_END):
@@ -74,38 +88,61 @@ class ParquetReader:
         file.seek(0)
         with _damage_named(name):
             self._file = pq.ParquetFile(cast(IO[Any], file), pre_buffer=False, buffer_size=1 << 20)
-            # Without metadata: notes in the file (its author, its tool) are nothing that was asked
-            # for, and nobody would look for them in the output.
-            self._arrow = pa.schema([f.remove_metadata() for f in self._file.schema_arrow])
+            self._arrow = self._file.schema_arrow
         names = tuple(self._arrow.names)
         repeats = [one for i, one in enumerate(names) if one in names[:i]]
         if repeats:
             raise InputError(
                 f"{name} has the column {listed(repeats)} more than once; rename one of the two"
             )
-        self._place = self._find(column, option)
-        kind = self._arrow.field(self._place).type
-        if not _is_string(kind):
-            raise InputError(
-                f"column {column!r} of {name} has type {kind}, expected string or large_string; "
-                f"cast it, or choose another with {option}"
-            )
-        self._id_place = None if id_column is None else self._find(id_column, "--id-column")
+        self._texts = [self._find(column, layout.option) for column in layout.columns]
+        for place in self._texts:
+            field = self._arrow.field(place)
+            if not _is_text(field.type):
+                raise InputError(
+                    f"column {field.name!r} of {name} has type {field.type}, expected a string; "
+                    f"cast it, or choose another with {layout.option}"
+                )
+        id_column = layout.id_column
+        self._id_place = None if id_column is None else self._find(id_column, "`id_column=`")
         if self._id_place is not None:
             kind = self._arrow.field(self._id_place).type
-            if not (_is_string(kind) or pa.types.is_integer(kind)):
+            if not (_is_text(kind) or pa.types.is_integer(kind)):
                 raise InputError(
                     f"column {id_column!r} of {name} has type {kind}, expected string or integer; "
                     "choose another with `id_column=`"
                 )
+        for column in layout.keep:
+            self._find(column, "`keep_columns=`")
+        dropped = {self._find(column, "`drop_columns=`") for column in layout.drop}
+        self._written = [i for i in range(len(names)) if i not in dropped]
+        # Notes in the file (its author, its tool) are nothing that anybody would look for in the
+        # output, so none are written.
+        self._schema = pa.schema(
+            [
+                pa.field(
+                    names[i],
+                    _text_type(self._arrow.field(i).type)
+                    if i in self._texts
+                    else _clean_type(self._arrow.field(i).type, top=True),
+                    self._arrow.field(i).nullable,
+                )
+                for i in self._written
+            ]
+        )
+        self._places = tuple(self._written.index(place) for place in self._texts)
         self._done = 0
         self.schema = Schema(
             Format.PARQUET,
-            column,
-            names,
-            unplain=tuple(field.name for field in self._arrow if not _is_plain(field.type)),
-            native=Native(self._arrow, self._compression()),
+            layout.columns,
+            tuple(self._schema.names),
+            unplain=tuple(field.name for field in self._schema if not _is_plain(field.type)),
+            native=Native(self._schema, self._compression()),
         )
+
+    def copied(self) -> tuple[str, ...]:
+        """Columns that are written as they are."""
+        return tuple(name for name in self._schema.names if name not in self.schema.columns)
 
     def fraction(self) -> float:
         """How much of the file was read, in [0, 1]."""
@@ -115,29 +152,47 @@ class ParquetReader:
         """Batches of at most `max_records` rows and `max_chars` characters of text."""
         with _damage_named(self._name):
             for stretch in self._file.iter_batches(batch_size=self._stretch(max_records)):
-                texts = self._values(stretch, self._place)
-                for start, stop in _cuts(texts, max_chars):
-                    yield self._batch(stretch.slice(start, stop - start), texts[start:stop])
+                columns = [self._values(stretch, place) for place in self._texts]
+                rows = list(zip(*columns, strict=True))
+                for start, stop in _cuts(rows, max_chars):
+                    yield self._batch(stretch.slice(start, stop - start), rows[start:stop])
                     self._done += stop - start
 
-    def _batch(self, stretch: pa.RecordBatch, texts: list[str | None]) -> Batch:
-        if self._id_place is None:
-            ids: list[str | None] = [str(self._done + i) for i in range(len(texts))]
-        else:
+    def _batch(self, stretch: pa.RecordBatch, rows: list[tuple[str | None, ...]]) -> Batch:
+        ids: list[Any] = [""] * len(rows)
+        if self._id_place is not None:
             ids = self._values(stretch, self._id_place)
         records: list[Record] = []
-        for i, (name, text) in enumerate(zip(ids, texts, strict=True)):
+        for i, (name, row) in enumerate(zip(ids, rows, strict=True)):
+            place = f"row {self._done + i + 1}"
             if name is None:
-                raise InputError(
-                    f"row {self._done + i + 1} of {self._name} has a null id; fill it in"
-                )
-            records.append(Record(str(name), text or ""))
-        others = [array for i, array in enumerate(stretch.columns) if i != self._place]
+                raise InputError(f"{place} of {self._name} has a null id; fill it in")
+            records += (Record(str(name), text or "", place) for text in row)
+        others = [self._clean(stretch, i) for i in self._written if i not in self._texts]
+        texts = [text for row in rows for text in row]
         return Batch(
             tuple(records),
-            ArrowColumns(self._arrow, self._place, others),
+            ArrowColumns(self._schema, self._places, others),
             frozenset(i for i, text in enumerate(texts) if text is None),
+            len(self._texts),
         )
+
+    def _clean(self, stretch: pa.RecordBatch, place: int) -> pa.Array[Any]:
+        """A copied column without what nobody asked to copy."""
+        array, name = stretch.column(place), self._arrow.field(place).name
+        kind = self._schema.field(name).type
+        try:
+            if isinstance(array, pa.ExtensionArray):
+                array = array.storage
+            if pa.types.is_dictionary(array.type):
+                return _used(array)
+            same = array.type.equals(kind, check_metadata=True)
+            return array if same else array.cast(kind)
+        except pa.ArrowNotImplementedError:
+            raise InputError(
+                f"column {name!r} of {self._name} has type {array.type}, which cannot be copied "
+                "without its notes; leave it out with `drop_columns=`"
+            ) from None
 
     def _values(self, stretch: pa.RecordBatch, place: int) -> list[str | None]:
         try:
@@ -161,7 +216,7 @@ class ParquetReader:
             return "snappy"
         group = self._file.metadata.row_group(0)
         leaves = [group.column(i) for i in range(group.num_columns)]
-        name = self._arrow.field(self._place).name
+        name = self._arrow.field(self._texts[0]).name
         codec = next((leaf.compression for leaf in leaves if leaf.path_in_schema == name), "SNAPPY")
         return cast(Codec, "none" if codec == "UNCOMPRESSED" else codec.lower())
 
@@ -182,7 +237,7 @@ class ParquetEncoder:
         """A source in another format becomes columns of strings."""
         native = schema.native
         if not isinstance(native, Native):
-            names = schema.names or (schema.column,)
+            names = schema.names or schema.columns
             native = Native(pa.schema([(name, pa.string()) for name in names]), "snappy")
         self._schema = native.schema
         self._drain = Drain()
@@ -196,13 +251,13 @@ class ParquetEncoder:
         """The format's mark."""
         return self._drain.take()
 
-    def encode(self, columns: Columns, texts: Sequence[str | None]) -> bytes:
+    def encode(self, batch: Batch, texts: Sequence[str | None]) -> bytes:
         """Row groups that are full now; the batch is written with its row group."""
-        if isinstance(columns, ArrowColumns):
-            rows = columns.with_texts(texts)
+        if isinstance(batch.columns, ArrowColumns):
+            rows = batch.columns.with_texts(texts)
         else:
             rows = pa.RecordBatch.from_pylist(
-                [dict(row) for row in columns.rows(texts)], schema=self._schema
+                [dict(row) for row in batch.columns.rows(texts)], schema=self._schema
             )
         self._waiting.append(rows)
         self._bytes += rows.nbytes
@@ -224,21 +279,67 @@ class ParquetEncoder:
             self._bytes = self._rows = 0
 
 
-def _cuts(texts: list[str | None], max_chars: int) -> Iterator[tuple[int, int]]:
-    """Where to cut: `start, stop` of each batch; a text above `max_chars` stands alone."""
+def _cuts(rows: list[tuple[str | None, ...]], max_chars: int) -> Iterator[tuple[int, int]]:
+    """Where to cut: `start, stop` of each batch; a row above `max_chars` stands alone."""
     start = size = 0
-    for i, text in enumerate(texts):
-        length = len(text or "")
+    for i, texts in enumerate(rows):
+        length = sum(len(text or "") for text in texts)
         if i > start and size + length > max_chars:
             yield start, i
             start, size = i, 0
         size += length
-    if start < len(texts):
-        yield start, len(texts)
+    if start < len(rows):
+        yield start, len(rows)
+
+
+def _used(array: pa.Array[Any]) -> pa.Array[Any]:
+    """A categorical array with the categories that occur in it, in their order."""
+    if not isinstance(array, pa.DictionaryArray):
+        return array
+    used: set[Any] = set(array.indices.drop_null().to_pylist())
+    kept = pa.array(sorted(used), array.indices.type)
+    indices = pc.index_in(array.indices, value_set=kept).cast(array.type.index_type)
+    return pa.DictionaryArray.from_arrays(
+        indices, array.dictionary.take(kept), ordered=array.type.ordered
+    )
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return _is_string(kind.value_type if pa.types.is_dictionary(kind) else kind)
+
+
+def _text_type(kind: pa.DataType) -> pa.DataType:
+    """How released texts are written: as they are, since few of them repeat."""
+    return pa.large_string() if pa.types.is_large_string(kind) else pa.string()
 
 
 def _is_string(kind: pa.DataType) -> bool:
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    view = getattr(pa.types, "is_string_view", lambda kind: False)  # pyarrow 16 and later
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or bool(view(kind))
+
+
+def _clean_type(kind: Any, *, top: bool = False) -> Any:
+    """The type without notes; categories are left to the top level, where they are cut down."""
+    t = pa.types
+    if isinstance(kind, pa.BaseExtensionType):
+        return _clean_type(kind.storage_type, top=top)
+    if t.is_dictionary(kind):
+        return kind if top else _clean_type(kind.value_type)
+    if t.is_struct(kind):
+        return pa.struct([_clean_field(kind.field(i)) for i in range(kind.num_fields)])
+    if t.is_list(kind):
+        return pa.list_(_clean_field(kind.value_field))
+    if t.is_large_list(kind):
+        return pa.large_list(_clean_field(kind.value_field))
+    if t.is_fixed_size_list(kind):
+        return pa.list_(_clean_field(kind.value_field), kind.list_size)
+    if t.is_map(kind):
+        return pa.map_(_clean_type(kind.key_type), _clean_type(kind.item_type), kind.keys_sorted)
+    return pa.string() if _is_string(kind) and not t.is_large_string(kind) else kind
+
+
+def _clean_field(field: pa.Field[Any]) -> pa.Field[Any]:
+    return pa.field(field.name, _clean_type(field.type), field.nullable)
 
 
 def _is_plain(kind: pa.DataType) -> bool:

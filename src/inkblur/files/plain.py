@@ -13,7 +13,7 @@ from inkblur.errors import OutputError
 from inkblur.files.batching import Row, RowReader
 from inkblur.files.formats import Format, listed
 from inkblur.files.lines import Lines
-from inkblur.files.records import Columns, Schema
+from inkblur.files.records import Batch, Columns, Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +24,18 @@ class LineEnds:
     ends: list[str]
 
     def rows(self, texts: Sequence[str | None]) -> Iterator[dict[str, object]]:
-        """One column, named as was asked for."""
+        """One column, under the name that was given."""
         for text in texts:
             yield {self.column: text}
+
+    def others(self) -> Iterator[tuple[()]]:
+        """Nothing but texts."""
+        for _ in self.ends:
+            yield ()
+
+    def take(self, rows: Sequence[int]) -> LineEnds:
+        """The endings of some lines."""
+        return LineEnds(self.column, [self.ends[row] for row in rows])
 
 
 class TxtReader(RowReader[str]):
@@ -34,19 +43,19 @@ class TxtReader(RowReader[str]):
 
     def __init__(self, lines: Lines, column: str) -> None:
         """`column` names the text where it is written to a format with columns."""
-        self.schema = Schema(Format.TXT, column, (column,), bom=lines.bom)
+        self.schema = Schema(Format.TXT, (column,), (column,), bom=lines.bom)
         self._lines = lines
 
     def rows(self) -> Iterator[Row[str]]:
         """Lines without their endings."""
-        for line in self._lines:
+        for number, line in enumerate(self._lines, 1):
             end = "\r\n" if line.endswith("\r\n") else "\n" if line.endswith("\n") else ""
             text = line[: len(line) - len(end)]
-            yield Row(None, text, end, len(text))
+            yield Row("", (text,), end, len(text), f"line {number}")
 
     def columns(self, kept: list[str]) -> Columns:
         """The endings."""
-        return LineEnds(self.schema.column, kept)
+        return LineEnds(self.schema.columns[0], kept)
 
 
 class TxtEncoder:
@@ -54,32 +63,29 @@ class TxtEncoder:
 
     def __init__(self, schema: Schema) -> None:
         """A source with more columns than the text is refused: they would be lost."""
-        if schema.names is not None:
-            _only_text(schema.names, schema.column)
+        self._column = schema.columns[0]
         self._schema = schema
-        self._done = 0
+        if schema.names is not None:
+            _only_text(schema.names, self._column)
 
     def begin(self) -> str:
         """A byte order mark where the source had one."""
         return "\ufeff" if self._schema.bom else ""
 
-    def encode(self, columns: Columns, texts: Sequence[str | None]) -> str:
+    def encode(self, batch: Batch, texts: Sequence[str | None]) -> str:
         """The batch as lines."""
-        if isinstance(columns, LineEnds):
-            ends = columns.ends
+        if isinstance(batch.columns, LineEnds):
+            ends = batch.columns.ends
         else:
             ends = ["\n"] * len(texts)
             if self._schema.names is None:  # then each record may hold other columns than the last
-                for row in columns.rows(texts):
-                    _only_text(tuple(row), self._schema.column)
+                for row in batch.columns.rows(texts):
+                    _only_text(tuple(row), self._column)
         parts: list[str] = []
-        for text, end in zip(texts, ends, strict=True):
-            self._done += 1
+        for record, text, end in zip(batch.records, texts, ends, strict=True):
             if text is None or "\n" in text or "\0" in text or (end == "\n" and text[-1:] == "\r"):
                 what = "no text (null)" if text is None else "a line break or NUL in its text"
-                raise OutputError(
-                    f"record {self._done} has {what}, which txt cannot hold; write .jsonl"
-                )
+                raise OutputError(f"{record.place} has {what}, which txt cannot hold; write .jsonl")
             parts += (text, end)
         return "".join(parts)
 

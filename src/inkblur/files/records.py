@@ -1,44 +1,72 @@
-"""What flows: records one by one, batches of them, and what their file looked like."""
+"""What flows: records, batches of them, and what their file looked like."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol, Self
 
 from inkblur.errors import ParameterError
 from inkblur.files.formats import Format
+from inkblur.files.layout import Quoting
 from inkblur.types import Record
 
 
 class Columns(Protocol):
-    """Everything of a batch but its texts, kept in whatever form its format reads it."""
+    """Everything of a batch but its texts, kept in whatever form its format reads it.
+
+    Texts are given row after row, and within a row in the order of the text columns.
+    """
 
     def rows(self, texts: Sequence[str | None]) -> Iterator[Mapping[str, object]]:
-        """Whole rows with the given texts in place: what another format is written from."""
+        """Complete rows with the given texts in place: what another format is written from."""
+        ...
+
+    def others(self) -> Iterator[Iterable[tuple[str, object]]]:
+        """The names and values of each row that are written as they are."""
+        ...
+
+    def take(self, rows: Sequence[int]) -> Self:
+        """Some of the rows."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Some consecutive records, with the other columns alongside.
+    """Some consecutive rows of a file: a record for each text, and the other columns alongside.
 
-    `nulls` holds the positions in `records` whose text is null in the file (jsonl, parquet). Their
-    record has an empty text, and a sink writes null back whatever text it is given for them.
+    A row has `width` texts, so `records` has the first row's texts, then the second row's and so
+    on. `nulls` holds the positions in `records` whose text is null in the file (json, parquet):
+    their record has an empty text, and a sink writes null whatever text it is given for them.
     """
 
     records: tuple[Record, ...]
     columns: Columns
     nulls: frozenset[int] = frozenset()
+    width: int = 1
 
     def __len__(self) -> int:
-        """How many records there are."""
-        return len(self.records)
+        """How many rows there are."""
+        return len(self.records) // self.width
 
     @property
     def texts(self) -> list[str]:
         """The records' texts, in order."""
         return [record.text for record in self.records]
+
+    def place(self, row: int) -> str:
+        """Where a row stands in its file: "line 7"."""
+        return self.records[row * self.width].place
+
+    def take(self, rows: Sequence[int]) -> Batch:
+        """Only these rows."""
+        places = [row * self.width + i for row in rows for i in range(self.width)]
+        return replace(
+            self,
+            records=tuple(self.records[place] for place in places),
+            columns=self.columns.take(rows),
+            nulls=frozenset(i for i, place in enumerate(places) if place in self.nulls),
+        )
 
     def released(self, texts: Sequence[str]) -> list[str | None]:
         """The texts to write: those given, one a record, with nulls back in their places."""
@@ -55,13 +83,12 @@ class Schema:
     """What a sink must know about its source."""
 
     format: Format
-    column: str  # the text column
-    names: (
-        tuple[str, ...] | None
-    )  # all columns in order; None where each record has its own (jsonl)
+    columns: tuple[str, ...]  # that hold texts
+    names: tuple[str, ...] | None  # that are written, in order; None: each record has its own
     newline: str = "\n"  # how rows end (csv, tsv)
     bom: bool = False  # the file began with a byte order mark
-    unplain: tuple[
-        str, ...
-    ] = ()  # columns of types that only parquet can hold (dates, bytes, maps...)
+    header: bool = True  # csv, tsv: the first line names the columns
+    delimiter: str | None = None  # csv, tsv: where it is not the format's own
+    quoting: Quoting = Quoting.MINIMAL
+    unplain: tuple[str, ...] = ()  # columns that only parquet can hold (dates, bytes, maps...)
     native: object = field(default=None, repr=False)  # parquet: its Arrow schema and compression

@@ -53,7 +53,8 @@ def privatize_file(
     The report may overwrite none of the `untouched` files, such as the key's.
 
     Refused, before anything is written: a vocabulary, reference or table that is the protected
-    file itself, an output or report that is an input, unknown columns, repeated ids.
+    file itself, an output or report that is an input, unknown columns, repeated ids, copied columns
+    that look like identifiers.
 
     >>> import tempfile, inkblur
     >>> folder = tempfile.TemporaryDirectory()
@@ -70,8 +71,6 @@ def privatize_file(
     where = choose(Device, device, "device")
     searching = where is not Device.AUTO or threads is not None
     refuse_private_ingredients(source, spec)
-    if len(spec.columns) > 1:
-        raise ParameterError("only one text column can be released; give one in `columns=`")
     if report is not None:
         inputs = (spec.embedding, spec.vocabulary, spec.reference)
         named = (source, target, *untouched, *(path for path in inputs if path is not None))
@@ -80,8 +79,13 @@ def privatize_file(
     summary: Summary | VectorSummary
     with open_source(
         source,
-        column=spec.columns[0],
+        column=spec.columns,
         id_column=spec.id_column,
+        drop_columns=spec.drop_columns,
+        keep_columns=spec.keep_columns,
+        no_header=spec.no_header,
+        delimiter=spec.delimiter,
+        quoting=spec.quoting,
         encoding=spec.encoding,
         format=given,
     ) as opened:
@@ -94,7 +98,7 @@ def privatize_file(
                 )
             vectors = spec.synthetic_vectors(table, _reference(spec))
             resolved = spec.resolved(table, vectors.mechanism)
-            summary = run_vectors(opened, str(target), vectors, rng)
+            summary = run_vectors(opened, str(target), vectors, rng, skip_public=spec.skip_public)
         else:
             blur = spec.privatizer(table)
             resolved = spec.resolved(table, blur.mechanism)
@@ -114,6 +118,7 @@ def privatize_file(
                     rng,
                     workers=in_flight,
                     copies=copies,
+                    skip_public=spec.skip_public,
                     on_batch=_reported(opened, on_progress),
                 )
     if report is not None:

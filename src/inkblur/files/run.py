@@ -10,13 +10,17 @@ from dataclasses import replace
 from functools import partial
 
 from inkblur.blas import one_thread
+from inkblur.documents.fingerprints import ADAPTED
 from inkblur.documents.privatizer import BatchRelease, Privatizer
-from inkblur.files.formats import Format
+from inkblur.files.formats import Format, listed
+from inkblur.files.identifiers import refuse_identifiers
+from inkblur.files.public_records import LEFT_OUT, PublicRecords
 from inkblur.files.records import Batch
 from inkblur.files.sink import Sink
 from inkblur.files.source import Source
-from inkblur.files.summary import Summary
+from inkblur.files.summary import Fate, Summary
 from inkblur.files.worker_pool import ReleaseRecords, WorkerCopy, worker_pool
+from inkblur.guarantees import Guarantee
 from inkblur.mechanisms.typical import typical_loss
 from inkblur.processes import explain_broken_pool
 from inkblur.rng import Rng
@@ -36,6 +40,7 @@ def run(
     workers: int = 2,
     copies: WorkerCopy | None = None,
     batch_records: int = _RECORDS,
+    skip_public: bool = False,
     on_batch: Callable[[int, int], None] = lambda words, documents: None,
 ) -> Summary:
     """Privatize every record of `source` into `sink`.
@@ -44,13 +49,17 @@ def run(
     a privatizer of its own. The result depends neither on workers nor on how records fall into
     batches (but for the last bits that `noise.mahalanobis` speaks of). Matrix products keep to one
     thread in the whole process meanwhile.
+
+    A copied column that looks like an identifier refuses the file. So do records of the public
+    corpus that the embedding was adapted on; with `skip_public` they are left out instead.
     """
     began = time.perf_counter()
     counts: Counter[str] = Counter()
     documents = empty = 0
     piece = privatizer.mechanism.batch if copies is None else max(privatizer.mechanism.batch, _SENT)
+    public = PublicRecords([(privatizer.mechanism.embedding.corpus, ADAPTED)], skip=skip_public)
     batches = source.batches(batch_records, _LETTERS * piece)
-
+    batches = public.screened(refuse_identifiers(source, batches))
     if privatizer.length is not None:
         # A text that is missing must not show either: it is filled up like an empty one.
         batches = (replace(batch, nulls=frozenset()) for batch in batches)
@@ -63,33 +72,57 @@ def run(
         for batch, released in _in_order(batches, pool, release, workers):
             sink.write(batch, released.texts)
             counts.update(released.counts)
-            documents += len(batch)
+            documents += len(batch.records)
             empty += sum(not record.text.strip() for record in batch.records)
             on_batch(counts["drawn"], documents)
     seconds = time.perf_counter() - began
+    fate = Fate(
+        columns=source.schema.columns,
+        copied=source.copied,
+        dropped=source.layout.drop,
+        repeated=source.repeated,
+        left_out=public.count if skip_public else None,
+    )
     return Summary(
         privatizer,
-        privatizer.guaranteed(rng).passing(
-            shown_by_the_file(source, hides_length=privatizer.length is not None)
+        stated(privatizer.guaranteed(rng), fate, rng).passing(
+            _shown_by_the_file(source, hides_length=privatizer.length is not None)
         ),
         typical_loss(privatizer.mechanism),
         documents,
         empty,
         counts,
         seconds,
+        fate,
     )
 
 
-def shown_by_the_file(source: Source, *, hides_length: bool) -> list[str]:
-    """What a file of releases shows whatever the mechanism does."""
+def stated(guarantee: Guarantee, fate: Fate, rng: Rng) -> Guarantee:
+    """The guarantee with what a run over a file adds to it, whatever the mechanism does."""
     shown = ["the number of texts and their order"]
+    if fate.copied:
+        noun = "column" if len(fate.copied) == 1 else "columns"
+        shown.append(f"the {noun} {listed(fate.copied)}, copied as is")
+    if rng.kept:
+        shown.append("under one key, whether a text recurs or was changed between runs")
+    if fate.left_out is not None:
+        shown.append(LEFT_OUT)
+    guarantee = guarantee.passing(shown)
+    if len(fate.columns) > 1:
+        guarantee = guarantee.revealing(
+            f"this bound is for each of the columns {listed(fate.columns)} alone: for a record as "
+            "a whole the losses of its columns add up"
+        )
+    return guarantee
+
+
+def _shown_by_the_file(source: Source, *, hides_length: bool) -> list[str]:
+    """What stays of the input file besides columns."""
+    shown = []
     if source.schema.format is Format.TXT:
         shown.append("how each line ends")
-    if source.schema.format in (Format.JSONL, Format.PARQUET) and not hides_length:
+    if source.schema.format in (Format.JSONL, Format.JSON, Format.PARQUET) and not hides_length:
         shown.append("which texts are missing (null)")
-    names = source.schema.names
-    if names is None or len(names) > 1:
-        shown.append(f"every column but {source.schema.column!r}, copied as it is")
     return shown
 
 

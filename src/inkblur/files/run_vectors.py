@@ -8,10 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from inkblur.documents.fingerprints import ADAPTED
 from inkblur.documents.tf_vector import SyntheticVectors
-from inkblur.errors import OutputError
+from inkblur.errors import OutputError, ParameterError
+from inkblur.files.identifiers import ROWS, refuse_columns
+from inkblur.files.public_records import PublicRecords
+from inkblur.files.run import stated
 from inkblur.files.source import Source
-from inkblur.files.summary import NOTE, described
+from inkblur.files.summary import NOTE, Fate, described
 from inkblur.files.vectors import vector_format, write_vectors
 from inkblur.guarantees import Guarantee, rounded_up
 from inkblur.rng import Rng
@@ -29,6 +33,7 @@ class VectorSummary:
     documents: int
     empty: int  # without a single known term; counted from the true texts, so keep it inside
     seconds: float
+    fate: Fate
 
     @property
     def terms_per_second(self) -> float:
@@ -40,7 +45,8 @@ class VectorSummary:
         return [
             f"{self.documents:,} texts ({self.empty:,} without a known term) as vectors of "
             f"{self.synthetic.length:,} terms; {self.seconds:.1f} s, "
-            f"{self.terms_per_second:,.0f} terms/s"
+            f"{self.terms_per_second:,.0f} terms/s",
+            *self.fate.lines(),
         ]
 
     def worth(self) -> list[str]:
@@ -62,7 +68,13 @@ class VectorSummary:
             else None,
             "embedding": described(mechanism.embedding),
             "tokens": {"total": self.documents * self.synthetic.length, "passed_through": {}},
-            "documents": {"total": self.documents, "without_known_terms": self.empty},
+            "columns": self.fate.to_json(),
+            "documents": {
+                "total": self.documents,
+                "without_known_terms": self.empty,
+                "repeated": self.fate.repeated,
+                "left_out_as_public": self.fate.left_out or 0,
+            },
             "seconds": round(self.seconds, 3),
             "words_per_second": round(self.terms_per_second, 1),
             "note": NOTE,
@@ -70,11 +82,18 @@ class VectorSummary:
 
 
 def run_vectors(
-    source: Source, output: str, synthetic: SyntheticVectors, rng: Rng
+    source: Source,
+    output: str,
+    synthetic: SyntheticVectors,
+    rng: Rng,
+    *,
+    skip_public: bool = False,
 ) -> VectorSummary:
     """Draw a vector for every record of `source` and write them to `output`.
 
-    Other columns are not written; records are named by their ids.
+    Other columns are not written. Records are named by the id column, and otherwise numbered: the
+    ids that a source makes up are hashes of the true texts and never leave the house. Records of
+    a public corpus refuse the file; with `skip_public` they are left out instead.
     """
     from scipy.sparse import vstack
 
@@ -84,17 +103,28 @@ def run_vectors(
         status = Path(output).stat()
         if (status.st_dev, status.st_ino) == identity:
             raise OutputError(f"{output} is the input itself; choose another output")
+    if len(source.schema.columns) > 1:
+        raise ParameterError("a tf release is made from one text column; name one")
     began = time.perf_counter()
+    corpora = [*synthetic.vectoriser.corpora, (synthetic.mechanism.embedding.corpus, ADAPTED)]
+    public = PublicRecords(corpora, skip=skip_public)
     ids: list[str] = []
     parts, empty = [synthetic.vectors([], rng).vectors], 0  # a file without records is no error
-    for batch in source.batches(_RECORDS, _CHARACTERS):
+    for batch in public.screened(source.batches(_RECORDS, _CHARACTERS)):
         release = synthetic.vectors(batch.records, rng)
         parts.append(release.vectors)
-        ids += release.ids
+        named = source.layout.id_column is not None
+        ids += release.ids if named else map(str, range(len(ids), len(ids) + len(batch)))
         empty += release.empty or 0
-    guarantee = synthetic.guaranteed(rng).passing(
-        ["the number of texts and their order", "the texts' ids"]
+    fate = Fate(
+        columns=source.schema.columns,
+        dropped=source.copied,
+        repeated=source.repeated,
+        left_out=public.count if skip_public else None,
     )
+    if source.layout.id_column is not None:
+        refuse_columns({source.layout.id_column: ids[:ROWS]}, source.layout.keep)
+    guarantee = stated(synthetic.guaranteed(rng), fate, rng).passing(["the texts' ids"])
     write_vectors(
         output,
         vstack(parts, format="csr"),
@@ -102,4 +132,5 @@ def run_vectors(
         ids=ids,
         guarantee=guarantee,
     )
-    return VectorSummary(synthetic, guarantee, len(ids), empty, time.perf_counter() - began)
+    seconds = time.perf_counter() - began
+    return VectorSummary(synthetic, guarantee, len(ids), empty, seconds, fate)

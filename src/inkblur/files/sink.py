@@ -13,9 +13,9 @@ from inkblur.errors import OutputError, ParameterError
 from inkblur.files.compression import Compressor, compressor
 from inkblur.files.delimited import DelimitedEncoder
 from inkblur.files.formats import Format, format_of, is_stream, listed
-from inkblur.files.jsonlines import JsonlEncoder
+from inkblur.files.jsonlines import JsonEncoder
 from inkblur.files.plain import TxtEncoder
-from inkblur.files.records import Batch, Columns, Schema
+from inkblur.files.records import Batch, Schema
 from inkblur.files.source import Source, regular_file
 
 
@@ -26,9 +26,10 @@ def open_sink(path: str | Path, source: Source, *, format: Format | None = None)
     format passes all other columns unchanged. Another one is written where nothing is lost:
 
     - csv, tsv and txt become anything;
-    - jsonl becomes csv or tsv while every record has the same plain columns;
-    - parquet becomes csv, tsv or jsonl while its types are strings, numbers and true/false (and,
-      for jsonl, lists or objects of them);
+    - jsonl and json become each other, and csv or tsv while all records have the same columns of
+      strings, numbers and true/false;
+    - parquet becomes csv, tsv, jsonl or json while its types are strings, numbers and true/false
+      (and, for the last two, lists or objects of them);
     - txt is written from a source that has texts and nothing else.
 
     Otherwise: `OutputError`. Text is always written as UTF-8.
@@ -73,7 +74,7 @@ class Encoder(Protocol):
         """What stands before the first batch."""
         ...
 
-    def encode(self, columns: Columns, texts: Sequence[str | None]) -> str | bytes:
+    def encode(self, batch: Batch, texts: Sequence[str | None]) -> str | bytes:
         """One batch, or as much of what was given so far as can be written already."""
         ...
 
@@ -97,7 +98,7 @@ class Sink:
         if not self._open:
             raise ParameterError("a sink is written to inside its with block")
         try:
-            self._put(self._encoder.encode(batch.columns, batch.released(texts)))
+            self._put(self._encoder.encode(batch, batch.released(texts)))
         except UnicodeEncodeError:
             raise OutputError(
                 f"cannot write {self._file.name}: a value has a lone surrogate, "
@@ -146,8 +147,8 @@ def _encoder(schema: Schema, format: Format) -> Encoder:
             return ParquetEncoder(schema)
         case Format.TXT:
             return TxtEncoder(schema)
-        case Format.JSONL:
-            return JsonlEncoder()
+        case Format.JSONL | Format.JSON:
+            return JsonEncoder(schema, format)
         case Format.CSV | Format.TSV:
             return DelimitedEncoder(schema, format)
 
@@ -156,9 +157,9 @@ def _check(schema: Schema, format: Format) -> None:
     """Refuse, before anything runs, a format that cannot hold what the source has."""
     if format is schema.format:
         return
-    if format is Format.PARQUET and schema.format is Format.JSONL:
+    if format is Format.PARQUET and schema.names is None:
         raise OutputError(
-            "jsonl has no fixed columns and types to make a parquet file of; write .jsonl"
+            "JSON has no fixed columns and types to make a parquet file of; write .jsonl"
         )
     if schema.unplain:
         raise OutputError(

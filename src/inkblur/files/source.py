@@ -9,7 +9,8 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self, cast
@@ -18,8 +19,10 @@ from inkblur.errors import InputError, ParameterError
 from inkblur.files.compression import compression_of, decompressed
 from inkblur.files.delimited import DelimitedReader
 from inkblur.files.formats import Format, format_of, is_stream
-from inkblur.files.jsonlines import JsonlReader
+from inkblur.files.jsonlines import JsonlReader, JsonReader
+from inkblur.files.layout import Layout, Quoting, make_layout
 from inkblur.files.lines import Lines, text_encoding
+from inkblur.files.occurrences import Occurrences, digest
 from inkblur.files.plain import TxtReader
 from inkblur.files.records import Batch, Schema
 from inkblur.files.seen_ids import UniqueIds
@@ -29,22 +32,34 @@ from inkblur.types import whole
 def open_source(
     path: str | Path,
     *,
-    column: str = "text",
+    column: str | Sequence[str] = "text",
     id_column: str | None = None,
+    drop_columns: Sequence[str] = (),
+    keep_columns: Sequence[str] = (),
     encoding: str = "utf-8",
     format: Format | None = None,
-    column_option: str = "--column",
+    no_header: bool = False,
+    delimiter: str | None = None,
+    quoting: str | Quoting = Quoting.MINIMAL,
+    column_option: str = "`columns=`",
 ) -> Source:
     """Open a file of records, or standard input (`-`), to be read once from front to back.
 
-    The suffix tells the format (.txt .csv .tsv .jsonl .parquet, the first four also with
+    The suffix tells the format (.txt .csv .tsv .jsonl .json .parquet, all but the last also with
     .gz or .zst) unless `format` does. Missing files, columns and headers show here; what is wrong
     with a later line shows when that line is read. Everything wrong is an `InputError` of one line.
-    `column_option` is what the command at hand calls the option that names `column`.
+
+    `column` names the text, or several texts of each row. Other columns are copied, but for those
+    in `drop_columns`; `keep_columns` names columns that are copied although they look like
+    identifiers (which is checked by the run). `no_header`, `delimiter` and `quoting` are for csv
+    and tsv. `column_option` is what the command at hand calls the option that names `column`.
 
     A file without a single byte is an error. A header without records (csv, tsv, parquet) is a file
-    of zero records. Empty texts are records like any other. Two records with one id are refused:
-    equal texts under one id would be given the same noise, and show that they are equal.
+    of zero records. Empty texts are records like any other. Two rows with one id are refused: equal
+    texts under one id would be given the same noise, and show that they are equal. Where no id
+    column is named, a record's id is its text's hash and the number of that text's occurrences so
+    far: equal texts draw independently, and a row that is added or removed changes the ids of no
+    other text.
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -57,17 +72,23 @@ def open_source(
     >>> folder.cleanup()
     """
     text_encoding(encoding)  # before the file: a wrong argument is nothing about the file
-    if id_column is not None and id_column == column:
-        raise ParameterError(f"the id column and the text column are both {column!r}; choose two")
+    layout = make_layout(
+        column,
+        id_column,
+        drop_columns,
+        keep_columns,
+        encoding,
+        not no_header,
+        delimiter,
+        quoting,
+        column_option,
+    )
     kind = format_of(path, format, InputError)
-    if kind is Format.TXT and id_column is not None:
-        raise InputError(
-            f"a txt file has no columns, so no id column {id_column!r}; drop `id_column=`"
-        )
+    _check_layout(layout, kind)
     name = "standard input" if is_stream(path) else str(path)
     with contextlib.ExitStack() as opened:
         file = _opened(path, name, opened)
-        return _source(file, path, name, kind, column, id_column, encoding, opened, column_option)
+        return _source(file, path, name, kind, layout, opened)
 
 
 class RecordReader(Protocol):
@@ -76,7 +97,11 @@ class RecordReader(Protocol):
     schema: Schema
 
     def batches(self, max_records: int, max_chars: int) -> Iterator[Batch]:
-        """All records, once."""
+        """All records, once; their ids are empty where no id column is named."""
+        ...
+
+    def copied(self) -> tuple[str, ...]:
+        """Columns that are written as they are, as far as the file was read."""
         ...
 
 
@@ -85,6 +110,7 @@ class Source:
 
     schema: Schema  # what `open_sink` needs
     name: str  # what error messages call it
+    layout: Layout
     bytes_total: int | None  # None where nobody can know (standard input, pipes)
 
     def __init__(
@@ -95,7 +121,7 @@ class Source:
         file: io.BufferedIOBase,
         bytes_read: Callable[[], int],
         bytes_total: int | None,
-        id_column: str | None,
+        layout: Layout,
         close: Callable[[], None],
     ) -> None:
         """`file` is the one on disk, before decompression: it must not be the output."""
@@ -105,7 +131,8 @@ class Source:
         self._file = file
         self._reader = reader
         self._bytes_read = bytes_read
-        self._id_column = id_column
+        self.layout = layout
+        self._occurrences = Occurrences()
         self._close = close
         self._started = False
 
@@ -120,7 +147,7 @@ class Source:
         if self._started:
             raise ParameterError(f"{self.name} can be read only once; open it again")
         self._started = True
-        return self._checked(self._reader.batches(most, chars))
+        return self._named(self._unique(self._reader.batches(most, chars)))
 
     def bytes_read(self) -> int:
         """How far into the file reading has come, of `bytes_total`."""
@@ -134,21 +161,55 @@ class Source:
         """Let go of the file; standard input stays open."""
         self._close()
 
-    def _checked(self, batches: Iterator[Batch]) -> Iterator[Batch]:
-        if self._id_column is None:
-            yield from batches
-            return
-        seen, done = UniqueIds(), 0
+    @property
+    def copied(self) -> tuple[str, ...]:
+        """Columns that are written as they are, as far as the file was read."""
+        return self._reader.copied()
+
+    @property
+    def repeated(self) -> int:
+        """Texts read so far that had occurred before, blank ones aside."""
+        return self._occurrences.repeated
+
+    def _unique(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        """Refuse a second row with an id of the id column."""
+        seen = UniqueIds()
         for batch in batches:
-            repeat = seen.add([record.id for record in batch.records])
-            if repeat is not None:
-                raise InputError(
-                    f"record {done + repeat + 1} of {self.name} repeats the id "
-                    f"{batch.records[repeat].id!r} of column {self._id_column!r}; ids must differ, "
-                    "or drop `id_column=` to number the records"
-                )
-            done += len(batch)
+            if self.layout.id_column is not None:
+                repeat = seen.add([record.id for record in batch.records[:: batch.width]])
+                if repeat is not None:
+                    raise InputError(
+                        f"{batch.place(repeat)} of {self.name} repeats an id of column "
+                        f"{self.layout.id_column!r}; ids must differ, or drop `id_column=`"
+                    )
             yield batch
+
+    def _named(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        """Give every record its id; several texts of a row get an id each."""
+        blank = Occurrences()  # they are many, and say nothing: not among the repeated texts
+        several = self.layout.columns if len(self.layout.columns) > 1 else (None,)
+        for batch in batches:
+            columns = list(several) * len(batch)
+            pairs = zip(batch.records, columns, strict=True)
+            marks = [digest(record.text, column) for record, column in pairs]
+            full = [bool(record.text.strip()) for record in batch.records]
+            counted = iter(self._occurrences.number(_where(marks, full)))
+            empty = iter(blank.number(_where(marks, [not one for one in full])))
+            numbers = [next(counted if one else empty) for one in full]
+            if self.layout.id_column is None:
+                ids = [f"{mark.hex()}.{n}" for mark, n in zip(marks, numbers, strict=True)]
+            elif len(several) > 1:
+                ids = [
+                    f"{len(column or '')}:{column}:{record.id}"
+                    for record, column in zip(batch.records, columns, strict=True)
+                ]
+            else:
+                yield batch
+                continue
+            records = (
+                replace(record, id=name) for record, name in zip(batch.records, ids, strict=True)
+            )
+            yield replace(batch, records=tuple(records))
 
     def __enter__(self) -> Self:
         """The source is open already."""
@@ -187,16 +248,37 @@ def _opened(path: str | Path, name: str, opened: contextlib.ExitStack) -> io.Buf
         raise InputError(f"cannot open {name}: {str(reason).lower()}") from None
 
 
+def _where(marks: list[bytes], wanted: list[bool]) -> list[bytes]:
+    return [mark for mark, one in zip(marks, wanted, strict=True) if one]
+
+
+def _check_layout(layout: Layout, kind: Format) -> None:
+    """Refuse what the format has no use for: it would be ignored in silence."""
+    if kind is Format.TXT:
+        for option, given in (
+            ("`id_column=`", layout.id_column),
+            ("`drop_columns=`", layout.drop),
+            ("`keep_columns=`", layout.keep),
+        ):
+            if given:
+                raise InputError(f"a txt file has no columns; leave out {option}")
+        if len(layout.columns) > 1:
+            raise InputError(f"a txt file has one text a line; give {layout.option} once")
+    spelled = not layout.header or layout.delimiter or layout.quoting is not Quoting.MINIMAL
+    if spelled and kind not in (Format.CSV, Format.TSV):
+        raise InputError(
+            "`no_header=True`, `delimiter=` and `quoting=` are for csv and tsv; "
+            f"leave them out for {kind.value}"
+        )
+
+
 def _source(
     file: io.BufferedIOBase,
     path: str | Path,
     name: str,
     kind: Format,
-    column: str,
-    id_column: str | None,
-    encoding: str,
+    layout: Layout,
     opened: contextlib.ExitStack,
-    option: str,
 ) -> Source:
     known = not is_stream(path) and regular_file(file) is not None
     total = os.fstat(file.fileno()).st_size if known else None
@@ -204,7 +286,7 @@ def _source(
         from inkblur.files.parquet import ParquetReader
 
         whole_file = file if known else _spooled(file, name, opened)
-        table = ParquetReader(whole_file, name, column, id_column, option)
+        table = ParquetReader(whole_file, name, layout)
         size = total if total is not None else whole_file.seek(0, io.SEEK_END)
         return Source(
             table,
@@ -212,26 +294,28 @@ def _source(
             file=file,
             bytes_read=lambda: int(table.fraction() * size),
             bytes_total=total,
-            id_column=id_column,
+            layout=layout,
             close=opened.pop_all().close,
         )
     packed = compression_of(path)
     plain = file if packed is None else opened.enter_context(decompressed(file, packed))
-    lines = Lines(plain, name, encoding)
+    lines = Lines(plain, name, layout.encoding)
     reader: RecordReader
     if kind is Format.TXT:
-        reader = TxtReader(lines, column)
+        reader = TxtReader(lines, layout.columns[0])
     elif kind is Format.JSONL:
-        reader = JsonlReader(lines, column, id_column, option)
+        reader = JsonlReader(lines, layout)
+    elif kind is Format.JSON:
+        reader = JsonReader(lines, layout)
     else:
-        reader = DelimitedReader(lines, kind, column, id_column, option)
+        reader = DelimitedReader(lines, kind, layout)
     return Source(
         reader,
         name,
         file=file,
         bytes_read=file.tell if packed and known else lambda: lines.consumed,
         bytes_total=total,
-        id_column=id_column,
+        layout=layout,
         close=opened.pop_all().close,
     )
 

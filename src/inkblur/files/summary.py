@@ -16,6 +16,39 @@ NOTE = "The counts come from the true texts and are not protected: do not publis
 
 
 @dataclass(frozen=True, slots=True)
+class Fate:
+    """What became of the file's columns and records."""
+
+    columns: tuple[str, ...]  # released
+    copied: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+    repeated: int = 0  # texts that had occurred before in the file, blank ones aside
+    left_out: int | None = None  # records of a public corpus; None: not asked for
+
+    def lines(self) -> list[str]:
+        """For the person who ran it."""
+        lines = []
+        if self.copied:
+            lines.append(f"columns copied as they are: {', '.join(self.copied)}")
+        if self.repeated:
+            lines.append(
+                f"{self.repeated:,} texts repeat an earlier one: each was drawn again, and what "
+                "several releases of one text give away adds up"
+            )
+        if self.left_out is not None:
+            lines.append(f"{self.left_out:,} records of the public corpus were left out")
+        return lines
+
+    def to_json(self) -> dict[str, Any]:
+        """For the report."""
+        return {
+            "released": list(self.columns),
+            "copied": list(self.copied),
+            "dropped": list(self.dropped),
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     """What a run did, for the data owner: the counts come from the true text, so keep them
     inside.
@@ -28,6 +61,7 @@ class Summary:
     empty: int
     counts: Counter[str]
     seconds: float
+    fate: Fate
 
     @property
     def words_per_second(self) -> float:
@@ -56,7 +90,7 @@ class Summary:
         lines += [
             f"passed through unprotected: {count:,} {name}" for name, count in passed if count
         ]
-        return lines
+        return lines + self.fate.lines()
 
     def worth(self) -> list[str]:
         """What the bound is worth, in plain words."""
@@ -95,7 +129,13 @@ class Summary:
                 "passed_through": self.passed(),
                 "dropped": {field.value: self._count(field, "drop") for field in TokenField},
             },
-            "documents": {"total": self.documents, "empty": self.empty},
+            "columns": self.fate.to_json(),
+            "documents": {
+                "total": self.documents,
+                "empty": self.empty,
+                "repeated": self.fate.repeated,
+                "left_out_as_public": self.fate.left_out or 0,
+            },
             "seconds": round(self.seconds, 3),
             "words_per_second": round(self.words_per_second, 1),
             "note": NOTE,

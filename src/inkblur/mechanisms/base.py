@@ -11,6 +11,7 @@ import numpy as np
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.guarantees import (
+    ADD_UP,
     ONE_ID,
     PUBLIC_EMBEDDING,
     REAL_NUMBERS,
@@ -37,6 +38,7 @@ def drawn_from(rng: Rng, guarantee: Guarantee) -> Guarantee:
 
 def standing_on(embedding: Embedding, guarantee: Guarantee) -> Guarantee:
     """The guarantee of a mechanism over this table: an adapted one names what it shows, and why."""
+    guarantee = guarantee.assuming(ADD_UP)
     for adaptation in embedding.adaptations:
         guarantee = guarantee.revealing(adaptation.reveals).assuming(adaptation.assumption)
     # A table adapted again has a corpus, but not that of the table it was made from.

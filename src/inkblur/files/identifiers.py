@@ -1,0 +1,150 @@
+"""Copied columns that look as if they said who wrote a text: they stop a run unless kept by name.
+
+A column is judged by its header and by the values of the first rows, nested ones included. It is a
+net for mistakes, not a detector: names of people in a column called `notes` get through.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+
+from inkblur.errors import PrivacyError
+from inkblur.files.records import Batch
+from inkblur.files.source import Source
+
+ROWS = 1000  # that are looked at
+
+_HEADERS = {
+    "a name": "name names firstname lastname surname forename fullname nickname nick",
+    "a user": "user users username userid login account handle screenname member customer patient",
+    "an author": "author authors authorid writer poster reviewer speaker sender recipient",
+    "an e-mail address": "email emails mail mailto emailaddress",
+    "a phone number": "phone phones telephone tel mobile cell fax phonenumber",
+    "an address": "address addresses addr street postcode zip zipcode homepage",
+    "an IP address": "ip ipaddress ipaddr ipv4 ipv6 host hostname",
+}
+_MEANING = {word: what for what, words in _HEADERS.items() for word in words.split()}
+
+_MAIL = re.compile(r"[\w.+-]+@[\w-]+(\.[\w-]+)+")
+_IP = re.compile(r"((\d{1,3}\.){3}\d{1,3}|([0-9a-f]{1,4}:){4,7}[0-9a-f]{1,4})", re.IGNORECASE)
+_PHONE = re.compile(r"(\+|00|\(?0)[\d ()/.-]{6,20}|\(?\d{3}\)?[ .-]\d{3}[ .-]\d{4}")
+_STREET = re.compile(
+    r"\d+\w? .*\b(street|st|road|rd|avenue|ave|lane|ln|drive|dr|boulevard|blvd|court|way)\b"
+    r"|\w*(stra(ss|ß)e|weg|gasse|platz) \d+",
+    re.IGNORECASE,
+)
+
+
+def by_header(name: str) -> str | None:
+    """What a column of this name holds, if that tells a person.
+
+    >>> by_header("reviewerName"), by_header("user_id"), by_header("stars"), by_header("shipping")
+    ('an author', 'a user', None, None)
+    """
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
+    words = [word for word in re.split(r"[\W_]+", spaced.lower()) if word]
+    for word in (*words, "".join(words)):
+        if word in _MEANING:
+            return _MEANING[word]
+    return None
+
+
+def by_values(values: Sequence[str]) -> str | None:
+    """What these values look like, if that tells a person.
+
+    One e-mail or IP address is enough; the other forms occur by chance, so many must have them.
+
+    >>> by_values(["5", "ann@example.org"]), by_values(["2026-11-15", "4.5"])
+    ('e-mail addresses', None)
+    """
+    full = [value.strip() for value in values if value.strip()]
+    if any(_MAIL.search(value) for value in full):
+        return "e-mail addresses"
+    if any(_IP.fullmatch(value) for value in full):
+        return "IP addresses"
+
+    def share(form: Callable[[str], object]) -> float:
+        return sum(bool(form(value)) for value in full) / max(len(full), 1)
+
+    if share(_PHONE.fullmatch) > 0.1:
+        return "phone numbers"
+    if share(_STREET.fullmatch) > 0.1:
+        return "street addresses"
+    # A few titles repeat ("Customer Service"); names of people mostly differ.
+    if share(_like_a_name) > 0.8 and len(set(full)) > 0.5 * len(full):
+        return "people's names"
+    return None
+
+
+def _like_a_name(value: str) -> bool:
+    """Two to four words in capitals, of letters alone."""
+    words = value.split()
+    letters = re.sub(r"[\s.'’-]", "", value).isalpha()
+    return 2 <= len(words) <= 4 and letters and all(word[0].isupper() for word in words)
+
+
+def refuse_identifiers(source: Source, batches: Iterator[Batch]) -> Iterator[Batch]:
+    """The same batches; raise before the first if a copied column looks like an identifier.
+
+    A JSON key that is first met later is judged by its name when it is met.
+    """
+    waiting: list[Batch] = []
+    values: dict[str, list[str]] = defaultdict(list)
+    rows = 0
+    for batch in batches:
+        waiting.append(batch)
+        for row in islice(batch.columns.others(), ROWS - rows):
+            for name, value in row:
+                for path, leaf in _leaves(value, name):
+                    values[path].append(leaf)
+        rows += len(batch)
+        if rows >= ROWS:
+            break
+    for name in source.copied:
+        values.setdefault(name, [])
+    refuse_columns(values, source.layout.keep)
+    judged = set(source.copied)
+    for batch in waiting:
+        yield batch
+    for batch in batches:
+        fresh = [name for name in source.copied if name not in judged]
+        if fresh:
+            refuse_columns(dict.fromkeys(fresh, ()), source.layout.keep)
+            judged.update(fresh)
+        yield batch
+
+
+def refuse_columns(values: Mapping[str, Sequence[str]], kept: Sequence[str]) -> None:
+    """Raise where a column that is not among `kept` seems to say who wrote a text."""
+    reasons = []
+    for path, found in values.items():
+        if path.split("\0")[0] in kept:
+            continue
+        shown = ".".join(path.split("\0"))
+        named = next(filter(None, map(by_header, path.split("\0"))), None)
+        seen = None if named else by_values(found)
+        if named:
+            reasons.append(f"{shown!r} (by its name {named})")
+        elif seen:
+            reasons.append(f"{shown!r} (its values look like {seen})")
+    if reasons:
+        raise PrivacyError(
+            "columns that seem to say who wrote a text would be copied as they are: "
+            f"{', '.join(reasons)}; leave them out with `drop_columns=`, or copy them knowingly "
+            "with `keep_columns=`"
+        )
+
+
+def _leaves(value: object, path: str) -> Iterator[tuple[str, str]]:
+    """Every single value below a column, and the names that lead to it."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _leaves(inner, f"{path}\0{name}")
+    elif isinstance(value, Iterable) and not isinstance(value, str | bytes):
+        for inner in value:
+            yield from _leaves(inner, path)
+    elif value is not None:
+        yield path, str(value)

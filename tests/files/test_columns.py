@@ -1,0 +1,235 @@
+"""Several text columns, columns left out, and what csv files may look like."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from inkblur.errors import InputError, OutputError, ParameterError
+from inkblur.files import open_sink, open_source
+from tests.files.passing import read, through
+
+ROWS = [{"id": str(i), "title": f"t{i}", "body": f"b{i}", "mark": str(i % 2)} for i in range(5)]
+
+
+def written(path: Path) -> list[dict[str, Any]]:
+    """All rows of a file, by column name."""
+    match path.suffix:
+        case ".parquet":
+            return pq.read_table(path).to_pylist()
+        case ".jsonl":
+            return [json.loads(line) for line in path.read_text().splitlines()]
+        case ".json":
+            found: list[dict[str, Any]] = json.loads(path.read_text())
+            return found
+    header, *lines = path.read_text().splitlines()
+    return [dict(zip(header.split(","), line.split(","), strict=True)) for line in lines]
+
+
+@pytest.fixture(params=["csv", "jsonl", "json", "parquet"])
+def table(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    path = tmp_path / f"in.{request.param}"
+    match request.param:
+        case "csv":
+            lines = [",".join(ROWS[0]), *(",".join(row.values()) for row in ROWS)]
+            path.write_text("\n".join(lines) + "\n")
+        case "jsonl":
+            path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+        case "json":
+            path.write_text(json.dumps(ROWS, indent=2))
+        case _:
+            pq.write_table(pa.Table.from_pylist(ROWS), path)
+    return path
+
+
+@pytest.mark.parametrize("columns", [("title", "body"), ("body", "title"), ("title",)])
+def test_every_named_column_is_replaced_and_no_other(table: Path, columns: tuple[str, ...]) -> None:
+    out = table.with_name(f"out{table.suffix}")
+    through(table, out, str.upper, column=columns, max_records=2)
+    assert written(out) == [
+        {name: value.upper() if name in columns else value for name, value in row.items()}
+        for row in ROWS
+    ]
+
+
+def test_dropped_columns_are_not_written(table: Path) -> None:
+    out = table.with_name(f"out{table.suffix}")
+    options: dict[str, Any] = {"column": ["body", "title"], "drop_columns": ["id", "mark"]}
+    records = through(table, out, str.upper, id_column="id", **options)
+    assert written(out) == [{"title": f"T{i}", "body": f"B{i}"} for i in range(5)]
+    assert "mark" not in out.read_bytes().decode("latin-1")
+    assert records[0].id == "4:body:0"  # it still names the record
+
+
+def test_what_is_copied_is_known(table: Path) -> None:
+    with open_source(table, column="body", drop_columns=["id"]) as source:
+        list(source.batches(2, 100))
+        assert source.copied == ("title", "mark")
+
+
+@pytest.mark.parametrize("option", ["drop", "keep"])
+def test_a_misspelled_column_is_an_error(table: Path, option: str) -> None:
+    out = table.with_name(f"out{table.suffix}")
+    options: dict[str, Any] = {f"{option}_columns": ["titel"]}
+    with pytest.raises(InputError, match="'titel'"):
+        through(table, out, column="body", **options)
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"column": []},
+        {"column": ["a", "a"]},
+        {"column": "a", "drop_columns": ["a"]},
+        {"column": "a", "keep_columns": ["a"]},
+        {"drop_columns": ["a"], "keep_columns": ["a"]},
+        {"column": ["a", "b"], "id_column": "b"},
+        {"delimiter": ";;"},
+        {"delimiter": '"'},
+        {"quoting": "some"},
+    ],
+)
+def test_contradictions_are_refused(tmp_path: Path, options: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError):
+        open_source(tmp_path / "a.csv", **options)
+
+
+def test_options_that_a_format_has_no_use_for(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("x\n")
+    (tmp_path / "a.jsonl").write_text('{"text": "x"}\n')
+    for name, options in (
+        ("a.txt", {"column": ["a", "b"]}),
+        ("a.txt", {"drop_columns": ["a"]}),
+        ("a.txt", {"keep_columns": ["a"]}),
+        ("a.txt", {"no_header": True}),
+        ("a.jsonl", {"delimiter": ";"}),
+        ("a.jsonl", {"quoting": "all"}),
+    ):
+        given: dict[str, Any] = options
+        with pytest.raises(InputError):
+            open_source(tmp_path / name, **given)
+
+
+def test_a_csv_without_a_header_keeps_its_first_record(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text("1,one\n2,two\n")
+    records = through(
+        tmp_path / "in.csv", tmp_path / "out.csv", str.upper, column="2", no_header=True
+    )
+    assert [(record.text, record.place) for record in records] == [
+        ("one", "line 1"),
+        ("two", "line 2"),
+    ]
+    assert (tmp_path / "out.csv").read_text() == "1,ONE\n2,TWO\n"
+
+
+@pytest.mark.parametrize(("given", "sign"), [(";", ";"), ("|", "|"), ("tab", "\t"), ("^", "^")])
+def test_another_delimiter_is_read_and_written(tmp_path: Path, given: str, sign: str) -> None:
+    content = f'id{sign}text\n1{sign}"a{sign}b, c"\n'
+    (tmp_path / "in.csv").write_text(content)
+    assert [r.text for r in read(tmp_path / "in.csv", delimiter=given)] == [f"a{sign}b, c"]
+    through(tmp_path / "in.csv", tmp_path / "out.csv", delimiter=given)
+    assert (tmp_path / "out.csv").read_text() == content
+
+
+def test_quoting(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text('id,text\n1,"hi" said\n')
+    with pytest.raises(InputError, match="quoting="):
+        read(tmp_path / "in.csv", quoting="all")
+    through(tmp_path / "in.csv", tmp_path / "none.csv", quoting="none")
+    assert (tmp_path / "none.csv").read_text() == 'id,text\n1,"hi" said\n'
+    with pytest.raises(OutputError, match="line 2 has a cell that needs quotes"):
+        through(tmp_path / "in.csv", tmp_path / "x.csv", lambda text: "a,b", quoting="none")
+    (tmp_path / "two.csv").write_text("id,text\n1,hi\n")
+    through(tmp_path / "two.csv", tmp_path / "all.csv", quoting="all")
+    assert (tmp_path / "all.csv").read_text() == '"id","text"\n"1","hi"\n'
+
+
+def test_json_arrays_keep_their_spelling_and_become_lines(tmp_path: Path) -> None:
+    array = '[\n  {"n": 1.10e+5, "text": "a"},\n {"text":\n "b", "n": 7}]\n'
+    (tmp_path / "in.json").write_text(array)
+    records = through(tmp_path / "in.json", tmp_path / "out.json", str.upper)
+    assert [record.place for record in records] == ["line 2", "line 3"]
+    body = (tmp_path / "out.json").read_text()
+    assert body == '[\n{"n": 1.10e+5, "text": "A"},\n{"text":\n "B", "n": 7}\n]\n'
+    through(tmp_path / "in.json", tmp_path / "out.jsonl")
+    lines = (tmp_path / "out.jsonl").read_text().splitlines()
+    assert [json.loads(line) for line in lines] == json.loads(array)
+    through(tmp_path / "out.jsonl", tmp_path / "back.json")
+    assert json.loads((tmp_path / "back.json").read_text()) == json.loads(array)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"text": "a"}', r"expected '\['"),
+        ('[{"text": "a"}', "line 1"),
+        ('[{"text": "a"}, ]', "line 1"),
+        ('[{"text": "a"}]x', "after the array's end"),
+        ('[\n"private"]', "line 2 of .* has a string"),
+        ('[\n\n{"body": "private"}]', "line 3 of .* has no key 'text'"),
+        ("[]", "has no records"),
+        ("[" * 100_000, "nested too deeply|bad JSON"),
+    ],
+)
+def test_bad_json_arrays(tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "a.json").write_text(content)
+    with pytest.raises(InputError, match=message) as caught:
+        read(tmp_path / "a.json")
+    assert "private" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.string_view(), pa.dictionary(pa.int8(), pa.string()), pa.large_string()]
+)
+def test_parquet_texts_of_every_string_type(tmp_path: Path, kind: Any) -> None:
+    texts = ["a", None, "b", "a"]
+    pq.write_table(
+        pa.table({"text": pa.array(texts, pa.string()).cast(kind)}), tmp_path / "a.parquet"
+    )
+    through(tmp_path / "a.parquet", tmp_path / "b.parquet", str.upper)
+    out = pq.read_table(tmp_path / "b.parquet")
+    assert out["text"].to_pylist() == ["A", None, "B", "A"]
+    assert b"secret" not in (tmp_path / "b.parquet").read_bytes()
+
+
+def test_parquet_leaves_notes_and_unused_categories_behind(tmp_path: Path) -> None:
+    noted = pa.field("inner", pa.string(), metadata={b"k": b"SECRET-note"})
+    category = pa.DictionaryArray.from_arrays(
+        pa.array([1, None, 1, 0], pa.int8()), ["low", "high", "SECRET-category"], ordered=True
+    )
+    nested = pa.ListArray.from_arrays(pa.array([0, 1, 1, 2, 4], pa.int32()), category)
+    inner = pa.array([{"inner": "x"}] * 4, pa.struct([noted]))
+    lists = pa.array([["y"]] * 4, pa.list_(noted))
+    maps: Any = pa.array([[("k", "v")]] * 4, pa.map_(pa.string(), noted))  # type: ignore[call-overload]
+    table = pa.table(
+        {"text": ["t"] * 4, "c": category, "n": nested, "s": inner, "l": lists, "m": maps}
+    )
+    pq.write_table(table, tmp_path / "in.parquet")
+    assert b"SECRET" in (tmp_path / "in.parquet").read_bytes()
+    through(tmp_path / "in.parquet", tmp_path / "out.parquet", max_records=3)
+    assert b"SECRET" not in (tmp_path / "out.parquet").read_bytes()
+    out = pq.read_table(tmp_path / "out.parquet")
+    assert out.to_pylist() == table.to_pylist()
+    kind: Any = out.schema.field("c").type
+    assert pa.types.is_dictionary(kind)
+    assert kind.ordered
+
+
+def test_rows_can_be_left_out(table: Path) -> None:
+    out = table.with_name(f"out{table.suffix}")
+    with (
+        open_source(table, column=["title", "body"]) as source,
+        open_sink(out, source) as sink,
+    ):
+        for batch in source.batches(5, 1000):
+            some = batch.take([0, 3])
+            assert some.texts == ["t0", "b0", "t3", "b3"]
+            sink.write(some, some.texts)
+    assert written(out) == [ROWS[0], ROWS[3]]

@@ -1,0 +1,134 @@
+"""A copied column that seems to say who wrote a text stops the run unless it is kept by name."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inkblur.documents import Privatizer
+from inkblur.embeddings.table import Embedding
+from inkblur.errors import PrivacyError
+from inkblur.files import open_sink, open_source
+from inkblur.files.identifiers import ROWS, by_header, by_values
+from inkblur.files.run import run
+from inkblur.files.summary import Summary
+from inkblur.mechanisms import Laplace
+from inkblur.rng import secure_rng
+
+
+def released(path: Path, toy: Embedding, **options: Any) -> Summary:
+    out = path.with_name(f"out{path.suffix}")
+    with open_source(path, **options) as source, open_sink(out, source) as sink:
+        return run(source, sink, Privatizer(Laplace(toy, epsilon=1.0)), secure_rng())
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "name",
+        "Name",
+        "author",
+        "authorName",
+        "user_id",
+        "UserID",
+        "username",
+        "e-mail",
+        "email_address",
+        "phone",
+        "Telephone",
+        "address",
+        "ip",
+        "ip_address",
+        "IPAddress",
+        "reviewer",
+        "first_name",
+        "lastname",
+    ],
+)
+def test_headers_that_tell_a_person(name: str) -> None:
+    assert by_header(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["id", "stars", "text", "date", "shipping", "tip", "zipped", "filenames_", "label"]
+)
+def test_headers_that_do_not(name: str) -> None:
+    assert by_header(name) is None
+
+
+@pytest.mark.parametrize(
+    ("values", "form"),
+    [
+        (["a"] * 500 + ["write to ann@example.org"], "e-mail"),
+        (["", "10.0.0.1"], "IP"),
+        (["2001:db8:85a3:0:0:8a2e:370:7334"], "IP"),
+        (["+44 20 7946 0018", "+1 (555) 010-9999"], "phone"),
+        (["555-010-9999"], "phone"),
+        (["12 Baker Street", "7b Long Lane, Leeds"], "street"),
+        (["Ann Smith", "Bob A. Jones", "Çelik Öz"], "names"),
+    ],
+)
+def test_values_that_tell_a_person(values: list[str], form: str) -> None:
+    assert form in str(by_values(values))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["2026-11-15", "2025-01-01"],
+        ["1", "2", "30000", "1.5", "-7"],
+        ["Customer Service"] * 50 + ["Late Delivery"] * 50,
+        ["good", "bad"],
+        ["2026-11-15T20:00:00Z"],
+        [],
+    ],
+)
+def test_values_that_do_not(values: list[str]) -> None:
+    assert by_values(values) is None
+
+
+def test_all_are_named_at_once_and_can_be_kept_or_dropped(tmp_path: Path, toy: Embedding) -> None:
+    path = tmp_path / "in.csv"
+    path.write_text("user,stars,contact,text\nu1,5,ann@example.org,wordaa\n")
+    with pytest.raises(PrivacyError, match=r"'user' .*'contact' .*drop_columns=.*keep_columns="):
+        released(path, toy)
+    assert not (tmp_path / "out.csv").exists()
+    with pytest.raises(PrivacyError) as caught:
+        released(path, toy, keep_columns=["user"])
+    assert "'user'" not in str(caught.value)
+    assert "ann@" not in str(caught.value)
+    summary = released(path, toy, keep_columns=["user"], drop_columns=["contact"])
+    assert "columns copied as they are: user, stars" in summary.lines()
+    assert summary.to_json()["columns"] == {
+        "released": ["text"],
+        "copied": ["user", "stars"],
+        "dropped": ["contact"],
+    }
+    assert any("'user', 'stars', copied as is" in line for line in summary.guarantee.passed)
+    assert "ann@" not in (tmp_path / "out.csv").read_text()
+
+
+def test_nested_values_and_late_keys(tmp_path: Path, toy: Embedding) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_text('{"text": "wordaa", "meta": {"from": [{"email": "x"}]}}\n')
+    with pytest.raises(PrivacyError, match=r"'meta\.from\.email'|'meta"):
+        released(path, toy)
+    released(path, toy, keep_columns=["meta"])
+    plain = json.dumps({"text": "wordaa"}) + "\n"
+    path.write_text(plain * (20 * ROWS) + '{"text": "wordaa", "author": 7}\n')
+    with pytest.raises(PrivacyError, match="'author'"):
+        released(path, toy)
+
+
+def test_several_columns_are_all_in_the_guarantee(tmp_path: Path, toy: Embedding) -> None:
+    path = tmp_path / "in.csv"
+    path.write_text("title,body\nwordaa,wordaa\n")
+    summary = released(path, toy, column=["title", "body"])
+    (line,) = summary.guarantee.reveals
+    assert "'title', 'body'" in line
+    assert "add up" in line
+    assert not any("copied" in line for line in summary.guarantee.passed)
+    assert summary.documents == 2
