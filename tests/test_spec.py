@@ -58,6 +58,7 @@ def test_every_field_is_in_the_json(field: str) -> None:
         "parameters": {"bigram": 0.3},
         "release": "bag",
         "length": 6,
+        "consistent": True,
         "keep": ("numbers",),
         "drop": ("numbers",),
         "morphology": "lemma",
@@ -74,7 +75,7 @@ def test_every_field_is_in_the_json(field: str) -> None:
     if field in ("strength", "level", "radius"):
         base = ReleaseSpec("laplace", level=1.0, radius=1.0)
         changes |= {"level": None, "radius": None} if field == "strength" else {}
-    if field in ("keep", "drop", "mechanism"):
+    if field in ("keep", "drop", "mechanism", "consistent"):
         base = ReleaseSpec("mahalanobis" if field == "mechanism" else "laplace", 3.0)
         changes |= {"parameters": {}}
     changed = replace(base, **changes)

@@ -34,6 +34,14 @@ _DISTANCE_NAMES = {
 }
 
 
+# What a discrete bound may count in place of all words.
+_DIFFERENCES = {
+    Unit.SEQUENCE: ("texts that differ in k positions", "N"),
+    Unit.PATTERN: ("texts that differ in k distinct words", "D"),
+    Unit.BAG: ("bags that differ in k words", "N"),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Guarantee:
     """A bound on how much likelier any output can be from one input than from another.
@@ -42,7 +50,9 @@ class Guarantee:
     every output and every two inputs, where D is d itself for single words, its sum over positions
     for sequences of one length, and N times Earth Mover's distance over d for bags of one size N
     (Earth Mover's paper, Theorem 1). For the discrete metric D is the number of words drawn,
-    whatever the documents (SynTF, Theorem 3.3).
+    whatever the documents (SynTF, Theorem 3.3). Where each distinct word of a text is drawn once
+    (`Unit.PATTERN`), D is the sum over distinct words, between texts of one length in which words
+    repeat at the same positions; there is no finite bound between others.
 
     `delta` is no part of that promise but its fine print: the total variation distance, a word,
     between the law that is drawn from and the law that the promise is proved for. For texts x and y
@@ -89,8 +99,8 @@ class Guarantee:
         """The bound on the log-ratio at this distance (summed, or Earth Mover's for bags).
 
         `size` is needed for bags and vectors released at their own size. For the discrete metric
-        the distance between two sequences is the number of positions that differ; bags and vectors
-        are bounded whatever the distance.
+        the distance between two sequences is the number of positions that differ (of distinct words
+        that differ, where each is drawn once); bags and vectors are bounded whatever the distance.
         """
         if not self.private:
             return math.inf
@@ -213,8 +223,14 @@ as from the other, where epsilon = 2.
             detail = f" ({self.metric_detail})" if self.metric_detail else ""
             source = f"the vectors of embedding {self.space[:12]}"
             lines.append(f"Distances{detail} are measured between {source}.")
-        if self.metric is Metric.DISCRETE and self.unit is Unit.SEQUENCE:
-            lines.append("Between texts that differ in k positions only, k takes the place of N.")
+        if self.metric is Metric.DISCRETE and self.unit in _DIFFERENCES:
+            difference, count = _DIFFERENCES[self.unit]
+            lines.append(f"Between {difference} only, k takes the place of {count}.")
+        if self.unit is Unit.PATTERN:
+            lines.append(
+                "Between texts that repeat words at different positions there is no finite bound: "
+                "what comes out shows which words of the text are the same."
+            )
         if self.typical_words is not None and self.unit is not Unit.WORD:
             lines.append(
                 f"For a typical text of {self.typical_words:,} words, all of them changed, that is "
@@ -244,7 +260,10 @@ as from the other, where epsilon = 2.
         if self.unit is Unit.WORD:
             inputs, times = "words", "epsilon"
         else:
-            kind = {Unit.SEQUENCE: "texts", Unit.BAG: "bags"}.get(self.unit, "documents")
+            texts = (Unit.SEQUENCE, Unit.PATTERN)
+            kind = (
+                "texts" if self.unit in texts else "bags" if self.unit is Unit.BAG else "documents"
+            )
             if self.unit is Unit.VECTOR:
                 inputs = kind
             elif self.size:
@@ -252,15 +271,24 @@ as from the other, where epsilon = 2.
             else:
                 inputs = f"{kind} of the same number of words N"
             times = f"{count} x epsilon"
+        if self.unit is Unit.PATTERN:
+            inputs += ", with repeated words at the same positions"
+            times = "D x epsilon"
         if self.metric is Metric.DISCRETE:
             whatever = "" if self.unit is Unit.WORD else ", whatever they say"
             per_word = "" if self.unit is Unit.WORD else " a word"
+            if self.unit is Unit.PATTERN:
+                per_word += " and D is the number of distinct words of either"
             return inputs + whatever, f"exp({times})", per_word
         name = f"the {_DISTANCE_NAMES[self.metric]}"
         if self.unit is Unit.WORD:
             return inputs, "exp(epsilon x d)", f" and d is {name} between their public vectors"
         if self.unit is Unit.SEQUENCE:
             total = f"{name} between the public vectors of their words, added up over all positions"
+        elif self.unit is Unit.PATTERN:
+            total = (
+                f"{name} between the public vectors of their words, each distinct word counted once"
+            )
         else:
             total = f"{count} times their Earth Mover's distance, which measures words by {name}"
             total += " between their public vectors"

@@ -75,6 +75,11 @@ class ReleaseSpec:
     parameters: Mapping[str, Value] = field(default_factory=dict, hash=False)
     release: str = option("sequence", "sequence, bag or tf; sequence if not given.")
     length: int | None = option(None, "Cut or fill every text to this many words.")
+    consistent: bool = option(
+        False,
+        "One draw for each distinct word of a text, used wherever it stands again. Shows which "
+        "words of a text are the same.",
+    )
     keep: tuple[str, ...] = option(
         (),
         "Copy this class as it is: stop-words, unknown, numbers, addresses, punctuation, spaces, "
@@ -175,6 +180,8 @@ class ReleaseSpec:
             self._set("morphology", choose(Morphology, self.morphology, "morphology").value)
         if self.weighting is not None:
             self._set("weighting", choose(Weighting, self.weighting, "weighting").value)
+        if self.consistent and self.kind is not ReleaseKind.SEQUENCE:
+            raise ParameterError(f"only a sequence can be `consistent=`, not a {self.release}")
         if self.kind is ReleaseKind.TF:
             if self.length is None:
                 raise ParameterError(
@@ -238,6 +245,8 @@ class ReleaseSpec:
             parts.append(f"length {self.length}")
         if self.morphology is not None:
             parts.append(self.morphology)
+        if self.consistent:
+            parts.append("consistent")
         parts += [f"keep {name}" for name in self.keep]
         parts += [f"drop {name}" for name in self.drop]
         return parts
@@ -310,6 +319,7 @@ class ReleaseSpec:
             release=self.release,
             policies=self.policies,
             length=self.length,
+            consistent=self.consistent,
         )
 
     def synthetic_vectors(

@@ -35,6 +35,7 @@ class Unit(Enum):
 
     WORD = "word"
     SEQUENCE = "sequence"  # the sum over positions, between texts of one length
+    PATTERN = "pattern"  # the sum over distinct words, between texts that repeat words alike
     BAG = "bag"  # N times Earth Mover's, between bags of one size N
     VECTOR = "vector"  # any two documents: a synthetic term-frequency vector of N terms
 

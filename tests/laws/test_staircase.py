@@ -18,7 +18,7 @@ from inkblur.mechanisms.staircase import native, sets
 from inkblur.mechanisms.staircase.draw import Draw, high_half
 from inkblur.mechanisms.staircase.nearness import Grid, Nearness
 from inkblur.mechanisms.staircase.sets import Part, Sets, UnsoundSets, build
-from inkblur.mechanisms.staircase.units import Steps, public_counts, safe_for_null, word_units
+from inkblur.mechanisms.staircase.units import Steps, safe_for_null, word_units
 from inkblur.rng import keyed_rng, seeded_rng
 from inkblur.types import NULL_ID
 
@@ -32,15 +32,14 @@ def table(seed: int, words: int, counts: str, *, twins: bool = False) -> Embeddi
     vectors = rng.standard_normal((words, 3)).astype(np.float32)
     if twins:
         vectors[words // 2 : 2 * (words // 2)] = vectors[: words // 2]
-    made = Embedding([f"w{i}" for i in range(words)], vectors, name="random")
     known = {
         "none": None,
         "zipf": (10**6 / (np.arange(words) + 2.7)).astype(np.int64),
         "one heavy word": np.array([10**9] + [1] * (words - 1)),
         "all kinds": rng.integers(1, 10**6, words) ** 2,
     }
-    vars(made)["counts"] = known[counts]
-    return made
+    names = [f"w{i}" for i in range(words)]
+    return Embedding(names, vectors, name="random", counts=known[counts])
 
 
 tables = st.builds(
@@ -136,7 +135,7 @@ def test_every_number_of_a_small_total_draws_as_the_weights_say(
     bits = 14
     steps = Steps.fit(epsilon=epsilon, tau=tau, words=len(embedding), bits=bits, precision=4)
     assert steps.low * steps.units + steps.step * steps.near == 1 << bits
-    units = word_units(public_counts(embedding), len(embedding), power, steps.units)
+    units = word_units(embedding.counts, len(embedding), power, steps.units)
     assert units.min() >= 1
     assert units.sum() == steps.units
     grid = Grid(embedding, Nearness.EUCLIDEAN)
@@ -235,8 +234,8 @@ def test_the_kernel_agrees_with_numpy_on_long_sets(
 ) -> None:
     """Sets of several hundred members, so that marks are used, many ties among them."""
     made = table(11, 3000, counts, twins=True)
-    rounded = Embedding(made.words, np.round(made.vectors, 1), name="ties")
-    vars(rounded)["counts"] = public_counts(made)
+    vectors = np.round(made.vectors, 1)
+    rounded = Embedding(made.words, vectors, name="ties", counts=made.counts)
     fast = Staircase(rounded, epsilon=3.0, tau=0.2, cache=None)
     ids = np.random.default_rng(2).integers(-1, 3000, 40_000)
     bits = seeded_rng(4).bits(len(ids), 1)[:, 0]

@@ -53,7 +53,11 @@ def test_an_adapted_table_is_measured_over_words_the_corpus_has(
     np.fill_diagonal(distances, np.inf)
     assert found.nearest_distance == pytest.approx(np.median(distances.min(axis=1)))
     assert (found.sample, found.adapted) == (12, True)
-    assert ", measured over words the corpus has) makes" in found.sentences()[0]
+    discrete = mechanism.guarantee.metric is Metric.DISCRETE
+    said = (
+        "to any other, near or far," if discrete else ", measured over words the corpus has) makes"
+    )
+    assert said in found.sentences()[0]
 
 
 def test_words_of_any_corpus_count_and_a_table_without_them_is_measured_whole(

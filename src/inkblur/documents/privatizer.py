@@ -44,7 +44,9 @@ class Privatizer:
     destroyed (words sorted); bounded by epsilon N times Earth Mover's distance between bags of one
     size N (Earth Mover's paper, Theorem 1). `length` fixes N: longer documents are cut, shorter
     ones are filled with the null word, no full stops are written, and the length no longer shows
-    (unless a class is kept, which the guarantee then says).
+    (unless a class is kept, which the guarantee then says). `consistent` draws once for each
+    distinct word of a text and uses that draw wherever the word stands again: the text reads more
+    coherently, and shows which of its words are the same. Null words are drawn each on its own.
 
     >>> import inkblur
     >>> table = inkblur.Embedding(["cat", "dog"], [[0.0, 0.0], [0.0, 9.0]], name="toy")
@@ -60,13 +62,20 @@ class Privatizer:
         release: ReleaseKind | str = ReleaseKind.SEQUENCE,
         policies: TokenPolicies | None = None,
         length: int | None = None,
+        consistent: bool = False,
     ) -> None:
         self.mechanism = mechanism
+        self.consistent = consistent
         self.kind = choose(ReleaseKind, release, "release")
         self.policies = policies if policies is not None else TokenPolicies()
         self.length = whole(length, "length") if length is not None else None
         if self.kind is ReleaseKind.TF:
             raise ParameterError("a tf release is made by SyntheticVectors, not by Privatizer")
+        if self.consistent and self.kind is not ReleaseKind.SEQUENCE:
+            raise ParameterError(
+                f"only a sequence can be consistent, not a {self.kind.value}: a count of equal "
+                "words would tell how often each true word stands in the text"
+            )
         if self.kind is ReleaseKind.BAG and self.policies.kept:
             raise ParameterError(
                 f"a bag copies nothing: blur or drop {', '.join(self.policies.kept)} instead"
@@ -84,8 +93,11 @@ class Privatizer:
             shorter = f"the number of words of texts shorter than {self.length}"
             shown = (shorter,) if self.policies.kept else ()
         bag = self.kind is ReleaseKind.BAG
+        if self.consistent:
+            shown = (*shown, "which words of a text are the same")
+        text = Unit.PATTERN if self.consistent else Unit.SEQUENCE
         return self.mechanism.guarantee.lifted(
-            Unit.BAG if bag else Unit.SEQUENCE,
+            Unit.BAG if bag else text,
             size=self.length,
             without=self.policies.without,
             passed=shown if bag else (*shown, *self.policies.passed()),
@@ -94,9 +106,8 @@ class Privatizer:
     @property
     def spec(self) -> str:
         """Everything the output law depends on: binds each record's stream to this release."""
-        return (
-            f"{self.mechanism.spec} {self.kind.value} length={self.length} {self.policies.spec()}"
-        )
+        kind = f"{self.kind.value}{' consistent' if self.consistent else ''}"
+        return f"{self.mechanism.spec} {kind} length={self.length} {self.policies.spec()}"
 
     def guaranteed(self, rng: Rng) -> Guarantee:
         """The guarantee of a release drawn from `rng`: a seeded one promises nothing."""
@@ -135,6 +146,8 @@ class Privatizer:
         sizes = [len(part) for part in ids]
         joined = np.concatenate(ids) if ids else np.empty(0, dtype=np.int64)
         drawn = self.mechanism.replace(joined, JoinedRows(streams, sizes))
+        if self.consistent:
+            drawn = drawn[_first_uses(ids)]
         counts: Counter[str] = Counter()
         for analysis in analyses:
             counts.update(analysis.counts)
@@ -168,6 +181,22 @@ class Privatizer:
             return " ".join(sorted(words))
         slots = analysis.slots if self.length is None else _cut(analysis.slots, self.length)
         return assemble(slots, words)
+
+
+def _first_uses(texts: Sequence[Ids]) -> Ids:
+    """Where in the joined texts each word stands for the first time in its own text; the null word
+    stands for something else each time.
+
+    >>> _first_uses([np.array([7, 5, 7]), np.array([7, NULL_ID, NULL_ID])]).tolist()
+    [0, 1, 0, 3, 4, 5]
+    """
+    places = [np.empty(0, dtype=np.int64)]
+    start = 0
+    for ids in texts:
+        _, first, which = np.unique(ids, return_index=True, return_inverse=True)
+        places.append(start + np.where(ids == NULL_ID, np.arange(len(ids)), first[which]))
+        start += len(ids)
+    return np.concatenate(places)
 
 
 def _cut(slots: list[Slot], length: int) -> list[Slot]:

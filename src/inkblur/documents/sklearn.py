@@ -31,6 +31,7 @@ class TextPrivatizer(KeyedTransformer):
         *,
         policies: TokenPolicies | None = None,
         length: int | None = None,
+        consistent: bool = False,
         key: bytes | None = None,
         seed: int | None = None,
     ) -> None:
@@ -38,6 +39,7 @@ class TextPrivatizer(KeyedTransformer):
         self.release = release
         self.policies = policies
         self.length = length
+        self.consistent = consistent
         self.key = key
         self.seed = seed
 
@@ -47,5 +49,9 @@ class TextPrivatizer(KeyedTransformer):
 
     def _releaser(self) -> Privatizer:
         return Privatizer(
-            self.mechanism, release=self.release, policies=self.policies, length=self.length
+            self.mechanism,
+            release=self.release,
+            policies=self.policies,
+            length=self.length,
+            consistent=self.consistent,
         )

@@ -9,8 +9,9 @@ from typing import Any
 from inkblur.documents.policies import TokenField
 from inkblur.documents.privatizer import Privatizer
 from inkblur.embeddings.table import Embedding
-from inkblur.guarantees import Guarantee
+from inkblur.guarantees import Guarantee, rounded_up
 from inkblur.mechanisms.typical import TypicalLoss
+from inkblur.types import Metric
 
 NOTE = "The counts come from the true texts and are not protected: do not publish this report."
 
@@ -93,8 +94,19 @@ class Summary:
         return lines + self.fate.lines()
 
     def worth(self) -> list[str]:
-        """What the bound is worth, in plain words."""
-        return self.typical.sentences()
+        """What the bound is worth, in plain words: for one word, and for a text."""
+        return [*self.typical.sentences(), *self._text_worth()]
+
+    def _text_worth(self) -> list[str]:
+        texts = self.documents - (self.empty if self.privatizer.length is None else 0)
+        guarantee = self.privatizer.guarantee
+        if not texts or not guarantee.private or guarantee.metric is not Metric.DISCRETE:
+            return []
+        words = self.counts["drawn"] / texts
+        return [
+            f"A text has {words:,.0f} words on average: between two such texts without a word in "
+            f"common the factor is exp({rounded_up(words * guarantee.epsilon)})."
+        ]
 
     def _count(self, field: TokenField, treatment: str) -> int:
         return self.counts[f"{field.name.lower()} {treatment}"]

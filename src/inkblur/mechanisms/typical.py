@@ -10,7 +10,7 @@ import numpy as np
 from inkblur.embeddings.table import Embedding
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.rng import seeded_rng
-from inkblur.types import Ids
+from inkblur.types import Ids, Metric
 
 _SAMPLE = 100  # words whose neighbours are looked at; public, so the sample may be seeded
 _BLOCK = 8192  # vocabulary words compared at a time
@@ -27,9 +27,16 @@ class TypicalLoss:
     pair_loss: float
     sample: int  # words measured
     adapted: bool = False  # measured over the words that the corpus of an adapted embedding has
+    discrete: bool = False  # every two words are at distance 1
 
     def sentences(self) -> list[str]:
         """The same in plain words."""
+        if self.discrete:
+            return [
+                "Changing one word to any other, near or far, makes any output at most "
+                f"{_factor(self.pair_loss)} times as likely.",
+                self._verdict(),
+            ]
         over = ", measured over words the corpus has" if self.adapted else ""
         return [
             "Changing one word to its nearest neighbour (typical distance "
@@ -42,6 +49,13 @@ class TypicalLoss:
     def _verdict(self) -> str:
         if self.pair_loss <= 1:
             return "That is strong protection for any word."
+        if self.discrete and self.pair_loss <= 5:
+            return "That is moderate protection for any word."
+        if self.discrete:
+            return (
+                "A single word can still be guessed at such a factor where the rest of the text "
+                "gives it away. `inkblur evaluate` measures what attackers make of it."
+            )
         if self.nearest_loss <= 1:
             return "That is strong protection between similar words, less between unrelated ones."
         if self.nearest_loss <= 5:
@@ -72,7 +86,8 @@ def typical_loss(mechanism: WordMechanism) -> TypicalLoss:
     pairs = mechanism.pairwise(sample, sample)[np.triu_indices(len(sample), 1)]
     near, pair = float(np.median(nearest)), float(np.median(pairs))
     word = mechanism.guarantee
-    return TypicalLoss(near, pair, word.loss(near), word.loss(pair), len(sample), adapted)
+    discrete = word.metric is Metric.DISCRETE
+    return TypicalLoss(near, pair, word.loss(near), word.loss(pair), len(sample), adapted, discrete)
 
 
 def _profiled(embedding: Embedding) -> Ids:

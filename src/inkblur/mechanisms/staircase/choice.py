@@ -21,15 +21,10 @@ from pathlib import Path
 
 import numpy as np
 
-from inkblur.embeddings.table import Embedding
+from inkblur.embeddings.table import Counts, Embedding
 from inkblur.mechanisms.staircase.nearness import Grid, Nearness
 from inkblur.mechanisms.staircase.stored import read_values, write_values
-from inkblur.mechanisms.staircase.units import (
-    Counts,
-    heights,
-    public_counts,
-    word_units,
-)
+from inkblur.mechanisms.staircase.units import heights, word_units
 from inkblur.types import Array, Ids
 
 POWERS = (0.0, 0.5, 1.0)
@@ -132,7 +127,7 @@ def chosen(
 
     Without counts every power is the uniform one, 0.
     """
-    if public_counts(embedding) is None:
+    if embedding.counts is None:
         power = 0.0
     if tau is not None and power is not None:
         return tau, power
@@ -147,7 +142,7 @@ _profiles: dict[str, Profile] = {}  # by what they were computed from
 def _remembered(
     embedding: Embedding, nearness: Nearness, powers: tuple[float, ...], folder: Path | None
 ) -> Profile:
-    counts = public_counts(embedding)
+    counts = embedding.counts
     used = "none" if counts is None else hashlib.sha256(counts.astype("<i8").data).hexdigest()
     key = f"profile {embedding.sha256} counts={used} {nearness.value} {powers} {TAUS}"
     if key not in _profiles:

@@ -35,7 +35,6 @@ from inkblur.mechanisms.staircase.units import (
     MOST_EPSILON,
     Steps,
     checked_power,
-    public_counts,
     safe_for_null,
     word_units,
 )
@@ -95,9 +94,7 @@ class Staircase(DiscreteMechanism):
             folder=self._folder,
         )
         self.steps = Steps.fit(epsilon=self.epsilon, tau=self.tau, words=len(embedding))
-        units = word_units(
-            public_counts(embedding), len(embedding), self.frequency_power, self.steps.units
-        )
+        units = word_units(embedding.counts, len(embedding), self.frequency_power, self.steps.units)
         if not safe_for_null(self.steps, int(units.min())):
             raise ParameterError(
                 f"tau {self.tau:g} leaves too few units a word at epsilon {epsilon:g}"

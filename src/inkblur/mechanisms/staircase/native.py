@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from inkblur.types import Ids, Vectors
 
 if TYPE_CHECKING:
+    from inkblur.embeddings.table import Counts
     from inkblur.mechanisms.staircase.sets import Tables
-    from inkblur.mechanisms.staircase.units import Counts
 
 PLAIN_VARIABLE = "INKBLUR_STAIRCASE_PLAIN"  # set: NumPy serves, for tests and for comparing
 _SELECTED = tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.int32]]

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inkblur.blas import one_thread
+from inkblur.embeddings.table import Counts
 from inkblur.mechanisms.nearest.cpu.native import processors
 from inkblur.mechanisms.staircase import native
 from inkblur.mechanisms.staircase.nearness import Grid
-from inkblur.mechanisms.staircase.units import Counts
 from inkblur.types import Ids
 
 Members = NDArray[np.unsignedinteger]  # ids, in as few bytes as the vocabulary allows

@@ -17,13 +17,10 @@ from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from inkblur.embeddings.table import Embedding
+from inkblur.embeddings.table import Counts
 from inkblur.errors import ParameterError
 from inkblur.types import fraction
-
-Counts = NDArray[np.int64]  # units by word
 
 # Of the ratio a / b: it is below e^epsilon by less than one part in 2^PRECISION.
 PRECISION = 20
@@ -89,12 +86,6 @@ class Steps:
     def tau(self) -> Fraction:
         """T / M: the share of all units that each input marks."""
         return Fraction(self.near, self.units)
-
-
-def public_counts(embedding: Embedding) -> Counts | None:
-    """How often each word occurs in public text, where the table knows."""
-    counts: Counts | None = getattr(embedding, "counts", None)
-    return counts
 
 
 def word_units(counts: Counts | None, words: int, power: float, units: int) -> Counts:
