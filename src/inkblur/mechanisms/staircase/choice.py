@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from inkblur.embeddings.table import Counts, Embedding
+from inkblur.embeddings.table import Embedding, PublicCounts
 from inkblur.mechanisms.staircase.nearness import Grid, Nearness
 from inkblur.mechanisms.staircase.stored import read_values, write_values
 from inkblur.mechanisms.staircase.units import heights, word_units
@@ -66,7 +66,7 @@ def _nearest(tau: float) -> int:
 
 
 def profile(
-    embedding: Embedding, nearness: Nearness, powers: tuple[float, ...], counts: Counts | None
+    embedding: Embedding, nearness: Nearness, powers: tuple[float, ...], counts: PublicCounts | None
 ) -> Profile:
     """The profile of a table; the grids are made for it and dropped."""
     order, cosine = Grid(embedding, nearness), Grid(embedding, Nearness.COSINE)
@@ -104,7 +104,7 @@ def _means(shares: Array, similar: Array) -> tuple[float, Array]:
     return float(summed[-1]), inside / taus
 
 
-def sample(counts: Counts | None, words: int) -> tuple[Ids, Array]:
+def sample(counts: PublicCounts | None, words: int) -> tuple[Ids, Array]:
     """Words at even steps through running text of the public frequencies, and their weights."""
     frequencies = np.ones(words, dtype=np.int64) if counts is None else counts
     reached = np.cumsum(frequencies)

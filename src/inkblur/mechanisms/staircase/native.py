@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from inkblur.types import Ids, Vectors
 
 if TYPE_CHECKING:
-    from inkblur.embeddings.table import Counts
     from inkblur.mechanisms.staircase.sets import Tables
+    from inkblur.mechanisms.staircase.units import WordUnits
 
 PLAIN_VARIABLE = "INKBLUR_STAIRCASE_PLAIN"  # set: NumPy serves, for tests and for comparing
 _SELECTED = tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.int32]]
@@ -38,7 +38,7 @@ def built() -> bool:
 
 
 def near_sets(
-    products: Vectors, handicaps: NDArray[np.int32], words: Ids, units: Counts, near: int
+    products: Vectors, handicaps: NDArray[np.int32], words: Ids, units: WordUnits, near: int
 ) -> _SELECTED | None:
     """Lengths, members and last words of the sets of `words`; None without the extension."""
     kernel = _kernel()
@@ -48,7 +48,7 @@ def near_sets(
     return found
 
 
-def at(tables: Tables, units: Counts, ids: Ids, places: Counts) -> Ids | None:
+def at(tables: Tables, units: WordUnits, ids: Ids, places: WordUnits) -> Ids | None:
     """See `Sets.at`; None without the extension."""
     kernel = _kernel()
     if kernel is None:

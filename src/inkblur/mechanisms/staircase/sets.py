@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inkblur.blas import one_thread
-from inkblur.embeddings.table import Counts
 from inkblur.mechanisms.nearest.cpu.native import processors
 from inkblur.mechanisms.staircase import native
 from inkblur.mechanisms.staircase.nearness import Grid
+from inkblur.mechanisms.staircase.units import WordUnits
 from inkblur.types import Ids
 
 Members = NDArray[np.unsignedinteger]  # ids, in as few bytes as the vocabulary allows
@@ -38,7 +38,7 @@ class Part:
     last: NDArray[np.int32]  # the word that lies in it with what is left of T
 
 
-def build(grid: Grid, ids: Ids, units: Counts, near: int) -> Part:
+def build(grid: Grid, ids: Ids, units: WordUnits, near: int) -> Part:
     """The sets of these words. The same for any number of threads and words at a time."""
     kind = np.min_scalar_type(len(grid) - 1)
 
@@ -57,7 +57,7 @@ def build(grid: Grid, ids: Ids, units: Counts, near: int) -> Part:
 
 
 def plainly(
-    grid: Grid, words: Ids, units: Counts, near: int
+    grid: Grid, words: Ids, units: WordUnits, near: int
 ) -> tuple[NDArray[np.int64], Members, NDArray[np.int32]]:
     """The definition, by sorting the whole vocabulary for each word."""
     lengths, members, last = [], [np.empty(0, dtype=np.uint32)], []
@@ -106,7 +106,7 @@ class Tables:
         nothing = np.empty(0, dtype=np.int64)
         return cls(none, numbers, numbers, last, numbers, np.empty(0, kind), nothing)
 
-    def extended(self, ids: Ids, part: Part, full: Counts, marks: Counts) -> Tables:
+    def extended(self, ids: Ids, part: Part, full: WordUnits, marks: WordUnits) -> Tables:
         """These tables and the sets of these words."""
         mark_lengths = -(-part.lengths // STRIDE)
         starts = len(self.members) + np.cumsum(part.lengths) - part.lengths
@@ -140,7 +140,7 @@ class Sets:
     while another adds.
     """
 
-    def __init__(self, grid: Grid, units: Counts, near: int) -> None:
+    def __init__(self, grid: Grid, units: WordUnits, near: int) -> None:
         self.grid, self.units, self.near = grid, units, near
         self.tables = Tables.empty(len(units))
 
@@ -162,7 +162,7 @@ class Sets:
         before = Tables.empty(len(self.units)) if all_words else self.tables
         self.tables = before.extended(ids, part, *self._checked(ids, part))
 
-    def _checked(self, ids: Ids, part: Part) -> tuple[Counts, Counts]:
+    def _checked(self, ids: Ids, part: Part) -> tuple[WordUnits, WordUnits]:
         """Units of the full members of each set, and marks; or why these are no sets."""
         words, count = len(self.units), len(ids)
         if len(part.lengths) != count or len(part.last) != count or part.lengths.min(initial=0) < 0:
@@ -172,7 +172,7 @@ class Sets:
         if not 0 <= part.last.min(initial=0) <= part.last.max(initial=0) < words:
             raise UnsoundSets("a word that is not in the vocabulary")
         full = np.zeros(count, dtype=np.int64)
-        marks: list[Counts] = [np.empty(0, dtype=np.int64)]
+        marks: list[WordUnits] = [np.empty(0, dtype=np.int64)]
         ends = np.cumsum(part.lengths)
         row = 0
         while row < count:
@@ -201,7 +201,7 @@ class Sets:
             raise UnsoundSets(f"a set does not have {self.near} units")
         return full, np.concatenate(marks)
 
-    def shares(self, word: int) -> Counts:
+    def shares(self, word: int) -> WordUnits:
         """s_x(y): units of each word y in the set of `word`, (words,). They sum to T."""
         tables = self.tables
         start = int(tables.starts[word])
@@ -213,14 +213,14 @@ class Sets:
         shares[tables.last[word]] = self.near - tables.full[word]
         return shares
 
-    def at(self, ids: Ids, places: Counts) -> Ids:
+    def at(self, ids: Ids, places: WordUnits) -> Ids:
         """The word that owns unit `places[i]` (below T) of the set of `ids[i]`. Units are counted
         in order of ids, and those of the last word by nearness at the end.
         """
         found = native.at(self.tables, self.units, ids, places)
         return found if found is not None else self.at_plainly(ids, places)
 
-    def at_plainly(self, ids: Ids, places: Counts) -> Ids:
+    def at_plainly(self, ids: Ids, places: WordUnits) -> Ids:
         """:meth:`at` in NumPy: all sets that occur, one after the other, are one long ladder."""
         tables = self.tables
         if (tables.starts[ids] < 0).any():

@@ -17,10 +17,13 @@ from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
-from inkblur.embeddings.table import Counts
+from inkblur.embeddings.table import PublicCounts
 from inkblur.errors import ParameterError
 from inkblur.types import fraction
+
+WordUnits = NDArray[np.int64]  # units by word
 
 # Of the ratio a / b: it is below e^epsilon by less than one part in 2^PRECISION.
 PRECISION = 20
@@ -88,7 +91,7 @@ class Steps:
         return Fraction(self.near, self.units)
 
 
-def word_units(counts: Counts | None, words: int, power: float, units: int) -> Counts:
+def word_units(counts: PublicCounts | None, words: int, power: float, units: int) -> WordUnits:
     """`units` divided among the words in proportion to count^power, at least one each.
 
     Only whole numbers are used, so every machine divides alike; the few units that rounding leaves
@@ -107,7 +110,7 @@ def word_units(counts: Counts | None, words: int, power: float, units: int) -> C
     return np.array(owned, dtype=np.int64)
 
 
-def _powers(counts: Counts, power: float) -> list[int]:
+def _powers(counts: PublicCounts, power: float) -> list[int]:
     """count^power, up to one constant, as whole numbers: square roots of whole numbers are exact,
     and powers are sixteenths.
     """
