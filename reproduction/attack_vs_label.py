@@ -103,7 +103,7 @@ class AttackVsLabel:
         chosen = self.work.sample(min(8 * count, len(tokens)), len(tokens), self.name, "tokens")
         ids = embedding.ids([tokens[place] for place in chosen])
         known: Ids = ids[ids != NULL_ID]
-        order = self.work.rng(self.name, "order").rows(len(known), 1)[:, 0].argsort(kind="stable")
+        order = self.work.rng(self.name, "order").permutation(len(known))
         return known[order][:count]
 
     def before(self) -> MeasuredColumns:

@@ -98,8 +98,7 @@ class Context:
 
     def sample(self, count: int, of: int, *names: str) -> list[int]:
         """`count` different numbers below `of` in ascending order, drawn evenly."""
-        uniforms = self.rng("sample", *names).rows(of, 1)[:, 0]
-        return sorted(uniforms.argsort(kind="stable")[:count].tolist())
+        return sorted(self.rng("sample", *names).permutation(of)[:count].tolist())
 
     def release(
         self, setting: ReleaseSpec, embedding: Embedding, texts: Sequence[str], *names: str

@@ -9,7 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from inkblur import ParameterError, seeded_rng
-from inkblur.evaluation import Array, Interval, clopper_pearson_lower, clopper_pearson_upper
+from inkblur.evaluation import (
+    Array,
+    Interval,
+    clopper_pearson_lower,
+    clopper_pearson_upper,
+    percentile_interval,
+    resample_rows,
+)
 
 CONFIDENCE = 0.95
 _RESAMPLES = 2_000
@@ -51,8 +58,7 @@ class Estimate:
         if not len(array):
             raise ParameterError("nothing was measured, so there is no mean")
         means = _resampled_means(array)
-        low, high = np.percentile(means, [2.5, 97.5])
-        return cls(float(array.mean()), float(low), float(high))
+        return cls(float(array.mean()), *percentile_interval(means))
 
     @classmethod
     def of_share(cls, hits: int, trials: int) -> Estimate:
@@ -108,6 +114,6 @@ def _resampled_means(values: Array) -> Array:
     step = max(1, 4_000_000 // len(values))
     for start in range(0, _RESAMPLES, step):
         rows = min(step, _RESAMPLES - start)
-        places = (rng.rows(rows, len(values)) * len(values)).astype(np.int64)
+        places = resample_rows(rows, len(values), rng)
         means[start : start + rows] = values[places].mean(axis=1)
     return means

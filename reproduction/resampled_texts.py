@@ -11,17 +11,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from inkblur import Rng
-from inkblur.evaluation import Array, Ids
+from inkblur.evaluation import (
+    Array,
+    Ids,
+    percentile_interval,
+    rates_by_resample,
+    resample_counts,
+)
 from reproduction.estimate import Estimate
 
 COLLECTIONS = 1_000
-
-
-def resample_counts(collections: int, texts: int, rng: Rng) -> Ids:
-    """How often each text stands in collections drawn with replacement: (collections, texts)."""
-    places = (rng.rows(collections, texts) * texts).astype(np.int64)
-    places += texts * np.arange(collections)[:, None]
-    return np.bincount(places.ravel(), minlength=collections * texts).reshape(collections, texts)
 
 
 def times_drawn(texts: int, rng: Rng) -> Array:
@@ -42,14 +41,7 @@ def share(times: Array, right: Sequence[int]) -> Array:
 
 def mean_f1(times: Array, truth: Ids, answers: Ids) -> Array:
     """The mean F1 over the labels that occur in each collection, in the truth or the answers."""
-    each = []
-    for label in np.union1d(truth, answers):
-        true, said = truth == label, answers == label
-        occurs = times @ (true.astype(np.float64) + said)
-        right = times @ (true & said).astype(np.float64)
-        each.append(np.where(occurs > 0, 2 * right / np.maximum(occurs, 1.0), np.nan))
-    found: Array = np.nanmean(each, axis=0)
-    return found
+    return rates_by_resample(times, truth, answers)["f1"]
 
 
 def over_texts(runs: Sequence[Array]) -> Estimate:
@@ -61,6 +53,6 @@ def over_texts(runs: Sequence[Array]) -> Estimate:
     """
     means = np.mean(runs, axis=0)
     value = float(means[0])
-    low, high = np.percentile(means[1:], [2.5, 97.5])
+    low, high = percentile_interval(means[1:])
     # The better of several attackers is a little better on redrawn texts: both ends enclose it.
-    return Estimate(value, min(value, float(low)), max(value, float(high)))
+    return Estimate(value, min(value, low), max(value, high))

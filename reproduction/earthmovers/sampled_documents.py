@@ -182,8 +182,7 @@ class Documents:
         return made
 
     def _shuffled(self, items: list[Item], *names: str) -> list[Item]:
-        uniforms = self._work.rng("texts", *names).rows(max(1, len(items)), 1)[:, 0]
-        return [items[i] for i in uniforms[: len(items)].argsort(kind="stable")]
+        return [items[i] for i in self._work.rng("texts", *names).permutation(len(items))]
 
 
 def _texts_of(author: int, corpus: Corpus) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from inkblur.evaluation import Array
+from inkblur.evaluation import Array, percentile_interval
 from reproduction.estimate import Estimate
 
 LOWEST = "10"  # the paper's lowest epsilon, as a key of the runs
@@ -94,5 +94,4 @@ def _kept(sums: Array) -> Array:
 
 
 def _bootstrap(values: Array) -> Estimate:
-    low, high = np.percentile(values[1:], [2.5, 97.5])
-    return Estimate(float(values[0]), float(low), float(high))
+    return Estimate(float(values[0]), *percentile_interval(values[1:]))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inkblur import ReleaseSpec, Rng
-from inkblur.evaluation import Model, label_answers
+from inkblur.evaluation import Model, label_answers, percentile_interval
 from reproduction.context import Context
 from reproduction.corpora import Corpus
 from reproduction.estimate import Estimate, weakest
@@ -136,7 +136,7 @@ def _told(
 
 def split(count: int, rng: Rng, repetition: int) -> list[int]:
     """The test texts of a repetition, 30 % of all; different repetitions share none."""
-    order = rng.rows(count, 1)[:, 0].argsort(kind="stable")
+    order = rng.permutation(count)
     size = round(TEST_SHARE * count)
     return sorted(order[repetition * size : (repetition + 1) * size].tolist())
 
@@ -280,8 +280,7 @@ def differences(first: Sequence[Told], second: Sequence[Told]) -> dict[str, Esti
     for measure in MEASURES:
         value = found[measure][0]
         if np.isfinite(value):
-            ends = np.nanpercentile(drawn[measure], [2.5, 97.5])
-            out[measure] = Estimate(float(value), float(ends[0]), float(ends[1]))
+            out[measure] = Estimate(float(value), *percentile_interval(drawn[measure]))
     return out
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from inkblur.evaluation import percentile_interval
 from reproduction.estimate import Estimate, weakest
 from reproduction.newsgroups import SCENARIOS
 from reproduction.syntf.resampling import RunScores, ScoreView, as_they_are
@@ -77,8 +78,8 @@ def over_postings(
     """
     found = summarised(runs, partial(number, as_they_are))
     again = np.mean([number(resampled, run) for run in runs], axis=0)
-    low, high = np.percentile(again, [2.5, 97.5])
-    return Estimate(found.value, float(min(found.low, low)), float(max(found.high, high)))
+    low, high = percentile_interval(again)
+    return Estimate(found.value, min(found.low, low), max(found.high, high))
 
 
 def in_every(

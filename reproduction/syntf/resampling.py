@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from inkblur import Rng
-from inkblur.evaluation import Array
-from reproduction.resampled_texts import resample_counts
+from inkblur.evaluation import Array, resample_counts
 
 NONE = "-"  # an answer that is no class of the truth, or no answer
 RESAMPLES = 2_000

@@ -102,7 +102,7 @@ class _AngularStudy:
     def tokens(self) -> list[int]:
         """Words of the postings that the attacker knows as they come, in random order, as ids."""
         words = [word for text in self.attack.case.known.texts for word in text.split()]
-        order = self.work.rng("tokens").rows(len(words), 1)[:, 0].argsort(kind="stable")
+        order = self.work.rng("tokens").permutation(len(words))
         chosen = [words[place] for place in order[: self.work.size(4_000, 400)]]
         ids = self.postings.embedding.ids(chosen)
         known: list[int] = ids[ids != NULL_ID].tolist()

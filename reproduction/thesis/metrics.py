@@ -14,6 +14,8 @@ from inkblur.evaluation import (
     ContentWords,
     earth_movers,
     euclidean_costs,
+    percentile_interval,
+    resample_rows,
     text_distances,
     words_of,
 )
@@ -122,7 +124,7 @@ def _distances(work: Context, form: str, kind: str, start: int, stop: int) -> li
     corpus = _texts(work)
     assert corpus.authors is not None
     # Texts of odd places in a random order make the one kind of pairs, those of even the other.
-    order = work.rng("order").rows(len(corpus), 1)[:, 0].argsort(kind="stable").tolist()
+    order = work.rng("order").permutation(len(corpus)).tolist()
     half = order[int(PAIRS[kind]) :: 2]
     chosen = pairs(corpus.authors.tolist(), half, work.size(500, 10), same=PAIRS[kind])
     found = []
@@ -174,12 +176,11 @@ def straightness(x: Array, y: Array, rng: Rng) -> dict[str, Estimate]:
     middle, spread = x.mean(), x.std()
     scaled = (x - middle) / spread  # so that squares of it are no near copies of it
     whole = _explained(scaled[None], y[None])
-    places = (rng.rows(_RESAMPLES, len(x)) * len(x)).astype(np.int64)
+    places = resample_rows(_RESAMPLES, len(x), rng)
     again = _explained(scaled[places], y[places])
     found = {}
     for place, name in enumerate(("R squared, line", "R squared, curve", "gain of the curve")):
-        low, high = np.percentile(again[place], [2.5, 97.5])
-        found[name] = Estimate(float(whole[place][0]), float(low), float(high))
+        found[name] = Estimate(float(whole[place][0]), *percentile_interval(again[place]))
     return found
 
 

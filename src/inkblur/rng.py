@@ -145,6 +145,14 @@ class Rng:
         self.keystream_into(stream)
         return stream.view("<u8").reshape(count, width)
 
+    def permutation(self, count: int) -> NDArray[np.int64]:
+        """The numbers 0 to count - 1 in random order: by one uniform each.
+
+        >>> sorted(seeded_rng(1).permutation(4).tolist())
+        [0, 1, 2, 3]
+        """
+        return np.argsort(self.rows(count, 1)[:, 0], kind="stable").astype(np.int64, copy=False)
+
     def addresses(self, count: int, width: int) -> RowAddresses:
         """Where the next rows lie; they count as drawn and are never given again."""
         return JoinedRows([self], [count]).addresses(count, width)

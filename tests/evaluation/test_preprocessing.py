@@ -9,7 +9,6 @@ from inkblur.errors import ParameterError
 from inkblur.evaluation.preprocessing import (
     ProperNouns,
     TopicWords,
-    chi_squared,
     content_words,
     make_form,
 )
@@ -21,15 +20,24 @@ def test_raw_changes_nothing_and_content_drops_function_words_and_signs() -> Non
     assert make_form("content").transform([text, ""]) == ["see sea o'clock", ""]
 
 
-def test_chi_squared_is_scikit_learns() -> None:
-    selection = pytest.importorskip("sklearn.feature_selection")
+def test_topic_words_rank_by_chi_squared() -> None:
+    """Sum over labels of (O - E)^2 / E, E the word's count times the share of texts of the label."""
     rng = np.random.default_rng(4)
-    words = [f"w{chr(97 + i)}" for i in range(8)]
+    words = [f"zq{chr(97 + i)}" for i in range(8)]
     documents = [[str(w) for w in rng.choice(words, rng.integers(1, 9))] for _ in range(40)]
     labels = [str(x) for x in rng.integers(0, 3, 40)]
-    found, scores = chi_squared(documents, labels)
-    counts = np.array([[d.count(w) for w in found] for d in documents])
-    assert scores == pytest.approx(selection.chi2(counts, labels)[0])
+
+    def score(word: str) -> float:
+        total = sum(document.count(word) for document in documents)
+        found = 0.0
+        for label in set(labels):
+            mine = [d for d, held in zip(documents, labels, strict=True) if held == label]
+            expected = total * len(mine) / len(documents)
+            found += (sum(d.count(word) for d in mine) - expected) ** 2 / expected
+        return found
+
+    form = TopicWords(8).fit([" ".join(document) for document in documents], labels)
+    assert list(form.words) == sorted(words, key=lambda word: -score(word))
 
 
 def test_topic_words_are_the_best_of_the_training_part() -> None:

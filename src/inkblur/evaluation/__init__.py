@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from inkblur.evaluation.dataset import Names as Names
     from inkblur.evaluation.dataset import Scenario as Scenario
     from inkblur.evaluation.dataset import make_dataset as make_dataset
+    from inkblur.evaluation.measures.bootstrap import percentile_interval as percentile_interval
+    from inkblur.evaluation.measures.bootstrap import rates_by_resample as rates_by_resample
+    from inkblur.evaluation.measures.bootstrap import resample_counts as resample_counts
+    from inkblur.evaluation.measures.bootstrap import resample_rows as resample_rows
     from inkblur.evaluation.measures.density import density as density
     from inkblur.evaluation.measures.earth_movers import earth_movers as earth_movers
     from inkblur.evaluation.measures.earth_movers import euclidean_costs as euclidean_costs
@@ -111,18 +115,18 @@ _HOMES = {
     "Model": "inkblur.evaluation.measures.utility",
     "NULL_ID": "inkblur.types",
     "Names": "inkblur.evaluation.dataset",
+    "NgramWeighting": "inkblur.evaluation.attacks.koppel",
     "Reference": "inkblur.mechanisms.nearest.cpu.reference",
     "Released": "inkblur.evaluation.releasers",
-    "TableRow": "inkblur.evaluation.reports.tables",
     "SCRUBBERS": "inkblur.evaluation.scrubbing",
     "Scenario": "inkblur.evaluation.dataset",
     "Scrubber": "inkblur.evaluation.scrubbing",
     "Similarity": "inkblur.evaluation.attacks.koppel",
     "Table": "inkblur.evaluation.reports.tables",
+    "TableRow": "inkblur.evaluation.reports.tables",
     "TokenClass": "inkblur.documents.tokens",
     "TopicWords": "inkblur.evaluation.preprocessing",
     "VectorReleaser": "inkblur.evaluation.releasers",
-    "NgramWeighting": "inkblur.evaluation.attacks.koppel",
     "WritePrintsFeatures": "inkblur.evaluation.attacks.writeprints_features",
     "among": "inkblur.documents.fingerprints",
     "attribute": "inkblur.evaluation.attacks",
@@ -149,13 +153,17 @@ _HOMES = {
     "measured_groups": "inkblur.evaluation.attacks.writeprints_features",
     "measured_sensitivity": "inkblur.mechanisms.rating",
     "page": "inkblur.evaluation.reports.html",
+    "percentile_interval": "inkblur.evaluation.measures.bootstrap",
     "privacy_statistics": "inkblur.evaluation.measures.statistics",
     "process_pool": "inkblur.processes",
+    "rates_by_resample": "inkblur.evaluation.measures.bootstrap",
     "rates_of": "inkblur.evaluation.measures.utility",
     "releaser": "inkblur.evaluation.releasers",
     "rendered": "inkblur.evaluation.reports.plots",
     "require_jinja": "inkblur.evaluation.reports.html",
     "require_matplotlib": "inkblur.evaluation.reports.plots",
+    "resample_counts": "inkblur.evaluation.measures.bootstrap",
+    "resample_rows": "inkblur.evaluation.measures.bootstrap",
     "reverse_vectorised": "inkblur.evaluation.attacks",
     "standard_bound": "inkblur.mechanisms.bounds",
     "survival_rate": "inkblur.mechanisms.calibration",

@@ -166,9 +166,9 @@ class PreparedEvaluation:
         )
         self._static: dict[tuple[str, str], Attack] = {}
         self._shown: dict[str, list[str]] = {}  # examples after the release, by setting
-        sample = seeded_rng(plan.seed).child("examples").rows(len(self.test), 1)[:, 0]
         # The order in which test texts serve as examples and for the meaning: the seed's.
-        self._order = [r for r in np.argsort(sample).tolist() if self.test[r].strip()]
+        order = seeded_rng(plan.seed).child("examples").permutation(len(self.test))
+        self._order = [row for row in order.tolist() if self.test[row].strip()]
 
     @property
     def first_steps(self) -> int:

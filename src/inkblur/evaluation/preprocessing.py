@@ -23,13 +23,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Protocol, Self
 
-import numpy as np
-
 from inkblur.documents.analysis import folded
 from inkblur.documents.stop_words import STOP_WORDS
 from inkblur.documents.tokens import Token, TokenClass, tokenise
-from inkblur.errors import ParameterError
-from inkblur.types import Array, whole
+from inkblur.errors import MissingExtra, ParameterError
+from inkblur.types import whole
 
 _BOW = re.compile(r"bow-([0-9]+)")
 
@@ -97,9 +95,24 @@ class TopicWords:
         ]
         if len({label for _, label in pairs}) < 2:
             raise ParameterError(f"{self.name} needs training texts of at least 2 labels")
-        words, scores = chi_squared([p[0] for p in pairs], [str(p[1]) for p in pairs])
-        ranked = sorted(range(len(words)), key=lambda i: (-round(float(scores[i]), 9), words[i]))
-        self.words = tuple(words[i] for i in ranked[: self.size])
+        try:
+            from sklearn.feature_extraction.text import CountVectorizer
+            from sklearn.feature_selection import chi2
+        except ImportError:
+            raise MissingExtra(
+                f"{self.name} needs scikit-learn: pip install 'inkblur[evaluation]'"
+            ) from None
+        counter = CountVectorizer(analyzer=list)  # documents are words already
+        try:
+            counts = counter.fit_transform([words for words, _ in pairs])
+        except ValueError:  # an empty vocabulary
+            return self
+        scores = chi2(counts, [label for _, label in pairs])[0]
+        words = counter.get_feature_names_out().tolist()
+        ranked = sorted(
+            zip(words, scores, strict=True), key=lambda p: (-round(float(p[1]), 9), p[0])
+        )
+        self.words = tuple(word for word, _ in ranked[: self.size])
         return self
 
     def transform(self, texts: Sequence[str]) -> list[str]:
@@ -130,27 +143,6 @@ def content_words(text: str) -> list[str]:
     """The words of a text that are no function words, folded."""
     words = (folded(token.text) for token in tokenise(text) if token.kind is TokenClass.WORD)
     return [word for word in words if word not in STOP_WORDS]
-
-
-def chi_squared(
-    documents: Sequence[Sequence[str]], labels: Sequence[str]
-) -> tuple[list[str], Array]:
-    """How much each word depends on the label: sum over labels of (O - E)^2 / E.
-
-    O counts the word in the texts of a label; E is its count in all texts times the share of texts
-    that have the label. Words come in alphabetical order.
-    """
-    names = sorted(set(labels))
-    row = {name: i for i, name in enumerate(names)}
-    counts: list[Counter[str]] = [Counter() for _ in names]
-    for words, label in zip(documents, labels, strict=True):
-        counts[row[label]].update(words)
-    vocabulary = sorted({word for counter in counts for word in counter})
-    observed = np.array([[c[word] for word in vocabulary] for c in counts], dtype=np.float64)
-    share = np.array([labels.count(name) for name in names], dtype=np.float64) / len(labels)
-    expected = share[:, None] * observed.sum(axis=0)[None, :]
-    scores: Array = ((observed - expected) ** 2 / expected).sum(axis=0)
-    return vocabulary, scores
 
 
 class ProperNouns:

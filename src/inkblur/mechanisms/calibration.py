@@ -9,8 +9,6 @@ from contextlib import suppress
 from importlib import resources
 from typing import Any
 
-import numpy as np
-
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError, Unreachable
 from inkblur.mechanisms.base import WordMechanism
@@ -108,8 +106,7 @@ def _stored_strengths() -> dict[str, Any]:
 
 def _sampled_ids(vocabulary: int, sample: int) -> Ids:
     """An even sample of the vocabulary, in random order, so that a part of it is even too."""
-    uniforms = seeded_rng(_SEED).child("sample").rows(vocabulary, 1)[:, 0]
-    return np.argsort(uniforms, kind="stable")[:sample].astype(np.int64)
+    return seeded_rng(_SEED).child("sample").permutation(vocabulary)[:sample]
 
 
 def _bisect(rate: Callable[[float, int], float], wanted: float, sample: int) -> float:

@@ -54,8 +54,7 @@ def _candidates(mechanism: WordMechanism, rng: Rng) -> list[tuple[int, int]]:
     size = len(mechanism.vocabulary)
     if size <= _SMALL:
         return list(itertools.combinations(range(size), 2))
-    uniforms = rng.child("words").rows(size, 1)[:, 0]
-    words = np.sort(np.argsort(uniforms, kind="stable")[:_WORDS])
+    words = np.sort(rng.child("words").permutation(size)[:_WORDS])
     if mechanism.guarantee.metric in (Metric.DISCRETE, Metric.NONE):
         return list(itertools.combinations(words.tolist(), 2))
     neighbours = _nearest_others(mechanism, words)

@@ -1,8 +1,8 @@
-"""How far scores would differ on other texts: answers drawn again with replacement.
+"""The bootstrap: how far a measure would differ on other texts, words or pairs like these.
 
-For the texts before any release there is one run and no draw of a mechanism, so there are no
-repetitions to take an interval from. Here the test texts are drawn again (Efron's percentile
-bootstrap), with the classifier as it was trained.
+Units are drawn again with replacement, the measure is computed on each resample, and the interval
+holds the middle of what was found (Efron's percentile interval). Draws come from a seeded stream,
+so a figure can be made again. Classifiers are not trained again.
 """
 
 from __future__ import annotations
@@ -14,10 +14,58 @@ import numpy as np
 
 from inkblur.evaluation.measures.utility import FIELDS, rates
 from inkblur.evaluation.results import Interval
-from inkblur.rng import seeded_rng
-from inkblur.types import Ids
+from inkblur.rng import Rng, seeded_rng
+from inkblur.types import Array, Ids
 
 RESAMPLES = 1_000
+
+
+def resample_rows(resamples: int, units: int, rng: Rng) -> Ids:
+    """Which unit stands in each place of each resample: (resamples, units)."""
+    return (rng.rows(resamples, units) * units).astype(np.int64)
+
+
+def resample_counts(resamples: int, units: int, rng: Rng) -> Ids:
+    """How often each unit was drawn into each resample: (resamples, units).
+
+    >>> resample_counts(3, 7, seeded_rng(1)).sum(axis=1).tolist()
+    [7, 7, 7]
+    """
+    places = resample_rows(resamples, units, rng) + units * np.arange(resamples)[:, None]
+    return np.bincount(places.ravel(), minlength=resamples * units).reshape(resamples, units)
+
+
+def percentile_interval(values: Array, confidence: float = 0.95) -> tuple[float, float]:
+    """The middle of a measure's resampled values; those that are not a number are left out.
+
+    >>> percentile_interval(np.arange(101.0), 0.9)
+    (5.0, 95.0)
+    """
+    tail = (1 - confidence) / 2
+    low, high = np.nanquantile(values, [tail, 1 - tail])
+    return float(low), float(high)
+
+
+def rates_by_resample(times: Array | Ids, truth: Ids, answers: Ids) -> dict[str, Array]:
+    """Accuracy and mean precision, recall and F1 of each row of :func:`resample_counts`.
+
+    As in `utility.rates`, the mean is over the classes that occur in a resample, in the truth or in
+    the answers.
+    """
+    weights = np.asarray(times, dtype=np.float64)
+    classes = np.union1d(truth, answers)
+    true, said = truth[:, None] == classes, answers[:, None] == classes
+    right = weights @ (true & said)
+    occurs, answered = weights @ true, weights @ said
+    present = occurs + answered > 0
+    per_class = {
+        "precision": right / np.maximum(answered, 1.0),
+        "recall": right / np.maximum(occurs, 1.0),
+        "f1": 2 * right / np.maximum(occurs + answered, 1.0),
+    }
+    count = present.sum(axis=1)
+    found = {name: values.sum(axis=1) / count for name, values in per_class.items()}
+    return {"accuracy": right.sum(axis=1) / weights.sum(axis=1), **found}
 
 
 def over_texts(
@@ -32,26 +80,15 @@ def over_texts(
     (True, True)
     """
     measured = rates(truth, answers)
-    _, codes = np.unique(np.array([*truth, *answers]), return_inverse=True)  # faster than names
-    true, said = codes[: len(truth)], codes[len(truth) :]
-    rng = seeded_rng(seed).child("bootstrap")
-    drawn = []
-    for _ in range(RESAMPLES):
-        places = (rng.rows(1, len(true))[0] * len(true)).astype(np.int64)
-        again = rates(true[places], said[places])
-        drawn.append([getattr(again, name) for name in FIELDS])
-    edges = [(1 - confidence) / 2, (1 + confidence) / 2]
-    low, high = np.quantile(np.array(drawn), edges, axis=0)
-    return {
-        name: Interval(
-            getattr(measured, name),
-            float(low[column]),
-            float(high[column]),
-            (getattr(measured, name),),
-            "texts",
-        )
-        for column, name in enumerate(FIELDS)
-    }
+    _, codes = np.unique(np.array([*truth, *answers]), return_inverse=True)
+    times = resample_counts(RESAMPLES, len(truth), seeded_rng(seed).child("bootstrap"))
+    again = rates_by_resample(times, codes[: len(truth)], codes[len(truth) :])
+    found = {}
+    for name in FIELDS:
+        value = getattr(measured, name)
+        low, high = percentile_interval(again[name], confidence)
+        found[name] = Interval(value, low, high, (value,), "texts")
+    return found
 
 
 def statistic_over_texts(
@@ -65,13 +102,9 @@ def statistic_over_texts(
     (49.5, True, True)
     """
     measured = float(statistic(np.arange(texts)))
-    rng = seeded_rng(seed).child("bootstrap")
-    drawn = [
-        statistic((rng.rows(1, texts)[0] * texts).astype(np.int64)) for _ in range(RESAMPLES // 5)
-    ]
-    edges = [(1 - confidence) / 2, (1 + confidence) / 2]
-    low, high = np.quantile(np.array(drawn), edges)
-    return Interval(measured, float(low), float(high), (measured,), "texts")
+    resamples = resample_rows(RESAMPLES // 5, texts, seeded_rng(seed).child("bootstrap"))
+    again = np.array([statistic(rows) for rows in resamples])
+    return Interval(measured, *percentile_interval(again, confidence), (measured,), "texts")
 
 
 def share_over_texts(hits: Ids, totals: Ids, *, confidence: float, seed: int) -> Interval | None:

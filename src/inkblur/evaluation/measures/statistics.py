@@ -186,8 +186,7 @@ def measured_ids(embedding: Embedding, words: Words, rng: Rng) -> Ids:
             f"{count:,} words cannot be sampled from the {len(embedding):,} of {embedding.name}; "
             "ask for fewer, or for all of them"
         )
-    uniforms = rng.child("statistics sample").rows(len(embedding), 1)[:, 0]
-    return np.sort(np.argsort(uniforms, kind="stable")[:count])
+    return np.sort(rng.child("statistics sample").permutation(len(embedding))[:count])
 
 
 def _given_ids(embedding: Embedding, words: Sequence[str]) -> Ids:
