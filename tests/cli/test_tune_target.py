@@ -101,7 +101,7 @@ def test_a_choice_is_made_judged_and_can_be_used(
 def test_plain_vectors_and_a_floor_of_utility(
     topics: Path, authors: Path, vectors: Path, tmp_path: Path
 ) -> None:
-    plain = ["-e", "0.3,100", "--target", "utility>=0.9", "--form", "content", "--json"]
+    plain = ["-e", "0.3,100", "--target", "utility>=0.97", "--form", "content", "--json"]
     result = run(topics, authors, vectors, tmp_path / "a", *plain)
     assert result.exit_code == 0, result.output
     body = json.loads(result.stdout)
