@@ -53,7 +53,7 @@ def copied(folder: Path) -> str:
             "`reference=`",
         ),
         ("in.csv", lambda f: {"columns": ["body"]}, {}, InputError, "no column 'body'"),
-        ("in.csv", lambda f: {"id_column": "id"}, {}, InputError, "repeats the id"),
+        ("in.csv", lambda f: {"id_column": "id"}, {}, InputError, "repeats an id"),
         ("in.csv", lambda f: {}, {"report": "in.csv"}, OutputError, "report would overwrite"),
         ("in.csv", lambda f: {}, {"report": "small.ink"}, OutputError, "report would overwrite"),
         ("in.csv", lambda f: {}, {"report": "no/r.json"}, OutputError, "its folder exists"),
