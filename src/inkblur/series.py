@@ -12,6 +12,7 @@ import numpy as np
 
 from inkblur.documents.privatizer import Privatizer
 from inkblur.errors import ParameterError
+from inkblur.files.occurrences import Occurrences, digest
 from inkblur.guarantees import Guarantee
 from inkblur.rng import Rng, secure_rng
 from inkblur.spec import ReleaseSpec
@@ -52,8 +53,9 @@ def privatize(
 
     The release is described by a `spec`, or by `strength` and the fields of
     :class:`inkblur.ReleaseSpec` and parameters of its mechanism. `rng` draws the noise: a fresh
-    secret key if it is left out. With a key that is used again, `ids` must name the texts, one id a
-    text, or position names them.
+    secret key if it is left out. With a key that is used again, `ids` name the texts, one id a
+    text; if they are left out, a text's content and the number of its occurrences so far do, as in
+    a file.
 
     >>> import inkblur
     >>> release = inkblur.privatize(["The doctor was angry.", None], strength="medium")
@@ -71,7 +73,7 @@ def privatize(
     if spec.kind is ReleaseKind.TF:
         raise ParameterError("a tf release holds no texts: use inkblur.VectorPrivatizer")
     rows, back = _opened(texts)
-    names = [str(row) for row in range(len(rows))] if ids is None else [str(each) for each in ids]
+    names = _default_ids(rows) if ids is None else [str(each) for each in ids]
     if len(names) != len(rows) or len(set(names)) != len(names):
         raise ParameterError(f"ids must be {len(rows):,} different names, one for each text")
     rng = secure_rng() if rng is None else rng
@@ -89,6 +91,13 @@ def privatize(
     return PrivateTexts(
         back(out), blur.guaranteed(rng).passing(shown), spec.resolved(table, blur.mechanism)
     )
+
+
+def _default_ids(rows: Sequence[Text]) -> list[str]:
+    """The ids that a file's records have, so that one key gives a list and a file the same."""
+    marks = [digest(row or "") for row in rows]
+    numbers = Occurrences().number(marks)
+    return [f"{mark.hex()}.{number}" for mark, number in zip(marks, numbers, strict=True)]
 
 
 def _released(blur: Privatizer, records: Sequence[Record], rng: Rng) -> Iterator[str]:
