@@ -233,7 +233,7 @@ def _print(results: Sequence[PrivacyStatistics], audits: Sequence[Audit]) -> Non
             rounded_up(audit.loss.bound) if math.isfinite(audit.loss.bound) else "no bound",
             f"{audit.game.accuracy:.3f}" + (" FALSE" if audit.game.flagged else ""),
             rounded_up(audit.game.highest_allowed),
-            "-" if audit.noise is None else "FALSE" if audit.noise.flagged else "as claimed",
+            "-" if audit.inside is None else "FALSE" if audit.inside.flagged else "as claimed",
         )
     data.print(claims)
     # With many settings only what needs attention is spelled out; the JSON holds it all.

@@ -20,8 +20,9 @@ import numpy as np
 from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.errors import ParameterError
+from inkblur.evaluation.audit.choice import ChoiceAudit, StatesProbabilities, audit_choice
 from inkblur.evaluation.audit.distinguishing import Game, play
-from inkblur.evaluation.audit.noise import NOISE_DRAWS, NoiseAudit, audit_noise
+from inkblur.evaluation.audit.noise import NoiseAudit, audit_noise
 from inkblur.evaluation.audit.pair_search import LOOKS, likely_pair
 from inkblur.evaluation.audit.pairs import DocumentPair, Pair, Scorer, WordPair
 from inkblur.evaluation.audit.threshold import best_threshold
@@ -34,6 +35,7 @@ from inkblur.rng import Rng
 from inkblur.types import Array, whole
 
 DRAWS = 20_000  # of each input
+INSIDE_DRAWS = 20_000
 FEW_DIMENSIONS = 8  # with more, an audit from outside has little power and says so
 _FEWEST = 40
 
@@ -103,7 +105,7 @@ class Audit:
     confidence: float
     loss: LossAudit
     game: Game
-    noise: NoiseAudit | None  # None: no vector noise to look into
+    inside: NoiseAudit | ChoiceAudit | None  # None: nothing with a guarantee to look into
 
     @property
     def flagged(self) -> bool:
@@ -111,30 +113,23 @@ class Audit:
         return (
             self.loss.flagged
             or self.game.flagged
-            or (self.noise is not None and self.noise.flagged)
+            or (self.inside is not None and self.inside.flagged)
         )
 
     def verdicts(self) -> tuple[str, ...]:
         """What was found, a sentence each."""
         lines = [self.loss.verdict(), self.game.verdict()]
-        if self.noise is not None and self.noise.dimension > FEW_DIMENSIONS:
+        if isinstance(self.inside, NoiseAudit) and self.inside.dimension > FEW_DIMENSIONS:
             lines.append(
-                f"In {self.noise.dimension} dimensions the outputs that would show a false claim "
+                f"In {self.inside.dimension} dimensions the outputs that would show a false claim "
                 "hardly ever come up, so these two figures acquit nobody; the look inside counts."
             )
-        if self.noise is None:
-            lines.append(
-                "No vector noise with a guarantee to look into: only outputs were audited."
-            )
-        elif self.noise.flagged:
-            lines += [f"Inside: {finding}: THE CLAIM IS FALSE." for finding in self.noise.findings]
+        if self.inside is None:
+            lines.append("Nothing with a guarantee to look into: only outputs were audited.")
+        elif self.inside.flagged:
+            lines += [f"Inside: {finding}: THE CLAIM IS FALSE." for finding in self.inside.findings]
         else:
-            lines.append(
-                f"Inside: {self.noise.draws:,} draws of the noise in {self.noise.dimension} "
-                "dimensions fit the claimed law, the log-density keeps its bound, and all "
-                f"{self.noise.decoded:,} outputs replayed are the words nearest to the noisy "
-                "vectors."
-            )
+            lines.append(self.inside.verdict())
         return tuple(lines)
 
     def to_json(self) -> dict[str, Any]:
@@ -146,7 +141,7 @@ class Audit:
             "flagged": self.flagged,
             "loss": self.loss.to_json(),
             "game": self.game.to_json(),
-            "noise": self.noise.to_json() if self.noise is not None else None,
+            "inside": self.inside.to_json() if self.inside is not None else None,
         }
 
 
@@ -191,10 +186,11 @@ def audit_mechanism(
     rng: Rng,
     pair: tuple[str, str] | None = None,
     draws: int = DRAWS,
-    noise_draws: int = NOISE_DRAWS,
+    inside_draws: int = INSIDE_DRAWS,
     confidence: float = 0.99,
 ) -> Audit:
-    """Audit a word mechanism: from outside between two words, and from inside where it adds noise.
+    """Audit a word mechanism: from outside between two words, and from inside where it adds noise
+    or states its probabilities.
 
     Without `pair`, draws of their own look for two words whose loss stands out against its bound.
     The allowed error is shared evenly between the three parts.
@@ -202,7 +198,7 @@ def audit_mechanism(
     part = 1 - (1 - checked_confidence(confidence)) / 3
     if pair is None:
         looks = min(LOOKS, max(_FEWEST, draws // 4))
-        stream = rng.child("audit", "candidates", mechanism.spec)
+        stream = rng.child("audit", "pair search", mechanism.spec)
         pair = likely_pair(mechanism, stream, looks=looks)
     words = WordPair(mechanism, *pair)
     stream = rng.child("audit", mechanism.spec, *pair)
@@ -214,12 +210,20 @@ def audit_mechanism(
         game=play(
             words, rng=stream, trials=2 * (draws // 2), lessons=max(1, draws // 4), confidence=part
         ),
-        noise=(
-            audit_noise(mechanism, rng=stream, draws=noise_draws, confidence=part)
-            if isinstance(mechanism, Perturbation) and mechanism.guarantee.private
-            else None
-        ),
+        inside=_look_inside(mechanism, stream, inside_draws, part),
     )
+
+
+def _look_inside(
+    mechanism: WordMechanism, rng: Rng, draws: int, confidence: float
+) -> NoiseAudit | ChoiceAudit | None:
+    if not mechanism.guarantee.private:
+        return None
+    if isinstance(mechanism, Perturbation):
+        return audit_noise(mechanism, rng=rng, draws=draws, confidence=confidence)
+    if isinstance(mechanism, StatesProbabilities):
+        return audit_choice(mechanism, rng=rng, draws=draws, confidence=confidence)
+    return None
 
 
 def audit_documents(
@@ -247,7 +251,7 @@ def audit_documents(
         game=play(
             texts, rng=stream, trials=2 * (draws // 2), lessons=max(1, draws // 4), confidence=part
         ),
-        noise=None,
+        inside=None,
     )
 
 

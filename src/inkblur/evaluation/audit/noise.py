@@ -3,9 +3,9 @@
 Auditing whole mechanisms by their output words has no power in hundreds of dimensions: a violation
 there needs outputs that never occur in any number of draws one could make. What the proof rests on
 can be checked in any dimension, though, by somebody who can see inside: that the noise has the
-claimed law, that the log-density obeys the claimed inequality, and that the word that comes out is
-the one nearest to the noisy vector, so that nothing looked at the true word after the noise was
-drawn.
+claimed law on every axis, between axes and from word to word (`normality`), that the log-density
+obeys the claimed inequality, and that the word that comes out is the one nearest to the noisy
+vector, so that nothing looked at the true word after the noise was drawn.
 """
 
 from __future__ import annotations
@@ -15,29 +15,21 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import betainc, gammainc
-from scipy.stats import binomtest, kstest
+from scipy.special import gammainc, gammaincc, gammainccinv, gammaincinv, ndtr, ndtri
 
 from inkblur.errors import ParameterError
 from inkblur.evaluation.audit.claimed_metric import ClaimedMetric
+from inkblur.evaluation.audit.normality import LawCheck, normality_checks, uniformity
 from inkblur.evaluation.measures.intervals import checked_confidence
 from inkblur.mechanisms.nearest.engine import engine_for
 from inkblur.mechanisms.perturbation import Perturbation
 from inkblur.rng import Rng
 from inkblur.types import Array, Ids, Metric, Points, whole
 
-NOISE_DRAWS = 20_000
 DECODING_DRAWS = 2_000  # each costs a search; one wrong decoding is enough to convict
 _MOST_VALUES = 1 << 22  # float64 numbers of noise held at a time (32 MB)
 _ROUNDING = 1e-9  # relative: what float64 may add to a log-density
-
-
-@dataclass(frozen=True, slots=True)
-class LawCheck:
-    """One test of the sampled noise against the claimed law."""
-
-    name: str
-    p_value: float  # probability of a deviation at least as large, were the claim true
+_LEAST = 1e-300  # in place of a probability or a length of 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +78,14 @@ class NoiseAudit:
         """Whether anything contradicts the claim."""
         return bool(self.findings)
 
+    def verdict(self) -> str:
+        """One sentence, where nothing contradicts the claim."""
+        return (
+            f"Inside: {self.draws:,} draws of the noise in {self.dimension} dimensions fit the "
+            f"claimed law in {len(self.laws)} tests, the log-density keeps its bound, and all "
+            f"{self.decoded:,} outputs replayed are the words nearest to the noisy vectors."
+        )
+
     def to_json(self) -> dict[str, Any]:
         """A JSON object."""
         return {**asdict(self), "findings": list(self.findings), "flagged": self.flagged}
@@ -95,16 +95,17 @@ def audit_noise(
     mechanism: Perturbation,
     *,
     rng: Rng,
-    draws: int = NOISE_DRAWS,
+    draws: int = 20_000,
     decoding_draws: int = DECODING_DRAWS,
     confidence: float = 0.99,
 ) -> NoiseAudit:
     """Test a vector mechanism from inside: law of the noise, density inequality, decoding.
 
     The claimed law has density proportional to exp(-epsilon |z|) in the claimed norm, in n
-    dimensions. So |z| ~ Gamma(n, 1/epsilon), independent of z / |z|; and a coordinate t of z / |z|
-    (Euclidean after whitening) has (1 + t)/2 ~ Beta((n-1)/2, (n-1)/2), while under the Manhattan
-    norm |t| ~ Beta(1, n-1) with a fair sign. Each is a Kolmogorov-Smirnov test.
+    dimensions. So |z| ~ Gamma(n, 1/epsilon), independent of z / |z|. In a Euclidean norm (after
+    whitening) z / |z| is uniform on the sphere, so z is made to normals by giving it the length
+    that independent normals have at the same quantile. In the Manhattan norm the components are
+    independent, and each is made to a normal by its own quantile.
     """
     if not isinstance(mechanism, Perturbation) or not mechanism.guarantee.private:
         raise ParameterError(f"{mechanism.name} adds no vector noise with a guarantee to audit")
@@ -115,7 +116,8 @@ def audit_noise(
     centres = _spread_ids(len(mechanism.embedding), draws, rng.child("noise audit", "centres"))
     others = _spread_ids(len(mechanism.embedding), draws, rng.child("noise audit", "others"))
     stream = rng.child("noise audit", "draws", mechanism.spec)
-    radii, coordinates = np.empty(draws), np.empty((draws, 3))
+    radii, normals = np.empty(draws), np.empty((draws, dimension))
+    along = np.empty(draws)
     excess, lowest, highest, size = -math.inf, math.inf, -math.inf, 1.0
     step = max(1, _MOST_VALUES // dimension)
     for start in range(0, draws, step):
@@ -125,7 +127,8 @@ def audit_noise(
         points = mechanism.noise.around(here, stream)
         noise = points - here
         radii[part] = claimed.lengths(noise)
-        coordinates[part] = _three_coordinates(claimed.coordinates(noise), radii[part])
+        normals[part] = _normals(claimed.coordinates(noise), radii[part], epsilon, claimed.metric)
+        along[part] = _along(normals[part], claimed.coordinates(here))
         density = mechanism.noise.log_density(points, here)
         ratio = density - mechanism.noise.log_density(points, there)
         excess = max(excess, float((ratio - epsilon * claimed.lengths(here - there)).max()))
@@ -137,7 +140,11 @@ def audit_noise(
         dimension=dimension,
         draws=draws,
         confidence=confidence,
-        laws=_laws(radii, coordinates, dimension, epsilon, claimed.metric),
+        laws=(
+            uniformity("radius", gammainc(dimension, epsilon * radii)),
+            uniformity("direction along the word's own vector", ndtr(along)),
+            *normality_checks(normals),
+        ),
         mean_radius=float(radii.mean()),
         claimed_radius=dimension / epsilon,
         excess=excess,
@@ -148,37 +155,28 @@ def audit_noise(
     )
 
 
-def _laws(
-    radii: Array, coordinates: Array, dimension: int, epsilon: float, metric: Metric
-) -> tuple[LawCheck, ...]:
-    ranks = gammainc(dimension, epsilon * radii)  # uniform if the radius has its law
-    checks = [("radius", _uniform(ranks))]
-    if dimension == 1:  # the direction is a sign
-        ups = int((coordinates[:, 0] > 0).sum())
-        checks.append(("sign", float(binomtest(ups, len(radii)).pvalue)))
-        return tuple(LawCheck(name, p) for name, p in checks)
-    names: tuple[str, ...] = ("first axis", "last axis", "diagonal")
+def _normals(rows: Points, radii: Array, epsilon: float, metric: Metric) -> Points:
+    """Noise as independent standard normals, (rows, n), if it has its law."""
     if metric is Metric.MANHATTAN:
-        names, coordinates = names[:2], coordinates[:, :2]
-        tails = betainc(1, dimension - 1, np.abs(coordinates))
-        places = 0.5 + 0.5 * np.sign(coordinates) * tails
-    else:
-        half = (dimension - 1) / 2
-        places = betainc(half, half, np.clip((1 + coordinates) / 2, 0, 1))
-    checks += [(f"direction along the {n}", _uniform(places[:, i])) for i, n in enumerate(names)]
-    along = np.abs(coordinates[:, 1])  # were radius and direction dependent, a half would differ
-    checks.append(("radius along the last axis", _uniform(ranks[along > np.median(along)])))
-    return tuple(LawCheck(name, p) for name, p in checks)
+        quantiles: Points = ndtri(np.maximum(np.exp(-epsilon * np.abs(rows)) / 2, _LEAST))
+        return np.copysign(quantiles, rows)
+    n = rows.shape[1]
+    below, above = gammainc(n, epsilon * radii), gammaincc(n, epsilon * radii)
+    halves = np.where(
+        below < above,
+        gammaincinv(n / 2, np.maximum(below, _LEAST)),
+        gammainccinv(n / 2, np.maximum(above, _LEAST)),
+    )
+    normals: Points = rows * (np.sqrt(2 * halves) / np.maximum(radii, _LEAST))[:, None]
+    return normals
 
 
-def _three_coordinates(rows: Points, radii: Array) -> Array:
-    """First, last and diagonal coordinate of each direction, (rows, 3)."""
-    diagonal = rows.sum(axis=1) / math.sqrt(rows.shape[1])
-    return np.stack([rows[:, 0], rows[:, -1], diagonal], axis=1) / radii[:, None]
-
-
-def _uniform(ranks: Array) -> float:
-    return float(kstest(ranks, "uniform").pvalue)
+def _along(normals: Points, centres: Points) -> Array:
+    """Each row along its own word's vector: a normal too, unless the noise knows the word."""
+    sizes = np.linalg.norm(centres, axis=1)
+    at_origin = sizes == 0
+    products = np.einsum("ij,ij->i", normals, centres) / np.where(at_origin, 1.0, sizes)
+    return np.where(at_origin, normals[:, 0], products)
 
 
 def _replay(mechanism: Perturbation, draws: int, rng: Rng) -> tuple[int, int]:

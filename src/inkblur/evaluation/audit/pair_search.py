@@ -14,7 +14,7 @@ from inkblur.types import Ids, Metric
 
 _SMALL = 32  # vocabularies up to this size are searched pair by pair
 _WORDS = 12  # sampled from larger ones
-LOOKS = 2_000  # draws of each candidate word
+LOOKS = 2_000  # draws of each word that is tried
 _BLOCK = 4096  # vocabulary words compared at a time
 _ALPHA = 0.05  # only ranks pairs; no confidence is claimed from it
 
@@ -26,7 +26,7 @@ def likely_pair(mechanism: WordMechanism, rng: Rng, *, looks: int = LOOKS) -> tu
     the claimed metric, because there the bound is smallest; with a metric that knows no
     neighbours, each with each.
     """
-    pairs = _candidates(mechanism, rng)
+    pairs = _pairs_to_try(mechanism, rng)
     draws = {
         id: mechanism.replace(np.full(looks, id, dtype=np.int64), rng.child("look", str(id)))
         for id in sorted({id for pair in pairs for id in pair})
@@ -50,7 +50,7 @@ def _promise(one: Ids, other: Ids, vocabulary: int) -> float:
     return max(best_threshold(left, right, _ALPHA)[1], best_threshold(-right, -left, _ALPHA)[1])
 
 
-def _candidates(mechanism: WordMechanism, rng: Rng) -> list[tuple[int, int]]:
+def _pairs_to_try(mechanism: WordMechanism, rng: Rng) -> list[tuple[int, int]]:
     size = len(mechanism.vocabulary)
     if size <= _SMALL:
         return list(itertools.combinations(range(size), 2))

@@ -1,0 +1,150 @@
+"""Does a mechanism that states its probabilities draw by them, and do they keep the bound?
+
+Such a mechanism (`exponential`, `staircase`) adds no noise: it knows P(output | input) exactly. So
+its claim falls into two halves that can be checked each by itself, in any vocabulary:
+
+* what it states keeps the claim: the largest log-ratio of stated probabilities is at most epsilon;
+* what it draws is what it states. Outputs are turned into normals by their stated probabilities:
+  with outputs ordered from the likeliest, u = P(before y) + v P(y) with v uniform is uniform
+  exactly if y was drawn with those probabilities, and its normal quantile is tested as noise is.
+  Against probabilities P^s / sum P^s of another temperature s the likelihood ratio is the most
+  powerful test there is: epsilon taken s times is just that. A mean of likelihood ratios exceeds
+  1/a with probability at most a (Markov's inequality), however few the draws.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from scipy.special import logsumexp, ndtri
+
+from inkblur.errors import ParameterError
+from inkblur.evaluation.audit.normality import LawCheck, normality_checks
+from inkblur.evaluation.measures.intervals import checked_confidence
+from inkblur.guarantees import rounded_up
+from inkblur.mechanisms.base import WordMechanism
+from inkblur.rng import Rng
+from inkblur.types import NULL_ID, Array, Ids, whole
+
+_WORDS = 48  # input words, the null word among them
+_TEMPERATURES = (0.25, 0.5, 0.8, 1.25, 2.0, 4.0)
+_ROUNDING = 1e-9  # relative: what float64 may add to a log-ratio
+
+
+@runtime_checkable
+class StatesProbabilities(Protocol):
+    """A mechanism that knows where its words go."""
+
+    def probabilities(self, ids: Ids) -> Array:
+        """Where each id goes: (ids, vocabulary), rows that sum to 1."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceAudit:
+    """What was found about a mechanism that states its probabilities."""
+
+    words: int  # input words looked at
+    draws: int
+    confidence: float  # that a right mechanism passes all the tests of the law together
+    laws: tuple[LawCheck, ...]
+    stated_loss: float  # largest log-ratio of the stated probabilities, over these words
+    bound: float  # claimed
+
+    @property
+    def threshold(self) -> float:
+        """A p-value below this convicts: Bonferroni over the tests of the law."""
+        return (1 - self.confidence) / len(self.laws)
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """What contradicts the claim, a line each; empty where nothing does."""
+        lines = [
+            f"words are not drawn with the stated probabilities: {law.name} (p = {law.p_value:.2g})"
+            for law in self.laws
+            if law.p_value < self.threshold
+        ]
+        if self.stated_loss > self.bound * (1 + _ROUNDING):
+            lines.append(
+                f"the stated probabilities lose {self.stated_loss:.4g}, more than the claimed "
+                f"{rounded_up(self.bound)}"
+            )
+        return tuple(lines)
+
+    @property
+    def flagged(self) -> bool:
+        """Whether anything contradicts the claim."""
+        return bool(self.findings)
+
+    def verdict(self) -> str:
+        """One sentence, where nothing contradicts the claim."""
+        return (
+            f"Inside: the probabilities stated for {self.words:,} words keep the bound, and "
+            f"{self.draws:,} draws fit them."
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object."""
+        return {**asdict(self), "findings": list(self.findings), "flagged": self.flagged}
+
+
+def audit_choice(
+    mechanism: WordMechanism,
+    *,
+    rng: Rng,
+    draws: int = 20_000,
+    confidence: float = 0.99,
+) -> ChoiceAudit:
+    """Test draws against stated probabilities, and these against the claimed bound."""
+    if not isinstance(mechanism, StatesProbabilities) or not mechanism.guarantee.private:
+        raise ParameterError(f"{mechanism.name} states no probabilities with a guarantee to audit")
+    draws = whole(draws, "draws")
+    size = len(mechanism.vocabulary)
+    order = np.argsort(rng.child("choice audit", "words").rows(size, 1)[:, 0], kind="stable")
+    words = np.concatenate([np.sort(order[: _WORDS - 1]), [NULL_ID]]).astype(np.int64)
+    stated = mechanism.probabilities(words)
+    # Each word twice in a row: draws that neighbours share show where the words are the same.
+    which = np.resize(np.repeat(np.arange(len(words)), 2), draws)
+    out = mechanism.replace(words[which], rng.child("choice audit", "draws", mechanism.spec))
+    spread = rng.child("choice audit", "spread").rows(draws, 1)[:, 0]
+    logs = np.log(stated)
+    laws = (
+        *normality_checks(_normals(stated, which, out, spread)[:, None]),
+        LawCheck("another temperature", _temperature(logs, which, out)),
+    )
+    return ChoiceAudit(
+        words=len(words),
+        draws=draws,
+        confidence=checked_confidence(confidence),
+        laws=laws,
+        stated_loss=float((logs.max(axis=0) - logs.min(axis=0)).max()),
+        bound=mechanism.guarantee.epsilon,
+    )
+
+
+def _normals(stated: Array, which: Ids, out: Ids, spread: Array) -> Array:
+    normals = np.empty(len(out))
+    for row in range(len(stated)):
+        here = np.flatnonzero(which == row)
+        order = np.argsort(-stated[row], kind="stable")
+        place = np.empty(len(order), dtype=np.int64)
+        place[order] = np.arange(len(order))
+        ends = np.cumsum(stated[row][order])
+        found = place[out[here]]
+        chance = stated[row][out[here]]
+        ranks = ends[found] - chance * spread[here]
+        normals[here] = ndtri(np.clip(ranks, 1e-16, 1 - 1e-16))
+    return normals
+
+
+def _temperature(logs: Array, which: Ids, out: Ids) -> float:
+    """One over the mean likelihood ratio against every temperature: a p-value, by Markov."""
+    chances = logs[which, out]
+    ratios = []
+    for power in _TEMPERATURES:
+        totals = logsumexp(power * logs, axis=1)
+        ratios.append(float((power * chances - totals[which] - chances).sum()))
+    evidence = float(logsumexp(ratios)) - np.log(len(ratios))
+    return float(np.exp(-max(evidence, 0.0)))
