@@ -34,26 +34,29 @@ WORDS = 300  # measured unless --words says otherwise
 )
 def audit(
     words: Annotated[
-        str | None, typer.Option(help=f"How many words to measure, or all; {WORDS} if not given.")
+        str | None, typer.Option(help=f"How many words to measure, or all; default: {WORDS}.")
     ] = None,
-    runs: Annotated[int, typer.Option(help="Runs a word.")] = 100,
+    runs: Annotated[int, typer.Option(help="How many times each word is drawn.")] = 100,
     pair: Annotated[
         tuple[str, str] | None,
-        typer.Option(help="Two words to tell apart; chosen by a first look if not given."),
+        typer.Option(help="Two words to tell apart; default: the most promising pair found."),
     ] = None,
-    draws: Annotated[int, typer.Option(help="Draws of each word of the pair.")] = 4_000,
+    draws: Annotated[int, typer.Option(help="Draws of each of the two words.")] = 4_000,
     confidence: Annotated[
-        float, typer.Option(help="That a right mechanism passes the whole audit.")
+        float, typer.Option(help="Probability that a correct mechanism passes the whole audit.")
     ] = 0.99,
     with_density: Annotated[
         bool,
         typer.Option(
-            "--density", help="Also how unevenly the words lie: d_max / d_min and the like."
+            "--density", help="Also measure how unevenly the words are spread: d_max / d_min etc."
         ),
     ] = False,
     texts_file: Annotated[
         str | None,
-        typer.Option("--texts", help="With --density: how many of its records hold a sparse word."),
+        typer.Option(
+            "--texts",
+            help="With --density: count records that hold a sparse word.",
+        ),
     ] = None,
     text_column: texts.TextColumn = "text",
     output: Annotated[
@@ -61,7 +64,7 @@ def audit(
         typer.Option("--output", "-o", help="Directory for plots (SVG, PNG) and audit.json."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same audit.")] = 1,
+    seed: Annotated[int, typer.Option(help="The same seed repeats the same audit.")] = 1,
     *,
     given: options.Given,
 ) -> None:

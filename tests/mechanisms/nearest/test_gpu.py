@@ -1,6 +1,6 @@
 """The GPU engine gives the canonical answer: in plain torch everywhere, in Triton where it runs.
 
-Without a GPU the Triton kernels run too if asked for: TRITON_INTERPRET=1 pytest tests/nearest/test_gpu.py
+Without a GPU the Triton kernels run too if asked for: TRITON_INTERPRET=1 pytest tests/mechanisms/nearest/test_gpu.py
 """
 
 from __future__ import annotations
@@ -18,48 +18,23 @@ from inkblur.mechanisms.nearest.canonical import exhaustive
 from inkblur.mechanisms.nearest.cpu import native
 from inkblur.mechanisms.nearest.cpu.reference import Reference
 from inkblur.mechanisms.nearest.gpu import backend as gpu
-
-# The contract of every backend, asked of the fixture `backend` below instead of the CPU's.
-from tests.mechanisms.nearest.test_backends import (  # noqa: F401
-    Rng,
-    around,
-    rng,
-    same,
-    test_a_vocabulary_of_near_copies,
-    test_all_words_equal,
-    test_far_from_the_origin,
-    test_mixed_scales,
-    test_near_copies_seen_from_afar,
-    test_near_ties,
-    test_one_heavy_dimension,
-    test_put_again_replaces_the_vocabulary,
-    test_queries_so_far_away_that_rounding_decides,
-    test_queries_that_are_words_or_the_mean,
-    test_radii,
-    test_scales,
-    test_shapes,
-    test_strided_and_read_only_inputs,
-    test_ties_go_to_the_lowest_id,
-    test_what_is_no_number_is_refused,
-    test_what_the_queries_lose_in_rounding,
-    test_what_the_words_lose_in_rounding,
-    test_zero_vectors_and_zero_queries,
-)
+from tests.mechanisms.nearest.contract import BackendContract, Rng, around, same
 
 TORCH = importlib.util.find_spec("torch") is not None
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 needs_torch = pytest.mark.skipif(not TORCH, reason="torch is not installed: the GPU engine is out")
 
 
-@pytest.fixture(params=["plain", "cuda"])
-def backend(request: pytest.FixtureRequest) -> gpu.Gpu:
-    if not TORCH:
-        pytest.skip("torch is not installed: the GPU engine is out")
-    if request.param == "plain":
-        return gpu.Gpu(device="cpu", batch=256)
-    if not gpu.available():
-        pytest.skip("no GPU here: the Triton kernels are out")
-    return gpu.Gpu()
+class TestGpu(BackendContract):
+    @pytest.fixture(params=["plain", "cuda"])
+    def backend(self, request: pytest.FixtureRequest) -> gpu.Gpu:
+        if not TORCH:
+            pytest.skip("torch is not installed: the GPU engine is out")
+        if request.param == "plain":
+            return gpu.Gpu(device="cpu", batch=256)
+        if not gpu.available():
+            pytest.skip("no GPU here: the Triton kernels are out")
+        return gpu.Gpu()
 
 
 @pytest.fixture
@@ -87,7 +62,7 @@ def searched(engine: gpu.Gpu, queries: Any) -> Any:
 @pytest.mark.parametrize("shape", [(5, 3), (700, 20), (3000, 65), (1500, 300)])
 def test_fused_steps_equal_the_plain_ones(
     kernels: tuple[ModuleType, str],
-    rng: Rng,  # noqa: F811
+    rng: Rng,
     shape: tuple[int, int],
 ) -> None:
     """The same codes, maxima and surviving pairs, and the same answers."""
@@ -115,7 +90,7 @@ def test_fused_steps_equal_the_plain_ones(
 
 def test_fused_steps_are_exact_in_small_batches(
     kernels: tuple[ModuleType, str],
-    rng: Rng,  # noqa: F811
+    rng: Rng,
 ) -> None:
     vectors = rng.normal(size=(500, 40)).astype(np.float32)
     queries = around(rng, vectors, 300, 5.0)
@@ -126,7 +101,7 @@ def test_fused_steps_are_exact_in_small_batches(
 @needs_torch
 def test_lists_that_overflow_are_searched_in_halves(
     monkeypatch: pytest.MonkeyPatch,
-    rng: Rng,  # noqa: F811
+    rng: Rng,
 ) -> None:
     monkeypatch.setattr(gpu, "_PAIRS", 1)
     vectors = rng.normal(size=(900, 5)).astype(np.float32)
@@ -136,7 +111,7 @@ def test_lists_that_overflow_are_searched_in_halves(
 
 
 @needs_torch
-def test_the_margin_holds_and_is_used(rng: Rng) -> None:  # noqa: F811
+def test_the_margin_holds_and_is_used(rng: Rng) -> None:
     """Every word's exact score lies between its panel's bounds, and few panels survive."""
     import torch
 
@@ -160,7 +135,7 @@ def test_the_margin_holds_and_is_used(rng: Rng) -> None:  # noqa: F811
 
 
 @needs_torch
-def test_it_agrees_with_the_processor(rng: Rng) -> None:  # noqa: F811
+def test_it_agrees_with_the_processor(rng: Rng) -> None:
     vectors = (rng.normal(size=(5000, 100)) * rng.gamma(9, size=(5000, 1))).astype(np.float32)
     queries = around(rng, vectors, 400, 60.0)
     others: list[Any] = [Reference()] + ([native.NativeScan()] if native.built() else [])
@@ -172,7 +147,7 @@ def test_it_agrees_with_the_processor(rng: Rng) -> None:  # noqa: F811
 
 
 @needs_torch
-def test_same_key_same_words_as_on_the_processor(rng: Rng) -> None:  # noqa: F811
+def test_same_key_same_words_as_on_the_processor(rng: Rng) -> None:
     pytest.importorskip("cryptography", reason="noise needs the package cryptography")
     import inkblur
     from inkblur.mechanisms.nearest.engine import Engine
@@ -189,7 +164,7 @@ def test_same_key_same_words_as_on_the_processor(rng: Rng) -> None:  # noqa: F81
 
 
 @needs_torch
-def test_streams_give_block_after_block(rng: Rng) -> None:  # noqa: F811
+def test_streams_give_block_after_block(rng: Rng) -> None:
     vectors = rng.normal(size=(300, 12)).astype(np.float32)
     queries = around(rng, vectors, 700, 3.0)
     engine = gpu.Gpu(device="cuda" if gpu.available() else "cpu", batch=128)
@@ -206,7 +181,7 @@ def test_streams_give_block_after_block(rng: Rng) -> None:  # noqa: F811
 
 
 @needs_torch
-def test_a_bad_query_is_named_by_its_place_in_the_whole(rng: Rng) -> None:  # noqa: F811
+def test_a_bad_query_is_named_by_its_place_in_the_whole(rng: Rng) -> None:
     engine = gpu.Gpu(device="cpu", batch=10)
     engine.put(rng.normal(size=(50, 4)).astype(np.float32))
     queries = rng.normal(size=(35, 4))

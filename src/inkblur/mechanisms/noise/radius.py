@@ -40,9 +40,11 @@ def radius_from(uniforms: Array, dimension: int) -> Array:
     from scipy.special import gammainccinv, gammaincinv
 
     tail, upper = tails(uniforms)
+    above, below = np.flatnonzero(upper), np.flatnonzero(~upper)
     radius = np.empty(len(tail))
-    radius[upper] = gammainccinv(dimension, tail[upper])
-    radius[~upper] = gammaincinv(dimension, tail[~upper])
+    # Not by where=: SciPy's ufuncs write outside their arrays when they are masked.
+    radius[above] = gammainccinv(dimension, tail[above])
+    radius[below] = gammaincinv(dimension, tail[below])
     return radius
 
 
