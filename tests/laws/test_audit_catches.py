@@ -20,7 +20,7 @@ from inkblur.documents.vectoriser import Vectoriser
 from inkblur.evaluation.audit.choice import ChoiceAudit, audit_choice
 from inkblur.evaluation.audit.lower_bound import Audit, audit_documents, audit_mechanism
 from inkblur.evaluation.audit.noise import NoiseAudit, audit_noise
-from inkblur.mechanisms.base import WordMechanism
+from inkblur.mechanisms.base import DiscreteMechanism, WordMechanism
 from inkblur.mechanisms.catalogue import CATALOGUE, make_mechanism
 from inkblur.mechanisms.exponential import Exponential
 from inkblur.mechanisms.noise import LaplaceNoise, MahalanobisNoise
@@ -377,6 +377,7 @@ def test_honest_mechanisms_are_convicted_no_more_often_than_stated(name: str) ->
                 mechanism, rng=stream, draws=300, decoding_draws=2, confidence=confidence
             )
         else:
+            assert isinstance(mechanism, DiscreteMechanism)
             audit = audit_choice(mechanism, rng=stream, draws=300, confidence=confidence)
         alarms += audit.flagged
     assert alarms <= binom.ppf(1 - 1e-4, RUNS, ALARMS)

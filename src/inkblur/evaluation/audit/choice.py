@@ -15,7 +15,7 @@ its claim falls into two halves that can be checked each by itself, in any vocab
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp, ndtri
@@ -24,22 +24,13 @@ from inkblur.errors import ParameterError
 from inkblur.evaluation.audit.normality import LawCheck, normality_checks
 from inkblur.evaluation.measures.intervals import checked_confidence
 from inkblur.guarantees import rounded_up
-from inkblur.mechanisms.base import WordMechanism
+from inkblur.mechanisms.base import DiscreteMechanism
 from inkblur.rng import Rng
 from inkblur.types import NULL_ID, Array, Ids, whole
 
 _WORDS = 48  # input words, the null word among them
 _TEMPERATURES = (0.25, 0.5, 0.8, 1.25, 2.0, 4.0)
 _ROUNDING = 1e-9  # relative: what float64 may add to a log-ratio
-
-
-@runtime_checkable
-class StatesProbabilities(Protocol):
-    """A mechanism that knows where its words go."""
-
-    def probabilities(self, ids: Ids) -> Array:
-        """Where each id goes: (ids, vocabulary), rows that sum to 1."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +82,15 @@ class ChoiceAudit:
 
 
 def audit_choice(
-    mechanism: WordMechanism,
+    mechanism: DiscreteMechanism,
     *,
     rng: Rng,
     draws: int = 20_000,
     confidence: float = 0.99,
 ) -> ChoiceAudit:
     """Test draws against stated probabilities, and these against the claimed bound."""
-    if not isinstance(mechanism, StatesProbabilities) or not mechanism.guarantee.private:
-        raise ParameterError(f"{mechanism.name} states no probabilities with a guarantee to audit")
+    if not mechanism.guarantee.private:
+        raise ParameterError(f"{mechanism.name} has no guarantee to audit")
     draws = whole(draws, "draws")
     size = len(mechanism.vocabulary)
     order = np.argsort(rng.child("choice audit", "words").rows(size, 1)[:, 0], kind="stable")

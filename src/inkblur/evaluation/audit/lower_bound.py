@@ -20,7 +20,7 @@ import numpy as np
 from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.errors import ParameterError
-from inkblur.evaluation.audit.choice import ChoiceAudit, StatesProbabilities, audit_choice
+from inkblur.evaluation.audit.choice import ChoiceAudit, audit_choice
 from inkblur.evaluation.audit.distinguishing import Game, play
 from inkblur.evaluation.audit.noise import NoiseAudit, audit_noise
 from inkblur.evaluation.audit.pair_search import LOOKS, likely_pair
@@ -29,7 +29,7 @@ from inkblur.evaluation.audit.threshold import best_threshold
 from inkblur.evaluation.audit.vector_pairs import VectorPair
 from inkblur.evaluation.measures.intervals import checked_confidence, log_ratio_lower
 from inkblur.guarantees import rounded_down, rounded_up
-from inkblur.mechanisms.base import WordMechanism
+from inkblur.mechanisms.base import DiscreteMechanism, WordMechanism
 from inkblur.mechanisms.perturbation import Perturbation
 from inkblur.rng import Rng
 from inkblur.types import Array, whole
@@ -221,7 +221,7 @@ def _look_inside(
         return None
     if isinstance(mechanism, Perturbation):
         return audit_noise(mechanism, rng=rng, draws=draws, confidence=confidence)
-    if isinstance(mechanism, StatesProbabilities):
+    if isinstance(mechanism, DiscreteMechanism):
         return audit_choice(mechanism, rng=rng, draws=draws, confidence=confidence)
     return None
 
