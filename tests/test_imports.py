@@ -11,7 +11,7 @@ import inkblur
 
 ORDER = [
     ("blas", "errors", "types", "rng"),
-    ("atomic_file", "guarantees", "processes"),
+    ("atomic_file", "cache", "guarantees", "processes"),
     ("protocols",),
     ("embeddings",),
     ("mechanisms",),

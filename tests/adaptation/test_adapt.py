@@ -198,18 +198,18 @@ def test_versions_that_know_no_corpus_cannot_open_an_adapted_table(tmp_path: Pat
     """They read format 1 and no other."""
     path = tmp_path / "mine.ink"
     adapted = adapt_embedding(table(), TEXTS, {"topic": TOPICS})
-    for made, number in ((table(), 1), (adapted, 2), (adapted.unguarded(), 2)):
+    for made, number in ((table(), 1), (adapted, 3), (adapted.unguarded(), 3)):
         write_store(path, made)
         assert _header(path)["format"] == number
         assert open_store(path).sha256 == made.sha256
 
 
-@pytest.mark.parametrize("number", [0, 3, "2", None])
+@pytest.mark.parametrize("number", [0, 2, "3", None])
 def test_another_format_is_a_clear_error(tmp_path: Path, number: object) -> None:
     path = tmp_path / "mine.ink"
     write_store(path, table())
     _rewritten(path, {b"inkblur": json.dumps({**_header(path), "format": number}).encode()})
-    with pytest.raises(EmbeddingError, match=f"has format {number}, this version reads 1 and 2"):
+    with pytest.raises(EmbeddingError, match=f"has format {number}, this version reads 1 and 3"):
         open_store(path)
 
 

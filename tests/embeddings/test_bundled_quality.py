@@ -43,8 +43,8 @@ def every_tenth_posting(data_folder: Path) -> Iterator[str]:
 def test_the_file_fits_and_is_what_its_header_says(bundled: Embedding) -> None:
     file = resources.files("inkblur.embeddings") / "data" / "bundled.ink"
     with resources.as_file(file) as path:
-        assert path.stat().st_size <= 12_000_000
-    fresh = Embedding(bundled.words, bundled.vectors, name="again")
+        assert path.stat().st_size <= 12_300_000
+    fresh = Embedding(bundled.words, bundled.vectors, name="again", counts=bundled.counts)
     assert fresh.sha256 == bundled.sha256
 
 
@@ -56,7 +56,18 @@ def test_words_follow_the_rule(bundled: Embedding) -> None:
 
 
 def test_obscenities_and_slurs_are_left_out(bundled: Embedding) -> None:
-    left_out = ["blowjob", "dildos", "fucking", "fuck's", "shit", "cunts", "sluts", "faggot"]
+    left_out = [
+        "blowjob",
+        "dildos",
+        "fucking",
+        "fuck's",
+        "shit",
+        "cunts",
+        "sluts",
+        "faggot",
+        "kike",
+    ]
+    left_out += ["douchebag", "whorehouse", "gringos", "redskin"]  # forms of left-out words
     assert (bundled.ids(left_out) < 0).all()
     listed = Path(__file__).parents[2] / "tools" / "bundled" / "left_out.txt"
     words = listed.read_text(encoding="ascii").splitlines()[1:]
@@ -104,8 +115,8 @@ def test_coverage_of_newsgroups(bundled: Embedding, data_folder: Path) -> None:
         own.update(t.text.lower() for t in tokenise(text) if t.kind is TokenClass.WORD)
     assert share_known(bundled, own) >= 0.95
     assert share_known(bundled, bodies) >= 0.95
-    # Pieces of mail addresses and host names count as words here; all postings give 94.8%.
-    assert share_known(bundled, whole) >= 0.948
+    # Pieces of mail addresses and host names count as words here; all postings give 94.4%.
+    assert share_known(bundled, whole) >= 0.943
 
 
 def test_coverage_of_messages(bundled: Embedding, data_folder: Path) -> None:

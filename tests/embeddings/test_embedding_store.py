@@ -94,7 +94,7 @@ def test_other_arrow_files_are_refused(tmp_path: Path) -> None:
         ({"inkblur": '{"format": 9, "name": "", "provenance": {}, "sha256": ""}'}, "has format 9"),
         (
             {"inkblur": '{"format": 1, "name": "", "provenance": {}, "sha256": ""}'},
-            "table of double",
+            "table of list",
         ),
     ]
     for metadata, message in cases:

@@ -10,7 +10,7 @@ import pytest
 from inkblur import load_embedding
 from inkblur.adaptation.adapt import adapt_embedding
 from inkblur.embeddings import Embedding, import_embedding, verify
-from inkblur.embeddings.frequencies import read_frequencies, zipf_counts
+from inkblur.embeddings.frequencies import LAST_WORD, read_frequencies, zipf_counts
 from inkblur.embeddings.store import open_store, write_store
 from inkblur.errors import EmbeddingError
 
@@ -19,6 +19,15 @@ WORDS = ["the", "cat", "sat", "zyzzy"]
 
 def table(counts: list[int] | None = None) -> Embedding:
     return Embedding(WORDS, np.eye(4), name="toy", counts=counts)
+
+
+def test_the_bundled_table_has_counts_that_fall_with_rank() -> None:
+    counts = load_embedding().counts
+    assert counts is not None
+    assert counts.dtype == np.int64
+    assert (np.diff(counts) <= 0).all()
+    assert counts[-1] == LAST_WORD
+    assert not counts.flags.writeable
 
 
 def test_a_file_of_counts_and_a_file_of_ranks(tmp_path: Path) -> None:

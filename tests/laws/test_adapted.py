@@ -19,7 +19,7 @@ from inkblur.documents.sklearn_vectors import VectorPrivatizer
 from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.documents.vectoriser import Vectoriser
 from inkblur.embeddings.table import Embedding
-from inkblur.errors import PrivateCalibration
+from inkblur.errors import ParameterError, PrivateCalibration
 from inkblur.files import open_sink, open_source
 from inkblur.files.run import run
 from inkblur.files.run_vectors import run_vectors
@@ -139,13 +139,13 @@ def test_a_plain_table_has_no_corpus_to_forget(toy: Embedding) -> None:
 @pytest.mark.parametrize("text", CORPUS)
 def test_vectors_ask_the_corpus_that_the_promise_stands_on(text: str, adapted: Embedding) -> None:
     free, guarded = Vectoriser(adapted.unguarded()), Vectoriser(adapted)
-    mixed = SyntheticVectors(Exponential(guarded.embedding, epsilon=2.0), free, 5)
-    assert mixed.guarantee.private
+    for one, other in ((guarded, free), (free, guarded)):  # they are different tables
+        with pytest.raises(ParameterError, match="different vocabularies"):
+            SyntheticVectors(Exponential(one.embedding, epsilon=2.0), other, 5)
+    checked = SyntheticVectors(Exponential(guarded.embedding, epsilon=2.0), guarded, 5)
+    assert checked.guarantee.private
     with pytest.raises(PrivateCalibration):
-        mixed.vectors([Record("0", text)], seeded_rng(1))
-    other = SyntheticVectors(Exponential(free.embedding, epsilon=2.0), guarded, 5)
-    with pytest.raises(PrivateCalibration):
-        other.vectors([Record("0", text)], seeded_rng(1))
+        checked.vectors([Record("0", text)], seeded_rng(1))
     unchecked = SyntheticVectors(Exponential(free.embedding, epsilon=2.0), free, 5)
     unchecked.vectors([Record("0", text)], seeded_rng(1))
     assert not unchecked.guarantee.private

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from inkblur.embeddings.header import check_dimension
 from inkblur.errors import EmbeddingError
 from inkblur.types import Vectors
 
 LIST_SUFFIXES = (".vocab.txt", ".words.txt", ".txt")  # beside X.npy: X.vocab.txt, ...
 _ROWS = 1 << 13
+# What numpy raises on damaged headers, which are Python literals: all that its parser can.
+_MALFORMED = (
+    ValueError,
+    EOFError,
+    SyntaxError,
+    TypeError,
+    OverflowError,
+    MemoryError,
+    TokenError,
+    UserWarning,
+)
 _BOM = b"\xef\xbb\xbf"
 
 W = TypeVar("W", bytes, str)
@@ -46,10 +60,12 @@ def read_keyed_vectors(keyed: KeyedVectors) -> Iterator[tuple[Sequence[str], Vec
 def read_npy(path: Path) -> Iterator[tuple[Sequence[bytes], Vectors]]:
     """Words and vectors of `X.npy` and the word list beside it; pickled arrays are refused."""
     try:
-        table = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError) as error:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # a header that numpy has to mend is a damaged one
+            table = np.load(path, mmap_mode="r", allow_pickle=False)
+    except _MALFORMED as error:
         raise EmbeddingError(
-            f"{path} is not a readable .npy table of numbers ({str(error).splitlines()[0]}); "
+            f"{path} is not a readable .npy table of numbers ({error!s:.80}); "
             "write it again with numpy.save from a float32 array"
         ) from None
     except OSError as error:
@@ -122,6 +138,7 @@ def _chunks(
         raise EmbeddingError(
             f"{origin} has an array of shape {table.shape}, expected (words, dimension)"
         )
+    check_dimension(table.shape[1], origin)
     if table.dtype.kind != "f":
         raise EmbeddingError(
             f"{origin} holds {table.dtype} values, expected floating-point numbers; "

@@ -6,6 +6,7 @@ from inkblur.embeddings.stream import ByteSource
 from inkblur.errors import EmbeddingError
 
 BOM = b"\xef\xbb\xbf"  # some editors put it before the first character of UTF-8 text
+LARGEST_DIMENSION = 1 << 14  # word vectors have some hundreds; a wrong number here costs gigabytes
 _LENGTH = 64
 
 
@@ -22,6 +23,15 @@ def header_of(probe: bytes) -> tuple[int, int] | None:
     return int(fields[0]), int(fields[1])
 
 
+def check_dimension(dimension: int, where: str) -> None:
+    """Refuse a dimension that no word vectors have, before memory is taken for it."""
+    if dimension > LARGEST_DIMENSION:
+        raise EmbeddingError(
+            f"{where} gives vectors of {dimension} numbers, more than {LARGEST_DIMENSION}; "
+            "is this a file of word vectors?"
+        )
+
+
 def checked_header(source: ByteSource) -> tuple[int, int]:
     """Read the header off `source`, or say that there is none."""
     header = header_of(source.peek(_LENGTH + len(BOM)))
@@ -33,6 +43,7 @@ def checked_header(source: ByteSource) -> tuple[int, int]:
     words, dimension = header
     if words < 1 or dimension < 1:
         raise EmbeddingError(f"line 1 of {source.path} promises {words} words x {dimension}")
+    check_dimension(dimension, f"line 1 of {source.path}")
     line = source.peek(_LENGTH + len(BOM)).split(b"\n", 1)[0]
     source.read(len(line) + 1)
     return header

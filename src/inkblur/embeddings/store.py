@@ -22,13 +22,30 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from inkblur.atomic_file import AtomicFile
-from inkblur.embeddings.table import Embedding, Fingerprints
+from inkblur.embeddings.remembered import identity, recall, remember
+from inkblur.embeddings.table import Embedding, Fingerprints, check_content
 from inkblur.errors import EmbeddingError
 
 SUFFIX = ".ink"
 _KEY = b"inkblur"
 _CORPUS = b"inkblur.corpus"
-_PLAIN, _ADAPTED = 1, 2  # formats; a version that knows no corpus must not open a table with one
+_MAGIC, _END = b"ARROW1\0\0", b"ARROW1"
+_MALFORMED = (
+    pa.ArrowException,
+    OSError,
+    KeyError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    IndexError,
+    OverflowError,
+    RecursionError,
+    StopIteration,
+    EOFError,
+)
+# Formats; a version that knows no corpus must not open a table with one. In 2 the
+# fingerprint left the adaptation out.
+_PLAIN, _ADAPTED = 1, 3
 
 
 def write_store(
@@ -80,61 +97,136 @@ def write_store(
 
 
 def open_store(path: Path) -> Embedding:
-    """Open an `.ink` file; float32 tables stay on disk until they are used."""
+    """Open an `.ink` file; float32 tables stay on disk until they are used.
+
+    The fingerprint is computed from the content, once a file (:mod:`inkblur.embeddings.remembered`
+    keeps it), and must be the one in the header.
+    """
     try:
-        with pa.memory_map(str(path)) as source:
-            reader = pa.ipc.open_file(source)
-            header = _header(reader.schema.metadata, path)
-            corpus = _corpus(reader.schema.metadata, header, path)
-            if reader.num_record_batches != 1:
-                raise EmbeddingError(
-                    f"{path}: expected one batch, found {reader.num_record_batches}"
-                )
-            batch = reader.get_batch(0)
-        batch.validate()  # sizes and offsets: a damaged file must not be read past its end
-        word_column: Any = batch.column("word")
-        vector_column: Any = batch.column("vector")
-        word_column.validate(full=True)
-        values = vector_column.values
+        which = identity(path)
+        batch, header, corpus = _read(path)
+        words, vectors, counts = _columns(batch, header, path)
+        found = recall(which)
+        table = Embedding._trusted(
+            words,
+            vectors,
+            name=header["name"],
+            provenance=header["provenance"],
+            sha256=found,
+            corpus=corpus,
+            counts=counts,
+        )
+        table.adaptations  # noqa: B018  # malformed ones must fail here, in one line
+        if found is None:
+            check_content(table)
+        if table.sha256 != header["sha256"]:
+            raise EmbeddingError(
+                f"{path} is damaged or forged: its content has the fingerprint {table.sha256}, "
+                f"but its header says {str(header['sha256'])[:64]!r}; import it again"
+            )
+        if found is None and identity(path) == which:
+            remember(which, table.sha256)
+        return table
     except FileNotFoundError:
         raise EmbeddingError(f"no such embedding file: {path}") from None
-    except (pa.ArrowException, OSError, KeyError, ValueError, AttributeError) as error:
-        raise _unreadable(path, str(error).splitlines()[0]) from None
-    if word_column.null_count or vector_column.null_count or values.null_count:
-        raise _unreadable(path, "words or vectors are missing")
+    except EmbeddingError:
+        raise
+    except _MALFORMED as error:
+        raise _unreadable(path, (str(error).splitlines() or [""])[0]) from None
+
+
+def _read(path: Path) -> tuple[Any, dict[str, Any], Fingerprints]:
+    """The file's one batch, its header and its corpus, by the messages in their order.
+
+    The footer is not used: it may point anywhere. Compressed batches are refused before they are
+    unpacked, since a few bytes can promise gigabytes; Inkblur writes none.
+    """
+    with pa.memory_map(str(path)) as source:
+        source.seek(max(source.size() - len(_END), 0))
+        ended = source.read() == _END
+        source.seek(0)
+        if source.read(len(_MAGIC)) != _MAGIC or not ended:
+            raise _unreadable(path, "it does not begin and end as an Arrow file does")
+        messages = pa.ipc.MessageReader.open_stream(source)
+        first: Any = messages.read_next_message()
+        if first.type != "schema":  # pyarrow would crash
+            raise _unreadable(path, "it has no schema")
+        schema = pa.ipc.read_schema(first)
+        header = _header(schema.metadata, path)
+        corpus = _corpus(schema.metadata, header, path)
+        _check_types(schema, header, path)
+        message: Any = messages.read_next_message()
+        if message.type != "record batch" or _is_compressed(message.metadata.to_pybytes()):
+            raise _unreadable(path, "its first batch is compressed, or no batch")
+        batch = pa.ipc.read_record_batch(message, schema)
+        try:
+            more = messages.read_next_message()
+        except StopIteration:
+            more = None
+        if more is not None:
+            raise _unreadable(path, "expected one batch, found more")
+    batch.validate()  # sizes and offsets: a damaged file must not be read past its end
+    return batch, header, corpus
+
+
+def _check_types(schema: Any, header: dict[str, Any], path: Path) -> None:
+    """Only the columns that `write_store` writes: nothing nested, no extensions."""
+    names = ["word", "vector", "count"] if header.get("counts") else ["word", "vector"]
+    if schema.names != names:
+        raise _unreadable(path, f"its columns are {str(schema.names)[:80]}")
+    vector = schema.field("vector").type
+    stored = pa.int8() if "scale" in header else pa.float32()
+    if not pa.types.is_fixed_size_list(vector) or vector.value_type != stored:
+        raise _unreadable(path, f"a table of {str(vector)[:80]}")
+    counted = "count" not in names or schema.field("count").type in (pa.int32(), pa.int64())
+    if schema.field("word").type != pa.utf8() or not counted:
+        raise _unreadable(path, "its words or counts have another type")
+
+
+def _is_compressed(metadata: bytes) -> bool:
+    """Whether a record batch names a compression: field 3 of RecordBatch in Arrow's Message.fbs."""
+
+    def field(table: int, index: int) -> int:
+        vtable = table - int.from_bytes(metadata[table : table + 4], "little", signed=True)
+        size = int.from_bytes(metadata[vtable : vtable + 2], "little")
+        at = vtable + 4 + 2 * index
+        offset = int.from_bytes(metadata[at : at + 2], "little") if 4 + 2 * index < size else 0
+        return table + offset if offset else 0
+
+    def follow(at: int) -> int:
+        return at + int.from_bytes(metadata[at : at + 4], "little")
+
+    header = field(follow(0), 2)  # Message.header, a RecordBatch
+    return not header or field(follow(header), 3) != 0
+
+
+def _columns(
+    batch: Any, header: dict[str, Any], path: Path
+) -> tuple[tuple[str, ...], NDArray[np.float32], NDArray[Any] | None]:
+    word_column, vector_column = batch.column(0), batch.column(1)
+    word_column.validate(full=True)
+    values = vector_column.values
+    if any(column.null_count for column in (*batch.columns, values)):
+        raise _unreadable(path, "words, vectors or counts are missing")
     # Not flatten() and to_numpy(): they import pyarrow.compute and pandas (where it is installed),
     # which costs more than all the rest.
     words = tuple(word_column.to_pylist())
-    stored = np.dtype(np.int8 if "scale" in header else np.float32)
-    if not words or values.type != pa.from_numpy_dtype(stored) or len(values) % len(words):
-        raise _unreadable(path, f"{len(words)} words with a table of {values.type}")
-    offset = values.offset * stored.itemsize
-    vectors = np.frombuffer(values.buffers()[1], stored, len(values), offset)
-    vectors = vectors.reshape(len(words), -1)
+    width = vector_column.type.list_size
+    if len(words) < 2 or width < 1 or len(values) != len(words) * width:
+        raise _unreadable(path, f"{len(words)} words with {len(values)} numbers")
+    vectors: NDArray[Any] = _array(values).reshape(len(words), width)
     if "scale" in header:
         scale = np.asarray(header["scale"], dtype=np.float32)
         if scale.shape != vectors.shape[1:]:
             raise _unreadable(path, f"{scale.size} multipliers for {vectors.shape[1]} dimensions")
         vectors = _decode(vectors, scale)
-    counts = _counts(batch, path) if header.get("counts") else None
-    return Embedding._trusted(
-        words,
-        vectors,
-        name=header["name"],
-        provenance=header["provenance"],
-        sha256=header["sha256"],
-        corpus=corpus,
-        counts=counts,
-    )
+    return words, vectors, _array(batch.column(2)) if header.get("counts") else None
 
 
-def _counts(batch: Any, path: Path) -> NDArray[Any]:
-    index = batch.schema.get_field_index("count")
-    column = batch.column(index) if index >= 0 else None
-    if column is None or column.null_count or column.type not in (pa.int32(), pa.int64()):
-        raise _unreadable(path, "its counts are missing")
-    width = np.dtype(column.type.to_pandas_dtype())
-    return np.frombuffer(column.buffers()[1], width, len(column), column.offset * width.itemsize)
+def _array(column: Any) -> NDArray[Any]:
+    """A column of plain numbers without a copy."""
+    kind = np.dtype(column.type.to_pandas_dtype())
+    return np.frombuffer(column.buffers()[1], kind, len(column), column.offset * kind.itemsize)
 
 
 def _decode(codes: NDArray[Any], scale: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -153,7 +245,10 @@ def _header(metadata: Mapping[bytes, bytes] | None, path: Path) -> dict[str, Any
     if not metadata or _KEY not in metadata:
         raise EmbeddingError(f"{path} is an Arrow file, but not one that Inkblur wrote")
     header = json.loads(metadata[_KEY])
-    if not isinstance(header, dict) or not {"name", "provenance", "sha256"} <= header.keys():
+    expected = {"name": str, "provenance": dict, "sha256": str}
+    if not isinstance(header, dict) or not all(
+        isinstance(header.get(key), kind) for key, kind in expected.items()
+    ):
         raise _unreadable(path, "its header is damaged")
     if header.get("format") not in (_PLAIN, _ADAPTED):
         raise EmbeddingError(

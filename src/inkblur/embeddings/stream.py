@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -20,7 +21,7 @@ BLOCK = 1 << 22  # one parse: small enough to stay near the cache, large enough 
 LONGEST_LINE = 1 << 26
 
 _BZIP2_BLOCK = b"\x31\x41\x59\x26\x53\x59"
-_BROKEN = (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile)
+_BROKEN = (EOFError, ValueError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile, struct.error)
 
 
 class ByteSource:
@@ -95,7 +96,7 @@ class ByteSource:
                 f"{self.path} cannot be unpacked here (a password, or a rare compression); "
                 "unpack it first"
             ) from None
-        except zipfile.BadZipFile as error:
+        except (*_BROKEN, OSError, IndexError) as error:
             raise self._damaged(error) from None
 
     def _damaged(self, error: Exception) -> EmbeddingError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -56,14 +57,8 @@ class Embedding:
                 f"{name}: an embedding needs at least 2 words and 1 dimension, got "
                 f"{len(words)} x {array.shape[1]} (with one word there is nothing to choose from)"
             )
-        if not np.isfinite(array).all():
-            row = int(np.flatnonzero(~np.isfinite(array).all(axis=1))[0])
-            raise EmbeddingError(f"{name}: the vector of {words[row]!r} (row {row}) is not finite")
-        if len(set(words)) != len(words):
-            seen: set[str] = set()
-            twice = next(w for w in words if w in seen or seen.add(w))  # type: ignore[func-returns-value]
-            raise EmbeddingError(f"{name}: the word {twice!r} stands twice in the table")
         self._hold(words, array, name, provenance or {}, None, corpus, counts)
+        check_content(self)
 
     def _hold(
         self,
@@ -142,7 +137,6 @@ class Embedding:
             self.vectors,
             name=self.name,
             provenance={**self.provenance, "unguarded": True},
-            sha256=self.sha256,
             counts=self.counts,
         )
 
@@ -192,16 +186,31 @@ class Embedding:
 
     @cached_property
     def sha256(self) -> str:
-        """Fingerprint of words, float32 vectors and counts, in order."""
-        digest = hashlib.sha256()
-        digest.update(f"{len(self)} {self.dimension}\n".encode())
-        digest.update("\n".join(self.words).encode("utf-8", "surrogatepass"))
+        """Fingerprint of the content: words, float32 vectors, counts, adaptation and its corpus.
+
+        The first line says which parts follow and how long they are, so that no two tables give
+        the same bytes.
+        """
+        told = [self.provenance.get(key) for key in ("adapted", "unguarded")]
+        adapted = json.dumps(told, sort_keys=True).encode()
+        is_adapted = "adapted" in self.provenance or bool(self.corpus.size)
+        text = "\n".join(self.words)
+        split = text.count("\n") >= len(self)  # a word has a line end: say where words end
+        parts = [f"{len(self)} {self.dimension}"]
+        parts += ["lengths"] if split else []
+        parts += ["counts"] if self.counts is not None else []
+        parts += [f"adapted {len(adapted)} {len(self.corpus)}"] if is_adapted else []
+        digest = hashlib.sha256(" ".join(parts).encode() + b"\n")
+        if split:
+            digest.update(np.array([len(word) for word in self.words], dtype="<i8").data)
+        digest.update(text.encode("utf-8", "surrogatepass"))
         for start in range(0, len(self), _BLOCK):
             block = self.vectors[start : start + _BLOCK]
             digest.update(np.ascontiguousarray(block, dtype="<f4").data)
         if self.counts is not None:
-            digest.update(b"counts")
             digest.update(self.counts.astype("<i8").data)
+        if is_adapted:
+            digest.update(adapted + self.corpus.astype("<u8").tobytes())
         return digest.hexdigest()
 
     def first(self, count: int) -> Embedding:
@@ -245,6 +254,21 @@ class Embedding:
             corpus=self.corpus,
             counts=counts,
         )
+
+
+def check_content(table: Embedding) -> None:
+    """An error where a vector is not finite or a word stands twice: one pass over the table."""
+    for start in range(0, len(table), _BLOCK):
+        finite = np.isfinite(table.vectors[start : start + _BLOCK]).all(axis=1)
+        if not finite.all():
+            row = start + int(np.flatnonzero(~finite)[0])
+            raise EmbeddingError(
+                f"{table.name}: the vector of {table.words[row]!r} (row {row}) is not finite"
+            )
+    if len(set(table.words)) != len(table):
+        seen: set[str] = set()
+        twice = next(w for w in table.words if w in seen or seen.add(w))  # type: ignore[func-returns-value]
+        raise EmbeddingError(f"{table.name}: the word {twice!r} stands twice in the table")
 
 
 def checked_counts(counts: Any, words: int, name: str) -> PublicCounts:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from inkblur.embeddings.header import BOM, checked_header
+from inkblur.embeddings.header import BOM, check_dimension, checked_header
 from inkblur.embeddings.numbers import NumberLines, dimension_of
 from inkblur.embeddings.stream import ByteSource
 from inkblur.errors import EmbeddingError
@@ -73,4 +73,5 @@ def _usual_dimension(source: ByteSource, separator: bytes) -> int:
             f"line 1 of {source.path} is not a word followed by numbers; "
             "`inkblur embeddings import --help` lists the formats"
         )
+    check_dimension(dimension, f"line 1 of {source.path}")
     return dimension

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import io
 import json
+import struct
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+from tokenize import TokenError
 from typing import TYPE_CHECKING, BinaryIO, cast
-from zipfile import BadZipFile
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
@@ -35,6 +38,27 @@ class VectorFormat(Enum):
     NPZ = ".npz"
     PARQUET = ".parquet"
     JSONL = ".jsonl"
+
+
+_LARGEST_UNPACKED = 1 << 28  # bytes that a file may unpack to, whatever its size
+_USUAL_RATIO = 50  # larger ones must be packed at most so many times smaller
+_MALFORMED = (
+    KeyError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    IndexError,
+    OverflowError,
+    NotImplementedError,
+    RuntimeError,
+    SyntaxError,
+    EOFError,
+    MemoryError,
+    BadZipFile,
+    TokenError,
+    struct.error,
+    zlib.error,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,20 +115,32 @@ def read_vectors(path: str | Path) -> VectorFile:
     from scipy.sparse import csr_matrix
 
     try:
+        _check_unpacked_size(Path(path))
         with np.load(path, allow_pickle=False) as held:
+            vocabulary, ids = (tuple(held[name].tolist()) for name in ("vocabulary", "ids"))
+            if not all(isinstance(name, str) for name in (*vocabulary, *ids)):
+                raise ValueError("its words or ids are not text")
             matrix = csr_matrix(
-                (held["data"], held["indices"], held["indptr"]), shape=tuple(held["shape"])
+                (held["data"], held["indices"], held["indptr"]), shape=(len(ids), len(vocabulary))
             )
-            return VectorFile(
-                matrix,
-                tuple(held["vocabulary"].tolist()),
-                tuple(held["ids"].tolist()),
-                Guarantee.from_json(json.loads(str(held["guarantee"]))),
-            )
+            matrix.check_format(full_check=True)  # an index out of range kills the process later
+            if matrix.data.dtype.kind not in "iu":
+                raise ValueError(f"its counts are {matrix.data.dtype}")
+            guarantee = Guarantee.from_json(json.loads(str(held["guarantee"])))
+            return VectorFile(matrix, vocabulary, ids, guarantee)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None
-    except (KeyError, ValueError, TypeError, BadZipFile) as error:
-        raise InputError(f"{path} is not a file of Inkblur's vectors ({error})") from None
+    except _MALFORMED as error:
+        why = (str(error).splitlines() or [type(error).__name__])[0]
+        raise InputError(f"{path} is not a file of Inkblur's vectors ({why})") from None
+
+
+def _check_unpacked_size(path: Path) -> None:
+    """Refuse a small file that unpacks to gigabytes, before any of it is unpacked."""
+    with ZipFile(path) as archive:
+        unpacked = sum(entry.file_size for entry in archive.infolist())
+    if unpacked > max(_LARGEST_UNPACKED, _USUAL_RATIO * path.stat().st_size):
+        raise ValueError(f"it would unpack to {unpacked:,} bytes")
 
 
 def _write_npz(

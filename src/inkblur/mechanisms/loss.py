@@ -15,7 +15,6 @@ import contextlib
 import hashlib
 import json
 import math
-import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from typing import TypeVar
 import numpy as np
 
 from inkblur.atomic_file import PRIVATE, write_atomically
+from inkblur.cache import cache_folder
 from inkblur.errors import OutputError
 from inkblur.mechanisms.bounds import improved_bound
 from inkblur.mechanisms.exact_choice import weights
@@ -160,12 +160,6 @@ def remembered_loss(
     loss = tight_loss(rating, epsilon).loss
     _write(path, key, loss)
     return loss
-
-
-def cache_folder() -> Path:
-    """Where computed losses are kept: `$XDG_CACHE_HOME/inkblur`, by default `~/.cache/inkblur`."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "inkblur"
 
 
 def _read(path: Path, key: str, most: float) -> float | None:
