@@ -20,11 +20,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from inkblur.cache import cache_folder
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.guarantees import PUBLIC_EMBEDDING, SECRET_KEY, Guarantee
 from inkblur.mechanisms.base import DiscreteMechanism, standing_on
-from inkblur.mechanisms.loss import cache_folder
 from inkblur.mechanisms.nearest.cpu.native import processors
 from inkblur.mechanisms.staircase.choice import chosen
 from inkblur.mechanisms.staircase.draw import Draw
