@@ -38,8 +38,8 @@ def resample_counts(resamples: int, units: int, rng: Rng) -> Ids:
 def percentile_interval(values: Array, confidence: float = 0.95) -> tuple[float, float]:
     """The middle of a measure's resampled values; those that are not a number are left out.
 
-    >>> percentile_interval(np.arange(101.0), 0.9)
-    (5.0, 95.0)
+    >>> percentile_interval(np.arange(101.0), 0.5)
+    (25.0, 75.0)
     """
     tail = (1 - confidence) / 2
     low, high = np.nanquantile(values, [tail, 1 - tail])

@@ -38,7 +38,7 @@ class WordStatistic:
     def of(cls, values: Iterable[int] | Ids) -> WordStatistic:
         """Summarise one number a word.
 
-        >>> Summary.of([0, 10]).mean
+        >>> WordStatistic.of([0, 10]).mean
         5.0
         """
         array = np.asarray(list(values), dtype=np.float64)
