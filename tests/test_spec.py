@@ -61,6 +61,9 @@ def test_every_field_is_in_the_json(field: str) -> None:
         "consistent": True,
         "keep": ("numbers",),
         "drop": ("numbers",),
+        "names": "blur",
+        "names_tagger": True,
+        "accept_weak": True,
         "morphology": "lemma",
         "weighting": "tf-idf",
         "wordnet": True,
@@ -75,7 +78,7 @@ def test_every_field_is_in_the_json(field: str) -> None:
     if field in ("strength", "level", "radius"):
         base = ReleaseSpec("laplace", level=1.0, radius=1.0)
         changes |= {"level": None, "radius": None} if field == "strength" else {}
-    if field in ("keep", "drop", "mechanism", "consistent"):
+    if field in ("keep", "drop", "names_tagger", "mechanism", "consistent"):
         base = ReleaseSpec("mahalanobis" if field == "mechanism" else "laplace", 3.0)
         changes |= {"parameters": {}}
     changed = replace(base, **changes)
@@ -167,7 +170,9 @@ def folder(tmp_path: Path) -> Path:
     rows = [[f"r{i}", " ".join(WORDS[i : i + 5]) + " 47"] for i in range(20)]
     with (tmp_path / "in.csv").open("w", newline="") as file:
         csv.writer(file).writerows([["id", "body"], *rows])
-    (tmp_path / "key").write_text("00112233445566778899aabbccddeeff" * 2)
+    (tmp_path / "key").write_text(
+        "5f1c9ae27b04d8633ee1527fc6a90b18d42b7c05619fe38a0d74b6f2883ac15e"
+    )
     return tmp_path
 
 

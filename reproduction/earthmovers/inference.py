@@ -131,12 +131,12 @@ class _Place:
         for epsilon in EPSILONS:
             blur = Privatizer(
                 Laplace(table, epsilon=epsilon * noise.factor),
-                policies=TokenPolicies.of(keep=["unknown"]),  # as in the paper
+                policies=TokenPolicies.of(keep=["unknown"], names="blur"),  # as in the paper
             )
             stream = self.work.rng("release", data, noise.name, f"{epsilon}", f"{run}")
             batch = blur.release_batch(_records(suspects.snippets), stream)
             released[f"{epsilon}"] = batch.texts
-            unchanged[f"{epsilon}"] = batch.counts["unchanged"] / batch.counts["drawn"]
+            unchanged[f"{epsilon}"] = batch.counts["unchanged"] / batch.counts["known"]
         near = {
             key: distances(texts, suspects.known, table, self.read)
             for key, texts in released.items()

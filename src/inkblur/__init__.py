@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         PrivacyError,
         PrivateCalibration,
         Unreachable,
+        WeakSetting,
     )
     from inkblur.files.release import privatize_file
     from inkblur.guarantees import Guarantee, compose
@@ -75,6 +76,7 @@ _HOMES = {
     "Unreachable": "inkblur.errors",
     "VectorPrivatizer": "inkblur.documents.sklearn_vectors",
     "Vectoriser": "inkblur.documents.vectoriser",
+    "WeakSetting": "inkblur.errors",
     "adapt_embedding": "inkblur.adaptation.adapt",
     "compose": "inkblur.guarantees",
     "import_embedding": "inkblur.embeddings",
@@ -117,6 +119,7 @@ __all__ = [
     "Unreachable",
     "VectorPrivatizer",
     "Vectoriser",
+    "WeakSetting",
     "__version__",
     "adapt_embedding",
     "compose",
@@ -138,7 +141,12 @@ def __getattr__(name: str) -> Any:
         return version("inkblur")
     if name not in _HOMES:
         raise AttributeError(f"module 'inkblur' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    from inkblur.errors import MissingExtra
+
+    try:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    except MissingExtra as error:  # so that hasattr answers no
+        raise AttributeError(f"inkblur.{name} is not there: {error}") from error
 
 
 def __dir__() -> list[str]:

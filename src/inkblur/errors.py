@@ -10,6 +10,7 @@ InkblurError
 └── PrivacyError            going on would make the guarantee false
     ├── PrivateCalibration  a public ingredient was fitted on the text being protected
     ├── NoGuarantee         the mechanism proves nothing and nobody accepted that
+    ├── WeakSetting         nearly every word would stay and nobody accepted that
     └── Incomposable        two guarantees do not add up (different metrics, units or sizes)
 """
 
@@ -54,6 +55,10 @@ class PrivateCalibration(PrivacyError):
 
 class NoGuarantee(PrivacyError):
     """The mechanism proves nothing, and nobody accepted that explicitly."""
+
+
+class WeakSetting(PrivacyError):
+    """Nearly every word would come out unchanged, and nobody accepted that explicitly."""
 
 
 class Incomposable(PrivacyError):

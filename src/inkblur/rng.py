@@ -22,6 +22,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import NoReturn, Protocol, runtime_checkable
 
@@ -289,18 +290,46 @@ def read_key(path: Path) -> bytes:
         data = path.read_bytes()
     except OSError as error:
         raise InputError(f"cannot read the key file {path}: {error.strerror}") from None
-    if len(data) == KEY_BYTES:
-        return data
-    text = data.strip()
-    if len(text) == 2 * KEY_BYTES:
-        try:
-            return bytes.fromhex(text.decode("ascii"))
-        except ValueError:
-            pass
-    raise InputError(
-        f"{path} is not a key: expected 32 raw bytes or 64 hexadecimal digits, "
-        f"found {len(data)} bytes; `inkblur keygen FILE` writes one"
-    )
+    key = data if len(data) == KEY_BYTES else _from_digits(data.strip())
+    if key is None:
+        raise InputError(
+            f"{path} is not a key: expected 32 raw bytes or 64 hexadecimal digits, "
+            f"found {len(data)} bytes; `inkblur keygen FILE` writes one"
+        )
+    if is_weak(key):
+        raise InputError(
+            f"{path} holds a key that can be guessed: its bytes repeat or follow a pattern; "
+            "`inkblur keygen FILE` writes a random one"
+        )
+    return key
+
+
+def _from_digits(text: bytes) -> bytes | None:
+    try:
+        key = bytes.fromhex(text.decode("ascii"))
+    except ValueError:
+        return None
+    return key if len(key) == KEY_BYTES else None
+
+
+def is_weak(key: bytes) -> bool:
+    """Whether a key is plainly not random: few distinct bytes, or equal steps between them.
+
+    32 random bytes have 16 distinct values or fewer less than once in 10^14 keys.
+
+    >>> is_weak(bytes(32)), is_weak(bytes(range(32))), is_weak(b"correct horse " * 2 + b"ab..")
+    (True, True, True)
+    """
+    steps = {(after - before) % 256 for before, after in pairwise(key)}
+    return len(set(key)) <= KEY_BYTES // 2 or len(steps) == 1
+
+
+def readable_by_others(path: Path) -> bool:
+    """Whether users other than the owner may read a file; always False where modes mean nothing."""
+    try:
+        return os.name == "posix" and bool(path.stat().st_mode & 0o044)
+    except OSError:
+        return False
 
 
 def write_key(path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from inkblur.documents.privatizer import Privatizer
+from inkblur.documents.weakness import refuse_weak
 from inkblur.errors import ParameterError
 from inkblur.files.occurrences import Occurrences, digest
 from inkblur.guarantees import Guarantee
@@ -79,6 +80,7 @@ def privatize(
     rng = secure_rng() if rng is None else rng
     table = spec.table()
     blur = spec.privatizer(table)
+    refuse_weak(blur.mechanism, accept_weak=spec.accept_weak)
     hides_length = spec.length is not None
     given = [
         Record(name, row or "")

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from inkblur.documents.policies import TokenField, TokenPolicies
+from inkblur.documents.policies import TokenField, TokenPolicies, Treatment
 from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.documents.vectoriser import Morphology, Vectoriser, Weighting
@@ -86,6 +86,19 @@ class ReleaseSpec:
         "capitals. Each costs a line in the guarantee.",
     )
     drop: tuple[str, ...] = option((), "Leave this class out.")
+    names: str = option(
+        "null",
+        "Names of people: null (replaced whatever they are), blur (like any word) or keep; null if "
+        "not given.",
+    )
+    names_tagger: bool = option(
+        False,
+        "Find more names by a part-of-speech tagger. It reads the neighboring words, so changing "
+        "one word may change several inputs; the guarantee says so.",
+    )
+    accept_weak: bool = option(
+        False, "Run a setting at which more than 95% of the words would come out unchanged."
+    )
     morphology: str | None = option(None, "tf: lemma, lower or as-is; lower if not given.")
     weighting: str | None = option(None, "tf: tf or tf-idf (which needs --reference).")
     reference: str | None = option(
@@ -136,7 +149,7 @@ class ReleaseSpec:
             if isinstance(value, str):
                 raise ParameterError(f"{name} must be a list of names, got the text {value!r}")
             self._set(name, tuple(value))
-        _ = self.policies  # refuses unknown classes now
+        self._set("names", self.policies.names.value)  # refuses unknown classes now, too
         # One order, so that two specs of one release are equal.
         for name in ("keep", "drop"):
             classes = [f.value for f in TokenField if f.value in getattr(self, name)]
@@ -191,6 +204,11 @@ class ReleaseSpec:
                 raise ParameterError(
                     "a tf release drops everything but words; leave out `keep=` and `drop=`"
                 )
+            if self.names == Treatment.KEEP.value or self.names_tagger:
+                raise ParameterError(
+                    "a tf release copies no names and reads no order of words: use "
+                    "`names=null` or `names=blur`, and leave out `names_tagger=`"
+                )
         elif self.morphology or self.weighting or self.reference or self.wordnet:
             raise ParameterError(
                 "`morphology=`, `weighting=`, `reference=` and `wordnet=` belong to the tf release"
@@ -211,7 +229,9 @@ class ReleaseSpec:
     @property
     def policies(self) -> TokenPolicies:
         """What happens to each class of token."""
-        return TokenPolicies.of(keep=self.keep, drop=self.drop)
+        return TokenPolicies.of(
+            keep=self.keep, drop=self.drop, names=self.names, names_tagger=self.names_tagger
+        )
 
     @property
     def name(self) -> str:
@@ -249,6 +269,10 @@ class ReleaseSpec:
             parts.append("consistent")
         parts += [f"keep {name}" for name in self.keep]
         parts += [f"drop {name}" for name in self.drop]
+        if self.names != Treatment.NULL.value:
+            parts.append(f"names {self.names}")
+        if self.names_tagger:
+            parts.append("names tagged")
         return parts
 
     @classmethod
@@ -332,6 +356,7 @@ class ReleaseSpec:
             weighting=self.weighting or Weighting.TF,
             reference=reference,
             synonyms=self.wordnet,
+            names=self.names,
         )
         mechanism = self.mechanism_on(vectoriser.embedding)
         if not isinstance(mechanism, DiscreteMechanism):

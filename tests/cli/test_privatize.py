@@ -25,7 +25,7 @@ from inkblur.files.summary import Summary
 from inkblur.mechanisms.nearest.cpu import native
 
 WORDS = [f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(200)]
-KEY = "00112233445566778899aabbccddeeff" * 2
+KEY = "5f1c9ae27b04d8633ee1527fc6a90b18d42b7c05619fe38a0d74b6f2883ac15e"
 
 
 @pytest.fixture
@@ -36,6 +36,7 @@ def folder(tmp_path: Path) -> Path:
     with (tmp_path / "in.csv").open("w", newline="") as file:
         csv.writer(file).writerows([["id", "text", "stars"], *rows])
     (tmp_path / "key").write_text(KEY)
+    (tmp_path / "key").chmod(0o600)
     return tmp_path
 
 
@@ -78,9 +79,9 @@ def test_other_columns_pass_and_the_report_says_what_happened(folder: Path) -> N
         "repeated": 0,
         "left_out_as_public": 0,
     }
-    assert report["tokens"]["total"] == 180
-    assert report["tokens"]["replaced"] + report["tokens"]["unchanged"] == 180
-    assert report["tokens"]["entered_as_null_word"] == 30
+    assert report["tokens"]["total"] == 240  # the 60 signs too
+    assert report["tokens"]["replaced"] + report["tokens"]["unchanged"] == 150
+    assert report["tokens"]["null_words"] == 30
     assert report["mechanism"] == {"name": "mahalanobis", "epsilon": 2.0, "lam": 0.5}
     assert report["embedding"]["words"] == len(WORDS)
     assert report["guarantee"]["private"]

@@ -54,7 +54,7 @@ def test_npz_holds_vectors_of_the_asked_length(folder: Path) -> None:
 
 
 def test_standard_output_carries_json_lines_and_a_key_replays(folder: Path) -> None:
-    (folder / "key").write_text("ab" * 32)
+    (folder / "key").write_text("5f1c9ae27b04d8633ee1527fc6a90b18d42b7c05619fe38a0d74b6f2883ac15e")
     first, second = (tf("--length", "5", "-e", "8", "--key-file", "key") for _ in range(2))
     assert first.stdout == second.stdout
     rows = [json.loads(line) for line in first.stdout.splitlines()]

@@ -69,6 +69,7 @@ def test_what_is_remembered_changes_nothing(policies: TokenPolicies, documents: 
         read = analyst.read(text)
         assert (read.ids, read.slots) == (ids, slots)
         classes = dict(read.counts)
+        assert classes.pop("read") == len(counted)
         classes.pop("capitals keep", None)  # these two are counted from the slots
         classes.pop("spaces keep", None)
         assert classes == Counter(counted)

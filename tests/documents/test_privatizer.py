@@ -43,10 +43,10 @@ def test_what_is_kept_is_copied(keep: list[str], expected: str) -> None:
 
 
 def test_kept_unknown_words_numbers_and_addresses() -> None:
-    text = "Zoe the 47 a@b.org doctor"
-    assert released(text, keep=["unknown", "numbers", "addresses"]) == "zoe the 47 a@b.org doctor"
+    text = "Zork the 47 a@b.org doctor"
+    assert released(text, keep=["unknown", "numbers", "addresses"]) == "zork the 47 a@b.org doctor"
     assert released(text, keep=["unknown", "numbers", "addresses", "capitals"]).startswith(
-        "Zoe the"
+        "Zork the"
     )
     assert released(text, drop=["unknown", "numbers", "addresses"]) == "the doctor"
 

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
+from rich.markup import escape
 
-from inkblur.cli.console import plain_errors
+from inkblur.cli.console import plain_errors, talk
 from inkblur.errors import ParameterError
 from inkblur.mechanisms.catalogue import CATALOGUE, Entry, find
 from inkblur.mechanisms.parameters import Parameter
@@ -193,11 +194,17 @@ def embedding_from(source: str | None, vocabulary: str | None = None) -> Embeddi
 
 def rng_from(key_file: Path | None, seed: int | None) -> Rng:
     """A key from a file, a seed, or by default a fresh secret key."""
-    from inkblur.rng import keyed_rng, read_key, secure_rng, seeded_rng
+    from inkblur.rng import keyed_rng, read_key, readable_by_others, secure_rng, seeded_rng
 
     one_of({"--key-file": key_file, "--seed": seed})
     if key_file is not None:
-        return keyed_rng(read_key(key_file))
+        key = read_key(key_file)
+        if readable_by_others(key_file):
+            talk.print(
+                f"[bold yellow]warning:[/] others can read the key file {escape(str(key_file))}, "
+                "and whoever has the key can undo the noise: chmod 600 it"
+            )
+        return keyed_rng(key)
     return secure_rng() if seed is None else seeded_rng(seed)
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import string
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from inkblur.documents.name_tagger import tagged_names
+from inkblur.documents.names import is_name
 from inkblur.documents.policies import TokenPolicies, Treatment
 from inkblur.documents.stop_words import STOP_WORDS
 from inkblur.documents.tokens import Token, TokenClass, tokenise
@@ -15,6 +19,16 @@ from inkblur.embeddings.table import Embedding
 from inkblur.types import NULL_ID
 
 _APOSTROPHES = str.maketrans("’ʼ", "''")
+# What `keep punctuation` copies. Every other sign (emoji, private-use, zero-width and tag
+# characters, letters unknown to Python's tables) could spell out what the words no longer say.
+PUNCTUATION = frozenset(string.punctuation + "‘’‚“”„‹›«»–—…¡¿•·。、，！？：；（）「」『』")
+_PLAIN_SPACES = frozenset(" \t\n\r")  # what `keep spaces` copies; other white space becomes " "
+# Unicode's Default_Ignorable_Code_Point: characters that are not shown, letters and marks included.
+_IGNORABLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff]"
+)
 _REMEMBERED = 1 << 16  # words, and pieces of text, that are kept: 30 to 60 MB when full
 _REMEMBERED_LETTERS = 40  # in each, at most
 
@@ -25,9 +39,11 @@ class Slot(NamedTuple):
     gap: str  # what stands before it
     copied: str | None = None
     capitals: str = ""  # "", "first" or "all": given to the replacement
+    counted: str = ""  # as what, where it is copied or a name
 
 
 _PLAIN = Slot(" ")  # nearly every word of a text: one for all of them
+_NAME = Slot(" ", None, "", "names null")
 _FULL_STOP = Slot("", ".")
 
 
@@ -37,7 +53,7 @@ class Analysis:
 
     ids: list[int] = field(default_factory=list)  # NULL_ID for the null word
     slots: list[Slot] = field(default_factory=list)
-    counts: Counter[str] = field(default_factory=Counter)  # "numbers blurred", "unknown kept", ...
+    counts: Counter[str] = field(default_factory=Counter)  # "numbers blur", "unknown keep", ...
 
 
 class _Judgement(NamedTuple):
@@ -64,7 +80,6 @@ class Analyst:
         self._embedding = embedding
         self._policies = policies
         self._copies_layout = Treatment.KEEP in (policies.spaces, policies.punctuation)
-        self._signs = f"punctuation {policies.punctuation.value}"  # what each is counted as
         # The same few words make up most of any text.
         self._judged: dict[str, _Judgement] = {}
         self._pieces: dict[str, _Piece] = {}
@@ -78,7 +93,7 @@ class Analyst:
         ids: list[int] = []
         slots: list[Slot] = []
         counted: list[str] = []
-        if self._copies_layout:
+        if self._copies_layout or self._policies.names_tagger:
             self._read_on(text, ids, slots, counted)
         else:
             pieces = self._pieces
@@ -93,11 +108,18 @@ class Analyst:
             if slots:
                 slots[0] = slots[0]._replace(gap="")  # remembered from inside a text
         counts = Counter(counted)
-        if self._policies.capitals is Treatment.KEEP:
-            counts["capitals keep"] = sum(bool(slot.capitals) for slot in slots)
-        if self._policies.spaces is Treatment.KEEP:
-            counts["spaces keep"] = sum(bool(slot.gap) for slot in slots)
+        counts["read"] = len(counted)  # tokens of the text, whatever becomes of them
+        counts.update(self.layout(slots))
         return Analysis(ids, slots, counts)
+
+    def layout(self, slots: Sequence[Slot]) -> dict[str, int]:
+        """How many capitals and spaces of these slots are copied, where the policies copy them."""
+        copied = {}
+        if self._policies.capitals is Treatment.KEEP:
+            copied["capitals keep"] = sum(bool(slot.capitals) for slot in slots)
+        if self._policies.spaces is Treatment.KEEP:
+            copied["spaces keep"] = sum(bool(slot.gap) for slot in slots)
+        return copied
 
     def _read_piece(
         self, written: str, ids: list[int], slots: list[Slot], counted: list[str]
@@ -117,11 +139,16 @@ class Analyst:
 
     def _read_on(self, text: str, ids: list[int], slots: list[Slot], counted: list[str]) -> None:
         """Token by token: append what this part of a document becomes to what came before."""
-        policies, copies_layout, signs = self._policies, self._copies_layout, self._signs
+        policies, copies_layout = self._policies, self._copies_layout
         judged, word = self._judged, TokenClass.WORD
         end = 0
         touched = False  # a sign was removed since the last slot: words must not grow together
-        for token in tokenise(text):
+        tokens: Iterable[Token] = tokenise(text)
+        tagged: frozenset[int] = frozenset()
+        if policies.names_tagger:
+            tokens = list(tokens)
+            tagged = tagged_names(tokens)
+        for token in tokens:
             kind, written, start, stop = token
             gap = text[end:start]
             end = stop
@@ -129,10 +156,11 @@ class Analyst:
             judgement = judged.get(written) if kind is word else None
             if judgement is None:
                 if kind is TokenClass.SIGN or kind is TokenClass.SENTENCE_END:
-                    counted.append(signs)
-                    touched |= not self._sign(token, gap, slots)
+                    touched |= not self._sign(token, gap, slots, counted)
                     continue
                 judgement = self._judge(token)
+            if start in tagged and not judgement.counted.startswith("stop_words"):
+                judgement = self._judgement("names", NULL_ID, written)
             treatment, count, known, capitals = judgement
             counted.append(count)
             if treatment is Treatment.DROP:
@@ -141,26 +169,24 @@ class Analyst:
             if slots:
                 separator = self._separator(gap, touched) if copies_layout else " "
             else:
-                separator = gap if policies.spaces is Treatment.KEEP else ""
+                separator = _spaces(gap) if policies.spaces is Treatment.KEEP else ""
             touched = False
             if treatment is Treatment.KEEP:
                 # Kept words keep their letters; their capitals are a class of their own.
                 as_is = policies.capitals is Treatment.KEEP or kind is not word
-                slots.append(Slot(separator, written if as_is else written.lower()))
+                shown = _visible(written)
+                slots.append(Slot(separator, shown if as_is else shown.lower(), "", count))
                 continue
             ids.append(known)
+            named = treatment is Treatment.NULL
             if separator == " " and not capitals:
-                slots.append(_PLAIN)
+                slots.append(_NAME if named else _PLAIN)
             else:
-                slots.append(Slot(separator, None, capitals))
+                slots.append(Slot(separator, None, capitals, count if named else ""))
 
     def _judge(self, token: Token) -> _Judgement:
         """Judge a token that was not met before, and remember it if it is a word."""
-        name, known = self._classify(token)
-        treatment = Treatment.BLUR if name == "words" else getattr(self._policies, name)
-        judgement = _Judgement(
-            treatment, f"{name} {treatment.value}", known, self._capitals(token.text)
-        )
+        judgement = self._judgement(*self._classify(token), token.text)
         if (
             token.kind is TokenClass.WORD
             and len(self._judged) < _REMEMBERED
@@ -169,6 +195,10 @@ class Analyst:
             self._judged[token.text] = judgement
         return judgement
 
+    def _judgement(self, name: str, known: int, written: str) -> _Judgement:
+        treatment = Treatment.BLUR if name == "words" else getattr(self._policies, name)
+        return _Judgement(treatment, f"{name} {treatment.value}", known, self._capitals(written))
+
     def _classify(self, token: Token) -> tuple[str, int]:
         """The token's class as named in the policies, and its id (NULL_ID unless it is known)."""
         if token.kind is TokenClass.NUMBER:
@@ -176,17 +206,27 @@ class Analyst:
         if token.kind is TokenClass.ADDRESS:
             return "addresses", NULL_ID
         word = known_id(self._embedding, token.text)
-        if folded(token.text) in STOP_WORDS:
+        low = folded(token.text)
+        if low in STOP_WORDS:
             return "stop_words", word
+        if self._policies.names is not Treatment.BLUR and is_name(low):
+            return "names", NULL_ID
         return ("words", word) if word != NULL_ID else ("unknown", NULL_ID)
 
-    def _sign(self, token: Token, gap: str, slots: list[Slot]) -> bool:
+    def _sign(self, token: Token, gap: str, slots: list[Slot], counted: list[str]) -> bool:
         """Handle punctuation and signs; whether a slot was made for it as it is."""
         treatment = self._policies.punctuation
         if treatment is Treatment.KEEP:
-            separator = gap if self._policies.spaces is Treatment.KEEP else " " if gap else ""
-            slots.append(Slot(separator, token.text))
+            if not PUNCTUATION.issuperset(token.text):
+                counted.append("punctuation drop")
+                return False
+            separator = " " if gap else ""
+            if self._policies.spaces is Treatment.KEEP:
+                separator = _spaces(gap)
+            counted.append("punctuation keep")
+            slots.append(Slot(separator, token.text, "", "punctuation keep"))
             return True
+        counted.append(f"punctuation {treatment.value}")
         ends = token.kind is TokenClass.SENTENCE_END and treatment is Treatment.BLUR
         if ends and slots and slots[-1].copied != ".":
             slots.append(_FULL_STOP)
@@ -194,7 +234,7 @@ class Analyst:
 
     def _separator(self, gap: str, touched: bool) -> str:
         if self._policies.spaces is Treatment.KEEP and (gap or not touched):
-            return gap
+            return _spaces(gap)
         if self._policies.punctuation is Treatment.KEEP and not touched and not gap:
             return ""
         return " "
@@ -223,6 +263,20 @@ def _shaped(word: str, capitals: str) -> str:
     if not capitals:
         return word
     return word.upper() if capitals == "all" else word[:1].upper() + word[1:]
+
+
+def _spaces(gap: str) -> str:
+    """White space to copy: kinds of spaces that look alike could carry a message."""
+    if not gap or gap == " ":
+        return gap
+    return "".join(space if space in _PLAIN_SPACES else " " for space in gap)
+
+
+def _visible(written: str) -> str:
+    """A token to copy, without the characters that nobody sees: they could carry a message."""
+    if not written.isprintable():
+        written = "".join(filter(str.isprintable, written))
+    return written if written.isascii() else _IGNORABLE.sub("", written)
 
 
 def folded(word: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from enum import Enum
+from typing import Any
 
 from inkblur.errors import ParameterError
 from inkblur.types import choose
@@ -16,11 +17,12 @@ class Treatment(Enum):
     BLUR = "blur"  # the closed default: see TokenPolicies for what it means for each class
     DROP = "drop"  # leaves no trace
     KEEP = "keep"  # copied as it is, at the cost of a line in the guarantee
+    NULL = "null"  # names only: the null word, through the mechanism
 
 
 @dataclass(frozen=True, slots=True)
 class TokenPolicies:
-    """One treatment a class. Known words always go through the mechanism; the rest is decided here.
+    """One treatment for each class. Known words that are no names always go through the mechanism.
 
     | class | blur (default) | drop | keep |
     |---|---|---|---|
@@ -31,6 +33,12 @@ class TokenPolicies:
     | punctuation | a full stop where a sentence ends, else a space | gone | copied |
     | spaces | one space between words | | copied |
     | capitals | folded to lower case | | given to the replacement |
+
+    Names of people (`names`) enter as the null word unless `names` says otherwise: BLUR sends them
+    through the mechanism like any other word, KEEP copies them. A word is a name if it is on a
+    public list (`inkblur.documents.names`), whatever stands beside it. `names_tagger` adds the
+    words that a part-of-speech tagger takes for names; it reads their neighbors, and the guarantee
+    then says what that costs.
     """
 
     stop_words: Treatment = Treatment.BLUR
@@ -40,32 +48,55 @@ class TokenPolicies:
     punctuation: Treatment = Treatment.BLUR
     spaces: Treatment = Treatment.BLUR
     capitals: Treatment = Treatment.BLUR
+    names: Treatment = Treatment.NULL
+    names_tagger: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("spaces", "capitals"):
-            if getattr(self, name) is Treatment.DROP:
-                raise ParameterError(f"{name} cannot be dropped; blur or keep them")
+        for name in CLASSES:
+            given = getattr(self, name)
+            if not isinstance(given, Treatment):
+                raise ParameterError(
+                    f"{name} must be a Treatment, such as Treatment.KEEP, got {given!r}; "
+                    "TokenPolicies.of takes names of classes"
+                )
+            if given not in _ALLOWED.get(name, _USUAL):
+                allowed = " or ".join(t.value for t in _ALLOWED.get(name, _USUAL))
+                raise ParameterError(f"{name} cannot be {_DONE[given]}; choose {allowed}")
+        if not isinstance(self.names_tagger, bool):
+            raise ParameterError(f"names_tagger must be True or False, got {self.names_tagger!r}")
+        if self.names_tagger and self.names is Treatment.BLUR:
+            raise ParameterError("names_tagger needs names to be null or kept")
 
     @classmethod
-    def of(cls, *, keep: Iterable[str] = (), drop: Iterable[str] = ()) -> TokenPolicies:
+    def of(
+        cls,
+        *,
+        keep: Iterable[str] = (),
+        drop: Iterable[str] = (),
+        names: str | Treatment = Treatment.NULL,
+        names_tagger: bool = False,
+    ) -> TokenPolicies:
         """Policies from class names, as on the command line.
 
         >>> TokenPolicies.of(keep=["numbers"], drop=["stop-words"]).numbers
         <Treatment.KEEP: 'keep'>
         """
-        policies = cls()
-        for treatment, names in ((Treatment.KEEP, keep), (Treatment.DROP, drop)):
-            for name in names:
+        policies = cls(names=choose(Treatment, names, "names"), names_tagger=names_tagger)
+        for treatment, classes in ((Treatment.KEEP, keep), (Treatment.DROP, drop)):
+            if isinstance(classes, str):
+                raise ParameterError(f"give a list of token classes, not the string {classes!r}")
+            for name in classes:
                 field = choose(TokenField, name, "token class").name.lower()
                 if getattr(policies, field) not in (Treatment.BLUR, treatment):
                     raise ParameterError(f"{name} cannot be both kept and dropped")
-                policies = replace(policies, **{field: treatment})
+                chosen: dict[str, Any] = {field: treatment}
+                policies = replace(policies, **chosen)
         return policies
 
     @property
     def kept(self) -> tuple[str, ...]:
         """Names of the classes that are copied as they are."""
-        return tuple(f.name for f in fields(self) if getattr(self, f.name) is Treatment.KEEP)
+        return tuple(name for name in CLASSES if getattr(self, name) is Treatment.KEEP)
 
     @property
     def without(self) -> tuple[str, ...]:
@@ -81,7 +112,8 @@ class TokenPolicies:
 
     def spec(self) -> str:
         """The policies as text: part of what binds a record's random stream."""
-        return " ".join(f"{f.name}={getattr(self, f.name).value}" for f in fields(self))
+        classes = " ".join(f"{name}={getattr(self, name).value}" for name in CLASSES)
+        return f"{classes} names_tagger={self.names_tagger}"
 
 
 class TokenField(Enum):
@@ -96,6 +128,19 @@ class TokenField(Enum):
     CAPITALS = "capitals"
 
 
+CLASSES = tuple(field.name for field in fields(TokenPolicies) if field.name != "names_tagger")
+_USUAL = (Treatment.BLUR, Treatment.DROP, Treatment.KEEP)
+_ALLOWED = {
+    "spaces": (Treatment.BLUR, Treatment.KEEP),
+    "capitals": (Treatment.BLUR, Treatment.KEEP),
+    "names": (Treatment.BLUR, Treatment.NULL, Treatment.KEEP),
+}
+_DONE = {
+    Treatment.BLUR: "blurred",
+    Treatment.DROP: "dropped",
+    Treatment.KEEP: "kept",
+    Treatment.NULL: "null words",
+}
 _WORDS = {
     "stop_words": "stop words",
     "unknown": "unknown words",
@@ -107,7 +152,8 @@ _KEPT_LINES = {
     "unknown": "words that the vocabulary does not know, copied letter for letter",
     "numbers": "everything with a digit in it (12, 4th, anna87), copied as it is written",
     "addresses": "web and e-mail addresses and @handles, copied letter for letter",
-    "punctuation": "punctuation and signs, copied as they are, and which of them touch a word",
+    "punctuation": "punctuation, copied as it is, and which of it touches a word",
     "spaces": "white space and line breaks, copied as they are",
     "capitals": "which words begin with a capital or are written in capitals",
+    "names": "names of people that are on the list of names, copied as they are",
 }

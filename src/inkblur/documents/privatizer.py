@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
-from inkblur.documents.analysis import Analysis, Analyst, Slot, assemble
+from inkblur.documents.analysis import Analysis, Analyst, Slot, assemble, folded
 from inkblur.documents.fingerprints import ADAPTED, refuse_corpus
+from inkblur.documents.name_tagger import CONTEXTUAL
 from inkblur.documents.policies import TokenPolicies, Treatment
+from inkblur.documents.stop_words import STOP_WORDS
 from inkblur.errors import InputError, ParameterError
 from inkblur.guarantees import Guarantee
-from inkblur.mechanisms.base import WordMechanism, drawn_from
+from inkblur.mechanisms.base import WordMechanism, drawn_from, require_rng
 from inkblur.rng import JoinedRows, Rng
 from inkblur.types import NULL_ID, Ids, Record, ReleaseKind, Unit, choose, whole
 
@@ -64,6 +68,16 @@ class Privatizer:
         length: int | None = None,
         consistent: bool = False,
     ) -> None:
+        if not isinstance(mechanism, WordMechanism):
+            raise ParameterError(
+                f"mechanism must be a word mechanism such as Laplace(embedding, epsilon=2.0), "
+                f"got {mechanism!r}"
+            )
+        if policies is not None and not isinstance(policies, TokenPolicies):
+            raise ParameterError(
+                f"policies must be TokenPolicies, such as TokenPolicies.of(keep=['numbers']), "
+                f"got {policies!r}"
+            )
         self.mechanism = mechanism
         self.consistent = consistent
         self.kind = choose(ReleaseKind, release, "release")
@@ -96,12 +110,13 @@ class Privatizer:
         if self.consistent:
             shown = (*shown, "which words of a text are the same")
         text = Unit.PATTERN if self.consistent else Unit.SEQUENCE
-        return self.mechanism.guarantee.lifted(
+        lifted = self.mechanism.guarantee.lifted(
             Unit.BAG if bag else text,
             size=self.length,
             without=self.policies.without,
             passed=shown if bag else (*shown, *self.policies.passed()),
         )
+        return lifted.revealing(CONTEXTUAL) if self.policies.names_tagger else lifted
 
     @property
     def spec(self) -> str:
@@ -115,6 +130,9 @@ class Privatizer:
 
     def release(self, text: str, rng: Rng) -> TextRelease:
         """One text. Each call spends: the same text again draws fresh noise."""
+        if not isinstance(text, str):
+            raise ParameterError(f"the text must be a string, got {type(text).__name__}")
+        require_rng(rng)
         batch = self._batch([Record("", text)], rng.next_child(self.spec))
         return TextRelease(batch.texts[0], self.guaranteed(rng))
 
@@ -123,7 +141,13 @@ class Privatizer:
         record comes out the same in any batch, and drawing it again with the same key spends
         nothing. Under one key an id must name one record only.
         """
-        for record in records:
+        require_rng(rng)
+        for place, record in enumerate(records):
+            if not isinstance(record, Record) or not isinstance(record.text, str):
+                raise ParameterError(
+                    f"record {place} must be a Record(id, text) of two strings, "
+                    f"got {type(record).__name__}"
+                )
             if len(record.text) > LONGEST_TEXT:
                 raise InputError(
                     f"{record} has {len(record.text):,} characters; the most is "
@@ -148,15 +172,7 @@ class Privatizer:
         drawn = self.mechanism.replace(joined, JoinedRows(streams, sizes))
         if self.consistent:
             drawn = drawn[_first_uses(ids)]
-        counts: Counter[str] = Counter()
-        for analysis in analyses:
-            counts.update(analysis.counts)
-        counts["drawn"] = len(joined)
-        counts["padding"] = sum(
-            max(0, size - len(analysis.ids)) for size, analysis in zip(sizes, analyses, strict=True)
-        )
-        counts["null"] = int((joined == NULL_ID).sum()) - counts["padding"]
-        counts["unchanged"] = int((joined == drawn).sum())
+        counts = self._counts(analyses, ids, joined, drawn)
         words = [self.mechanism.vocabulary[i] for i in drawn.tolist()]
         out: list[str] = []
         end = 0
@@ -164,6 +180,52 @@ class Privatizer:
             start, end = end, end + size
             out.append(self._written(analysis, words[start:end]))
         return BatchRelease(tuple(out), counts)
+
+    def _counts(
+        self, analyses: Sequence[Analysis], ids: Sequence[Ids], joined: Ids, drawn: Ids
+    ) -> Counter[str]:
+        """What became of every token of these documents; `files.summary` adds it up."""
+        counts: Counter[str] = Counter()
+        for analysis, entering in zip(analyses, ids, strict=True):
+            counts.update(analysis.counts)
+            counts["padding"] += max(0, len(entering) - len(analysis.ids))
+            if len(entering) < len(analysis.ids):
+                rest = analysis.slots[len(_cut(analysis.slots, len(entering))) :]
+                counts["cut"] += sum(slot.copied is None or bool(slot.counted) for slot in rest)
+                counts.subtract(Counter(slot.counted for slot in rest if slot.counted))
+                counts.subtract(self._analyst.layout(rest))
+        known = joined != NULL_ID
+        content = known & ~self._stop_words[joined]
+        unchanged = self._survivors(ids, joined, drawn)
+        counts["drawn"] = len(joined)
+        counts["known"] = int(known.sum())
+        counts["null"] = len(joined) - counts["known"] - counts["padding"]
+        counts["unchanged"] = int(unchanged.sum())
+        counts["content"] = int(content.sum())
+        counts["content unchanged"] = int((unchanged & content).sum())
+        return counts
+
+    def _survivors(self, ids: Sequence[Ids], joined: Ids, drawn: Ids) -> NDArray[np.bool_]:
+        """Which true words come out: in their place, or of a bag as often as the bag shows them."""
+        if self.kind is not ReleaseKind.BAG:
+            same: NDArray[np.bool_] = joined == drawn  # the null word never comes out
+            return same
+        survived = np.zeros(len(joined), dtype=bool)
+        end = 0
+        for entering in ids:
+            start, end = end, end + len(entering)
+            left = Counter(drawn[start:end].tolist())
+            for place, word in enumerate(entering.tolist(), start):
+                if left[word] > 0:
+                    left[word] -= 1
+                    survived[place] = True
+        return survived
+
+    @cached_property
+    def _stop_words(self) -> NDArray[np.bool_]:
+        """Which words of the vocabulary are stop words, by id; last, the null word is none."""
+        stop = [folded(word) in STOP_WORDS for word in self.mechanism.vocabulary]
+        return np.array([*stop, False])
 
     def ids(self, text: str) -> Ids:
         """The ids that would enter the mechanism, cut or filled to `length`: for distances."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from inkblur.documents.policies import TokenPolicies
 from inkblur.documents.privatizer import Privatizer
-from inkblur.documents.sklearn_base import KeyedTransformer, records_of
+from inkblur.documents.sklearn_base import KeyedTransformer, records_of, texts_of
 from inkblur.mechanisms.base import WordMechanism
 
 
@@ -17,9 +20,13 @@ class TextPrivatizer(KeyedTransformer):
     private; without either, each `transform` draws a fresh key. A text's id is its position in `X`,
     so transform one set of texts only under one key: equal texts at one position come out alike.
 
+    A list or a column of texts gives a list; a table of one column (a DataFrame, an array of shape
+    (n, 1)) gives an array of that shape, as a ColumnTransformer needs it. A setting at which more
+    than 95 % of the words would stay is refused unless `accept_weak` is True.
+
     >>> import inkblur
     >>> table = inkblur.Embedding(["cat", "dog"], [[0.0, 0.0], [0.0, 9.0]], name="toy")
-    >>> blur = TextPrivatizer(inkblur.Laplace(table, epsilon=50.0), seed=1)
+    >>> blur = TextPrivatizer(inkblur.Laplace(table, epsilon=0.3), seed=1)
     >>> blur.fit_transform(["A dog."])
     ['cat dog.']
     """
@@ -34,6 +41,7 @@ class TextPrivatizer(KeyedTransformer):
         consistent: bool = False,
         key: bytes | None = None,
         seed: int | None = None,
+        accept_weak: bool = False,
     ) -> None:
         self.mechanism = mechanism
         self.release = release
@@ -42,10 +50,18 @@ class TextPrivatizer(KeyedTransformer):
         self.consistent = consistent
         self.key = key
         self.seed = seed
+        self.accept_weak = accept_weak
 
-    def transform(self, X: Iterable[str]) -> list[str]:  # noqa: N803 (scikit-learn's name)
-        """The texts, blurred."""
-        return list(self._releaser().release_batch(records_of(X), self._rng()).texts)
+    def transform(self, X: Any) -> list[str] | NDArray[np.object_]:  # noqa: N803 (scikit-learn's)
+        """The texts, blurred: a list, or an array of one column where `X` is a table."""
+        texts, table = texts_of(X)
+        self._refuse_weak()
+        released = self._releaser().release_batch(records_of(texts), self._rng()).texts
+        return np.array([[text] for text in released], dtype=object) if table else list(released)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """The name of the column, as it was given."""
+        return np.array(["text"] if input_features is None else input_features, dtype=object)
 
     def _releaser(self) -> Privatizer:
         return Privatizer(

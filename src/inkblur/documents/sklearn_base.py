@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, Self
 
+from inkblur.documents.weakness import refuse_weak
 from inkblur.errors import MissingExtra, ParameterError
 from inkblur.guarantees import Guarantee
 from inkblur.rng import Rng, keyed_rng, secure_rng, seeded_rng
@@ -20,6 +21,8 @@ except ImportError:
 class Guaranteed(Protocol):
     """Anything that releases under a guarantee: Privatizer, SyntheticVectors."""
 
+    mechanism: Any
+
     def guaranteed(self, rng: Rng) -> Guarantee:
         """What is promised about a release drawn from `rng`."""
         ...
@@ -32,14 +35,23 @@ class _Hidden(bytes):
         return "<hidden>"
 
 
+class _LeftOut:
+    """Stands for the key in a pickle."""
+
+    def __repr__(self) -> str:
+        return "<left out of the pickle>"
+
+
 class KeyedTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """A transformer that learns nothing; `key`, `seed` or neither decides its randomness.
 
-    The key is hidden where the transformer is printed; a pickle of it holds the key.
+    The key is hidden where the transformer is printed and left out where it is pickled: a copy made
+    by unpickling must be given its key again.
     """
 
-    key: bytes | None
+    key: bytes | _LeftOut | None
     seed: int | None
+    accept_weak: bool
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """scikit-learn's parameters, the key among them under a name that does not print it."""
@@ -48,14 +60,27 @@ class KeyedTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             parameters["key"] = _Hidden(self.key)
         return parameters
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the key: a pickle may be kept, sent or shared."""
+        state = dict(super().__getstate__())
+        if state.get("key") is not None:
+            state["key"] = _LeftOut()
+        return state
+
     @abstractmethod
     def _releaser(self) -> Guaranteed:
         """What does the work, made from the parameters: wrong ones raise here."""
 
-    def fit(self, X: Iterable[str], y: Any = None) -> Self:  # noqa: N803 (scikit-learn's name)
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803 (scikit-learn's name)
         """Check the settings. Nothing is learned: fitting on protected text would be a leak."""
-        self._releaser()
+        if hasattr(X, "tocsr"):
+            raise ParameterError("give a list of texts, not a sparse matrix")
+        self._refuse_weak()
         return self
+
+    def _refuse_weak(self) -> None:
+        """Raise where the setting hides nothing and nobody accepted that."""
+        refuse_weak(self._releaser().mechanism, accept_weak=self.accept_weak)
 
     @property
     def guarantee(self) -> Guarantee:
@@ -65,6 +90,11 @@ class KeyedTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _rng(self) -> Rng:
         if self.key is not None and self.seed is not None:
             raise ParameterError("give a key or a seed, not both")
+        if isinstance(self.key, _LeftOut):
+            raise ParameterError(
+                "this transformer was unpickled, and a pickle holds no key: set_params(key=...) "
+                "gives it one; worker processes (n_jobs) need a fresh key each, so give none there"
+            )
         if self.key is not None:
             return keyed_rng(self.key)
         return secure_rng() if self.seed is None else seeded_rng(self.seed)
@@ -75,18 +105,40 @@ class KeyedTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
         tags.requires_fit = False
+        tags.no_validation = True  # by fit, which does not look at the texts
+        tags.transformer_tags.preserves_dtype = []
+        tags.non_deterministic = self.key is None and self.seed is None
         return tags
 
 
-def records_of(documents: Iterable[str]) -> list[Record]:
-    """Texts as records; a text's id is its position."""
+def texts_of(documents: Any) -> tuple[Sequence[Any], bool]:
+    """The texts of a list, a column, or a table of one column; and whether it was a table.
+
+    >>> texts_of(["a", "b"])
+    (['a', 'b'], False)
+    """
     if isinstance(documents, str):
         raise ParameterError("give a list of texts, not one text")
-    records = []
-    for position, text in enumerate(documents):
+    if not isinstance(documents, Iterable):
+        raise ParameterError(f"give a list of texts, not {type(documents).__name__}")
+    given: Any = documents
+    shape: tuple[int, ...] = getattr(given, "shape", ())
+    if len(shape) < 2:
+        return list(documents), False
+    if len(shape) > 2 or shape[1] != 1:
+        raise ParameterError(
+            f"expected one column of texts, got a table of shape {tuple(shape)}; choose a column, "
+            "as in ColumnTransformer([('blur', transformer, ['text'])])"
+        )
+    if hasattr(given, "columns"):  # pandas, polars: iterating over a table gives its header
+        return list(given[given.columns[0]]), True
+    return [row[0] for row in given], True
+
+
+def records_of(texts: Sequence[Any]) -> list[Record]:
+    """Texts as records; a text's id is its position."""
+    for position, text in enumerate(texts):
         if not isinstance(text, str):
             raise ParameterError(f"text {position} is a {type(text).__name__}, expected a string")
-        records.append(Record(str(position), text))
-    return records
+    return [Record(str(position), str(text)) for position, text in enumerate(texts)]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from inkblur.documents.sklearn_base import KeyedTransformer, records_of
+from inkblur.documents.sklearn_base import KeyedTransformer, records_of, texts_of
 from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.documents.vectoriser import Vectoriser
 from inkblur.mechanisms.base import DiscreteMechanism
@@ -23,7 +22,7 @@ class VectorPrivatizer(KeyedTransformer):
     It stands where a CountVectorizer would: `make_pipeline(VectorPrivatizer(...),
     MultinomialNB())`. `key` (32 bytes) makes the run repeatable, `seed` makes it repeatable by
     anyone and so not private; without either, each `transform` draws a fresh key. A text's id is
-    its position in `X`.
+    its position in `X`. `accept_weak` as in :class:`TextPrivatizer`.
 
     >>> from inkblur.embeddings.table import Embedding
     >>> table = Embedding(["cat", "dog", "sky"], [[1, 0.1], [1, 0.3], [-1, 0.2]], name="toy")
@@ -43,16 +42,20 @@ class VectorPrivatizer(KeyedTransformer):
         length: int,
         key: bytes | None = None,
         seed: int | None = None,
+        accept_weak: bool = False,
     ) -> None:
         self.mechanism = mechanism
         self.vectoriser = vectoriser
         self.length = length
         self.key = key
         self.seed = seed
+        self.accept_weak = accept_weak
 
-    def transform(self, X: Iterable[str]) -> csr_matrix:  # noqa: N803 (scikit-learn's name)
+    def transform(self, X: Any) -> csr_matrix:  # noqa: N803 (scikit-learn's name)
         """A synthetic vector for each text, (texts, vocabulary)."""
-        return self._releaser().vectors(records_of(X), self._rng()).vectors
+        records = records_of(texts_of(X)[0])
+        self._refuse_weak()
+        return self._releaser().vectors(records, self._rng()).vectors
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """The vocabulary, in the order of the columns."""

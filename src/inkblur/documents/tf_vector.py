@@ -20,12 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inkblur.documents.fingerprints import ADAPTED, refuse_corpus
+from inkblur.documents.survival import Survival
 from inkblur.documents.vectoriser import Vectoriser
 from inkblur.errors import ParameterError
 from inkblur.guarantees import Guarantee
-from inkblur.mechanisms.base import DiscreteMechanism, drawn_from
+from inkblur.mechanisms.base import DiscreteMechanism, drawn_from, require_rng
 from inkblur.rng import Bits, JoinedRows, Rng, uniforms_from
-from inkblur.types import Array, Ids, Record, Unit, whole
+from inkblur.types import NULL_ID, Array, Ids, Record, Unit, whole
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -41,6 +42,7 @@ class VectorRelease:
     vocabulary: tuple[str, ...]  # the columns
     ids: tuple[str, ...]  # the rows
     empty: int | None  # documents without a known term: not protected, so a pickle has None
+    survival: Survival | None = field(repr=False)  # how many true terms show: a pickle has None
     promise: Callable[[], Guarantee] = field(repr=False, compare=False)
 
     @property
@@ -52,7 +54,7 @@ class VectorRelease:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A pickled release carries its guarantee, and no mechanism, key or true count."""
-        parts = (self.vectors, self.vocabulary, self.ids, None)
+        parts = (self.vectors, self.vocabulary, self.ids, None, None)
         return VectorRelease, (*parts, _Settled(self.guarantee))
 
 
@@ -86,7 +88,7 @@ class SyntheticVectors:
     def __init__(self, mechanism: DiscreteMechanism, vectoriser: Vectoriser, length: int) -> None:
         if not isinstance(mechanism, DiscreteMechanism):
             raise ParameterError(
-                f"a tf release needs the mechanism staircase or exponential, got {mechanism.name}: "
+                f"a tf release needs the mechanism staircase or exponential, got {mechanism!r}: "
                 "its guarantee must hold between any two words, however far apart"
             )
         if mechanism.embedding.sha256 != vectoriser.embedding.sha256:
@@ -120,13 +122,20 @@ class SyntheticVectors:
         """
         from scipy.sparse import vstack
 
+        require_rng(rng)
         records = list(records)
+        for place, record in enumerate(records):
+            if not isinstance(record, Record) or not isinstance(record.text, str):
+                raise ParameterError(
+                    f"record {place} must be a Record(id, text) of two strings, "
+                    f"got {type(record).__name__}"
+                )
         texts, names = [r.text for r in records], [str(r) for r in records]
         self.vectoriser.refuse_reference(texts, names)
         if self.mechanism.embedding is not self.vectoriser.embedding:  # it may know another corpus
             refuse_corpus(texts, names, self.mechanism.embedding.corpus, ADAPTED)
         spec, step = self.spec, max(1, _DRAWS // self.length)
-        parts, empty = [], 0
+        parts, empty, terms, shown = [], 0, 0, 0
         for start in range(0, len(records), step):
             batch = records[start : start + step]
             compositions = [self.vectoriser.composition(record.text) for record in batch]
@@ -135,12 +144,20 @@ class SyntheticVectors:
                 rng.child(spec, record.id, record.text, ids.tobytes(), shares.tobytes())
                 for record, (ids, shares) in zip(batch, compositions, strict=True)
             ]
-            parts.append(self._counts(self.draw(compositions, streams), len(batch)))
+            drawn = self._counts(self.draw(compositions, streams), len(batch))
+            for row, (ids, _) in enumerate(compositions):
+                true = ids[ids != NULL_ID]
+                terms += len(true)
+                shown += int(
+                    np.isin(true, drawn.indices[slice(*drawn.indptr[row : row + 2])]).sum()
+                )
+            parts.append(drawn)
         return VectorRelease(
             vstack(parts or [self._counts(np.empty(0, dtype=np.int64), 0)], format="csr"),
             tuple(self.mechanism.vocabulary),
             tuple(record.id for record in records),
             empty,
+            Survival(terms, shown, terms, shown, "texts' distinct words"),
             lambda: self.guaranteed(rng),
         )
 

@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from inkblur.documents.analysis import folded
 from inkblur.documents.fingerprints import ADAPTED, fingerprints, refuse_corpus
 from inkblur.documents.lemmas import lemma
+from inkblur.documents.names import is_name
+from inkblur.documents.policies import Treatment
 from inkblur.documents.stop_words import STOP_WORDS
 from inkblur.documents.tokens import TokenClass, tokenise
 from inkblur.documents.wordnet import synonyms as wordnet_synonyms
@@ -52,7 +54,8 @@ class Vectoriser:
     that have a vector. `vectoriser.embedding` is the table of exactly these words: make the
     mechanism from it.
 
-    What a text contributes besides (unknown words, numbers, stop words) is dropped. That costs no
+    What a text contributes besides (unknown words, names of people, numbers, stop words) is
+    dropped; `names="blur"` lets names count like any word. That costs no
     privacy: this step only chooses what enters the mechanism, and the mechanism treats all inputs
     as adjacent (Lemma 3.2). What *would* leak is a vocabulary or idf made from the protected
     texts, so texts of the reference corpus are refused later (`PrivateCalibration`).
@@ -75,9 +78,16 @@ class Vectoriser:
         min_count: int = 1,
         synonyms: bool = False,
         stop_words: Iterable[str] = STOP_WORDS,
+        names: str | Treatment = Treatment.NULL,
     ) -> None:
         self.morphology = choose(Morphology, morphology, "morphology")
         self.weighting = choose(Weighting, weighting, "weighting")
+        self.names = choose(Treatment, names, "names")
+        if self.names not in (Treatment.NULL, Treatment.BLUR):
+            raise ParameterError(
+                f"names cannot be {self.names.value} in a tf release; choose null (they do not "
+                "count) or blur (they count like any word)"
+            )
         whole(min_count, "min_count")
         if self.weighting is Weighting.TFIDF and reference is None:
             raise ParameterError(
@@ -108,13 +118,22 @@ class Vectoriser:
         if self.weighting is Weighting.TFIDF and documents is not None:
             self._idf = self._inverse_frequencies(documents)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the spellings it has met: words of true texts stay in memory."""
+        return {**self.__dict__, "_terms": {}}
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
+        """Itself: it never changes, and scikit-learn's `clone` copies parameters."""
+        return self
+
     @property
     def spec(self) -> str:
         """Everything the counts depend on besides the text: part of what binds random streams."""
         idf = "" if self._idf is None else hashlib.sha256(self._idf.tobytes()).hexdigest()
         stop = hashlib.sha256("\n".join(sorted(self._stop_words)).encode()).hexdigest()
         return (
-            f"{self.weighting.value} {self.morphology.value} stop_words={stop} idf={idf} "
+            f"{self.weighting.value} {self.morphology.value} names={self.names.value} "
+            f"stop_words={stop} idf={idf} "
             f"vocabulary={self.embedding.sha256}"
         )
 
@@ -178,9 +197,15 @@ class Vectoriser:
                 if found is None:
                     if len(known) >= _REMEMBERED:
                         known.clear()
-                    found = known[token.text] = self._id(token.text, self.embedding)
+                    found = known[token.text] = self._input_id(token.text)
                 out.append(found)
         return out
+
+    def _input_id(self, written: str) -> int:
+        """The id of a written word's term in a text to protect, where names may not count."""
+        if self.names is Treatment.NULL and is_name(folded(written)):
+            return NULL_ID
+        return self._id(written, self.embedding)
 
     def _id(self, written: str, embedding: Embedding) -> int:
         """The id of a written word's term; a clitic ('s) is taken off where that helps."""

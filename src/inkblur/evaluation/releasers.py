@@ -27,7 +27,7 @@ class Released:
 
     texts: tuple[str, ...]
     counts: csr_matrix | None = None  # (texts, vocabulary)
-    unchanged: float | None = None  # share of the drawn words that came out as they went in
+    unchanged: float | None = None  # share of the known words that came out as they went in
 
 
 class Releaser(Protocol):
@@ -80,8 +80,8 @@ class TextReleaser:
     def release(self, texts: Sequence[str], rng: Rng) -> Released:
         """Blurred texts."""
         batch = self.blur.release_batch(_records(texts), rng)
-        drawn = batch.counts["drawn"]
-        return Released(batch.texts, None, batch.counts["unchanged"] / drawn if drawn else None)
+        known = batch.counts["known"]
+        return Released(batch.texts, None, batch.counts["unchanged"] / known if known else None)
 
     def true_counts(self, texts: Sequence[str]) -> csr_matrix | None:
         """None: this release has no vectors."""

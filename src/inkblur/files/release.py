@@ -9,6 +9,7 @@ from filecmp import cmp
 from pathlib import Path
 
 from inkblur.atomic_file import PRIVATE, write_atomically
+from inkblur.documents.weakness import refuse_weak
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import OutputError, ParameterError, PrivateCalibration
 from inkblur.files.formats import Format
@@ -54,7 +55,8 @@ def privatize_file(
 
     Refused, before anything is written: a vocabulary, reference or table that is the protected
     file itself, an output or report that is an input, unknown columns, repeated ids, copied columns
-    that look like identifiers.
+    that look like identifiers, and a setting at which nearly every word would stay (unless the spec
+    has `accept_weak`).
 
     >>> import tempfile, inkblur
     >>> folder = tempfile.TemporaryDirectory()
@@ -97,6 +99,7 @@ def privatize_file(
                     "and `processes=`"
                 )
             vectors = spec.synthetic_vectors(table, _reference(spec))
+            refuse_weak(vectors.mechanism, accept_weak=spec.accept_weak)
             resolved = spec.resolved(table, vectors.mechanism)
             summary = run_vectors(opened, str(target), vectors, rng, skip_public=spec.skip_public)
         else:
@@ -109,6 +112,7 @@ def privatize_file(
             copies = WorkerCopy(resolved, *_each_search(where, threads)) if processes else None
             if copies is None:
                 _search(table, where, threads)
+            refuse_weak(blur.mechanism, accept_weak=spec.accept_weak)
             sink_format = given if str(target) == "-" else None
             with open_sink(target, opened, format=sink_format) as sink:
                 summary = run(

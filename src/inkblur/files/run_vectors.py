@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from inkblur.documents.fingerprints import ADAPTED
+from inkblur.documents.survival import Survival
 from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.errors import OutputError, ParameterError
 from inkblur.files.identifiers import ROWS, refuse_columns
@@ -32,6 +33,7 @@ class VectorSummary:
     guarantee: Guarantee
     documents: int
     empty: int  # without a single known term; counted from the true texts, so keep it inside
+    survival: Survival  # how many true terms the vectors show; this stays inside, too
     seconds: float
     fate: Fate
 
@@ -46,6 +48,7 @@ class VectorSummary:
             f"{self.documents:,} texts ({self.empty:,} without a known term) as vectors of "
             f"{self.synthetic.length:,} terms; {self.seconds:.1f} s, "
             f"{self.terms_per_second:,.0f} terms/s",
+            *self.survival.lines(),
             *self.fate.lines(),
         ]
 
@@ -67,7 +70,14 @@ class VectorSummary:
             if self.guarantee.private
             else None,
             "embedding": described(mechanism.embedding),
-            "tokens": {"total": self.documents * self.synthetic.length, "passed_through": {}},
+            "terms": {
+                "drawn": self.documents * self.synthetic.length,
+                "distinct_true_terms": self.survival.known,
+                "shown": self.survival.unchanged,
+                "shown_share": round(self.survival.share, 4),
+                "hides_the_texts": self.survival.hides,
+                "sentences": self.survival.lines(),
+            },
             "columns": self.fate.to_json(),
             "documents": {
                 "total": self.documents,
@@ -110,12 +120,15 @@ def run_vectors(
     public = PublicRecords(corpora, skip=skip_public)
     ids: list[str] = []
     parts, empty = [synthetic.vectors([], rng).vectors], 0  # a file without records is no error
+    survival = Survival(0, 0, 0, 0)
     for batch in public.screened(source.batches(_RECORDS, _CHARACTERS)):
         release = synthetic.vectors(batch.records, rng)
         parts.append(release.vectors)
         named = source.layout.id_column is not None
         ids += release.ids if named else map(str, range(len(ids), len(ids) + len(batch)))
         empty += release.empty or 0
+        if release.survival is not None:
+            survival += release.survival
     fate = Fate(
         columns=source.schema.columns,
         dropped=source.copied,
@@ -133,4 +146,4 @@ def run_vectors(
         guarantee=guarantee,
     )
     seconds = time.perf_counter() - began
-    return VectorSummary(synthetic, guarantee, len(ids), empty, seconds, fate)
+    return VectorSummary(synthetic, guarantee, len(ids), empty, survival, seconds, fate)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from inkblur.documents.policies import TokenField
+from inkblur.documents.policies import CLASSES, Treatment
 from inkblur.documents.privatizer import Privatizer
+from inkblur.documents.survival import Survival
 from inkblur.embeddings.table import Embedding
 from inkblur.guarantees import Guarantee, rounded_up
 from inkblur.mechanisms.typical import TypicalLoss
 from inkblur.types import Metric
 
 NOTE = "The counts come from the true texts and are not protected: do not publish this report."
+_LAYOUT = ("spaces", "capitals")  # these are no tokens
+_TOKENS = tuple(name for name in CLASSES if name not in _LAYOUT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,28 +73,34 @@ class Summary:
         """Words drawn in a second, everything included."""
         return self.counts["drawn"] / self.seconds if self.seconds > 0 else 0.0
 
-    def passed(self) -> dict[str, int]:
-        """How many tokens of each class were copied as they are."""
-        return {field.value: self._count(field, "keep") for field in TokenField}
+    @property
+    def survival(self) -> Survival:
+        """How many true words come out."""
+        return Survival(
+            self.counts["known"],
+            self.counts["unchanged"],
+            self.counts["content"],
+            self.counts["content unchanged"],
+        )
 
     def lines(self) -> list[str]:
         """What happened, for the person who ran it."""
-        drawn, unchanged = self.counts["drawn"], self.counts["unchanged"]
-        share = f" ({unchanged / drawn:.0%})" if drawn else ""
         lines = [
-            f"{self.documents:,} texts ({self.empty:,} empty), {drawn:,} words drawn, "
-            f"{unchanged:,} unchanged{share}; {self.seconds:.1f} s, "
-            f"{self.words_per_second:,.0f} words/s"
+            f"{self.documents:,} texts ({self.empty:,} empty), {self.counts['drawn']:,} words "
+            f"drawn; {self.seconds:.1f} s, {self.words_per_second:,.0f} words/s",
+            *self.survival.lines(),
         ]
-        if self.counts["null"]:
+        names = self.counts["names null"]
+        others = self.counts["null"] - names
+        if names:
+            lines.append(f"{names:,} names of people were replaced by words drawn at random")
+        if others:
             lines.append(
-                f"{self.counts['null']:,} unknown words, numbers and addresses "
-                "entered as the null word"
+                f"{others:,} unknown words, numbers and addresses were replaced by words drawn at "
+                "random"
             )
-        passed = self.passed().items()
-        lines += [
-            f"passed through unprotected: {count:,} {name}" for name, count in passed if count
-        ]
+        kept = self._treated(Treatment.KEEP, CLASSES).items()
+        lines += [f"copied, not protected: {count:,} {name}" for name, count in kept if count]
         return lines + self.fate.lines()
 
     def worth(self) -> list[str]:
@@ -108,13 +118,38 @@ class Summary:
             f"common the factor is exp({rounded_up(words * guarantee.epsilon)})."
         ]
 
-    def _count(self, field: TokenField, treatment: str) -> int:
-        return self.counts[f"{field.name.lower()} {treatment}"]
+    def _treated(self, treatment: Treatment, classes: Iterable[str]) -> dict[str, int]:
+        """How many tokens of these classes were treated so."""
+        return {
+            name.replace("_", "-"): self.counts[f"{name} {treatment.value}"] for name in classes
+        }
+
+    def tokens(self) -> dict[str, Any]:
+        """What became of the tokens of the true texts.
+
+        `total` is the sum of `known_words`, `null_words`, `normalized`, `cut` and all that was
+        copied or dropped; `drawn` that of `known_words`, `null_words` and `padding`; and
+        `known_words` that of `unchanged` and `replaced`.
+        """
+        counts = self.counts
+        return {
+            "total": counts["read"],
+            "known_words": counts["known"],
+            "null_words": counts["null"],
+            "copied": self._treated(Treatment.KEEP, _TOKENS),
+            "dropped": self._treated(Treatment.DROP, _TOKENS),
+            "normalized": counts["punctuation blur"],
+            "cut": counts["cut"],
+            "padding": counts["padding"],
+            "drawn": counts["drawn"],
+            "names_as_null_words": counts["names null"],
+            "layout_copied": self._treated(Treatment.KEEP, _LAYOUT),
+            **self.survival.to_json(),
+        }
 
     def to_json(self) -> dict[str, Any]:
         """The report file (DESIGN section 8)."""
         mechanism = self.privatizer.mechanism
-        drawn, unchanged = self.counts["drawn"], self.counts["unchanged"]
         return {
             "mechanism": {"name": mechanism.name, **mechanism.parameters},
             "release": {"kind": self.privatizer.kind.value, "length": self.privatizer.length},
@@ -132,15 +167,7 @@ class Summary:
                 "sentences": self.typical.sentences(),
             },
             "embedding": described(mechanism.embedding),
-            "tokens": {
-                "total": drawn - self.counts["padding"] + sum(self.passed().values()),
-                "replaced": drawn - unchanged,
-                "unchanged": unchanged,
-                "entered_as_null_word": self.counts["null"],
-                "padding": self.counts["padding"],
-                "passed_through": self.passed(),
-                "dropped": {field.value: self._count(field, "drop") for field in TokenField},
-            },
+            "tokens": self.tokens(),
             "columns": self.fate.to_json(),
             "documents": {
                 "total": self.documents,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Self
 
 import numpy as np
@@ -21,12 +21,22 @@ from inkblur.guarantees import (
 )
 from inkblur.protocols import Distribution, Release
 from inkblur.rng import Rng, Rows
-from inkblur.types import Array, Ids, Metric, Unit
+from inkblur.types import Array, Ids, Metric, Unit, whole
 
 UNGUARDED = (
     "this embedding no longer knows which texts it was adapted on, so that it can be measured on "
     "them; protect with the adapted one itself"
 )
+
+
+def require_rng(rng: object) -> Rng:
+    """The random stream, or a clear error where something else was given."""
+    if not isinstance(rng, Rng):
+        raise ParameterError(
+            f"rng must be a random stream, made by secure_rng(), keyed_rng(key) or seeded_rng(7); "
+            f"got {rng!r}"
+        )
+    return rng
 
 
 def drawn_from(rng: Rng, guarantee: Guarantee) -> Guarantee:
@@ -104,9 +114,13 @@ class WordMechanism(ABC):
         Words are not looked for in the corpus of an adapted embedding: a text is known again by
         its words together, and only documents (:class:`inkblur.Privatizer`) are checked.
         """
-        if isinstance(words, str):
-            raise ParameterError("give a list of words, not one string")
+        if isinstance(words, str) or not isinstance(words, Iterable):
+            raise ParameterError(f"give a list of words, not {words!r}")
         words = list(words)
+        for place, word in enumerate(words):
+            if not isinstance(word, str):
+                raise ParameterError(f"word {place} is a {type(word).__name__}, expected a string")
+        require_rng(rng)
         ids = self.ids(words)
         out = self.replace(ids, rng.next_child(self.spec, ids.tobytes(), *words))
         guarantee = self.guarantee.lifted(Unit.SEQUENCE, passed=("the number of words",))
@@ -118,7 +132,8 @@ class WordMechanism(ABC):
 
     def distribution(self, word: str, rng: Rng, *, draws: int = 10_000) -> Distribution:
         """Where `word` goes, estimated from `draws` independent replacements."""
-        ids = np.full(draws, self.embedding.id(word), dtype=np.int64)
+        ids = np.full(whole(draws, "draws"), self.embedding.id(word), dtype=np.int64)
+        require_rng(rng)
         out = self.replace(ids, rng.next_child(self.spec, word))
         counts = np.bincount(out, minlength=len(self.vocabulary))
         return Distribution(word, counts / draws, draws)

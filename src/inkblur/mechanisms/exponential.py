@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,10 +99,25 @@ class Exponential(DiscreteMechanism):
         # Uniforms that choose the block (the last may be a single word); one block needs none.
         self._first = digits(self.kappa, len(embedding)) if blocks > 1 else 0
         self.width = self._first + digits(self.kappa, BLOCK)  # uniforms a draw
+        self._store_bytes = store_bytes
+        self._forget()
+
+    def _forget(self) -> None:
+        """Begin with no words known and none counted."""
+        words, blocks = len(self.embedding), blocks_in(len(self.embedding))
         # Half for the sums of blocks of many words, half for all weights of the commonest.
-        self._known = _Store(store_bytes // 2, len(embedding), blocks, np.int32)
-        self._common = _Store(store_bytes // 2, len(embedding), blocks * BLOCK, np.uint8)
-        self._drawn = np.zeros(len(embedding) + 1, dtype=np.int64)  # draws by word so far
+        self._known = _Store(self._store_bytes // 2, words, blocks, np.int32)
+        self._common = _Store(self._store_bytes // 2, words, blocks * BLOCK, np.uint8)
+        self._drawn = np.zeros(words + 1, dtype=np.int64)  # draws by word so far
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what was drawn so far: the words of true texts stay in memory."""
+        kept = ("_known", "_common", "_drawn")
+        return {name: value for name, value in self.__dict__.items() if name not in kept}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._forget()
 
     @property
     def parameters(self) -> dict[str, float | str]:

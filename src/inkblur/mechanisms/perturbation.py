@@ -8,6 +8,7 @@ Theorem 1).
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -32,6 +33,10 @@ class Perturbation(WordMechanism):
         stated = replace(noise.guarantee, assumptions=ASSUMPTIONS, space=embedding.sha256)
         self.guarantee = standing_on(embedding, stated)
         self._engine = engine
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the search, which has locks and threads: a copy builds its own."""
+        return {**self.__dict__, "_engine": None}
 
     @property
     def engine(self) -> Engine:

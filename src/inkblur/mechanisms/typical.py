@@ -72,7 +72,7 @@ def typical_loss(mechanism: WordMechanism) -> TypicalLoss:
     Of an adapted embedding, only words that its corpus has: the others have profile zero and crowd
     near each other, so that with them the distances between words of texts would be understated.
     """
-    words = _profiled(mechanism.embedding)
+    words = profiled_words(mechanism.embedding)
     count = len(mechanism.vocabulary)
     adapted = len(words) < count
     uniforms = seeded_rng(_SEED).child("typical").rows(count, 1)[words, 0]
@@ -90,7 +90,7 @@ def typical_loss(mechanism: WordMechanism) -> TypicalLoss:
     return TypicalLoss(near, pair, word.loss(near), word.loss(pair), len(sample), adapted, discrete)
 
 
-def _profiled(embedding: Embedding) -> Ids:
+def profiled_words(embedding: Embedding) -> Ids:
     """Words with a label profile other than zero; all words where fewer than two have one."""
     columns = [column for told in embedding.adaptations for column in told.columns]
     profiles = embedding.vectors[:, embedding.dimension - sum(c.dimensions for c in columns) :]

@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,6 +120,10 @@ class Staircase(DiscreteMechanism):
             "tau": self.tau,
             "frequency_power": self.frequency_power,
         }
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Made again from its parameters: the sets built so far show which words were drawn."""
+        return _made_again, (self.embedding, self.parameters, self._folder)
 
     @cached_property
     def spec(self) -> str:
@@ -227,3 +232,7 @@ class Staircase(DiscreteMechanism):
         with ThreadPoolExecutor(processors()) as pool:
             list(pool.map(some, range(0, len(ids), _PIECE)))
         return out
+
+
+def _made_again(embedding: Embedding, parameters: dict[str, Any], folder: Path | None) -> Staircase:
+    return Staircase(embedding, cache=folder, **parameters)

@@ -1,0 +1,129 @@
+"""The report adds up, whatever the texts and the policies."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import fields
+from typing import Any, cast
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inkblur.documents import Privatizer, TokenPolicies, Treatment
+from inkblur.documents.tokens import tokenise
+from inkblur.embeddings.table import Embedding
+from inkblur.files.summary import Fate, Summary
+from inkblur.mechanisms import Laplace
+from inkblur.mechanisms.typical import typical_loss
+from inkblur.rng import seeded_rng
+from inkblur.types import Record
+
+TABLE = Embedding(
+    ["alpha", "beta", "the", "of", "doctor", "john"],
+    [[0, 0], [0, 1], [1, 0], [1, 1], [2, 0], [0, 2]],
+    name="six",
+)
+PIECES = ["alpha", "Beta", "the", "of", "doctor", "John", "Garcia's", "12", "x@y.org", "zork", "."]
+PIECES += ["!?", "…", "😀", "(", "\U000e0041", "don't", "\n", "\u2003"]
+texts = st.lists(
+    st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=4)), max_size=12).map(" ".join),
+    max_size=4,
+)
+CLOSED = {
+    "spaces": ["blur", "keep"],
+    "capitals": ["blur", "keep"],
+    "names": ["blur", "null", "keep"],
+}
+policies = st.fixed_dictionaries(
+    {
+        field.name: st.sampled_from(
+            [Treatment(v) for v in CLOSED.get(field.name, ["blur", "drop", "keep"])]
+        )
+        for field in fields(TokenPolicies)
+        if field.name != "names_tagger"
+    }
+).map(lambda given: TokenPolicies(**cast(Any, given)))
+
+
+def summarized(blur: Privatizer, documents: list[str]) -> Summary:
+    records = [Record(str(place), text) for place, text in enumerate(documents)]
+    released = blur.release_batch(records, seeded_rng(3))
+    typical = typical_loss(blur.mechanism)
+    return Summary(
+        blur, blur.guarantee, typical, len(records), 0, released.counts, 1.0, Fate(("text",))
+    )
+
+
+@given(texts, policies, st.none() | st.integers(1, 9), st.sampled_from(["sequence", "bag"]))
+@settings(deadline=None, max_examples=300)
+def test_the_totals_add_up(
+    documents: list[str], chosen: TokenPolicies, length: int | None, kind: str
+) -> None:
+    if kind == "bag" and chosen.kept:
+        chosen = TokenPolicies()
+    blur = Privatizer(Laplace(TABLE, epsilon=1.0), release=kind, policies=chosen, length=length)
+    report: dict[str, Any] = summarized(blur, documents).to_json()["tokens"]
+    assert report["total"] == sum(len(list(tokenise(text))) for text in documents)
+    assert report["total"] == (
+        report["known_words"]
+        + report["null_words"]
+        + sum(report["copied"].values())
+        + sum(report["dropped"].values())
+        + report["normalized"]
+        + report["cut"]
+    )
+    assert report["drawn"] == report["known_words"] + report["null_words"] + report["padding"]
+    assert report["known_words"] == report["unchanged"] + report["replaced"]
+    assert 0 <= report["content_unchanged"] <= report["content_words"] <= report["known_words"]
+    assert report["content_unchanged"] <= report["unchanged"]
+    assert 0 <= report["names_as_null_words"] <= report["null_words"]
+    if length is not None:
+        assert report["drawn"] == length * len(documents)
+    counts = [report[name] for name in ("known_words", "null_words", "cut", "padding", "drawn")]
+    assert min([*counts, *report["copied"].values(), *report["dropped"].values()]) >= 0
+    assert min(report["layout_copied"].values()) >= 0
+
+
+def test_padding_and_null_words_do_not_lower_the_share() -> None:
+    """With `length=200` a text of which every word survives was called 5 % unchanged."""
+    text = "the alpha of 12 garcia"
+    for length in (None, 200):
+        sure = Privatizer(Laplace(TABLE, epsilon=500.0), length=length)
+        survival = summarized(sure, [text]).survival
+        assert (survival.known, survival.unchanged) == (3, 3)
+        assert (survival.content, survival.content_unchanged) == (1, 1)
+
+
+def test_a_bag_counts_the_words_it_shows_wherever_they_were() -> None:
+    sure = Privatizer(Laplace(TABLE, epsilon=500.0), release="bag", length=9)
+    survival = summarized(sure, ["alpha beta alpha doctor"]).survival
+    assert (survival.known, survival.unchanged) == (4, 4)
+
+
+@pytest.mark.parametrize(("epsilon", "hides"), [(0.01, True), (500.0, False)])
+def test_the_owner_is_told_what_comes_out(epsilon: float, hides: bool) -> None:
+    blur = Privatizer(Laplace(TABLE, epsilon=epsilon))
+    summary = summarized(blur, ["alpha beta doctor the of"] * 40)
+    told = "\n".join(summary.lines())
+    assert "come out as they were written" in told
+    assert ("does not hide the texts" in told) is not hides
+    assert summary.to_json()["tokens"]["hides_the_texts"] is hides
+
+
+def test_names_are_counted() -> None:
+    blur = Privatizer(Laplace(TABLE, epsilon=1.0))
+    summary = summarized(blur, ["John Garcia and zork 12"])
+    assert summary.counts["names null"] == 2
+    assert "2 names of people" in "\n".join(summary.lines())
+    kept = Privatizer(Laplace(TABLE, epsilon=1.0), policies=TokenPolicies.of(names="keep"))
+    assert "copied, not protected: 2 names" in "\n".join(summarized(kept, ["John Garcia"]).lines())
+
+
+def test_counts_are_sums_over_documents() -> None:
+    blur = Privatizer(Laplace(TABLE, epsilon=1.0), length=4)
+    documents = ["alpha beta the of doctor x 12.", "John alpha", ""]
+    total: Counter[str] = Counter()
+    for place, text in enumerate(documents):
+        total += blur.release_batch([Record(str(place), text)], seeded_rng(3)).counts
+    assert +total == +summarized(blur, documents).counts
