@@ -74,9 +74,9 @@ def test_privatize_refuses_a_text_of_the_corpus_and_leaves_nothing(here: Path) -
     for release in (["--release", "sequence"], ["--release", "bag"]):
         done = run("privatize", "mine.csv", *how, *release, "-o", "out.csv")
         assert done.exit_code == 1
-        assert "record 1 has the same content words as a text of the public corpus" in done.stderr
+        assert "line 3 has the same content words as a text of the public corpus" in done.stderr
     tf = ["--embedding", "topic.ink", "--release", "tf", "--length", "4", "--epsilon", "3"]
-    assert "record 1 has the same" in run("privatize", "mine.csv", *tf, "-o", "out.npz").stderr
+    assert "line 3 has the same" in run("privatize", "mine.csv", *tf, "-o", "out.npz").stderr
     assert sorted(path.name for path in here.iterdir()) == before
 
 
