@@ -335,6 +335,29 @@ def test_a_forged_file_with_a_good_digest_cannot_break_the_proof(
     assert all_weights(again) == expected
 
 
+def test_sound_sets_of_something_else_are_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They would keep the guarantee, but the same key would draw other words."""
+    monkeypatch.setattr("inkblur.mechanisms.staircase.mechanism._SMALL", 10)
+    embedding = table(8, 60, "none")
+
+    def made() -> Staircase:
+        mechanism = Staircase(embedding, epsilon=4.0, tau=0.051, cache=tmp_path)
+        mechanism.prepare()
+        return mechanism
+
+    expected = all_weights(made())
+    (file,) = tmp_path.glob("*.sets")
+    header, body = file.read_bytes().split(b"\n", 1)
+    last = np.frombuffer(body, dtype="<i4", count=60, offset=8 * 60).copy()
+    members = made()._sets.shares(0) > 0
+    last[0] = np.flatnonzero(~members)[-1]
+    changed = body[: 8 * 60] + last.tobytes() + body[12 * 60 :]
+    file.write_bytes(header + b"\n" + changed)
+    assert all_weights(made()) == expected
+
+
 def test_only_sets_of_the_whole_vocabulary_are_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -348,7 +371,7 @@ def test_only_sets_of_the_whole_vocabulary_are_stored(
     assert len(list(tmp_path.glob("*.sets"))) == 1
 
 
-def test_the_spec_names_all_that_the_law_depends_on() -> None:
+def test_the_spec_names_all_that_the_law_depends_on(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = table(1, 20, "zipf")
     other = table(1, 20, "all kinds")
     specs = {
@@ -360,3 +383,6 @@ def test_the_spec_names_all_that_the_law_depends_on() -> None:
         Staircase(table(2, 20, "zipf"), epsilon=3.0, tau=0.1, frequency_power=1.0).spec,
     }
     assert len(specs) == 6
+    monkeypatch.setattr("inkblur.mechanisms.staircase.units.MOST_EPSILON", 2.0)
+    capped = Staircase(plain, epsilon=3.0, tau=0.1, frequency_power=1.0).spec
+    assert capped not in specs  # the same parameters with other steps
