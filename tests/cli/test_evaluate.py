@@ -56,6 +56,20 @@ def run(posts: Path, vectors: Path, *arguments: str) -> Result:
     return CliRunner().invoke(app, [*fixed, *both, *quick, *arguments], env={"COLUMNS": "160"})
 
 
+def test_secrets_are_attacked_and_public_texts_teach_the_reader(posts: Path, vectors: Path) -> None:
+    found = run(
+        posts, vectors, "-e", "5", "--json", "--secret-column", "topic", "--public", str(posts)
+    )
+    assert found.exit_code == 0, found.output
+    (setting,) = json.loads(found.stdout)["settings"]
+    attacks = {row["attack"] for row in setting["disclosures"]}
+    assert {"inference", "reading (unigram)", "reading (trigram)", "linking"} <= attacks
+    plain = run(posts, vectors, "-e", "5", "--json", "--read-texts", "0")
+    (setting,) = json.loads(plain.stdout)["settings"]
+    attacks = {row["attack"] for row in setting["disclosures"]}
+    assert attacks == {"repetition", "singling out", "linking"}
+
+
 def test_page_and_json_are_written_and_repeat(posts: Path, vectors: Path, tmp_path: Path) -> None:
     pytest.importorskip("jinja2")
     folder = tmp_path / "deep" / "out"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from inkblur.evaluation.evaluate import Plan, evaluate
-from inkblur.evaluation.measures.bootstrap import over_texts
+from inkblur.evaluation.measures.bootstrap import over_repeated_texts, over_texts
 from inkblur.evaluation.measures.utility import FIELDS, rates
 
 from .made import corpus, table
@@ -43,7 +43,7 @@ def test_every_score_lies_within_its_interval_and_more_confidence_is_wider() -> 
         assert all(left < right for left, right in pairwise(e for e in ends if e is not None))
 
 
-def test_the_texts_before_any_release_have_intervals_over_texts() -> None:
+def test_attacks_and_the_texts_before_any_release_have_intervals_over_texts() -> None:
     pytest.importorskip("sklearn")
     from inkblur.evaluation.dataset import make_dataset
     from inkblur.spec import ReleaseSpec
@@ -52,11 +52,27 @@ def test_the_texts_before_any_release_have_intervals_over_texts() -> None:
     data = make_dataset(texts, authors=names, labels=labels, seed=5)
     plan = Plan(seed=5, attacks=("koppel",), models=("naive-bayes",), repeats=2)
     report = evaluate(data, table(), [ReleaseSpec("laplace", 3.0)], plan)
-    for result, over in ((report.before, "texts"), (report.settings[0], "repetitions")):
-        scored = [(found.accuracy, found.f1) for found in result.attacks]
-        scored += [(found.accuracy, found.f1) for found in result.utility]
-        for accuracy, f1 in scored:
-            assert accuracy.over == f1.over == over
-            assert accuracy.low is not None
-            assert accuracy.high is not None
-            assert accuracy.low <= accuracy.mean <= accuracy.high
+    before, after = report.before, report.settings[0]
+    assert {found.accuracy.over for found in (*before.attacks, *after.attacks)} == {"texts"}
+    assert {found.f1.over for found in (*before.attacks, *after.attacks)} == {"texts"}
+    assert {found.accuracy.over for found in before.utility} == {"texts"}
+    assert {found.accuracy.over for found in after.utility} == {"repetitions"}
+    for found in (*before.attacks, *after.attacks):
+        assert found.accuracy.low is not None
+        assert found.accuracy.high is not None
+        assert found.accuracy.low <= found.accuracy.mean <= found.accuracy.high
+
+
+def test_a_texts_answers_of_all_repetitions_go_with_it() -> None:
+    """The same answers twice are one answer: repeating a release does not narrow the interval."""
+    truth = ["a", "b"] * 30
+    answers = ["a", "a"] * 30
+    once = over_repeated_texts(truth, [answers], confidence=0.95, seed=1)["accuracy"]
+    again = over_repeated_texts(truth, [answers] * 4, confidence=0.95, seed=1)["accuracy"]
+    assert once.low is not None
+    assert again.low is not None
+    assert again.mean == once.mean == 0.5
+    assert again.values == (0.5,) * 4
+    assert again.low == pytest.approx(once.low, abs=0.04)
+    half = over_repeated_texts(truth, [answers, truth], confidence=0.95, seed=1)["accuracy"]
+    assert half.mean == 0.75

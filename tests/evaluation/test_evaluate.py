@@ -354,7 +354,7 @@ class TestData:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({}, "authors, labels or both"),
+            ({}, "authors, labels or secrets"),
             ({"authors": ["kim"] * 4}, "2 authors are needed, found 1"),
             ({"authors": [None] * 4}, "2 authors are needed, found 0"),
             ({"labels": ["x"] * 4}, "2 different labels are needed, found 1"),

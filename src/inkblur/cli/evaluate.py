@@ -36,6 +36,20 @@ def evaluate(
     author_column: texts.AuthorColumn = None,
     label_column: texts.LabelOption = None,
     split_column: texts.SplitColumn = None,
+    secret_column: Annotated[
+        str | None,
+        typer.Option(help="A label that a release should hide: an attacker tries to tell it."),
+    ] = None,
+    public: Annotated[
+        str | None,
+        typer.Option(
+            help="Public texts, in a file with the same text column, from which the reading attack "
+            "learns which words follow which. Never the texts that are protected."
+        ),
+    ] = None,
+    read_texts: Annotated[
+        int, typer.Option(help="Test texts that are read word by word; 0: none.")
+    ] = 40,
     test_share: texts.TestShare = 0.3,
     attacks: Annotated[
         str,
@@ -89,6 +103,7 @@ def evaluate(
             confidence=confidence,
             form=form,
             redact=redact,
+            read_texts=read_texts,
         )
         scrubbers = [Scrubber(name) for name in texts.listed(scrub)]
         for scrubber in scrubbers:
@@ -98,11 +113,14 @@ def evaluate(
 
             html.require_jinja()
             texts.make_folder(output)
-        columns = texts.ChosenColumns(text_column, author_column, label_column, split_column)
+        columns = texts.ChosenColumns(
+            text_column, author_column, label_column, split_column, secret_column
+        )
         dataset = texts.read_dataset(data, columns, test_share=test_share, seed=seed)
         table = given.table()
         settings: list[ReleaseSpec | Releaser] = [*_settings(given, table), *scrubbers]
-        report = _run(dataset, table, settings, plan)
+        known = texts.read_columns(public, text_column, [])[0] if public is not None else []
+        report = _run(dataset, table, settings, plan, known)
         body = json.dumps(report.to_json(), indent=2, allow_nan=False) + "\n"
         if as_json:
             typer.echo(body, nl=False)
@@ -136,7 +154,11 @@ def _settings(given: options.Given, table: Embedding) -> list[ReleaseSpec]:
 
 
 def _run(
-    dataset: Dataset, table: Embedding, settings: Sequence[ReleaseSpec | Releaser], plan: Plan
+    dataset: Dataset,
+    table: Embedding,
+    settings: Sequence[ReleaseSpec | Releaser],
+    plan: Plan,
+    public: Sequence[str],
 ) -> Evaluation:
     from inkblur.evaluation.evaluate import evaluate as measured
 
@@ -148,7 +170,7 @@ def _run(
             rate = done / max(time.monotonic() - began, 1e-9)
             bar.update(task, description=what, completed=done, total=total, rate=f"{rate:.2g}")
 
-        return measured(dataset, table, settings, plan, on_step=show)
+        return measured(dataset, table, settings, plan, public=public, on_step=show)
 
 
 def _print(report: Evaluation) -> None:
@@ -159,7 +181,9 @@ def _print(report: Evaluation) -> None:
     from inkblur.evaluation.results import headline
 
     for shown in (
+        *tables.strongest_table(report),
         *tables.attack_tables(report),
+        *tables.disclosure_tables(report),
         *tables.utility_tables(report),
         *tables.meaning_tables(report),
     ):

@@ -34,11 +34,12 @@ class ChosenColumns:
     author: str | None
     label: str | None
     split: str | None
+    secret: str | None = None
 
     @property
     def others(self) -> list[str]:
         """All that were named but the text's, each once."""
-        named = (self.author, self.label, self.split)
+        named = (self.author, self.label, self.split, self.secret)
         return list(dict.fromkeys(name for name in named if name is not None))
 
 
@@ -47,7 +48,7 @@ def read_dataset(path: str, columns: ChosenColumns, *, test_share: float, seed: 
     from inkblur.errors import ParameterError
     from inkblur.evaluation.dataset import make_dataset
 
-    if columns.author is None and columns.label is None:
+    if columns.author is None and columns.label is None and columns.secret is None:
         raise ParameterError(
             "give --author-column, --label-column or both: without either nothing can be measured"
         )
@@ -56,6 +57,7 @@ def read_dataset(path: str, columns: ChosenColumns, *, test_share: float, seed: 
         texts,
         authors=found[columns.author] if columns.author is not None else None,
         labels=found[columns.label] if columns.label is not None else None,
+        secrets=found[columns.secret] if columns.secret is not None else None,
         parts=[value or "" for value in found[columns.split]] if columns.split else None,
         test_share=test_share,
         seed=seed,

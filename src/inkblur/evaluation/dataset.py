@@ -44,6 +44,7 @@ class DatasetPart:
     texts: tuple[str, ...]
     authors: Ids  # (texts,); DONT_KNOW where there is none
     labels: tuple[str | None, ...]
+    secrets: tuple[str | None, ...]  # labels that a release should hide
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -87,6 +88,11 @@ class Dataset:
     def has_labels(self) -> bool:
         """Whether labels can be scored."""
         return self.facts.labels > 0
+
+    @property
+    def has_secrets(self) -> bool:
+        """Whether an attacker can try to tell labels that should be hidden."""
+        return any(secret is not None for secret in self.train.secrets)
 
 
 class Names:
@@ -174,6 +180,7 @@ def make_dataset(
     *,
     authors: Sequence[Hashable | None] | None = None,
     labels: Sequence[str | None] | None = None,
+    secrets: Sequence[str | None] | None = None,
     parts: Sequence[str] | None = None,
     test_share: float = 0.3,
     seed: int,
@@ -184,9 +191,9 @@ def make_dataset(
     >>> data.facts.train, data.facts.test, data.facts.authors
     (2, 2, 2)
     """
-    if authors is None and labels is None:
-        raise ParameterError("give authors, labels or both: without either nothing can be measured")
-    given = {"authors": authors, "labels": labels, "parts": parts}
+    if authors is None and labels is None and secrets is None:
+        raise ParameterError("give authors, labels or secrets: otherwise nothing can be measured")
+    given = {"authors": authors, "labels": labels, "secrets": secrets, "parts": parts}
     for name, column in given.items():
         if column is not None and len(column) != len(texts):
             raise ParameterError(f"{len(texts)} texts need as many {name}, got {len(column)}")
@@ -194,6 +201,7 @@ def make_dataset(
         raise ParameterError("there is no text that is not empty: nothing can be measured")
     numbers = number_authors(authors if authors is not None else [None] * len(texts))
     topics = tuple(labels) if labels is not None else (None,) * len(texts)
+    hidden = tuple(secrets) if secrets is not None else (None,) * len(texts)
     _check(numbers if authors is not None else None, topics if labels is not None else None)
     tested = (
         _given(parts) if parts is not None else _drawn(numbers, topics, _share(test_share), seed)
@@ -203,7 +211,10 @@ def make_dataset(
         rows = np.flatnonzero(tested == wanted)
         chosen = rows.tolist()
         return DatasetPart(
-            tuple(texts[r] for r in chosen), numbers[rows], tuple(topics[r] for r in chosen)
+            tuple(texts[r] for r in chosen),
+            numbers[rows],
+            tuple(topics[r] for r in chosen),
+            tuple(hidden[r] for r in chosen),
         )
 
     train, test = part(False), part(True)

@@ -13,7 +13,7 @@ part, for every record draws from a stream of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from inkblur.evaluation.attacks import (
 )
 from inkblur.evaluation.attacks.base import DONT_KNOW, answered
 from inkblur.evaluation.dataset import Dataset, Scenario
+from inkblur.evaluation.disclosure import Disclosing
 from inkblur.evaluation.measures.intervals import checked_confidence
 from inkblur.evaluation.measures.meaning import Meaning, meaning_kept
 from inkblur.evaluation.measures.utility import LabelAnswers, Model, Scores, label_answers
@@ -46,6 +47,7 @@ from inkblur.evaluation.results import (
     ADAPTIVE,
     SEEDED_NOTE,
     STATIC,
+    Disclosure,
     Evaluation,
     Example,
     Interval,
@@ -86,6 +88,7 @@ class Plan:
     redact: bool = False  # remove proper nouns first
     meaning_texts: int = 100  # texts whose movement is measured; Earth Mover's takes its time
     examples: int = 10
+    read_texts: int = 40  # test texts that are read word by word; 0: none
     analysts: tuple[str, ...] = (ADAPTIVE, STATIC)  # static alone: public texts are not released
 
     def __post_init__(self) -> None:
@@ -114,16 +117,21 @@ def evaluate(
     settings: Sequence[ReleaseSpec | Releaser],
     plan: Plan,
     *,
+    public: Sequence[str] = (),
     on_step: OnStep = lambda what, done, total: None,
 ) -> Evaluation:
-    """Measure every setting; the same data, settings and plan give the same result."""
+    """Measure every setting; the same data, settings and plan give the same result.
+
+    `public` texts teach the reading attack which words follow which; they must not be among those
+    that are protected.
+    """
     if not settings:
         raise ParameterError("no setting to evaluate")
     made = [releaser(s, embedding) if isinstance(s, ReleaseSpec) else s for s in settings]
     if len({each.name for each in made}) != len(made):
         raise ParameterError("a setting was given twice")
     prepared = PreparedEvaluation(data, embedding, plan)
-    total = prepared.first_steps + len(made) * plan.repeats * prepared.steps
+    total = prepared.first_steps + len(made) * (plan.repeats * prepared.steps + 1)
     done = 0
 
     def step(what: str) -> None:
@@ -132,7 +140,10 @@ def evaluate(
         done += 1
 
     before = prepared.baseline(step)
-    found = tuple(prepared.measure(each, step) for each in made)
+    found = tuple(
+        replace(prepared.measure(each, step), disclosures=prepared.disclosed(each, public, step))
+        for each in made
+    )
     on_step("done", total, total)
     return Evaluation(
         plan.seed,
@@ -165,6 +176,7 @@ class PreparedEvaluation:
             else {}
         )
         self._static: dict[tuple[str, str], Attack] = {}
+        self._first = Released(()), Released(())  # train and test, of the release measured last
         self._shown: dict[str, list[str]] = {}  # examples after the release, by setting
         # The order in which test texts serve as examples and for the meaning: the seed's.
         order = seeded_rng(plan.seed).child("examples").permutation(len(self.test))
@@ -235,6 +247,7 @@ class PreparedEvaluation:
             step(f"{releaser.name}: releasing")
             train, test = self._released(releaser, repeat)
             if repeat == 0:
+                self._first = train, test
                 rows = self._order[: self.plan.examples]
                 self._shown[releaser.name] = [test.texts[row] for row in rows]
             if test.unchanged is not None:
@@ -259,10 +272,28 @@ class PreparedEvaluation:
             releaser.guarantee if promise else None,
             releaser.worth() if promise else (),
             Interval.of(unchanged, confidence).share() if unchanged else None,
-            tuple(joined_attacks(attacks, confidence)),
+            tuple(joined_attacks(attacks, confidence, self.plan.seed)),
             tuple(joined_scores(scores, analysts, confidence)),
             joined_meanings(meanings, confidence),
         )
+
+    def disclosed(
+        self, releaser: Releaser, public: Sequence[str], step: Callable[[str], None]
+    ) -> tuple[Disclosure, ...]:
+        """What the release measured last shows beside its author: its first repetition."""
+        step(f"{releaser.name}: what can be read, linked and inferred")
+        disclosing = Disclosing(
+            self.data,
+            self.train,
+            self.test,
+            self._order[: self.plan.read_texts],
+            public,
+            self.embedding,
+            self.plan.confidence,
+            self.plan.seed,
+        )
+        rng = seeded_rng(self.plan.seed).child("disclosure", releaser.name)
+        return disclosing.disclosed(releaser, *self._first, rng)
 
     def examples(self, releasers: Sequence[Releaser]) -> tuple[Example, ...]:
         """Test texts before and after (measured releases, first repetition), names masked."""

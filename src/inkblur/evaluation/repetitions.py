@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from inkblur.evaluation.attacks.base import Attribution, AuthorAnswers
-from inkblur.evaluation.measures.bootstrap import over_texts
+from inkblur.evaluation.measures.bootstrap import over_repeated_texts, over_texts
 from inkblur.evaluation.measures.meaning import Meaning
-from inkblur.evaluation.measures.utility import LabelAnswers, Scores, rates
+from inkblur.evaluation.measures.utility import LabelAnswers, Scores
 from inkblur.evaluation.results import (
     STATIC,
     AttackResult,
@@ -32,22 +32,12 @@ class Attacked:
         """How many texts were attacked, and with what success."""
         return self.found.counts
 
-    @property
-    def f1(self) -> float:
-        """The mean over authors."""
-        return rates(self.found.truth, self.found.answers).f1
-
 
 def attacks_before(
     attacks: Sequence[Attacked], confidence: float, seed: int
 ) -> tuple[AttackResult, ...]:
     """Attacks on the true texts: one repetition, intervals over the test texts."""
-    joined = joined_attacks([attacks], confidence)
-    results = []
-    for one, result in zip(attacks, joined, strict=True):
-        spread = over_texts(one.found.truth, one.found.answers, confidence=confidence, seed=seed)
-        results.append(replace(result, accuracy=spread["accuracy"], f1=spread["f1"]))
-    return tuple(results)
+    return tuple(joined_attacks([attacks], confidence, seed))
 
 
 def scores_before(
@@ -70,18 +60,25 @@ def scores_before(
     return tuple(results)
 
 
-def joined_attacks(repeats: Sequence[Sequence[Attacked]], confidence: float) -> list[AttackResult]:
-    """The same attack in every repetition, as one result."""
+def joined_attacks(
+    repeats: Sequence[Sequence[Attacked]], confidence: float, seed: int
+) -> list[AttackResult]:
+    """The same attack in every repetition, as one result: means over repetitions, with intervals
+    over the test texts.
+    """
     joined = []
     for same in zip(*repeats, strict=True):
         first = same[0]
+        spread = over_repeated_texts(
+            first.found.truth, [one.found.answers for one in same], confidence=confidence, seed=seed
+        )
         joined.append(
             AttackResult(
                 first.name,
                 first.scenario,
                 first.kind,
-                Interval.of([one.counts.accuracy for one in same], confidence).share(),
-                Interval.of([one.f1 for one in same], confidence).share(),
+                spread["accuracy"],
+                spread["f1"],
                 first.counts.chance,
                 first.counts.authors,
                 first.counts.known,

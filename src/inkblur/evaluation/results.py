@@ -21,18 +21,19 @@ SEEDED_NOTE = (
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A mean over repetitions with Student's confidence interval; none from one repetition.
+    """A mean with a confidence interval.
 
-    It covers the draws of the mechanism and of the attack, on the same texts: other texts would
-    differ by more. For the texts before any release there are no draws: their interval is a
-    bootstrap over the test texts (:mod:`inkblur.evaluation.measures.bootstrap`).
+    Over repetitions it is Student's (none from one repetition) and covers the draws on the same
+    texts. Attacks have intervals over texts: the test texts are drawn again
+    (:mod:`inkblur.evaluation.measures.bootstrap`), because other texts differ by more than other
+    draws.
     """
 
     mean: float
     low: float | None
     high: float | None
     values: tuple[float, ...]  # one a repetition
-    over: str = "repetitions"  # what the interval covers: repetitions, or (before) texts
+    over: str = "repetitions"  # what the interval covers: repetitions, or texts
 
     @classmethod
     def of(cls, values: Sequence[float], confidence: float) -> Interval:
@@ -78,6 +79,17 @@ class AttackResult:
 
 
 @dataclass(frozen=True, slots=True)
+class Disclosure:
+    """Something that can be learned from a release beside its author."""
+
+    attack: str  # reading, repetition, linking, singling out, inference
+    measure: str
+    value: Interval  # over texts
+    chance: float | None  # what is reached without the attack; None: nothing to compare with
+    by_chance: str  # how: guessing, reading the text as it stands, ...
+
+
+@dataclass(frozen=True, slots=True)
 class UtilityResult:
     """One classifier of labels."""
 
@@ -115,6 +127,7 @@ class SettingResult:
     attacks: tuple[AttackResult, ...]  # the adaptive attacker first
     utility: tuple[UtilityResult, ...]  # the analyst of released texts first
     meaning: MeaningResult | None
+    disclosures: tuple[Disclosure, ...] = ()
 
     @property
     def epsilon(self) -> float | None:

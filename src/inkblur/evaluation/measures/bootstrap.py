@@ -79,15 +79,32 @@ def over_texts(
     >>> 0.38 < found.low < 0.44, 0.56 < found.high < 0.62
     (True, True)
     """
-    measured = rates(truth, answers)
-    _, codes = np.unique(np.array([*truth, *answers]), return_inverse=True)
+    return over_repeated_texts(truth, [answers], confidence=confidence, seed=seed)
+
+
+def over_repeated_texts(
+    truth: Sequence[Any] | Ids,
+    answers: Sequence[Sequence[Any] | Ids],
+    *,
+    confidence: float,
+    seed: int,
+) -> dict[str, Interval]:
+    """The same for several answers to each text: means over repetitions, intervals over texts.
+
+    A text's answers of all repetitions are drawn together.
+    """
+    everything = np.array([*truth, *(said for each in answers for said in each)])
+    _, codes = np.unique(everything, return_inverse=True)
+    true, *said = codes.reshape(len(answers) + 1, len(truth))
     times = resample_counts(RESAMPLES, len(truth), seeded_rng(seed).child("bootstrap"))
-    again = rates_by_resample(times, codes[: len(truth)], codes[len(truth) :])
+    again = [rates_by_resample(times, true, each) for each in said]
+    measured = [rates(truth, each) for each in answers]
     found = {}
     for name in FIELDS:
-        value = getattr(measured, name)
-        low, high = percentile_interval(again[name], confidence)
-        found[name] = Interval(value, low, high, (value,), "texts")
+        values = tuple(float(getattr(one, name)) for one in measured)
+        drawn = np.mean([one[name] for one in again], axis=0)
+        low, high = percentile_interval(drawn, confidence)
+        found[name] = Interval(sum(values) / len(values), low, high, values, "texts")
     return found
 
 

@@ -15,9 +15,11 @@ from inkblur.evaluation.reports.svg import ChartPoint, Column, Series, chart
 from inkblur.evaluation.reports.tables import (
     Table,
     attack_tables,
+    disclosure_tables,
     facts_table,
     family,
     meaning_tables,
+    strongest_table,
     utility_tables,
 )
 from inkblur.evaluation.results import ADAPTIVE, STATIC, Evaluation, Interval, headline
@@ -73,7 +75,9 @@ def evaluation_page(report: Evaluation) -> str:
             for result in report.settings
         ],
         tables={
+            "strongest": strongest_table(report),
             "attacks": attack_tables(report),
+            "disclosures": disclosure_tables(report),
             "utility": utility_tables(report),
             "meaning": meaning_tables(report),
             "facts": [facts_table(report)],

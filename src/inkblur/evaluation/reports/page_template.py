@@ -68,6 +68,8 @@ PAGE = """
 </div>
 
 <h2>At a glance</h2>
+{% for table in tables.strongest %}{{ grid(table) }}
+<p class="soft">{{ table.caption }}</p>{% endfor %}
 {% for row in glance %}<p><b>{{ row.name }}.</b> {{ row.sentence }}</p>{% endfor %}
 
 {% if tables.attacks %}
@@ -82,6 +84,15 @@ risk is the stronger of the two.</p>
 </div>
 {% for table in tables.attacks %}<h3>{{ table.title }}</h3>
 <p class="soft">{{ table.caption }}</p>{{ grid(table) }}{% endfor %}
+{% endif %}
+
+{% if tables.disclosures %}
+<h2>What can be read, linked and inferred</h2>
+<p><b>Reading</b>: Bayes' rule over the public channel; a reader knows the mechanism and how common
+words are. <b>Repetition</b>: what comes out again is likely true. <b>Singling out</b>: from which
+of the originals a released text is. <b>Linking</b>: whether two released texts are by one hand, for
+authors nobody knows. <b>Inference</b>: labels that were meant to be hidden.</p>
+{% for table in tables.disclosures %}<h3>{{ table.title }}</h3>{{ grid(table) }}{% endfor %}
 {% endif %}
 
 {% if tables.utility %}
@@ -126,9 +137,9 @@ vectors (0: none moved); the cosine compares the texts' mean vectors (1: the sam
 
 <h2>The data, and the rules for awkward cases</h2>
 {% for table in tables.facts %}{{ grid(table) }}{% endfor %}
-<p class="soft">Intervals are {{ (100 * report.confidence)|round(1) }} % Student intervals over the
-repetitions: they cover the draws of the mechanism and of the attacks, on these texts. For the texts
-as they are there is nothing to draw: their intervals are bootstraps over the test texts. The form
+<p class="soft">Intervals are {{ (100 * report.confidence)|round(1) }} %. Those of attacks, and of
+the texts as they are, are bootstraps over the test texts; those of labels and of movement are
+Student's over the repetitions and cover the draws alone. The form
 of the texts is {{ report.form }}{% if report.redacted %}, without proper nouns{% endif %}.</p>
 </main></body></html>
 """

@@ -46,6 +46,61 @@ class Table:
     rows: tuple[TableRow, ...]
 
 
+def strongest_table(report: Evaluation) -> list[Table]:
+    """The risk to authors at a glance: the strongest attack on each release, whoever tries it."""
+    rows = []
+    for result in report.settings:
+        worst = result.strongest()
+        if worst is not None:
+            base = max(a.accuracy.mean for a in report.before.attacks)
+            above = (worst.accuracy.mean - worst.chance) / (1 - worst.chance)
+            rows.append(
+                TableRow(
+                    (
+                        Cell(result.name),
+                        Cell(f"{worst.attack}, {worst.attacker}"),
+                        _interval(worst.accuracy, ".1%"),
+                        Cell(f"{above:.1%}", True),
+                        Cell(f"{worst.chance:.1%}", True),
+                        Cell(f"{base:.1%}", True),
+                    ),
+                    lead=True,
+                )
+            )
+    names = heads(
+        "release", "strongest attack tried", "#authors named", "#above chance", "#guessing",
+        "#true texts",
+    )  # fmt: skip
+    caption = "Other attackers may do better: this is a lower bound on the risk."
+    return [Table("", caption, names, tuple(rows))] if rows else []
+
+
+def disclosure_tables(report: Evaluation) -> list[Table]:
+    """What can be read, linked and inferred: a table a release."""
+    return [
+        Table(
+            result.name,
+            "",
+            heads("attack", "measure", "#value", "#without the attack"),
+            tuple(
+                TableRow(
+                    (
+                        Cell(found.attack),
+                        Cell(found.measure),
+                        _interval(found.value, ".1%" if found.attack != "linking" else ".3f"),
+                        Cell("-", True)
+                        if found.chance is None
+                        else Cell(f"{found.chance:.1%}", True, found.by_chance),
+                    )
+                )
+                for found in result.disclosures
+            ),
+        )
+        for result in report.settings
+        if result.disclosures
+    ]
+
+
 def attack_tables(report: Evaluation) -> list[Table]:
     """One a scenario: every attack and attacker, the adaptive ones first and marked."""
     tables = []

@@ -1,0 +1,209 @@
+"""What a release discloses beside its author: words, originals, links and secrets.
+
+Every measure is taken on the first repetition's release, with an interval over texts. Reading needs
+to know the channel, so it is measured for sequences whose every word goes through the mechanism.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from inkblur.embeddings.table import Embedding
+from inkblur.errors import ParameterError
+from inkblur.evaluation.attacks.channel import channel_of
+from inkblur.evaluation.attacks.inference import infer
+from inkblur.evaluation.attacks.language import Trigrams, entering_ids, unigram
+from inkblur.evaluation.attacks.linking import MOST_TEXTS, linking
+from inkblur.evaluation.attacks.reading import Reader, guessed
+from inkblur.evaluation.attacks.repetition import Repeated, joined_by_author, repeated_words
+from inkblur.evaluation.attacks.singling_out import single_out
+from inkblur.evaluation.dataset import Dataset
+from inkblur.evaluation.measures.bootstrap import over_texts, share_over_texts
+from inkblur.evaluation.measures.recovered import Recovered, TrueWords, recovered, true_words
+from inkblur.evaluation.releasers import Released, Releaser, TextReleaser
+from inkblur.evaluation.results import ADAPTIVE, STATIC, Disclosure, Interval
+from inkblur.mechanisms.base import WordMechanism
+from inkblur.rng import Rng
+from inkblur.types import Ids, ReleaseKind
+
+RELEASES = (2, 5, 10)  # how often one text is released afresh
+_RELEASED_AGAIN = 10  # texts
+_COMPARED = 500  # texts that are linked and singled out
+
+
+@dataclass(frozen=True, slots=True)
+class Disclosing:
+    """The texts that a release is tried on, and what the attacker has beside it."""
+
+    data: Dataset
+    train: Sequence[str]  # in the form that is released
+    test: Sequence[str]
+    read: Sequence[int]  # rows of the test part that are read word by word
+    public: Sequence[str]  # texts to learn a language model from; may be empty
+    embedding: Embedding
+    confidence: float
+    seed: int
+
+    def disclosed(
+        self, releaser: Releaser, train: Released, test: Released, rng: Rng
+    ) -> tuple[Disclosure, ...]:
+        """All that can be measured about this release."""
+        found = [*self._repetition(test), *self._originals(test), *self._secrets(train, test)]
+        mechanism = _read_mechanism(releaser)
+        if mechanism is not None and self.read:
+            found = [*self._reading(mechanism, rng), *found]
+        return tuple(found)
+
+    def _reading(self, mechanism: WordMechanism, rng: Rng) -> Iterator[Disclosure]:
+        truth = [true_words(self.test[row], self.embedding) for row in self.read]
+        truth = [words for words in truth if len(words.ids)]
+        if not truth:
+            return
+        outs = _drawn(mechanism, truth, 1, rng.child("read"))
+        texts = [entering_ids(text, self.embedding) for text in self.public]
+        prior = unigram(self.embedding, texts)
+        reader = Reader(channel_of(mechanism, rng.child("simulated")), prior)
+        models = {"unigram": None, **({"trigram": Trigrams(texts, prior)} if texts else {})}
+        candidates = reader.candidates(outs)
+        for name, model in models.items():
+            said = [guessed(found, model) for found in candidates]
+            shown = [out[:, 0] for out in outs]
+            yield from _read(
+                recovered(name, truth, shown, said, confidence=self.confidence, seed=self.seed),
+                reader.channel.error,
+            )
+        again = truth[:_RELEASED_AGAIN]
+        many = _drawn(mechanism, again, max(RELEASES), rng.child("again"))
+        for releases in RELEASES:
+            said = reader.read([out[:, :releases] for out in many])
+            hits = recovered(
+                "", again, [out[:, 0] for out in many], said,
+                confidence=self.confidence, seed=self.seed,
+            )  # fmt: skip
+            yield Disclosure(
+                "repetition",
+                f"words recovered from {releases} releases with fresh noise; under one key a "
+                "release is repeated as it is and shows no more",
+                hits.recovered,
+                hits.as_it_stands.mean,
+                "the first release as it stands",
+            )
+
+    def _repetition(self, test: Released) -> Iterator[Disclosure]:
+        yield from self._repeated(
+            "content words that come out twice in a text: share that the true text has",
+            repeated_words(self.test, test.texts),
+        )
+        if self.data.has_authors:
+            authors = self.data.test.authors
+            yield from self._repeated(
+                "content words that come out 3 times in an author's texts: share that they wrote",
+                repeated_words(
+                    joined_by_author(self.test, authors),
+                    joined_by_author(test.texts, authors),
+                    times=3,
+                ),
+            )
+
+    def _repeated(self, measure: str, found: Repeated) -> Iterator[Disclosure]:
+        share = share_over_texts(
+            found.true, found.found, confidence=self.confidence, seed=self.seed
+        )
+        if share is not None:
+            yield Disclosure("repetition", measure, share, found.chance, "in another's text")
+
+    def _originals(self, test: Released) -> Iterator[Disclosure]:
+        rows = [row for row, text in enumerate(self.test) if text.strip()][:_COMPARED]
+        released = [test.texts[row] for row in rows]
+        if len(rows) > 1:
+            traced = single_out([self.test[row] for row in rows], released)
+            for measure, hits in (
+                (f"released texts traced to their original among {len(rows)}, by words",
+                 traced.by_words),
+                ("the same, by words and length", traced.by_both),
+            ):  # fmt: skip
+                yield Disclosure(
+                    "singling out", measure, self._share(hits), traced.chance, "guessing"
+                )
+        authors = self.data.test.authors
+        known = [row for row in range(len(test.texts)) if authors[row] >= 0 and test.texts[row]]
+        known = known[: min(_COMPARED, MOST_TEXTS)]
+        if known:
+            try:
+                area = linking(
+                    [test.texts[row] for row in known],
+                    authors[known],
+                    confidence=self.confidence,
+                    seed=self.seed,
+                )
+            except ParameterError:  # too few texts of one author, or no word in them
+                return
+            measure = "area under the curve: pairs of texts by one author against pairs by two"
+            yield Disclosure("linking", measure, area, 0.5, "guessing")
+
+    def _secrets(self, train: Released, test: Released) -> Iterator[Disclosure]:
+        if not self.data.has_secrets:
+            return
+        for kind, known in ((ADAPTIVE, train.texts), (STATIC, self.train)):
+            said = infer(
+                known,
+                self.data.train.secrets,
+                test.texts,
+                self.data.test.secrets,
+                seed=self.seed,
+            )
+            spread = over_texts(
+                said.truth, said.answers, confidence=self.confidence, seed=self.seed
+            )
+            yield Disclosure(
+                "inference",
+                f"secret labels told, {kind}",
+                spread["accuracy"],
+                said.chance,
+                "the commonest label",
+            )
+
+    def _share(self, hits: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Interval:
+        share = share_over_texts(
+            hits.astype(np.int64), np.ones(len(hits), np.int64),
+            confidence=self.confidence, seed=self.seed,
+        )  # fmt: skip
+        assert share is not None
+        return share
+
+
+def _read_mechanism(releaser: Releaser) -> WordMechanism | None:
+    """The mechanism, where the reader's model of the release is right: every word blurred."""
+    if not isinstance(releaser, TextReleaser):
+        return None
+    spec, blur = releaser.spec, releaser.blur
+    plain = not (spec.keep or spec.drop) and spec.length is None
+    return blur.mechanism if plain and blur.kind is ReleaseKind.SEQUENCE else None
+
+
+def _drawn(
+    mechanism: WordMechanism, truth: Sequence[TrueWords], releases: int, rng: Rng
+) -> list[Ids]:
+    """What comes out, (places, releases) a text."""
+    ids = np.concatenate([words.ids for words in truth])
+    outs = np.stack(
+        [mechanism.replace(ids, rng.child(str(release))) for release in range(releases)], axis=1
+    )
+    return np.split(outs, np.cumsum([len(words.ids) for words in truth])[:-1])
+
+
+def _read(found: Recovered, error: float) -> Iterator[Disclosure]:
+    attack = f"reading ({found.reader})"
+    stands = (found.as_it_stands.mean, "the text as it stands")
+    how = f"; channel estimated, off by {error:.2f}" if error else ""
+    yield Disclosure(attack, f"words recovered{how}", found.recovered, *stands)
+    yield Disclosure(attack, "content words recovered", found.content, None, "")
+    for kind, value in (("names", found.names), ("numbers", found.numbers)):
+        if value is not None:
+            yield Disclosure(attack, f"{kind} recovered", value, None, "")
+    yield Disclosure(attack, "words that the reader is at least 90 % sure of", found.sure, None, "")
+    if found.sure_and_right is not None:
+        yield Disclosure(attack, "of those, right", found.sure_and_right, None, "")

@@ -1,0 +1,75 @@
+"""What evaluate says about reading, repetition, linking, singling out and inference."""
+
+from __future__ import annotations
+
+import pytest
+
+from inkblur.evaluation.dataset import make_dataset
+from inkblur.evaluation.evaluate import Plan, evaluate
+from inkblur.evaluation.reports.tables import disclosure_tables, strongest_table
+from inkblur.evaluation.results import Disclosure, Evaluation
+from inkblur.spec import ReleaseSpec
+
+from .made import corpus, table
+
+pytest.importorskip("sklearn")
+
+PLAN = Plan(seed=5, attacks=("svm",), models=(), repeats=1)
+
+
+def report(*specs: ReleaseSpec, public: int = 0) -> Evaluation:
+    texts, names, labels = corpus()
+    data = make_dataset(texts, authors=names, secrets=labels, seed=5)
+    return evaluate(data, table(), specs, PLAN, public=corpus(seed=9)[0][:public])
+
+
+def value(found: tuple[Disclosure, ...], attack: str, measure: str) -> float:
+    (one,) = [d for d in found if d.attack == attack and d.measure.startswith(measure)]
+    assert one.value.over == "texts"
+    return one.value.mean
+
+
+def test_much_noise_hides_what_little_noise_shows() -> None:
+    faint, loud = report(
+        ReleaseSpec("laplace", epsilon=200.0), ReleaseSpec("exponential", epsilon=0.1)
+    ).settings
+    for attack, measure, shown, hidden in (
+        ("reading (unigram)", "words recovered", 0.95, 0.3),
+        ("repetition", "words recovered from 10", 0.95, 0.4),
+        ("repetition", "content words that come out twice", 0.95, 0.9),
+        ("singling out", "released texts traced", 0.95, 0.5),
+        ("linking", "area", 0.8, 0.75),
+        ("inference", "secret labels told, adaptive", 0.9, 0.9),
+    ):
+        assert value(faint.disclosures, attack, measure) >= shown
+        assert value(loud.disclosures, attack, measure) <= hidden
+
+
+def test_a_public_file_adds_the_trigram_reader() -> None:
+    (without,) = report(ReleaseSpec("exponential", epsilon=10.0)).settings
+    (beside,) = report(ReleaseSpec("exponential", epsilon=10.0), public=20).settings
+    assert "reading (trigram)" not in {d.attack for d in without.disclosures}
+    assert "reading (trigram)" in {d.attack for d in beside.disclosures}
+
+
+def test_reading_is_left_out_where_its_model_of_the_release_is_wrong() -> None:
+    found = report(
+        ReleaseSpec("exponential", epsilon=10.0, release="bag"),
+        ReleaseSpec("exponential", epsilon=10.0, length=5),
+        ReleaseSpec("exponential", epsilon=10.0, keep=("numbers",)),
+    )
+    for result in found.settings:
+        attacks = {d.attack for d in result.disclosures}
+        assert not any(attack.startswith("reading") for attack in attacks)
+        assert "singling out" in attacks
+
+
+def test_the_page_leads_with_the_strongest_attack_and_shows_every_disclosure() -> None:
+    found = report(ReleaseSpec("laplace", epsilon=5.0))
+    (lead,) = strongest_table(found)
+    worst = found.settings[0].strongest()
+    assert worst is not None
+    assert lead.rows[0].cells[1].text == f"{worst.attack}, {worst.attacker}"
+    (shown,) = disclosure_tables(found)
+    assert len(shown.rows) == len(found.settings[0].disclosures) > 10
+    assert any("estimated" in row.cells[1].text for row in shown.rows)  # vector noise says so
