@@ -6,7 +6,7 @@ import pytest
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks import DONT_KNOW, Koppel, LinearSvm, attribute
 from inkblur.evaluation.attacks.svm import MOST_AUTHORS
-from inkblur.evaluation.attacks.views import WordsAndNgrams
+from inkblur.evaluation.attacks.views import Words, WordsAndNgrams
 from reproduction import corpora
 
 from .made import corpus
@@ -34,6 +34,20 @@ def test_names_nobody_better_than_chance_where_texts_say_nothing() -> None:
     found = attribute(attack, unknown, truth, known=authors)
     assert found.chance == 0.25
     assert abs(found.accuracy - found.chance) < 0.25
+
+
+def test_words_alone_name_authors_of_texts_whose_other_words_were_replaced() -> None:
+    """One word in three survives, the others come out as words that nobody wrote."""
+    known, authors = numbered(1, each=20)
+    unknown, truth = numbered(2, each=20)
+    draws = np.random.default_rng(5)
+    blurred = [
+        " ".join(w if draws.random() < 0.35 else f"qx{draws.integers(900)}" for w in text.split())
+        for text in unknown
+    ]
+    attack = LinearSvm(seed=1, view=Words()).fit(known, authors)
+    found = attribute(attack, blurred, truth, known=authors)
+    assert found.accuracy > 2 * found.chance
 
 
 def test_sees_what_words_alone_hide() -> None:

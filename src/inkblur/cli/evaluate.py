@@ -54,10 +54,10 @@ def evaluate(
     attacks: Annotated[
         str,
         typer.Option(
-            help="svm, koppel, koppel-cosine, writeprints, writeprints-naive-bayes, earth-movers, "
-            "euclidean; with commas between."
+            help="svm, svm-words, koppel, koppel-cosine, writeprints, writeprints-naive-bayes, "
+            "earth-movers, euclidean; with commas between."
         ),
-    ] = "svm,koppel",
+    ] = "svm,svm-words,koppel",
     scenarios: Annotated[
         str, typer.Option(help="Suspects: all, top-N, top-N-multi; with commas between.")
     ] = "all",

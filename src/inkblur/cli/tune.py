@@ -68,7 +68,7 @@ def tune(
     ] = None,
     attacks: Annotated[
         str, typer.Option(help="As for evaluate, with commas between.")
-    ] = "svm,koppel",
+    ] = "svm,svm-words,koppel",
     scenarios: Annotated[
         str, typer.Option(help="Suspects: all, top-N, top-N-multi; with commas between.")
     ] = "all",

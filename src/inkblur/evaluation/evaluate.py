@@ -28,6 +28,7 @@ from inkblur.evaluation.attacks import (
     WritePrints,
 )
 from inkblur.evaluation.attacks.base import DONT_KNOW, answered
+from inkblur.evaluation.attacks.views import Words
 from inkblur.evaluation.dataset import Dataset, Scenario
 from inkblur.evaluation.disclosure import Disclosing
 from inkblur.evaluation.measures.intervals import checked_confidence
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
 
 ATTACKS: dict[str, Callable[[Embedding, int], Attack]] = {
     "svm": lambda table, seed: LinearSvm(seed=seed),
+    "svm-words": lambda table, seed: LinearSvm(seed=seed, view=Words(), name="svm-words"),
     "koppel": lambda table, seed: Koppel(seed=seed),
     "koppel-cosine": lambda table, seed: Koppel(seed=seed, similarity="cosine"),
     "writeprints": lambda table, seed: WritePrints(),
@@ -79,7 +81,7 @@ class Plan:
     """What is measured, however the release is made."""
 
     seed: int
-    attacks: tuple[str, ...] = ("svm", "koppel")
+    attacks: tuple[str, ...] = ("svm", "svm-words", "koppel")
     scenarios: tuple[str, ...] = ("all",)
     models: tuple[str, ...] = ("naive-bayes", "svm")
     repeats: int = 3
