@@ -29,7 +29,10 @@ COLLECTIONS: dict[str, Callable[[], Split]] = {
     "pan": lambda: pan18(1),
     "novels": english_novels,
 }
-ATTACKS = {"svm": lambda: LinearSvm(seed=1), "koppel": lambda: Koppel(seed=1)}
+ATTACKS: dict[str, Callable[[], LinearSvm | Koppel]] = {
+    "svm": lambda: LinearSvm(seed=1),
+    "koppel": lambda: Koppel(seed=1),
+}
 
 
 def released(texts: Sequence[str], mechanism: str, epsilon: float, part: str) -> list[str]:
