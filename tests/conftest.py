@@ -9,6 +9,12 @@ import pytest
 from inkblur.embeddings.table import Embedding
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_folders(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Tests write neither to the user's ledger nor, where they run programs, to their caches."""
+    os.environ["XDG_DATA_HOME"] = str(tmp_path_factory.mktemp("data"))
+
+
 @pytest.fixture(scope="session")
 def data_folder() -> Path:
     folder = os.environ.get("INKBLUR_DATA")

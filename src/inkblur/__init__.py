@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from inkblur.documents.vectoriser import Vectoriser
     from inkblur.embeddings import Embedding, import_embedding, load_embedding
     from inkblur.errors import (
+        BudgetExceeded,
         EmbeddingError,
         Incomposable,
         InkblurError,
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
         WeakSetting,
     )
     from inkblur.files.release import privatize_file
+    from inkblur.files.spending import Limits
     from inkblur.guarantees import Guarantee, compose
+    from inkblur.ledger import Ledger, open_ledger
     from inkblur.mechanisms import (
         AngularLaplace,
         ComponentLaplace,
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
 # Names are loaded when first used, so that `import inkblur` and `inkblur --help` stay fast.
 _HOMES = {
     "AngularLaplace": "inkblur.mechanisms",
+    "BudgetExceeded": "inkblur.errors",
     "ComponentLaplace": "inkblur.mechanisms",
     "Embedding": "inkblur.embeddings",
     "EmbeddingError": "inkblur.errors",
@@ -57,6 +61,8 @@ _HOMES = {
     "InkblurError": "inkblur.errors",
     "InputError": "inkblur.errors",
     "Laplace": "inkblur.mechanisms",
+    "Ledger": "inkblur.ledger",
+    "Limits": "inkblur.files.spending",
     "Mahalanobis": "inkblur.mechanisms",
     "MissingExtra": "inkblur.errors",
     "NoGuarantee": "inkblur.errors",
@@ -82,6 +88,7 @@ _HOMES = {
     "import_embedding": "inkblur.embeddings",
     "keyed_rng": "inkblur.rng",
     "load_embedding": "inkblur.embeddings",
+    "open_ledger": "inkblur.ledger",
     "make_mechanism": "inkblur.mechanisms",
     "privatize": "inkblur.series",
     "privatize_file": "inkblur.files.release",
@@ -91,6 +98,7 @@ _HOMES = {
 
 __all__ = [
     "AngularLaplace",
+    "BudgetExceeded",
     "ComponentLaplace",
     "Embedding",
     "EmbeddingError",
@@ -100,6 +108,8 @@ __all__ = [
     "InkblurError",
     "InputError",
     "Laplace",
+    "Ledger",
+    "Limits",
     "Mahalanobis",
     "MissingExtra",
     "NoGuarantee",
@@ -127,6 +137,7 @@ __all__ = [
     "keyed_rng",
     "load_embedding",
     "make_mechanism",
+    "open_ledger",
     "privatize",
     "privatize_file",
     "secure_rng",

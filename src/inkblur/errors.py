@@ -11,7 +11,8 @@ InkblurError
     ├── PrivateCalibration  a public ingredient was fitted on the text being protected
     ├── NoGuarantee         the mechanism proves nothing and nobody accepted that
     ├── WeakSetting         nearly every word would stay and nobody accepted that
-    └── Incomposable        two guarantees do not add up (different metrics, units or sizes)
+    ├── Incomposable        two guarantees do not add up (different metrics, units or sizes)
+    └── BudgetExceeded      the release would spend more than a record or a person may
 """
 
 from __future__ import annotations
@@ -63,3 +64,7 @@ class WeakSetting(PrivacyError):
 
 class Incomposable(PrivacyError):
     """Two guarantees do not add up: different metrics, units or sizes."""
+
+
+class BudgetExceeded(PrivacyError):
+    """The release would spend more than a record or a person may; nothing was released."""

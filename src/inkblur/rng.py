@@ -132,6 +132,10 @@ class Rng:
             number = self._released
         return self.child(number.to_bytes(8, "little"), *parts)
 
+    def fingerprint(self) -> bytes:
+        """Tells this key from others and gives nothing of it away: for the ledger."""
+        return hashlib.blake2b(key=self._key, digest_size=16, person=b"inkblur-print").digest()
+
     def copies(self) -> Callable[[], Rng]:
         """Makes this stream again from its start, in another process too: it holds the key."""
         return _Again(self._key, self.seeded, self.kept)

@@ -120,6 +120,9 @@ class ReleaseSpec:
     id_column: str | None = option(
         None, "A column that names each record; its content does if not given."
     )
+    person_column: str | None = option(
+        None, "A column that says whom each record belongs to, for the ledger."
+    )
     no_header: bool = option(
         False, "csv, tsv: the first line is a record; columns are named 1, 2, 3."
     )

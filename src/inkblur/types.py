@@ -131,6 +131,7 @@ class Record:
     id: str
     text: str
     place: str = field(default="", compare=False, repr=False)
+    person: str | None = field(default=None, compare=False, repr=False)  # whom it belongs to
 
     def __str__(self) -> str:
         """What messages call it; never its text."""

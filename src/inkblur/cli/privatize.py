@@ -62,6 +62,31 @@ def privatize(
     ] = False,
     device: options.DeviceName = "auto",
     threads: options.Threads = None,
+    ledger: Annotated[
+        str | None,
+        typer.Option(
+            help="Where releases are counted: a file or a postgresql:// URL; by default a file in "
+            "your data folder.",
+            show_default=False,
+        ),
+    ] = None,
+    no_ledger: Annotated[
+        bool, typer.Option("--no-ledger", help="Do not count this release.")
+    ] = False,
+    budget: Annotated[
+        float | None, typer.Option(help="The largest loss of a record over all its releases.")
+    ] = None,
+    person_budget: Annotated[
+        float | None,
+        typer.Option(help="The same for all records of a person; needs --person-column."),
+    ] = None,
+    budget_radius: Annotated[
+        float | None,
+        typer.Option(help="For mechanisms that measure distances: a budget holds within this one."),
+    ] = None,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="Leave out records that would exceed a budget.")
+    ] = False,
     *,
     given: options.Given,
 ) -> None:
@@ -73,7 +98,10 @@ def privatize(
     """
     with plain_errors():
         from inkblur.files.release import privatize_file
+        from inkblur.files.spending import Limits
 
+        if ledger is not None and no_ledger:
+            raise typer.BadParameter("give --ledger or --no-ledger, not both")
         described = given.spec() if spec is None else _read(spec, given)
         rng = options.rng_from(key_file, seed)
         with progress("words") as bar:
@@ -95,6 +123,8 @@ def privatize(
                 device=device,
                 threads=threads,
                 untouched=[path for path in (key_file, spec) if path is not None],
+                ledger=False if no_ledger else True if ledger is None else ledger,
+                limits=Limits(budget, person_budget, budget_radius, partial),
                 on_progress=show,
             )
         _tell(summary)

@@ -38,6 +38,7 @@ class BatchRelease:
 
     texts: tuple[str, ...]
     counts: Counter[str]
+    words: tuple[int, ...]  # drawn for each document: what it spent
 
 
 class Privatizer:
@@ -179,7 +180,7 @@ class Privatizer:
         for analysis, size in zip(analyses, sizes, strict=True):
             start, end = end, end + size
             out.append(self._written(analysis, words[start:end]))
-        return BatchRelease(tuple(out), counts)
+        return BatchRelease(tuple(out), counts, tuple(sizes))
 
     def _counts(
         self, analyses: Sequence[Analysis], ids: Sequence[Ids], joined: Ids, drawn: Ids

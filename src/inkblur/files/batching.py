@@ -22,6 +22,7 @@ class Row(Generic[K]):
     kept: K  # whatever else the row holds
     size: int  # characters in the whole row
     place: str  # "line 7"
+    person: str | None = None
 
 
 class RowReader(ABC, Generic[K]):
@@ -61,7 +62,9 @@ class RowReader(ABC, Generic[K]):
         texts = [text for row in rows for text in row.texts]
         return Batch(
             records=tuple(
-                Record(row.id, text or "", row.place) for row in rows for text in row.texts
+                Record(row.id, text or "", row.place, row.person)
+                for row in rows
+                for text in row.texts
             ),
             columns=self.columns([row.kept for row in rows]),
             nulls=frozenset(i for i, text in enumerate(texts) if text is None),

@@ -78,6 +78,8 @@ class DelimitedReader(RowReader[list[str]]):
         places = [self._find(names, column, layout.option) for column in layout.columns]
         id_column = layout.id_column
         self._id_place = None if id_column is None else self._find(names, id_column, "`id_column=`")
+        person = layout.person_column
+        self._person = None if person is None else self._find(names, person, "`person_column=`")
         for column in layout.keep:
             self._find(names, column, "`keep_columns=`")
         dropped = {self._find(names, column, "`drop_columns=`") for column in layout.drop}
@@ -124,12 +126,13 @@ class DelimitedReader(RowReader[list[str]]):
     def _row(self, cells: list[str], number: int) -> Row[list[str]]:
         size = sum(map(len, cells))
         name = "" if self._id_place is None else cells[self._id_place]
+        person = None if self._person is None else cells[self._person] or None
         texts = tuple(cells[place] for place in self._texts)
         for place in self._texts:
             cells[place] = ""  # only the release goes back here
         if len(self._written) < self._width:
             cells = [cells[place] for place in self._written]
-        return Row(name, texts, cells, size, f"line {number}")
+        return Row(name, texts, cells, size, f"line {number}", person)
 
     def _watched(self, lines: Lines) -> Iterator[str]:
         for self._last in lines:

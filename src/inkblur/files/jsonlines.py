@@ -180,16 +180,23 @@ class JsonlReader(RowReader[Frame]):
                 raise InputError(
                     f"{where}: {text.key!r} is {_kind(text.value)}, expected a string or null"
                 )
-        name, id_column = "", self._layout.id_column
-        if id_column is not None:
-            value = _only(found, id_column, where, "`id_column=`").value
-            if not (_is_text(value) or (isinstance(value, Number) and value.lstrip("-").isdigit())):
-                raise InputError(
-                    f"{where}: {id_column!r} is {_kind(value)}, expected a string or a whole number"
-                )
-            name = str(value)
+        name = self._name_in(found, self._layout.id_column, where, "`id_column=`") or ""
+        person = self._name_in(found, self._layout.person_column, where, "`person_column=`")
         values = tuple(None if text.value is None else str(text.value) for text in texts)
-        return Row(name, values, self._frame(line, found), len(line), place)
+        return Row(name, values, self._frame(line, found), len(line), place, person)
+
+    def _name_in(
+        self, found: list[Member], column: str | None, where: str, option: str
+    ) -> str | None:
+        """The string or whole number of a column, where one is asked for."""
+        if column is None:
+            return None
+        value = _only(found, column, where, option).value
+        if not (_is_text(value) or (isinstance(value, Number) and value.lstrip("-").isdigit())):
+            raise InputError(
+                f"{where}: {column!r} is {_kind(value)}, expected a string or a whole number"
+            )
+        return str(value)
 
     def _frame(self, line: str, found: list[Member]) -> Frame:
         if not self._dropped.isdisjoint(member.key for member in found):

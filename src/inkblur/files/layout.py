@@ -24,6 +24,7 @@ class Layout:
 
     columns: tuple[str, ...] = ("text",)  # that hold texts
     id_column: str | None = None
+    person_column: str | None = None  # whom a record belongs to
     drop: tuple[str, ...] = ()  # columns that are not written
     keep: tuple[str, ...] = ()  # columns that are copied although they look like identifiers
     encoding: str = "utf-8"
@@ -36,6 +37,7 @@ class Layout:
 def make_layout(
     column: str | Sequence[str],
     id_column: str | None,
+    person_column: str | None,
     drop: Sequence[str],
     keep: Sequence[str],
     encoding: str,
@@ -71,6 +73,7 @@ def make_layout(
     return Layout(
         columns,
         id_column,
+        person_column,
         tuple(dict.fromkeys(drop)),
         tuple(dict.fromkeys(keep)),
         encoding,

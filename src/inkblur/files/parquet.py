@@ -103,15 +103,8 @@ class ParquetReader:
                     f"column {field.name!r} of {name} has type {field.type}, expected a string; "
                     f"cast it, or choose another with {layout.option}"
                 )
-        id_column = layout.id_column
-        self._id_place = None if id_column is None else self._find(id_column, "`id_column=`")
-        if self._id_place is not None:
-            kind = self._arrow.field(self._id_place).type
-            if not (_is_text(kind) or pa.types.is_integer(kind)):
-                raise InputError(
-                    f"column {id_column!r} of {name} has type {kind}, expected string or integer; "
-                    "choose another with `id_column=`"
-                )
+        self._id_place = self._find_name(layout.id_column, "`id_column=`")
+        self._person = self._find_name(layout.person_column, "`person_column=`")
         for column in layout.keep:
             self._find(column, "`keep_columns=`")
         dropped = {self._find(column, "`drop_columns=`") for column in layout.drop}
@@ -140,6 +133,19 @@ class ParquetReader:
             native=Native(self._schema, self._compression()),
         )
 
+    def _find_name(self, column: str | None, option: str) -> int | None:
+        """The place of a column that names something, where one is asked for."""
+        if column is None:
+            return None
+        place = self._find(column, option)
+        kind = self._arrow.field(place).type
+        if not (_is_text(kind) or pa.types.is_integer(kind)):
+            raise InputError(
+                f"column {column!r} of {self._name} has type {kind}, expected string or integer; "
+                f"choose another with {option}"
+            )
+        return place
+
     def copied(self) -> tuple[str, ...]:
         """Columns that are written as they are."""
         return tuple(name for name in self._schema.names if name not in self.schema.columns)
@@ -162,12 +168,16 @@ class ParquetReader:
         ids: list[Any] = [""] * len(rows)
         if self._id_place is not None:
             ids = self._values(stretch, self._id_place)
+        people: list[Any] = [None] * len(rows)
+        if self._person is not None:
+            people = self._values(stretch, self._person)
         records: list[Record] = []
-        for i, (name, row) in enumerate(zip(ids, rows, strict=True)):
+        for i, (name, person, row) in enumerate(zip(ids, people, rows, strict=True)):
             place = f"row {self._done + i + 1}"
             if name is None:
                 raise InputError(f"{place} of {self._name} has a null id; fill it in")
-            records += (Record(str(name), text or "", place) for text in row)
+            whose = None if person is None else str(person)
+            records += (Record(str(name), text or "", place, whose) for text in row)
         others = [self._clean(stretch, i) for i in self._written if i not in self._texts]
         texts = [text for row in rows for text in row]
         return Batch(

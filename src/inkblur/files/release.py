@@ -5,20 +5,29 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from filecmp import cmp
+from functools import partial
 from pathlib import Path
 
 from inkblur.atomic_file import PRIVATE, write_atomically
+from inkblur.documents.fingerprints import ADAPTED
+from inkblur.documents.privatizer import Privatizer
+from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.documents.weakness import refuse_weak
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import OutputError, ParameterError, PrivateCalibration
 from inkblur.files.formats import Format
-from inkblur.files.run import run
+from inkblur.files.public_records import PublicRecords
+from inkblur.files.records import Batch
+from inkblur.files.run import ChooseRows, chosen_rows, run
 from inkblur.files.run_vectors import VectorSummary, run_vectors
 from inkblur.files.sink import open_sink
 from inkblur.files.source import Source, open_source
+from inkblur.files.spending import Limits, Spending, accounted, spending_of
 from inkblur.files.summary import Summary
 from inkblur.files.worker_pool import WorkerCopy
+from inkblur.ledger import Ledger
 from inkblur.mechanisms.nearest import engine
 from inkblur.mechanisms.nearest.cpu import native
 from inkblur.mechanisms.nearest.engine import Device
@@ -43,6 +52,8 @@ def privatize_file(
     device: Device | str = Device.AUTO,
     threads: int | None = None,
     untouched: Sequence[str | Path] = (),
+    ledger: Ledger | str | Path | bool = True,
+    limits: Limits | None = None,
     on_progress: OnProgress = lambda done, total, words: None,
 ) -> Summary | VectorSummary:
     """Release every text of the file `source` into `target`; "-" is standard input or output.
@@ -52,6 +63,10 @@ def privatize_file(
     batches are in flight at a time, on threads or with `processes` on processes; neither they nor
     `device` and `threads`, where and how the nearest words are searched, change the output.
     The report may overwrite none of the `untouched` files, such as the key's.
+
+    Every release is entered in a `ledger`: a path, a `postgresql://` URL, True for the user's own,
+    False for none. `limits` are the budgets it must keep to; what would exceed them is refused
+    before anything is drawn.
 
     Refused, before anything is written: a vocabulary, reference or table that is the protected
     file itself, an output or report that is an input, unknown columns, repeated ids, copied columns
@@ -78,11 +93,14 @@ def privatize_file(
         named = (source, target, *untouched, *(path for path in inputs if path is not None))
         _check_writable(Path(report), [Path(path) for path in named if str(path) != "-"])
     given = None if spec.format is None else choose(Format, spec.format, "format")
+    limits = Limits() if limits is None else limits
     summary: Summary | VectorSummary
-    with open_source(
+    reading = partial(
+        open_source,
         source,
         column=spec.columns,
         id_column=spec.id_column,
+        person_column=spec.person_column,
         drop_columns=spec.drop_columns,
         keep_columns=spec.keep_columns,
         no_header=spec.no_header,
@@ -90,46 +108,99 @@ def privatize_file(
         quoting=spec.quoting,
         encoding=spec.encoding,
         format=given,
-    ) as opened:
+    )
+    with reading() as opened:
         table = spec.table()
-        if spec.kind is ReleaseKind.TF:
-            if searching or processes or workers is not None:
-                raise ParameterError(
-                    "a tf release searches nothing: leave out `device=`, `threads=`, `workers=` "
-                    "and `processes=`"
-                )
-            vectors = spec.synthetic_vectors(table, _reference(spec))
-            refuse_weak(vectors.mechanism, accept_weak=spec.accept_weak)
-            resolved = spec.resolved(table, vectors.mechanism)
-            summary = run_vectors(opened, str(target), vectors, rng, skip_public=spec.skip_public)
-        else:
-            blur = spec.privatizer(table)
-            resolved = spec.resolved(table, blur.mechanism)
-            if searching and not isinstance(blur.mechanism, Perturbation):
-                raise ParameterError(
-                    f"{spec.mechanism} searches nothing: leave out `device=` and `threads=`"
-                )
-            copies = WorkerCopy(resolved, *_each_search(where, threads)) if processes else None
-            if copies is None:
-                _search(table, where, threads)
-            refuse_weak(blur.mechanism, accept_weak=spec.accept_weak)
-            sink_format = given if str(target) == "-" else None
-            with open_sink(target, opened, format=sink_format) as sink:
-                summary = run(
+        tf = spec.kind is ReleaseKind.TF
+        made = spec.synthetic_vectors(table, _reference(spec)) if tf else spec.privatizer(table)
+        resolved = spec.resolved(table, made.mechanism)
+        if searching and not isinstance(made.mechanism, Perturbation):
+            raise ParameterError(
+                f"{spec.mechanism} searches nothing: leave out `device=` and `threads=`"
+            )
+        if tf and (processes or workers is not None):
+            raise ParameterError("a tf release has no workers: leave out `workers=`, `processes=`")
+        if not tf and not processes:
+            _search(table, where, threads)
+        refuse_weak(made.mechanism, accept_weak=spec.accept_weak)
+        promised = made.guaranteed(rng)
+        with spending_of(
+            ledger,
+            promised,
+            limits=limits.for_guarantee(promised),
+            columns=spec.columns,
+            rng=rng,
+            draw=made.spec,
+            source=source,
+            description={"spec": resolved.to_json(), "embedding": table.sha256},
+        ) as spending:
+            rows: ChooseRows = lambda batches: batches  # noqa: E731
+            if limits and spending is not None:
+                with reading() as ahead:
+                    rows = chosen_rows(_charge_ahead(ahead, made, spending, spec, limits))
+            if spending is not None and str(target) == "-":
+                spending.about_to_show()
+            if isinstance(made, SyntheticVectors):
+                summary = run_vectors(
                     opened,
-                    sink,
-                    blur,
+                    str(target),
+                    made,
                     rng,
-                    workers=in_flight,
-                    copies=copies,
                     skip_public=spec.skip_public,
-                    on_batch=_reported(opened, on_progress),
+                    rows=rows,
+                    spending=spending,
                 )
+            else:
+                copies = WorkerCopy(resolved, *_each_search(where, threads)) if processes else None
+                sink_format = given if str(target) == "-" else None
+                with open_sink(target, opened, format=sink_format) as sink:
+                    summary = run(
+                        opened,
+                        sink,
+                        made,
+                        rng,
+                        workers=in_flight,
+                        copies=copies,
+                        skip_public=spec.skip_public,
+                        rows=rows,
+                        spending=spending,
+                        on_batch=_reported(opened, on_progress),
+                    )
+                    if spending is not None:
+                        spending.about_to_show()  # the file appears when the sink is closed
+    summary = replace(summary, guarantee=accounted(summary.guarantee, spending))
     if report is not None:
         body = {"spec": resolved.to_json(), **summary.to_json()}
+        body["ledger"] = None if spending is None else spending.to_json()
         text = json.dumps(body, indent=2, allow_nan=False) + "\n"
         write_atomically(Path(report), text, mode=PRIVATE)  # it counts what the true texts hold
     return summary
+
+
+def _charge_ahead(
+    source: Source,
+    made: Privatizer | SyntheticVectors,
+    spending: Spending,
+    spec: ReleaseSpec,
+    limits: Limits,
+) -> frozenset[int]:
+    """Charge a whole file, read as the run will read it; which of its rows may be released."""
+    if source.bytes_total is None:
+        raise ParameterError(
+            "a budget is checked before anything is drawn; give a file, not a pipe"
+        )
+    corpora = [(made.mechanism.embedding.corpus, ADAPTED)]
+    if isinstance(made, SyntheticVectors):
+        corpora = [*made.vectoriser.corpora, *corpora]
+    public = PublicRecords(corpora, skip=spec.skip_public)
+
+    def words(batch: Batch) -> list[int]:
+        if isinstance(made, SyntheticVectors):
+            return [made.length] * len(batch.records)
+        return [len(made.ids(text)) for text in batch.texts]
+
+    batches = public.screened(source.batches(*_CORPUS))
+    return spending.charge_ahead(batches, words, partial=limits.partial)
 
 
 def refuse_private_ingredients(source: str | Path, spec: ReleaseSpec) -> None:

@@ -18,6 +18,7 @@ from inkblur.files.public_records import LEFT_OUT, PublicRecords
 from inkblur.files.records import Batch
 from inkblur.files.sink import Sink
 from inkblur.files.source import Source
+from inkblur.files.spending import Spending
 from inkblur.files.summary import Fate, Summary
 from inkblur.files.worker_pool import ReleaseRecords, WorkerCopy, worker_pool
 from inkblur.guarantees import Guarantee
@@ -25,6 +26,7 @@ from inkblur.mechanisms.typical import typical_loss
 from inkblur.processes import explain_broken_pool
 from inkblur.rng import Rng
 
+ChooseRows = Callable[[Iterator[Batch]], Iterator[Batch]]
 _RECORDS = 4096  # at most, in one batch
 _FEWER = "use fewer `workers=`, or leave out `processes=`"
 _LETTERS = 5  # of a word and the space after it: how much text holds so many words
@@ -41,6 +43,8 @@ def run(
     copies: WorkerCopy | None = None,
     batch_records: int = _RECORDS,
     skip_public: bool = False,
+    rows: ChooseRows = lambda batches: batches,
+    spending: Spending | None = None,
     on_batch: Callable[[int, int], None] = lambda words, documents: None,
 ) -> Summary:
     """Privatize every record of `source` into `sink`.
@@ -51,7 +55,8 @@ def run(
     thread in the whole process meanwhile.
 
     A copied column that looks like an identifier refuses the file. So do records of the public
-    corpus that the embedding was adapted on; with `skip_public` they are left out instead.
+    corpus that the embedding was adapted on; with `skip_public` they are left out instead. `rows`
+    chooses among what is left. `spending` is charged for each batch before that is written.
     """
     began = time.perf_counter()
     counts: Counter[str] = Counter()
@@ -63,6 +68,7 @@ def run(
     if privatizer.length is not None:
         # A text that is missing must not show either: it is filled up like an empty one.
         batches = (replace(batch, nulls=frozenset()) for batch in batches)
+    batches = rows(batches)
     pool, release = (
         (ThreadPoolExecutor(workers), partial(privatizer.release_batch, rng=rng))
         if copies is None
@@ -70,6 +76,8 @@ def run(
     )
     with one_thread():  # the workers are threads enough
         for batch, released in _in_order(batches, pool, release, workers):
+            if spending is not None:
+                spending.charge(batch, released.words)
             sink.write(batch, released.texts)
             counts.update(released.counts)
             documents += len(batch.records)
@@ -95,6 +103,20 @@ def run(
         seconds,
         fate,
     )
+
+
+def chosen_rows(granted: frozenset[int]) -> ChooseRows:
+    """Only the rows with these numbers, counted from 0 over all batches."""
+
+    def choose_rows(batches: Iterator[Batch]) -> Iterator[Batch]:
+        first = 0
+        for batch in batches:
+            wanted = [row for row in range(len(batch)) if first + row in granted]
+            first += len(batch)
+            if wanted:
+                yield batch if len(wanted) == len(batch) else batch.take(wanted)
+
+    return choose_rows
 
 
 def stated(guarantee: Guarantee, fate: Fate, rng: Rng) -> Guarantee:

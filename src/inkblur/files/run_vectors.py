@@ -14,8 +14,9 @@ from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.errors import OutputError, ParameterError
 from inkblur.files.identifiers import ROWS, refuse_columns
 from inkblur.files.public_records import PublicRecords
-from inkblur.files.run import stated
+from inkblur.files.run import ChooseRows, stated
 from inkblur.files.source import Source
+from inkblur.files.spending import Spending
 from inkblur.files.summary import NOTE, Fate, described
 from inkblur.files.vectors import vector_format, write_vectors
 from inkblur.guarantees import Guarantee, rounded_up
@@ -98,12 +99,15 @@ def run_vectors(
     rng: Rng,
     *,
     skip_public: bool = False,
+    rows: ChooseRows = lambda batches: batches,
+    spending: Spending | None = None,
 ) -> VectorSummary:
     """Draw a vector for every record of `source` and write them to `output`.
 
     Other columns are not written. Records are named by the id column, and otherwise numbered: the
     ids that a source makes up are hashes of the true texts and never leave the house. Records of
-    a public corpus refuse the file; with `skip_public` they are left out instead.
+    a public corpus refuse the file; with `skip_public` they are left out instead. `rows` chooses
+    among what is left. `spending` is charged before anything is written.
     """
     from scipy.sparse import vstack
 
@@ -121,7 +125,9 @@ def run_vectors(
     ids: list[str] = []
     parts, empty = [synthetic.vectors([], rng).vectors], 0  # a file without records is no error
     survival = Survival(0, 0, 0, 0)
-    for batch in public.screened(source.batches(_RECORDS, _CHARACTERS)):
+    for batch in rows(public.screened(source.batches(_RECORDS, _CHARACTERS))):
+        if spending is not None:
+            spending.charge(batch, [synthetic.length] * len(batch))
         release = synthetic.vectors(batch.records, rng)
         parts.append(release.vectors)
         named = source.layout.id_column is not None
@@ -138,6 +144,8 @@ def run_vectors(
     if source.layout.id_column is not None:
         refuse_columns({source.layout.id_column: ids[:ROWS]}, source.layout.keep)
     guarantee = stated(synthetic.guaranteed(rng), fate, rng).passing(["the texts' ids"])
+    if spending is not None:
+        spending.about_to_show()
     write_vectors(
         output,
         vstack(parts, format="csr"),

@@ -34,6 +34,7 @@ def open_source(
     *,
     column: str | Sequence[str] = "text",
     id_column: str | None = None,
+    person_column: str | None = None,
     drop_columns: Sequence[str] = (),
     keep_columns: Sequence[str] = (),
     encoding: str = "utf-8",
@@ -51,8 +52,9 @@ def open_source(
 
     `column` names the text, or several texts of each row. Other columns are copied, but for those
     in `drop_columns`; `keep_columns` names columns that are copied although they look like
-    identifiers (which is checked by the run). `no_header`, `delimiter` and `quoting` are for csv
-    and tsv. `column_option` is what the command at hand calls the option that names `column`.
+    identifiers (which is checked by the run). `person_column` says whom a row belongs to.
+    `no_header`, `delimiter` and `quoting` are for csv and tsv. `column_option` is what the command
+    at hand calls the option that names `column`.
 
     A file without a single byte is an error. A header without records (csv, tsv, parquet) is a file
     of zero records. Empty texts are records like any other. Two rows with one id are refused: equal
@@ -75,6 +77,7 @@ def open_source(
     layout = make_layout(
         column,
         id_column,
+        person_column,
         drop_columns,
         keep_columns,
         encoding,
@@ -257,6 +260,7 @@ def _check_layout(layout: Layout, kind: Format) -> None:
     if kind is Format.TXT:
         for option, given in (
             ("`id_column=`", layout.id_column),
+            ("`person_column=`", layout.person_column),
             ("`drop_columns=`", layout.drop),
             ("`keep_columns=`", layout.keep),
         ):

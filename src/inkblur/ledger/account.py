@@ -50,18 +50,22 @@ class Charged:
 
 
 class ReleaseAccount:
-    """One release's charges. Leaving the context by an error voids it: nothing may be visible."""
+    """One release's charges. Leaving the context by an error voids them, unless output showed."""
 
     def __init__(self, ledger: Ledger, release: str, space: str, draw: str) -> None:
         self._ledger, self.release, self._space, self._draw = ledger, release, space, draw
-        self._finished = False
+        self._finished = self._visible = False
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
-        if kind is not None and not self._finished:
+        if kind is not None and not self._finished and not self._visible:
             self.void()
+
+    def about_to_show(self) -> None:
+        """Output may be visible from here on, so an error voids nothing any more."""
+        self._visible = True
 
     def charge(
         self, charges: Sequence[Charge], budget: Budget | None = None, *, partial: bool = False

@@ -105,6 +105,13 @@ class Ledger:
         """What the ledger calls a key: tells two keys apart and nothing more."""
         return self.secret.hash("key", key_digest).hex()
 
+    def file_fingerprint(self, path: str | Path) -> str | None:
+        """What the ledger calls a file's content; None for what can be read only once."""
+        if str(path) == "-" or not Path(path).is_file():
+            return None
+        with Path(path).open("rb") as file:
+            return self.secret.hash("file", hashlib.file_digest(file, "blake2b").digest()).hex()
+
     def history(self) -> list[dict[str, Any]]:
         """Every release, oldest first: when, what, how much, and whether it was confirmed."""
         releases: dict[str, dict[str, Any]] = {}

@@ -1,0 +1,235 @@
+"""A run's account: what each record will have spent is in the ledger before anyone sees the output.
+
+Without a budget, records are charged batch by batch, each before it is written. With one, the whole
+file is read and charged first: it is released whole or not at all, and what it may not spend is
+known before the first draw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from inkblur.errors import BudgetExceeded, ParameterError, PrivacyError
+from inkblur.files.records import Batch
+from inkblur.guarantees import Guarantee
+from inkblur.ledger import Budget, Charge, Exceeded, Ledger, ReleaseAccount, micros, open_ledger
+from inkblur.ledger.charges import shown
+from inkblur.rng import Rng
+from inkblur.types import Metric
+
+_NAMED = 20  # records over budget that an error names
+NOBODY_COUNTS = "no ledger was kept: nobody counts how often these texts are released"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What records and people may spend in all.
+
+    A metric mechanism's loss depends on how far apart two texts are, so for one a budget needs a
+    `radius`: the distance between words within which it is to hold.
+    """
+
+    budget: float | None = None  # a record's, as a privacy loss
+    person_budget: float | None = None
+    radius: float | None = None
+    partial: bool = False  # leave out the records that would exceed it, instead of refusing all
+
+    def __bool__(self) -> bool:
+        return self.budget is not None or self.person_budget is not None
+
+    def for_guarantee(self, guarantee: Guarantee) -> Budget:
+        """The limits in what the ledger counts for this guarantee: see `loss_a_word`."""
+        if self.partial and not self:
+            raise ParameterError("`partial=` needs a budget that some records may exceed")
+        if not self:
+            return Budget()
+        if not guarantee.private:
+            raise PrivacyError(f"this release has no finite loss to budget: {guarantee.void}")
+        if guarantee.metric is Metric.DISCRETE:
+            if self.radius is not None:
+                raise ParameterError("a budget's radius is for mechanisms that measure distances")
+            return Budget.of(self.budget, self.person_budget)
+        if self.radius is None:
+            raise ParameterError(
+                "this mechanism's loss grows with distance, so a budget needs a radius: the "
+                "distance between two words within which it is to hold"
+            )
+        scaled = (
+            None if limit is None else limit / self.radius
+            for limit in (self.budget, self.person_budget)
+        )
+        return Budget.of(*scaled)
+
+
+def space_of(guarantee: Guarantee) -> str:
+    """What this guarantee's losses add up with: one metric on one table, or any discrete ones."""
+    if guarantee.metric is Metric.DISCRETE:
+        return f"between any two texts{_counted(guarantee)}"
+    detail = f" ({guarantee.metric_detail})" if guarantee.metric_detail else ""
+    return (
+        f"{guarantee.metric.value}{detail} on {guarantee.space[:12]}, {guarantee.unit.value}"
+        f"{_counted(guarantee)}, a unit of distance"
+    )
+
+
+def _counted(guarantee: Guarantee) -> str:
+    return f" without {', '.join(guarantee.without)}" if guarantee.without else ""
+
+
+class Spending:
+    """Charges a run's batches to its account."""
+
+    def __init__(
+        self, account: ReleaseAccount, guarantee: Guarantee, columns: Sequence[str], limits: Budget
+    ) -> None:
+        self._account, self._guarantee = account, guarantee
+        self._columns, self._limits = tuple(columns), limits
+        self._most_spent = self._most_releases = self._replayed = 0
+        self._ahead = False  # everything was charged before the run began
+
+    def about_to_show(self) -> None:
+        """Output may be visible from here on: what was charged stays spent."""
+        self._account.about_to_show()
+
+    def charge(self, batch: Batch, words: Sequence[int]) -> None:
+        """Charge a batch that is about to be written, unless that was done ahead."""
+        if not self._ahead:
+            self._charge(batch, words, partial=False)
+
+    def charge_ahead(
+        self,
+        batches: Iterator[Batch],
+        words: Callable[[Batch], Sequence[int]],
+        *,
+        partial: bool,
+    ) -> frozenset[int]:
+        """Charge a whole file before anything is drawn; which of its rows may be released.
+
+        Over budget, everything is refused with the list of records; or, if `partial`, those.
+        """
+        exceeded: list[tuple[str, Exceeded]] = []
+        granted: set[int] = set()
+        row = 0
+        for batch in batches:
+            over, fine = self._charge(batch, words(batch), partial=partial)
+            exceeded += over
+            granted.update(row + place for place in fine)
+            row += len(batch)
+        if exceeded and not partial:
+            raise BudgetExceeded(_listed(exceeded))
+        self._ahead = True
+        return frozenset(granted)
+
+    def _charge(
+        self, batch: Batch, words: Sequence[int], *, partial: bool
+    ) -> tuple[list[tuple[str, Exceeded]], set[int]]:
+        epsilon = self._guarantee.epsilon
+        charges = []
+        for place, (record, count) in enumerate(zip(batch.records, words, strict=True)):
+            row, column = divmod(place, batch.width)
+            name = batch.records[row * batch.width].id  # one for all texts of the row
+            charges.append(
+                Charge(
+                    name,
+                    self._columns[column],
+                    record.text,
+                    count,
+                    micros(epsilon, count),
+                    record.person,
+                )
+            )
+        result = self._account.charge(charges, self._limits, partial=partial)
+        self._most_spent = max(self._most_spent, result.most_spent)
+        self._most_releases = max(self._most_releases, result.most_releases)
+        self._replayed += result.replayed
+        over = [(batch.place(e.position // batch.width), e) for e in result.exceeded]
+        return over, {position // batch.width for position in result.granted}
+
+    def sentence(self) -> str:
+        """The account so far, for the guarantee: the text that was released most often decides."""
+        times = self._most_releases
+        so_far = (
+            "this is the first release of these texts"
+            if times <= 1
+            else f"with this one, up to {times:,} releases of one of these texts"
+        )
+        unit = "" if self._guarantee.metric is Metric.DISCRETE else " a unit of distance"
+        return (
+            f"the ledger counts: {so_far}; the loss so far is at most {shown(self._most_spent)}"
+            f"{unit} for a record"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """For the report."""
+        return {
+            "release": self._account.release,
+            "most_releases_of_a_record": self._most_releases,
+            "largest_loss_of_a_record": self._most_spent / 1_000_000,
+            "replayed": self._replayed,
+        }
+
+
+def _listed(exceeded: Sequence[tuple[str, Exceeded]]) -> str:
+    named = "; ".join(f"{place}: {over.sentence()}" for place, over in exceeded[:_NAMED])
+    more = f"; and {len(exceeded) - _NAMED:,} more" if len(exceeded) > _NAMED else ""
+    return (
+        f"{len(exceeded):,} records would exceed their budget, so nothing was released: {named}"
+        f"{more}. Raise the budget, leave these records out, or release the others with "
+        "`partial=True`"
+    )
+
+
+@contextmanager
+def spending_of(
+    ledger: Ledger | str | Path | bool,
+    guarantee: Guarantee,
+    *,
+    limits: Budget,
+    columns: Sequence[str],
+    rng: Rng,
+    draw: str,
+    source: str | Path,
+    description: Mapping[str, Any],
+) -> Iterator[Spending | None]:
+    """The account of a run in a ledger (True: the user's own; False: nobody counts).
+
+    `draw` is everything a draw depends on besides key, record and content. A release that promises
+    nothing has no loss to enter.
+    """
+    if ledger is False or not guarantee.private:
+        if limits:
+            raise ParameterError("a budget needs a ledger that counts what was spent")
+        yield None
+        return
+    place = None if ledger is True else ledger
+    opened = place if isinstance(place, Ledger) else open_ledger(place)
+    try:
+        key = opened.key_fingerprint(rng.fingerprint())
+        account = opened.open_release(
+            {
+                **description,
+                "guarantee": guarantee.to_json(),
+                "key": key,
+                "file": opened.file_fingerprint(source),
+            },
+            space=space_of(guarantee),
+            draw=f"{key} {draw}",
+        )
+        with account:
+            yield Spending(account, guarantee, columns, limits)
+            account.about_to_show()  # what fails from here on fails after the output was complete
+            account.confirm()
+    finally:
+        if opened is not place:
+            opened.close()
+
+
+def accounted(guarantee: Guarantee, spending: Spending | None) -> Guarantee:
+    """The guarantee with the account so far, or with the warning that nobody keeps one."""
+    if not guarantee.private:
+        return guarantee
+    return guarantee.revealing(NOBODY_COUNTS if spending is None else spending.sentence())

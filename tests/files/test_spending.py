@@ -1,0 +1,190 @@
+"""Releases of files are charged to the ledger before anyone can see them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from inkblur import BudgetExceeded, Embedding, Limits, ParameterError, ReleaseSpec, privatize_file
+from inkblur.cli.app import app
+from inkblur.embeddings.store import write_store
+from inkblur.files import run as run_module
+from inkblur.ledger import micros, open_ledger
+from inkblur.rng import Rng, keyed_rng, secure_rng
+
+WORDS = ["good", "fine", "bad", "poor", "soup", "bread"]
+EPSILON = 2.0
+KEY = bytes(range(32))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(3)
+    table = Embedding(WORDS, rng.normal(size=(len(WORDS), 4)), name="six")
+    write_store(tmp_path / "six.ink", table)
+    (tmp_path / "in.csv").write_text(
+        "id,who,text\n1,ada,good soup\n2,ada,bad bread and poor soup\n3,bob,fine\n"
+    )
+    return tmp_path
+
+
+def spec(folder: Path, mechanism: str = "exponential", **more: object) -> ReleaseSpec:
+    fields = {
+        "embedding": str(folder / "six.ink"),
+        "id_column": "id",
+        "person_column": "who",
+        "drop_columns": ("who",),
+        **more,
+    }
+    return ReleaseSpec(mechanism, EPSILON, **fields)  # type: ignore[arg-type]
+
+
+def release(folder: Path, rng: Rng | None = None, **more: object) -> Path:
+    """One release of the file at the ledger beside it."""
+    chosen = more.pop("spec", None) or spec(folder)
+    privatize_file(
+        folder / "in.csv",
+        folder / "out.csv",
+        chosen,  # type: ignore[arg-type]
+        rng=secure_rng() if rng is None else rng,
+        ledger=folder / "ledger.db",
+        **more,  # type: ignore[arg-type]
+    )
+    return folder / "out.csv"
+
+
+def a_word(folder: Path) -> float:
+    from inkblur import load_embedding
+
+    return spec(folder).privatizer(load_embedding(folder / "six.ink")).guarantee.epsilon
+
+
+def test_every_word_of_every_release_is_charged_to_its_person(folder: Path) -> None:
+    release(folder)
+    release(folder)
+    with open_ledger(folder / "ledger.db") as ledger:
+        (space,) = ledger.spent("ada")
+        expected = 2 * (micros(a_word(folder), 2) + micros(a_word(folder), 5))
+        assert ledger.spent("ada") == {space: expected}
+        assert ledger.spent("bob") == {space: 2 * micros(a_word(folder), 1)}
+        assert [entry["state"] for entry in ledger.history()] == ["confirmed"] * 2
+        assert ledger.verify() == []
+
+
+def test_the_guarantee_says_how_often_and_how_much(folder: Path) -> None:
+    first = privatize_file(
+        folder / "in.csv", folder / "a.csv", spec(folder), ledger=folder / "l.db"
+    )
+    again = privatize_file(
+        folder / "in.csv", folder / "a.csv", spec(folder), ledger=folder / "l.db"
+    )
+    uncounted = privatize_file(folder / "in.csv", folder / "a.csv", spec(folder), ledger=False)
+    assert "first release of these texts" in " ".join(first.guarantee.lines())
+    assert "2 releases" in " ".join(again.guarantee.lines())
+    assert "nobody counts" in " ".join(uncounted.guarantee.lines())
+
+
+def test_a_replay_under_one_key_costs_nothing(folder: Path) -> None:
+    first = release(folder, keyed_rng(KEY)).read_bytes()
+    limits = Limits(budget=5 * a_word(folder) + 0.001)
+    assert release(folder, keyed_rng(KEY), limits=limits).read_bytes() == first
+    with pytest.raises(BudgetExceeded, match="line 3: record 2"):
+        release(folder, keyed_rng(KEY[::-1]), limits=limits)
+
+
+def test_over_budget_nothing_is_drawn_and_nothing_is_charged(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*arguments: object, **more: object) -> None:
+        raise AssertionError("drawn before the budget was checked")
+
+    monkeypatch.setattr(run_module.Privatizer, "release_batch", refuse)
+    with pytest.raises(BudgetExceeded) as refused:
+        release(folder, limits=Limits(budget=4 * a_word(folder)))
+    assert "1 records would exceed" in str(refused.value)
+    assert not (folder / "out.csv").exists()
+    with open_ledger(folder / "ledger.db") as ledger:
+        assert ledger.spent("ada") == {}
+
+
+def test_partial_leaves_out_those_that_would_exceed(folder: Path) -> None:
+    out = release(folder, limits=Limits(budget=4 * a_word(folder), partial=True))
+    assert [line.split(",")[0] for line in out.read_text().splitlines()] == ["id", "1", "3"]
+    with open_ledger(folder / "ledger.db") as ledger:
+        assert sum(ledger.spent("ada").values()) == micros(a_word(folder), 2)
+
+
+def test_a_person_has_one_budget_for_all_records(folder: Path) -> None:
+    with pytest.raises(BudgetExceeded, match=r"record 2.*person"):
+        release(folder, limits=Limits(person_budget=6 * a_word(folder)))
+    release(folder, limits=Limits(person_budget=7 * a_word(folder) + 0.001))
+
+
+def test_a_crash_before_the_file_appears_gives_back_what_was_reserved(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = run_module.Privatizer.release_batch
+
+    def fail(self: object, records: object, rng: object) -> object:
+        raise MemoryError
+
+    monkeypatch.setattr(run_module.Privatizer, "release_batch", fail)
+    with pytest.raises(MemoryError):
+        release(folder, limits=Limits(budget=100.0))
+    monkeypatch.setattr(run_module.Privatizer, "release_batch", real)
+    with open_ledger(folder / "ledger.db") as ledger:
+        assert ledger.spent("ada") == {}
+        assert [entry["state"] for entry in ledger.history()] == ["void"]
+
+
+def test_a_metric_needs_a_radius_and_stays_in_its_own_space(folder: Path) -> None:
+    laplace = spec(folder, "laplace")
+    with pytest.raises(ParameterError, match="radius"):
+        release(folder, spec=laplace, limits=Limits(budget=100.0))
+    release(folder, spec=laplace, limits=Limits(budget=100.0, radius=0.5))
+    release(folder)
+    with open_ledger(folder / "ledger.db") as ledger:
+        assert len(ledger.spent("ada")) == 2
+    with pytest.raises(BudgetExceeded):  # 2 x epsilon x 5 words x radius
+        release(
+            folder, spec=laplace, limits=Limits(budget=2 * EPSILON * 5 * 0.5 - 0.01, radius=0.5)
+        )
+
+
+def test_columns_of_a_row_add_up(folder: Path) -> None:
+    (folder / "in.csv").write_text("id,who,text,title\n1,ada,good soup,bad bread\n")
+    both = spec(folder, columns=("text", "title"))
+    with pytest.raises(BudgetExceeded):
+        release(folder, spec=both, limits=Limits(budget=3 * a_word(folder)))
+    release(folder, spec=both, limits=Limits(budget=4 * a_word(folder) + 0.001))
+
+
+def test_tf_vectors_are_charged_for_their_length(folder: Path) -> None:
+    vectors = spec(folder, release="tf", length=7)
+    privatize_file(folder / "in.csv", folder / "out.npz", vectors, ledger=folder / "ledger.db")
+    with open_ledger(folder / "ledger.db") as ledger:
+        assert [row[6] for row in ledger.export()][1:] == ["7", "7", "7"]
+
+
+def test_from_the_terminal(folder: Path) -> None:
+    def run(*more: str) -> tuple[int, str]:
+        arguments = ["privatize", str(folder / "in.csv"), "-o", str(folder / "out.csv")]
+        arguments += ["-m", "exponential", "-e", "2", "--embedding", str(folder / "six.ink")]
+        arguments += ["--id-column", "id", "--person-column", "who", "--drop-column", "who"]
+        result = CliRunner().invoke(app, [*arguments, *more])
+        return result.exit_code, result.output
+
+    ledger = ("--ledger", str(folder / "ledger.db"))
+    code, output = run(*ledger, "--report", str(folder / "report.json"))
+    assert code == 0
+    assert "first release of these texts" in " ".join(output.split())
+    assert json.loads((folder / "report.json").read_text())["ledger"]["replayed"] == 0
+    code, output = run(*ledger, "--budget", "3")
+    assert code == 1
+    assert "would exceed" in output
+    assert "Traceback" not in output
+    assert run("--no-ledger", *ledger)[0] == 2
