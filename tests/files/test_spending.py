@@ -9,10 +9,17 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from inkblur import BudgetExceeded, Embedding, Limits, ParameterError, ReleaseSpec, privatize_file
+from inkblur import (
+    BudgetExceeded,
+    Embedding,
+    Limits,
+    ParameterError,
+    Privatizer,
+    ReleaseSpec,
+    privatize_file,
+)
 from inkblur.cli.app import app
 from inkblur.embeddings.store import write_store
-from inkblur.files import run as run_module
 from inkblur.ledger import micros, open_ledger
 from inkblur.rng import Rng, keyed_rng, secure_rng
 
@@ -102,7 +109,7 @@ def test_over_budget_nothing_is_drawn_and_nothing_is_charged(
     def refuse(*arguments: object, **more: object) -> None:
         raise AssertionError("drawn before the budget was checked")
 
-    monkeypatch.setattr(run_module.Privatizer, "release_batch", refuse)
+    monkeypatch.setattr(Privatizer, "release_batch", refuse)
     with pytest.raises(BudgetExceeded) as refused:
         release(folder, limits=Limits(budget=4 * a_word(folder)))
     assert "1 records would exceed" in str(refused.value)
@@ -127,15 +134,15 @@ def test_a_person_has_one_budget_for_all_records(folder: Path) -> None:
 def test_a_crash_before_the_file_appears_gives_back_what_was_reserved(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = run_module.Privatizer.release_batch
+    real = Privatizer.release_batch
 
     def fail(self: object, records: object, rng: object) -> object:
         raise MemoryError
 
-    monkeypatch.setattr(run_module.Privatizer, "release_batch", fail)
+    monkeypatch.setattr(Privatizer, "release_batch", fail)
     with pytest.raises(MemoryError):
         release(folder, limits=Limits(budget=100.0))
-    monkeypatch.setattr(run_module.Privatizer, "release_batch", real)
+    monkeypatch.setattr(Privatizer, "release_batch", real)
     with open_ledger(folder / "ledger.db") as ledger:
         assert ledger.spent("ada") == {}
         assert [entry["state"] for entry in ledger.history()] == ["void"]
