@@ -79,7 +79,9 @@ def read_columns(
         names = source.schema.names
         for name in others:
             if names is not None and name not in names:
-                raise InputError(f"{path} has no column {name!r}; it has {', '.join(names)}")
+                raise InputError(  # the first line may be a record, so it is not shown
+                    f"{path} has no column {name!r} among its {len(names)}; check its first line"
+                )
         for batch in source.batches(_RECORDS, _CHARACTERS):
             texts += batch.texts
             for row in batch.columns.rows(batch.texts):

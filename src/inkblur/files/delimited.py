@@ -177,9 +177,12 @@ class DelimitedReader(RowReader[list[str]]):
             )
         other = re.search("[;\t,|]", names[0]) if len(names) == 1 else None
         hint = f", which looks separated by {other[0]!r} (`delimiter=`)" if other else ""
+        # A command with its own name for the text column has no option for files without a header.
+        own = self._layout.option != Layout().option
+        lacking = "" if own else ", or add `no_header=True` if that line is a record"
         raise InputError(
             f"the first line of {self._name} has no column {wanted!r} among its {len(names)}{hint};"
-            f" choose with {option}, or add `no_header=True` if that line is a record"
+            f" choose with {option}{lacking}"
         )
 
 

@@ -22,7 +22,7 @@ _SEED = 20_260_000  # public: calibration looks at the public vocabulary alone
 UNEVEN = (
     "words that occur in texts have large label profiles and survive far more often than words "
     "drawn evenly from the vocabulary, which this is calibrated on; give `epsilon=`: "
-    "the command `inkblur tune --target` finds one"
+    "`inkblur tune --target` finds one"
 )
 _STORED = "strengths.json"  # for the bundled embedding, written by tools/bundled/strengths.py
 

@@ -41,7 +41,7 @@ def unigram(embedding: Embedding, texts: Sequence[Ids] = ()) -> Array:
 
     >>> table = Embedding(["the", "of", "cat"], [[0.0], [1.0], [2.0]], name="toy")
     >>> unigram(table).round(2).tolist()
-    [0.39, 0.31, 0.25, 0.05]
+    [0.41, 0.3, 0.24, 0.05]
     """
     shares: Array
     if embedding.counts is not None:

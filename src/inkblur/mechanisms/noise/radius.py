@@ -63,6 +63,7 @@ def tails(uniforms: Array) -> tuple[Array, NDArray[np.bool_]]:
 def radius_series(dimension: int) -> Array:
     """c such that log(r / n) = sum of c_k T_k(z / FURTHEST) with r = gammaincinv(n, ndtr(z)).
 
+    >>> from scipy.special import gammaincinv, ndtr
     >>> at = np.cos(np.arange(96) * np.arccos(1.5 / FURTHEST))  # T_k at z = 1.5
     >>> r = 300 * np.exp(at @ radius_series(300))
     >>> bool(abs(r / gammaincinv(300, ndtr(1.5)) - 1) < 1e-14)
