@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from inkblur.adaptation.adapt import adapt_embedding
-    from inkblur.documents import Privatizer, TokenPolicies, Treatment
+    from inkblur.documents import TokenPolicies, Treatment
+    from inkblur.documents.privatizer import Privatizer
     from inkblur.documents.sklearn import TextPrivatizer
     from inkblur.documents.sklearn_vectors import VectorPrivatizer
     from inkblur.documents.tf_vector import SyntheticVectors
@@ -32,15 +33,11 @@ if TYPE_CHECKING:
     from inkblur.files.spending import Limits
     from inkblur.guarantees import Guarantee, compose
     from inkblur.ledger import Ledger, open_ledger
-    from inkblur.mechanisms import (
-        AngularLaplace,
-        ComponentLaplace,
-        Exponential,
-        Laplace,
-        Mahalanobis,
-        Staircase,
-        make_mechanism,
-    )
+    from inkblur.mechanisms import make_mechanism
+    from inkblur.mechanisms.angular import AngularLaplace
+    from inkblur.mechanisms.exponential import Exponential
+    from inkblur.mechanisms.perturbation import ComponentLaplace, Laplace, Mahalanobis
+    from inkblur.mechanisms.staircase import Staircase
     from inkblur.rng import Rng, keyed_rng, secure_rng, seeded_rng
     from inkblur.series import privatize
     from inkblur.spec import ReleaseSpec
@@ -50,31 +47,31 @@ if TYPE_CHECKING:
 
 # Names are loaded when first used, so that `import inkblur` and `inkblur --help` stay fast.
 _HOMES = {
-    "AngularLaplace": "inkblur.mechanisms",
+    "AngularLaplace": "inkblur.mechanisms.angular",
     "BudgetExceeded": "inkblur.errors",
-    "ComponentLaplace": "inkblur.mechanisms",
+    "ComponentLaplace": "inkblur.mechanisms.perturbation",
     "Embedding": "inkblur.embeddings",
     "EmbeddingError": "inkblur.errors",
-    "Exponential": "inkblur.mechanisms",
+    "Exponential": "inkblur.mechanisms.exponential",
     "Guarantee": "inkblur.guarantees",
     "Incomposable": "inkblur.errors",
     "InkblurError": "inkblur.errors",
     "InputError": "inkblur.errors",
-    "Laplace": "inkblur.mechanisms",
+    "Laplace": "inkblur.mechanisms.perturbation",
     "Ledger": "inkblur.ledger",
     "Limits": "inkblur.files.spending",
-    "Mahalanobis": "inkblur.mechanisms",
+    "Mahalanobis": "inkblur.mechanisms.perturbation",
     "MissingExtra": "inkblur.errors",
     "NoGuarantee": "inkblur.errors",
     "OutputError": "inkblur.errors",
     "ParameterError": "inkblur.errors",
     "PrivacyError": "inkblur.errors",
     "PrivateCalibration": "inkblur.errors",
-    "Privatizer": "inkblur.documents",
+    "Privatizer": "inkblur.documents.privatizer",
     "Record": "inkblur.types",
     "ReleaseSpec": "inkblur.spec",
     "Rng": "inkblur.rng",
-    "Staircase": "inkblur.mechanisms",
+    "Staircase": "inkblur.mechanisms.staircase",
     "SyntheticVectors": "inkblur.documents.tf_vector",
     "TextPrivatizer": "inkblur.documents.sklearn",
     "TokenPolicies": "inkblur.documents",

@@ -14,20 +14,28 @@ from dataclasses import KW_ONLY, Field, dataclass, field, fields, replace
 from itertools import product
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from inkblur.documents.policies import TokenField, TokenPolicies, Treatment
-from inkblur.documents.privatizer import Privatizer
-from inkblur.documents.tf_vector import SyntheticVectors
-from inkblur.documents.vectoriser import Morphology, Vectoriser, Weighting
-from inkblur.embeddings.loading import load_embedding
-from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError, ParameterError
-from inkblur.mechanisms.base import DiscreteMechanism, WordMechanism
-from inkblur.mechanisms.calibration import epsilon_for, epsilon_from_level
 from inkblur.mechanisms.catalogue import find, make_mechanism
 from inkblur.mechanisms.parameters import Value
-from inkblur.types import Metric, ReleaseKind, Strength, choose, positive, whole
+from inkblur.types import (
+    Metric,
+    Morphology,
+    ReleaseKind,
+    Strength,
+    Weighting,
+    choose,
+    positive,
+    whole,
+)
+
+if TYPE_CHECKING:  # a spec is read and checked without them; its methods import what they use
+    from inkblur.documents.privatizer import Privatizer
+    from inkblur.documents.tf_vector import SyntheticVectors
+    from inkblur.embeddings.table import Embedding
+    from inkblur.mechanisms.base import WordMechanism
 
 _USUAL = {ReleaseKind.TF: "exponential"}  # the mechanism where none is named; else:
 _MECHANISM = "mahalanobis"
@@ -301,6 +309,8 @@ class ReleaseSpec:
 
     def table(self) -> Embedding:
         """The public word vectors that it names, checked against `embedding_sha256`."""
+        from inkblur.embeddings.loading import load_embedding
+
         table = load_embedding(
             self.embedding, vocabulary=None if self.vocabulary is None else Path(self.vocabulary)
         )
@@ -327,6 +337,8 @@ class ReleaseSpec:
         )
 
     def _epsilon_on(self, table: Embedding) -> float:
+        from inkblur.mechanisms.calibration import epsilon_for, epsilon_from_level
+
         if self.epsilon is not None:
             return self.epsilon
         if self.strength is not None:
@@ -341,6 +353,8 @@ class ReleaseSpec:
 
     def privatizer(self, table: Embedding) -> Privatizer:
         """What releases texts; for sequences and bags."""
+        from inkblur.documents.privatizer import Privatizer
+
         return Privatizer(
             self.mechanism_on(table),
             release=self.release,
@@ -353,6 +367,10 @@ class ReleaseSpec:
         self, table: Embedding, reference: Sequence[str] | None = None
     ) -> SyntheticVectors:
         """What releases term-frequency vectors; `reference` holds the texts of that corpus."""
+        from inkblur.documents.tf_vector import SyntheticVectors
+        from inkblur.documents.vectoriser import Vectoriser
+        from inkblur.mechanisms.base import DiscreteMechanism
+
         vectoriser = Vectoriser(
             table,
             morphology=self.morphology or Morphology.LOWER,

@@ -1,4 +1,7 @@
-"""The nouns everybody shares: enums, array aliases and small checks on numbers."""
+"""The nouns everybody shares: enums, array aliases and small checks on numbers.
+
+Nothing here imports NumPy, so that the command line can list its options without it.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,18 @@ import math
 import numbers
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from inkblur.errors import ParameterError
 
-Vectors = NDArray[np.float32]  # (words, dimension): public word vectors
-Points = NDArray[np.float64]  # (tokens, dimension): centres, noise, noisy vectors
-Ids = NDArray[np.int64]  # positions in the vocabulary; NULL_ID stands for the null word
-Array = NDArray[np.float64]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Vectors: TypeAlias = "NDArray[np.float32]"  # (words, dimension): public word vectors
+Points: TypeAlias = "NDArray[np.float64]"  # (tokens, dimension): centers, noise, noisy vectors
+Ids: TypeAlias = "NDArray[np.int64]"  # positions in the vocabulary; NULL_ID is the null word
+Array: TypeAlias = "NDArray[np.float64]"
 
 NULL_ID = -1  # the null word: the vocabulary's mean, a fixed public point outside the vocabulary
 
@@ -60,6 +64,28 @@ class Strength(Enum):
     def survival(self) -> float:
         """Probability that a word drawn evenly from the vocabulary comes out unchanged."""
         return {Strength.LIGHT: 0.75, Strength.MEDIUM: 0.5, Strength.STRONG: 0.2}[self]
+
+
+class Morphology(Enum):
+    """What becomes of a word's spelling before a tf release looks it up."""
+
+    LEMMA = "lemma"  # its dictionary form
+    LOWER = "lower"  # lower case
+    AS_IS = "as-is"  # nothing
+
+
+class Weighting(Enum):
+    """What a term of a document counts in a tf release."""
+
+    TF = "tf"  # how often it occurs
+    TFIDF = "tf-idf"  # that, times ln((1 + N) / (1 + documents with it)) + 1 over the reference
+
+
+class Bounding(Enum):
+    """How the exponential mechanism turns a similarity into a rating in [0, 1]."""
+
+    CLIP = "clip"
+    RESCALE = "rescale"
 
 
 E = TypeVar("E", bound=Enum)
@@ -110,8 +136,8 @@ def whole(value: int, name: str) -> int:
 
 
 def _number(value: object, name: str) -> float:
-    """A real number as a float; True and '85' are none."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+    """A real number as a float; True, NumPy's True and '85' are none."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise ParameterError(f"{name} must be a number, got {value!r}")
     try:
         return float(value)

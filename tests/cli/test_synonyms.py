@@ -11,11 +11,12 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from inkblur import Exponential, Laplace
 from inkblur.cli.synonyms import synonyms
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.evaluation.measures.synonyms import portrait
-from inkblur.mechanisms import CATALOGUE, Exponential, Laplace, make_mechanism
+from inkblur.mechanisms import CATALOGUE, make_mechanism
 from inkblur.rng import seeded_rng
 from inkblur.types import Metric
 

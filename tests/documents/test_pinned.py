@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from inkblur.documents import Privatizer, TokenPolicies
+from inkblur import Privatizer
+from inkblur.documents import TokenPolicies
 from inkblur.embeddings.table import Embedding
 from inkblur.mechanisms import make_mechanism
 from inkblur.rng import keyed_rng

@@ -3,12 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inkblur.documents import Privatizer, TokenPolicies
+from inkblur import Laplace, Privatizer
+from inkblur.documents import TokenPolicies
 from inkblur.documents.analysis import known_id
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.files.radius import radius_covering
-from inkblur.mechanisms import Laplace
 from inkblur.rng import seeded_rng
 
 WORDS = ["the", "doctor", "was", "angry", "do", "it's", "café", "paris", "Rome"]

@@ -10,11 +10,10 @@ from sklearn.feature_extraction.text import CountVectorizer  # noqa: E402
 from sklearn.naive_bayes import MultinomialNB  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
 
-from inkblur.documents import Privatizer  # noqa: E402
+from inkblur import Laplace, Privatizer  # noqa: E402
 from inkblur.documents.sklearn import TextPrivatizer  # noqa: E402
 from inkblur.embeddings.table import Embedding  # noqa: E402
 from inkblur.errors import ParameterError  # noqa: E402
-from inkblur.mechanisms import Laplace  # noqa: E402
 from inkblur.rng import keyed_rng  # noqa: E402
 from inkblur.types import Record  # noqa: E402
 

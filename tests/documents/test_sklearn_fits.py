@@ -18,12 +18,12 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
+from inkblur import Exponential, Laplace
 from inkblur.documents.sklearn import TextPrivatizer
 from inkblur.documents.sklearn_vectors import VectorPrivatizer
 from inkblur.documents.vectoriser import Vectoriser
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError, WeakSetting
-from inkblur.mechanisms import Exponential, Laplace
 
 TABLE = Embedding(["good", "fine", "bad", "poor"], np.eye(4) * 9, name="four")
 VECTORISER = Vectoriser(TABLE)

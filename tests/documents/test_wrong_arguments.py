@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from inkblur.documents import Privatizer, TokenPolicies
+from inkblur import Exponential, Laplace, Mahalanobis, Privatizer
+from inkblur.documents import TokenPolicies
 from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.documents.vectoriser import Vectoriser
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
-from inkblur.mechanisms import Exponential, Laplace, Mahalanobis
 from inkblur.rng import seeded_rng
 
 TABLE = Embedding(["cat", "dog", "sky"], [[1, 0.1], [1, 0.3], [-1, 0.2]], name="toy")

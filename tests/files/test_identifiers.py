@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 
-from inkblur.documents import Privatizer
+from inkblur import Laplace, Privatizer
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import PrivacyError
 from inkblur.files import open_sink, open_source
 from inkblur.files.identifiers import ROWS, by_header, by_values
 from inkblur.files.run import run
 from inkblur.files.summary import Summary
-from inkblur.mechanisms import Laplace
 from inkblur.rng import secure_rng
 
 

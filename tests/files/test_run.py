@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 from threadpoolctl import threadpool_info
 
-from inkblur.documents import Privatizer
+from inkblur import Exponential, Laplace, Privatizer
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError
 from inkblur.files import open_sink, open_source
 from inkblur.files.run import run
 from inkblur.files.summary import Summary
-from inkblur.mechanisms import Exponential, Laplace
 from inkblur.rng import keyed_rng
 
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inkblur.documents import Privatizer, TokenPolicies, Treatment
+from inkblur import Laplace, Privatizer
+from inkblur.documents import TokenPolicies, Treatment
 from inkblur.documents.tokens import tokenise
 from inkblur.embeddings.table import Embedding
 from inkblur.files.summary import Fate, Summary
-from inkblur.mechanisms import Laplace
 from inkblur.mechanisms.typical import typical_loss
 from inkblur.rng import seeded_rng
 from inkblur.types import Record

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from threadpoolctl import threadpool_info
 
-from inkblur.documents import Privatizer
+from inkblur import Privatizer
 from inkblur.embeddings.store import write_store
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import InkblurError, InputError

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from inkblur.embeddings.table import Embedding
-from inkblur.mechanisms import CATALOGUE, Perturbation, make_mechanism
+from inkblur.mechanisms import CATALOGUE, make_mechanism
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.mechanisms.catalogue import find
+from inkblur.mechanisms.perturbation import Perturbation
 
 
 def settings() -> list[tuple[str, dict[str, Any]]]:

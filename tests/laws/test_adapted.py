@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from inkblur import Exponential, Laplace, Privatizer
 from inkblur.adaptation.adapt import adapt_embedding
-from inkblur.documents import Privatizer
 from inkblur.documents.sklearn import TextPrivatizer
 from inkblur.documents.sklearn_vectors import VectorPrivatizer
 from inkblur.documents.tf_vector import SyntheticVectors
@@ -24,7 +24,7 @@ from inkblur.files import open_sink, open_source
 from inkblur.files.run import run
 from inkblur.files.run_vectors import run_vectors
 from inkblur.guarantees import Guarantee, compose
-from inkblur.mechanisms import Exponential, Laplace, Perturbation
+from inkblur.mechanisms.perturbation import Perturbation
 from inkblur.rng import secure_rng, seeded_rng
 from inkblur.types import Record
 from tests.laws.catalogue import ALL, PRIVATE, VECTOR, label, make

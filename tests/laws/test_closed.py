@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inkblur.documents import Privatizer, TokenPolicies
+from inkblur import Laplace, Privatizer
+from inkblur.documents import TokenPolicies
 from inkblur.documents.policies import TokenField
 from inkblur.documents.tokens import tokenise
 from inkblur.embeddings.table import Embedding
-from inkblur.mechanisms import Laplace
 from inkblur.rng import seeded_rng
 from tests.laws.catalogue import ALL, label, make
 

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from inkblur.documents import Privatizer
+from inkblur import Privatizer, Staircase
 from inkblur.documents.sklearn import TextPrivatizer
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import Incomposable, ParameterError
 from inkblur.guarantees import compose
-from inkblur.mechanisms import Staircase
 from inkblur.rng import keyed_rng
 from inkblur.spec import ReleaseSpec
 from inkblur.types import NULL_ID, Ids, Record, Unit

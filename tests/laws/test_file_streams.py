@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from inkblur import Laplace, Privatizer
 from inkblur.adaptation.adapt import adapt_embedding
-from inkblur.documents import Privatizer
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import PrivateCalibration
 from inkblur.files import open_sink, open_source
@@ -16,7 +16,6 @@ from inkblur.files.occurrences import Occurrences, digest
 from inkblur.files.run import run
 from inkblur.files.run_vectors import run_vectors
 from inkblur.files.summary import Summary
-from inkblur.mechanisms import Laplace
 from inkblur.rng import keyed_rng, secure_rng
 from tests.laws.catalogue import PRIVATE, label, make
 
@@ -88,9 +87,9 @@ def test_under_a_key_the_guarantee_says_what_runs_show(tmp_path: Path, toy: Embe
 
 
 def test_ids_that_are_hashes_of_true_texts_never_leave(tmp_path: Path, toy: Embedding) -> None:
+    from inkblur import Exponential
     from inkblur.documents.tf_vector import SyntheticVectors
     from inkblur.documents.vectoriser import Vectoriser
-    from inkblur.mechanisms import Exponential
 
     vectoriser = Vectoriser(toy)
     synthetic = SyntheticVectors(Exponential(vectoriser.embedding, epsilon=2.0), vectoriser, 5)

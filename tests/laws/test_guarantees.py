@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from inkblur.documents import Privatizer, TokenPolicies
+from inkblur import AngularLaplace, Laplace, Mahalanobis, Privatizer
+from inkblur.documents import TokenPolicies
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import Incomposable, NoGuarantee, ParameterError
 from inkblur.guarantees import SEEDED, Guarantee, compose, rounded_down, rounded_up
-from inkblur.mechanisms import AngularLaplace, Laplace, Mahalanobis
 from inkblur.types import Metric, Unit
 from tests.laws.catalogue import ALL, PRIVATE, label, make
 

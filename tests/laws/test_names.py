@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inkblur.documents import Privatizer, TokenPolicies, Treatment
+from inkblur import Privatizer
+from inkblur.documents import TokenPolicies, Treatment
 from inkblur.documents.names import is_name
 from inkblur.documents.stop_words import STOP_WORDS
 from inkblur.documents.vectoriser import Vectoriser

@@ -10,8 +10,8 @@ import pytest
 from scipy import integrate, stats
 
 from inkblur.embeddings.table import Embedding
-from inkblur.mechanisms import Perturbation
 from inkblur.mechanisms.noise import truncated_angle
+from inkblur.mechanisms.perturbation import Perturbation
 from inkblur.protocols import Noise
 from inkblur.rng import Bits, seeded_rng, uniforms_from
 from inkblur.types import Array

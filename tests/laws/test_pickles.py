@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from inkblur.documents import Privatizer
+from inkblur import Privatizer
 from inkblur.embeddings.table import Embedding
 from inkblur.rng import keyed_rng
 from inkblur.types import Record

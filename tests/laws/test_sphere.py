@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from inkblur.documents import Privatizer
+from inkblur import Privatizer
 from inkblur.embeddings.table import Embedding
 from inkblur.mechanisms.noise import sphere
 from inkblur.rng import Bits, keyed_rng, uniforms_from

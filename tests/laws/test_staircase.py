@@ -12,8 +12,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from inkblur import Staircase
 from inkblur.embeddings.table import Embedding
-from inkblur.mechanisms import Staircase
 from inkblur.mechanisms.staircase import native, sets
 from inkblur.mechanisms.staircase.draw import Draw, high_half
 from inkblur.mechanisms.staircase.nearness import Grid, Nearness

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from inkblur import Laplace, Mahalanobis
 from inkblur.embeddings.table import Embedding
-from inkblur.mechanisms import Laplace, Mahalanobis, Perturbation
 from inkblur.mechanisms.nearest.engine import Engine
+from inkblur.mechanisms.perturbation import Perturbation
 from inkblur.protocols import Noise
 from inkblur.rng import Rows, seeded_rng
 from inkblur.types import Points

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from inkblur import AngularLaplace
 from inkblur.embeddings.table import Embedding
-from inkblur.mechanisms import AngularLaplace
 from inkblur.mechanisms.noise import truncated_angle
 from inkblur.rng import seeded_rng
 

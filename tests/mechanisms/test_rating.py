@@ -10,13 +10,12 @@ from hypothesis import strategies as st
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.mechanisms.rating import (
-    Bounding,
     CosineRating,
     Spelling,
     letter_pairs,
     measured_sensitivity,
 )
-from inkblur.types import NULL_ID, Array
+from inkblur.types import NULL_ID, Array, Bounding
 
 
 def table(words: int = 300, dimension: int = 50, seed: int = 1) -> Embedding:

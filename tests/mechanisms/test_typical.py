@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from inkblur import Laplace
 from inkblur.adaptation.adapt import adapt_embedding
 from inkblur.embeddings.table import Embedding
-from inkblur.mechanisms import Laplace
 from inkblur.mechanisms.typical import typical_loss
 from inkblur.types import Metric
 from tests.laws.catalogue import PRIVATE, label, make

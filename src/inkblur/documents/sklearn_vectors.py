@@ -27,7 +27,7 @@ class VectorPrivatizer(KeyedTransformer):
     >>> from inkblur.embeddings.table import Embedding
     >>> table = Embedding(["cat", "dog", "sky"], [[1, 0.1], [1, 0.3], [-1, 0.2]], name="toy")
     >>> vectoriser = Vectoriser(table)
-    >>> from inkblur.mechanisms import Exponential
+    >>> from inkblur import Exponential
     >>> mechanism = Exponential(vectoriser.embedding, epsilon=8.0)
     >>> blur = VectorPrivatizer(mechanism, vectoriser, length=9, seed=1)
     >>> blur.fit_transform(["A cat.", "The sky!"]).shape

@@ -77,7 +77,7 @@ class SyntheticVectors:
     >>> from inkblur.embeddings.table import Embedding
     >>> table = Embedding(["cat", "dog", "sky"], [[1, 0.1], [1, 0.3], [-1, 0.2]], name="toy")
     >>> vectoriser = Vectoriser(table)
-    >>> from inkblur.mechanisms import Exponential
+    >>> from inkblur import Exponential
     >>> mechanism = Exponential(vectoriser.embedding, epsilon=8.0)
     >>> synthetic = SyntheticVectors(mechanism, vectoriser, length=20)
     >>> release = synthetic.vectors([Record("0", "A cat."), Record("1", "")], seeded_rng(1))

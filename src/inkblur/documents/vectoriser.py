@@ -6,7 +6,6 @@ import hashlib
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from enum import Enum
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -22,27 +21,12 @@ from inkblur.documents.tokens import TokenClass, tokenise
 from inkblur.documents.wordnet import synonyms as wordnet_synonyms
 from inkblur.embeddings.table import Embedding, Fingerprints
 from inkblur.errors import ParameterError
-from inkblur.types import NULL_ID, Array, Ids, choose, whole
+from inkblur.types import NULL_ID, Array, Ids, Morphology, Weighting, choose, whole
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 _REMEMBERED = 1 << 20  # spellings whose term is remembered
-
-
-class Morphology(Enum):
-    """What becomes of a word's spelling before it is looked up."""
-
-    LEMMA = "lemma"  # its dictionary form
-    LOWER = "lower"  # lower case
-    AS_IS = "as-is"  # nothing
-
-
-class Weighting(Enum):
-    """What a term of a document counts."""
-
-    TF = "tf"  # how often it occurs
-    TFIDF = "tf-idf"  # that, times ln((1 + N) / (1 + documents with it)) + 1 over the reference
 
 
 class Vectoriser:

@@ -34,7 +34,7 @@ def refuse_weak(mechanism: WordMechanism, *, accept_weak: bool = False) -> None:
     """Raise :class:`WeakSetting` where more than 95 % of the words are expected to stay.
 
     >>> from inkblur.embeddings.table import Embedding
-    >>> from inkblur.mechanisms import Laplace
+    >>> from inkblur import Laplace
     >>> table = Embedding(["cat", "dog"], [[0.0, 0.0], [0.0, 9.0]], name="toy")
     >>> refuse_weak(Laplace(table, epsilon=0.1))
     >>> try:

@@ -82,7 +82,6 @@ if TYPE_CHECKING:
     from inkblur.mechanisms.nearest.engine import Device as Device
     from inkblur.mechanisms.nearest.engine import Engine as Engine
     from inkblur.mechanisms.nearest.engine import backend_on as backend_on
-    from inkblur.mechanisms.rating import Bounding as Bounding
     from inkblur.mechanisms.rating import CosineRating as CosineRating
     from inkblur.mechanisms.rating import measured_sensitivity as measured_sensitivity
     from inkblur.processes import explain_broken_pool as explain_broken_pool
@@ -90,11 +89,12 @@ if TYPE_CHECKING:
     from inkblur.spec import grid as grid
     from inkblur.types import NULL_ID as NULL_ID
     from inkblur.types import Array as Array
+    from inkblur.types import Bounding as Bounding
     from inkblur.types import Ids as Ids
 
 _HOMES = {
     "Array": "inkblur.types",
-    "Bounding": "inkblur.mechanisms.rating",
+    "Bounding": "inkblur.types",
     "CATALOGUE": "inkblur.mechanisms.catalogue",
     "COLORS": "inkblur.evaluation.reports.plots",
     "Cell": "inkblur.evaluation.reports.tables",

@@ -1,6 +1,7 @@
 """The catalogue: a name, what it promises in one line, its parameters, and how it is made.
 
 One entry here gives a mechanism its command-line options, its laws and its place in experiments.
+Entries name their class and import it when one is made, so that reading the catalogue is quick.
 """
 
 from __future__ import annotations
@@ -8,18 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any
 
-from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
-from inkblur.mechanisms.angular import AngularLaplace
-from inkblur.mechanisms.base import WordMechanism
-from inkblur.mechanisms.exponential import Exponential
-from inkblur.mechanisms.parameters import Parameter, Value
-from inkblur.mechanisms.perturbation import LAMBDA, ComponentLaplace, Laplace, Mahalanobis
-from inkblur.mechanisms.rating import Bounding
-from inkblur.mechanisms.staircase import Staircase
-from inkblur.types import Metric
+from inkblur.mechanisms.parameters import LAMBDA, Parameter, Value
+from inkblur.types import Bounding, Metric
+
+if TYPE_CHECKING:
+    from inkblur.embeddings.table import Embedding
+    from inkblur.mechanisms.base import WordMechanism
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +29,18 @@ class Entry:
     metric: Metric
     promise: str  # one line for `inkblur mechanisms`
     source: str  # where it is described
-    make: Callable[..., WordMechanism]  # make(embedding, epsilon=..., **parameters)
+    maker: str | Callable[..., WordMechanism]  # a class, or where it is: "module:Class"
     parameters: tuple[Parameter, ...] = ()  # keywords beyond epsilon
     raced: tuple[Mapping[str, Value], ...] = ({},)  # the values it enters experiments with
+
+    @property
+    def make(self) -> Callable[..., WordMechanism]:
+        """Makes one: `make(embedding, epsilon=..., **parameters)`. Imports its module.
+
+        >>> find("laplace").make.__name__
+        'Laplace'
+        """
+        return resolve_name(self.maker) if isinstance(self.maker, str) else self.maker
 
     @property
     def private(self) -> bool:
@@ -88,7 +96,7 @@ CATALOGUE: Mapping[str, Entry] = {
             Metric.MAHALANOBIS,
             "epsilon x regularised Mahalanobis distance; noise shaped like the vocabulary",
             "Mahalanobis paper, Algorithm 2",
-            Mahalanobis,
+            "inkblur.mechanisms.perturbation:Mahalanobis",
             (
                 Parameter(
                     "lam",
@@ -108,21 +116,21 @@ CATALOGUE: Mapping[str, Entry] = {
             Metric.EUCLIDEAN,
             "epsilon x Euclidean distance; the same noise in every direction",
             "Earth Mover's paper, Algorithm 2",
-            Laplace,
+            "inkblur.mechanisms.perturbation:Laplace",
         ),
         Entry(
             "component-laplace",
             Metric.MANHATTAN,
             "epsilon x Manhattan distance; noise of scale 1/epsilon on each component",
             "thesis, Algorithm 2",
-            ComponentLaplace,
+            "inkblur.mechanisms.perturbation:ComponentLaplace",
         ),
         Entry(
             "exponential",
             Metric.DISCRETE,
             "at most epsilon between any two words; weights the whole vocabulary by similarity",
             "SynTF, Algorithm 1 and section 3.4",
-            Exponential,
+            "inkblur.mechanisms.exponential:Exponential",
             (
                 Parameter(
                     "bigram",
@@ -146,7 +154,7 @@ CATALOGUE: Mapping[str, Entry] = {
             Metric.DISCRETE,
             "at most epsilon between any two words; near words have e^epsilon times their weight",
             "docs/staircase.md",
-            Staircase,
+            "inkblur.mechanisms.staircase:Staircase",
             (
                 Parameter(
                     "tau",
@@ -170,7 +178,7 @@ CATALOGUE: Mapping[str, Entry] = {
             Metric.NONE,
             "no guarantee; runs only when that is accepted explicitly",
             "thesis, Algorithm 1",
-            AngularLaplace,
+            "inkblur.mechanisms.angular:AngularLaplace",
             (
                 Parameter(
                     "accept_no_guarantee",

@@ -38,10 +38,10 @@ from inkblur.mechanisms.exact_choice import (
 )
 from inkblur.mechanisms.loss import remembered_loss
 from inkblur.mechanisms.nearest.cpu.native import processors
-from inkblur.mechanisms.rating import SENSITIVITY, Bounding, CosineRating, Rating, checked
+from inkblur.mechanisms.rating import SENSITIVITY, CosineRating, Rating, checked
 from inkblur.protocols import Distribution
 from inkblur.rng import Rng, Rows
-from inkblur.types import Array, Ids, Metric, choose, positive
+from inkblur.types import Array, Bounding, Ids, Metric, choose, positive
 
 _BLOCK_BYTES = 64 << 20  # ratings computed at a time
 _TOKENS = 1 << 21  # draws in flight

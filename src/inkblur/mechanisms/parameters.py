@@ -15,6 +15,8 @@ from inkblur.errors import ParameterError
 
 Value = float | int | str | bool | None
 
+LAMBDA = 0.5  # mahalanobis: halfway between round noise and the vocabulary's own shape
+
 
 @dataclass(frozen=True, slots=True)
 class Parameter:

@@ -16,11 +16,11 @@ from inkblur.embeddings.table import Embedding
 from inkblur.mechanisms.base import ASSUMPTIONS, WordMechanism, standing_on
 from inkblur.mechanisms.nearest.engine import Engine, engine_for
 from inkblur.mechanisms.noise import ComponentNoise, LaplaceNoise, MahalanobisNoise
+from inkblur.mechanisms.parameters import LAMBDA
 from inkblur.protocols import Noise
 from inkblur.rng import AddressedRows, Rows
 from inkblur.types import Array, Ids
 
-LAMBDA = 0.5  # mahalanobis: halfway between round noise and the vocabulary's own shape
 _NOISE_BLOCK = 1024  # tokens whose noise is drawn at a time: their numbers stay in the cache
 
 

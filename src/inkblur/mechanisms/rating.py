@@ -27,25 +27,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from enum import Enum
 from typing import Protocol
 
 import numpy as np
 
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
-from inkblur.types import Array, Ids, Points, choose, fraction
+from inkblur.types import Array, Bounding, Ids, Points, choose, fraction
 
 SENSITIVITY = 1.0  # the most a rating in [0, 1] can change between two inputs
 _GRID = 2.0**26
 _BLOCK = 1024
-
-
-class Bounding(Enum):
-    """How a similarity becomes a rating in [0, 1]."""
-
-    CLIP = "clip"
-    RESCALE = "rescale"
 
 
 class Rating(Protocol):

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 
 import inkblur
-from inkblur.documents import Privatizer
+from inkblur import Privatizer
 from inkblur.embeddings.table import Embedding
 from inkblur.mechanisms.nearest.canonical import exhaustive
 from inkblur.mechanisms.nearest.cpu.reference import Reference
