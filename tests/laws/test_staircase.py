@@ -139,7 +139,7 @@ def test_every_number_of_a_small_total_draws_as_the_weights_say(
     assert units.min() >= 1
     assert units.sum() == steps.units
     grid = Grid(embedding, Nearness.EUCLIDEAN)
-    near = Sets(grid, units, steps.near)
+    near = Sets(grid, units, steps.near, 0)
     everyone = np.arange(len(embedding))
     near.add(everyone, build(grid, everyone, units, steps.near))
     draw = Draw(steps, near)
@@ -249,6 +249,23 @@ def test_the_kernel_agrees_with_numpy_on_long_sets(
         assert np.array_equal(mine, theirs), column
 
 
+def test_words_without_room_for_their_sets_draw_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    embedding = table(12, 200, "zipf", twins=True)
+    ids = np.random.default_rng(2).integers(-1, 200, 3000)
+    bits = seeded_rng(4).bits(len(ids), 1)[:, 0]
+    roomy = Staircase(embedding, epsilon=3.0, tau=0.2, cache=None)
+    expected = roomy.draw(ids, bits)
+    home = "inkblur.mechanisms.staircase.mechanism"
+    monkeypatch.setattr(f"{home}._SMALL", 10)
+    monkeypatch.setattr(f"{home}._CHUNK", 16)
+    monkeypatch.setattr(f"{home}._STORE_BYTES", 2_000)
+    tight = Staircase(embedding, epsilon=3.0, tau=0.2, cache=None)
+    for _ in range(2):
+        assert np.array_equal(tight.draw(ids, bits), expected)
+    assert 0 < tight._sets.known < 200
+    assert all_weights(tight) == all_weights(roomy)
+
+
 def test_distribution_and_survival_are_what_is_drawn() -> None:
     embedding = table(6, 25, "zipf")
     mechanism = Staircase(embedding, epsilon=3.0, tau=0.1, cache=None)
@@ -287,7 +304,7 @@ def unsound() -> list[tuple[str, Part]]:
 @pytest.mark.parametrize(("reason", "part"), unsound())
 def test_sets_that_would_break_the_proof_are_refused(reason: str, part: Part) -> None:
     units = np.array([1, 1, 1, 2])
-    near = Sets(Grid(table(1, 4, "none"), Nearness.COSINE), units, 3)
+    near = Sets(Grid(table(1, 4, "none"), Nearness.COSINE), units, 3, 0)
     with pytest.raises(UnsoundSets, match=reason):
         near.add(np.arange(4), part)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cached_property
@@ -44,6 +45,9 @@ from inkblur.rng import Bits, Rng, Rows
 from inkblur.types import NULL_ID, Array, Ids, Metric, positive
 
 _SMALL = 4096  # words: all sets at once, and no file
+_CHUNK = 1024  # words whose sets are made at a time
+_SAMPLED = 64  # words whose sets say how large those of all words will be
+_STORE_BYTES = 384 << 20  # for members; what finds no room is made again each time
 _WHOLE = 8  # sets of more than one word in so many are asked for: all of them, and kept
 _TOKENS = 1 << 21  # draws in flight
 _PIECE = 1 << 15  # draws that one thread takes at a time
@@ -100,10 +104,12 @@ class Staircase(DiscreteMechanism):
             raise ParameterError(
                 f"tau {self.tau:g} leaves too few units a word at epsilon {epsilon:g}"
             )
-        self._sets = Sets(Grid(embedding, self.nearness), units, self.steps.near)
+        grid = Grid(embedding, self.nearness)
+        self._sets = Sets(grid, units, self.steps.near, _STORE_BYTES)
         self._draw = Draw(self.steps, self._sets)
         self._turn = threading.Lock()
         self._looked = False  # for stored sets
+        self._full = False  # no room for more sets
         stated = Guarantee(
             # a / b is at most e to this power.
             epsilon=min(self.epsilon, MOST_EPSILON),
@@ -150,28 +156,56 @@ class Staircase(DiscreteMechanism):
         return sum(table.nbytes for table in held)
 
     def prepare(self, ids: Ids | None = None) -> None:
-        """Have the near sets of these words ready, or of all words."""
+        """Have the near sets of these words ready, or of all words, as far as there is room."""
         words = len(self.embedding)
         wanted = np.arange(words) if ids is None else ids[ids != NULL_ID]
-        if len(self._sets.missing(wanted)):
+        if not self._full and len(self._sets.missing(wanted)):
             with self._turn:  # two threads would do the same work
                 self._prepare(wanted)
 
     def _prepare(self, wanted: Ids) -> None:
         words, sets = len(self.embedding), self._sets
-        if not self._looked:
+        kept = self._folder is not None and words > _SMALL
+        if kept and not self._looked:
             self._looked = True
             self._read()
         missing = sets.missing(wanted)
-        if not len(missing):
+        many = sets.known + len(missing) > words // _WHOLE
+        if len(missing) and (words <= _SMALL or (kept and many and self._all_fit())):
+            part = build(sets.grid, np.arange(words), sets.units, self.steps.near)
+            sets.add(np.arange(words), part)
+            if kept and self._folder is not None:
+                write_sets(self._folder, self._key, part)
             return
-        kept = self._folder is not None and words > _SMALL
-        if words <= _SMALL or (kept and sets.known + len(missing) > words // _WHOLE):
-            missing = np.arange(words)
-        part = build(sets.grid, missing, sets.units, self.steps.near)
-        sets.add(missing, part)
-        if kept and self._folder is not None and len(missing) == words:
-            write_sets(self._folder, self._key, part)
+        for start in range(0, len(missing), _CHUNK):
+            some = missing[start : start + _CHUNK]
+            if not sets.add(some, build(sets.grid, some, sets.units, self.steps.near)):
+                self._full = True
+                return
+
+    def _all_fit(self) -> bool:
+        """Whether there is room for the sets of all words, judged by an even sample."""
+        words = len(self.embedding)
+        sample = np.arange(0, words, max(1, words // _SAMPLED))
+        part = build(self._sets.grid, sample, self._sets.units, self.steps.near)
+        return part.members.nbytes / len(sample) * words <= _STORE_BYTES
+
+    def _draws(self, ids: Ids) -> Iterator[tuple[Ids, Draw]]:
+        """Positions in `ids`, with what draws for them: from the sets that are kept, and for words
+        that found no room, from sets that are made for them each time.
+        """
+        self.prepare(ids)
+        known = (ids == NULL_ID) | (self._sets.tables.starts[ids] >= 0)
+        yield np.flatnonzero(known), self._draw
+        words, which = np.unique(ids[~known], return_inverse=True)
+        positions = np.flatnonzero(~known)
+        for start in range(0, len(words), _CHUNK):
+            some = words[start : start + _CHUNK]
+            part = build(self._sets.grid, some, self._sets.units, self.steps.near)
+            sets = Sets(self._sets.grid, self._sets.units, self.steps.near, part.members.nbytes)
+            sets.add(some, part)
+            here = (which >= start) & (which < start + len(some))
+            yield positions[here], Draw(self.steps, sets)
 
     @property
     def _key(self) -> str:
@@ -179,7 +213,7 @@ class Staircase(DiscreteMechanism):
 
     def _read(self) -> None:
         """Take the stored sets, if there are any and they are sound."""
-        if self._folder is not None and len(self.embedding) > _SMALL:
+        if self._folder is not None:
             part = read_sets(self._folder, self._key, len(self.embedding))
             if part is not None:
                 with suppress(UnsoundSets):  # then they are written anew
@@ -187,15 +221,17 @@ class Staircase(DiscreteMechanism):
 
     def weights(self, word: int) -> NDArray[np.uint64]:
         """How many of the 2^64 equally likely numbers draw each word for this id, (words,)."""
-        self.prepare(np.array([word]))
-        return self._draw.weights(word)
+        found = [draw.weights(word) for here, draw in self._draws(np.array([word])) if len(here)]
+        return found[0]
 
     def probabilities(self, ids: Ids) -> Array:
         """Where these words go, (ids, words); NULL_ID is q itself."""
-        self.prepare(ids)
-        rows = [self._draw.weights(word) for word in ids.tolist()]
-        probabilities: Array = np.stack(rows).astype(np.float64) * 2.0**-64
-        return probabilities
+        rows = np.empty((len(ids), len(self.embedding)))
+        for positions, draw in self._draws(ids):
+            for position in positions.tolist():
+                rows[position] = draw.weights(int(ids[position]))
+        rows *= 2.0**-64
+        return rows
 
     def survival(self, ids: Ids, rng: Rng | None = None) -> float:
         """Mean probability that these words come out unchanged: exact, so `rng` is not used."""
@@ -220,17 +256,18 @@ class Staircase(DiscreteMechanism):
 
     def draw(self, ids: Ids, bits: Bits) -> Ids:
         """The words that these numbers of 64 random bits draw for these ids."""
-        self.prepare(ids)
-        if len(ids) <= _PIECE:
-            return self._draw.words(ids, bits)
         out = np.empty(len(ids), dtype=np.int64)
+        for positions, draw in self._draws(ids):
+            pieces = [positions[s : s + _PIECE] for s in range(0, len(positions), _PIECE)]
 
-        def some(start: int) -> None:
-            part = slice(start, start + _PIECE)
-            out[part] = self._draw.words(ids[part], bits[part])
+            def some(piece: Ids, draw: Draw = draw) -> None:
+                out[piece] = draw.words(ids[piece], bits[piece])
 
-        with ThreadPoolExecutor(processors()) as pool:
-            list(pool.map(some, range(0, len(ids), _PIECE)))
+            if len(pieces) > 1:
+                with ThreadPoolExecutor(processors()) as pool:
+                    list(pool.map(some, pieces))
+            elif pieces:
+                some(pieces[0])
         return out
 
 

@@ -26,7 +26,7 @@ Members = NDArray[np.unsignedinteger]  # ids, in as few bytes as the vocabulary 
 
 _ROWS = 192  # words whose products with the whole vocabulary one thread holds
 STRIDE = 64  # members between two marks
-_PASS = 1 << 22  # members whose units are summed at a time
+_PASS = 1 << 20  # members whose units are summed at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +72,18 @@ def plainly(
 
 
 def joined(parts: Iterable[Part], kind: np.dtype[np.unsignedinteger]) -> Part:
-    """Parts one after the other."""
-    all_parts = list(parts)
-    nothing = Part(np.empty(0, np.int64), np.empty(0, kind), np.empty(0, np.int32))
-    lengths, members, last = zip(
-        *((p.lengths, p.members, p.last) for p in [nothing, *all_parts]), strict=True
-    )
-    return Part(np.concatenate(lengths), np.concatenate(members), np.concatenate(last))
+    """Parts one after the other, each copied as it comes: all of them twice would be much."""
+    lengths, last = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
+    members, end = np.empty(_PASS, kind), 0
+    for part in parts:
+        lengths.append(part.lengths)
+        last.append(part.last)
+        start, end = end, end + len(part.members)
+        if end > len(members):
+            members.resize(end + end // 8, refcheck=False)  # moves pages, not numbers
+        members[start:end] = part.members
+    members.resize(end, refcheck=False)
+    return Part(np.concatenate(lengths), members, np.concatenate(last))
 
 
 class UnsoundSets(ValueError):
@@ -106,8 +111,10 @@ class Tables:
         nothing = np.empty(0, dtype=np.int64)
         return cls(none, numbers, numbers, last, numbers, np.empty(0, kind), nothing)
 
-    def extended(self, ids: Ids, part: Part, full: WordUnits, marks: WordUnits) -> Tables:
-        """These tables and the sets of these words."""
+    def extended(
+        self, ids: Ids, part: Part, members: Members, full: WordUnits, marks: WordUnits
+    ) -> Tables:
+        """These tables and the sets of these words; `members` holds the old and the new ones."""
         mark_lengths = -(-part.lengths // STRIDE)
         starts = len(self.members) + np.cumsum(part.lengths) - part.lengths
         mark_starts = len(self.marks) + np.cumsum(mark_lengths) - mark_lengths
@@ -123,7 +130,7 @@ class Tables:
             put(self.full, full),
             put(self.last, part.last),
             put(self.mark_starts, mark_starts),
-            np.concatenate([self.members, part.members]) if len(self.members) else part.members,
+            members,
             np.concatenate([self.marks, marks]),
         )
 
@@ -140,9 +147,13 @@ class Sets:
     while another adds.
     """
 
-    def __init__(self, grid: Grid, units: WordUnits, near: int) -> None:
+    def __init__(self, grid: Grid, units: WordUnits, near: int, room: int) -> None:
+        """`room` is the most bytes that the members of sets of some words may take."""
         self.grid, self.units, self.near = grid, units, near
         self.tables = Tables.empty(len(units))
+        # Memory that is not written to is not taken.
+        kind = self.tables.members.dtype
+        self._members = np.empty(min(room // kind.itemsize, len(units) ** 2), dtype=kind)
 
     @property
     def known(self) -> int:
@@ -154,13 +165,23 @@ class Sets:
         absent: Ids = np.unique(ids[self.tables.starts[ids] < 0])
         return absent
 
-    def add(self, ids: Ids, part: Part) -> None:
-        """Take the sets of these words, after a check of all that the guarantee rests on. The sets
-        of all words take the place of those that are here.
+    def add(self, ids: Ids, part: Part) -> bool:
+        """Take the sets of these words, after a check of all that the guarantee rests on; False
+        where there is no room. The sets of all words take the place of those that are here.
         """
-        all_words = len(ids) == len(self.units)
-        before = Tables.empty(len(self.units)) if all_words else self.tables
-        self.tables = before.extended(ids, part, *self._checked(ids, part))
+        checked = self._checked(ids, part)
+        if len(ids) == len(self.units):
+            empty = Tables.empty(len(ids))
+            self.tables = empty.extended(ids, part, part.members, *checked)
+            self._members = self.tables.members
+            return True
+        start = len(self.tables.members)
+        end = start + len(part.members)
+        if end > len(self._members):
+            return False
+        self._members[start:end] = part.members
+        self.tables = self.tables.extended(ids, part, self._members[:end], *checked)
+        return True
 
     def _checked(self, ids: Ids, part: Part) -> tuple[WordUnits, WordUnits]:
         """Units of the full members of each set, and marks; or why these are no sets."""
