@@ -90,7 +90,7 @@ def test_every_field_is_in_the_json(field: str) -> None:
     ("body", "message"),
     [
         ({"epsilon": 1.0, "epsillon": 2.0}, "unknown key 'epsillon'"),
-        ({"mechanism": "laplace"}, "say how strong"),
+        ({"mechanism": "laplace"}, "choose how strong"),
         ({"epsilon": 1.0, "strength": "light"}, "only one of `epsilon=` and `strength=`"),
         ({"epsilon": 0.0}, "epsilon must be"),
         ({"level": 1.0}, "go together"),

@@ -71,79 +71,90 @@ class ReleaseSpec:
 
     mechanism: str = option("", "A name from `inkblur mechanisms`.", "--mechanism", "-m")
     epsilon: float | None = option(
-        None, "Privacy loss per unit of distance; above 0.", "--epsilon", "-e"
+        None,
+        "Privacy loss per unit of distance (per word where words have no distance), above 0.",
+        "--epsilon",
+        "-e",
     )
     _: KW_ONLY
     strength: str | None = option(
         None,
         "light, medium or strong: a vocabulary word survives with probability 0.75, 0.5, 0.2.",
     )
-    level: float | None = option(None, "With --radius: this much loss within that distance.")
-    radius: float | None = option(None, "See --level; epsilon = level / radius.")
+    level: float | None = option(None, "With --radius: the loss allowed within that distance.")
+    radius: float | None = option(None, "With --level: the distance; epsilon = level / radius.")
     parameters: Mapping[str, Value] = field(default_factory=dict, hash=False)
-    release: str = option("sequence", "sequence, bag or tf; sequence if not given.")
-    length: int | None = option(None, "Cut or fill every text to this many words.")
+    release: str = option("sequence", "What to release: sequence, bag or tf (default: sequence).")
+    length: int | None = option(None, "Cut or pad every text to this many words.")
     consistent: bool = option(
         False,
-        "One draw for each distinct word of a text, used wherever it stands again. Shows which "
-        "words of a text are the same.",
+        "Draw once for each distinct word of a text and reuse the draw where the word "
+        "repeats. Shows which words of a text are the same.",
     )
     keep: tuple[str, ...] = option(
         (),
-        "Copy this class as it is: stop-words, unknown, numbers, addresses, punctuation, spaces, "
-        "capitals. Each costs a line in the guarantee.",
+        "Copy this kind of token unchanged: stop-words, unknown, numbers, addresses, "
+        "punctuation, spaces or capitals. Repeat for several. The guarantee names each.",
     )
-    drop: tuple[str, ...] = option((), "Leave this class out.")
+    drop: tuple[str, ...] = option((), "Leave this kind of token out. Repeat for several.")
     names: str = option(
         "null",
-        "Names of people: null (replaced whatever they are), blur (like any word) or keep; null if "
-        "not given.",
+        "Names of people: null (replaced by a word that does not depend on the name), "
+        "blur (treated like any word) or keep (default: null).",
     )
     names_tagger: bool = option(
         False,
-        "Find more names by a part-of-speech tagger. It reads the neighboring words, so changing "
-        "one word may change several inputs; the guarantee says so.",
+        "Find more names with a part-of-speech tagger. It reads neighboring words, so "
+        "changing one word may change how others are treated; the guarantee says so.",
     )
     accept_weak: bool = option(
-        False, "Run a setting at which more than 95% of the words would come out unchanged."
+        False, "Allow a setting at which more than 95% of the words come out unchanged."
     )
-    morphology: str | None = option(None, "tf: lemma, lower or as-is; lower if not given.")
-    weighting: str | None = option(None, "tf: tf or tf-idf (which needs --reference).")
+    morphology: str | None = option(None, "For tf: lemma, lower or as-is (default: lower).")
+    weighting: str | None = option(
+        None, "For tf: tf or tf-idf, which needs --reference (default: tf)."
+    )
     reference: str | None = option(
-        None, "tf: a public corpus, one text a line, for the vocabulary."
+        None, "For tf: a public corpus, one text per line, to take the vocabulary from."
     )
-    wordnet: bool = option(False, "tf: add WordNet's synonyms to the vocabulary.")
-    embedding: str | None = option(None, "A file of word vectors; the bundled ones if not given.")
+    wordnet: bool = option(False, "For tf: add WordNet's synonyms to the vocabulary.")
+    embedding: str | None = option(None, "A file of word vectors (default: bundled).")
     embedding_sha256: str | None = None  # the vectors must have this fingerprint
-    vocabulary: str | None = option(None, "Use only the words of this public list, one a line.")
+    vocabulary: str | None = option(None, "Use only the words of this public list, one per line.")
     columns: tuple[str, ...] = option(
         ("text",),
-        "The column that holds the text; text if not given. Give it again for more.",
+        "Column that holds the text; repeat for several (default: text).",
         "--column",
     )
-    drop_columns: tuple[str, ...] = option((), "Do not write this column.", "--drop-column")
+    drop_columns: tuple[str, ...] = option(
+        (), "Leave this column out of the output.", "--drop-column"
+    )
     keep_columns: tuple[str, ...] = option(
-        (), "Copy this column although it looks like an identifier.", "--keep-column"
+        (), "Copy this column even though it looks like an identifier.", "--keep-column"
     )
     id_column: str | None = option(
-        None, "A column that names each record; its content does if not given."
+        None, "Column that identifies each record (default: by its content)."
     )
     person_column: str | None = option(
-        None, "A column that says whom each record belongs to, for the ledger."
+        None, "Column that says which person each record belongs to, for the ledger."
     )
     no_header: bool = option(
-        False, "csv, tsv: the first line is a record; columns are named 1, 2, 3."
+        False, "For csv and tsv: the first line is a record; columns are named 1, 2, 3."
     )
-    delimiter: str | None = option(None, "csv, tsv: what separates cells, such as ';' or tab.")
+    delimiter: str | None = option(
+        None, "For csv and tsv: what separates cells, such as ';' or tab."
+    )
     quoting: str = option(
-        "minimal", "csv, tsv: quotes around cells: minimal, all or none; minimal if not given."
+        "minimal", "For csv and tsv: quotes around cells: minimal, all or none (default: minimal)."
     )
     skip_public: bool = option(
-        False, "Leave out records that stand in the public corpus of an adapted embedding."
+        False,
+        "Leave out records that are part of an adapted embedding's public corpus, "
+        "instead of refusing the file.",
     )
-    encoding: str = option("utf-8", "How the input's letters are stored; utf-8 if not given.")
+    encoding: str = option("utf-8", "Text encoding of the input (default: utf-8).")
     format: str | None = option(
-        None, "txt, csv, tsv, jsonl, json or parquet; by the name if not given."
+        None, "txt, csv, tsv, jsonl, json or parquet (default: by the file's name)."
     )
 
     def __post_init__(self) -> None:
@@ -183,8 +194,8 @@ class ReleaseSpec:
             raise ParameterError(f"give only one of {' and '.join(f'`{n}=`' for n in given)}")
         if not given:
             raise ParameterError(
-                'say how strong: `strength="light"`, medium or strong; `epsilon=`; or `level=` '
-                "with `radius=`"
+                'choose how strong: `strength="light"`, medium or strong; `epsilon=`; or '
+                "`level=` with `radius=`"
             )
         if self.level is not None and find(self.mechanism).metric in (Metric.DISCRETE, Metric.NONE):
             raise ParameterError(

@@ -168,7 +168,7 @@ def test_a_false_claim_ends_with_code_1(vectors: Path, monkeypatch: pytest.Monke
         (["--confidence", "1"], "confidence must lie"),
         (["-m", "laplace", "--lambda", "1"], "--lambda is not an option of laplace"),
         (["-m", "magic"], "unknown mechanism 'magic'"),
-        (["--texts", "posts.csv"], "--texts belongs to --density"),
+        (["--texts", "posts.csv"], "--texts needs --density"),
         (["--density", "--texts", "nowhere.csv"], "nowhere.csv"),
         (["--density"], "50 densest words need a vocabulary of 100"),
     ],

@@ -140,7 +140,7 @@ def test_the_command_tells_of_its_estimate(vectors: str) -> None:
         (("--epsilon", "0"), 1, "epsilon"),
         (("--epsilon", "8", "--bigram", "2"), 1, "between 0 and 1"),
         (("--epsilon", "8", "--mechanism", "magic"), 1, "unknown mechanism"),
-        ((), 2, "say how strong"),
+        ((), 2, "choose how strong"),
     ],
 )
 def test_the_command_refuses(

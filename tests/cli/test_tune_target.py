@@ -172,17 +172,17 @@ def test_a_stopped_run_goes_on(
     ("arguments", "message"),
     [
         (["--target", "attack<0.2"], "cannot read the target"),
-        (["--target", "attack<=0.2", "--criterion", "largest-gap"], "two goals"),
-        (["--target", "attack<=0.2", "--most-attack", "0.2"], "two goals"),
-        (["--target", "attack<=0.2", "--split-column", "user"], "parts the texts itself"),
+        (["--target", "attack<=0.2", "--criterion", "largest-gap"], "two different goals"),
+        (["--target", "attack<=0.2", "--most-attack", "0.2"], "two different goals"),
+        (["--target", "attack<=0.2", "--split-column", "user"], "splits the texts itself"),
         (["--target", "attack<=0.2", "--vocabulary", "words.txt"], "embeddings import"),
         (["--target", "attack<=0.2", "--alpha", "0"], "alpha must be"),
         (["--target", "attack<=0.2", "--alpha", ""], "--alpha takes numbers"),
         (["--target", "attack<=0.2", "--smoothing", "x"], "--smoothing takes numbers"),
         (["--target", "attack<=0.2", "--form", "bow-50"], "raw or content"),
         (["--target", "attack<=0.2", "--test-share", "0.5"], "between 0 and 0.5"),
-        (["--alpha", "1"], "only with --target: --authors and --alpha"),
-        ([], "only with --target: --authors"),
+        (["--alpha", "1"], "--authors and --alpha can only be used with --target"),
+        ([], "--authors can only be used with --target"),
     ],
 )
 def test_bad_requests_are_refused_before_measuring(

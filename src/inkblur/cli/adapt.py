@@ -12,33 +12,49 @@ from inkblur.cli.console import plain_errors, talk
 
 def adapt(
     base: Annotated[
-        str, typer.Argument(help="A name from `list` (bundled, for one) or a file of word vectors.")
+        str,
+        typer.Argument(
+            help="A name from `inkblur embeddings list`, such as bundled, or a file of word "
+            "vectors."
+        ),
     ],
     corpus: Annotated[
         str,
-        typer.Option(help="Public labelled texts: .csv, .tsv, .jsonl or .parquet, a text a row."),
+        typer.Option(
+            help="Public labeled texts: .csv, .tsv, .jsonl or .parquet, one text per row."
+        ),
     ],
     label_column: Annotated[
-        list[str], typer.Option(help="The topic or class of each text; may be given several times.")
+        list[str],
+        typer.Option(help="Column with the topic or class of each text; repeat for several."),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The .ink file to write.")],
-    text_column: Annotated[str, typer.Option(help="The column that holds the text.")] = "text",
+    text_column: Annotated[str, typer.Option(help="Column that holds the text.")] = "text",
     alpha: Annotated[
         float | None,
         typer.Option(
-            help="Weight of the word vectors; above 0. Default: so that their mean length is 0.65."
+            help="Weight of the word vectors, above 0 (default: gives them a mean length of 0.65)."
         ),
     ] = None,
-    beta: Annotated[float, typer.Option(help="Weight of the label profiles; above 0.")] = 3.0,
+    beta: Annotated[float, typer.Option(help="Weight of the label profiles, above 0.")] = 3.0,
     smoothing: Annotated[
-        float, typer.Option(help="Texts for each label that every word is given in advance.")
+        float,
+        typer.Option(
+            help="Pseudo-texts per label added to the counts of every word, so that rare words "
+            "say little."
+        ),
     ] = 10.0,
-    name: Annotated[str | None, typer.Option(help="What to call it.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            help="Name of the new embedding (default: built from the base and the columns)."
+        ),
+    ] = None,
 ) -> None:
-    """Join word vectors with what each word says about the labels of a public corpus.
+    """Adapt word vectors to a task: join them with what each word says about public labels.
 
-    Any mechanism over the result blurs the labels less than everything else, and its guarantee
-    says so. The corpus must be public: a text of it can then not be protected with the result.
+    A mechanism run on the result blurs these labels less than everything else, and its guarantee
+    says so. The corpus must be public: its own texts cannot be protected with the result.
 
     Example: inkblur embeddings adapt bundled --corpus public.csv --label-column topic -o topic.ink
     """
@@ -54,7 +70,7 @@ def adapt(
         if text_column in columns:
             raise InputError(f"{text_column!r} is the text column: it cannot be the label as well")
         table = load_embedding(base)
-        with talk.status("learning profiles"):
+        with talk.status("learning label profiles"):
             texts, labels = read_columns(corpus, text_column, columns)
             adapted = adapt_embedding(
                 table, texts, labels, alpha=alpha, beta=beta, smoothing=smoothing, name=name

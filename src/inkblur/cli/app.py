@@ -21,7 +21,7 @@ from inkblur.cli.tune import tune
 
 app = typer.Typer(
     name="inkblur",
-    help="Differentially private text: hides who wrote it, keeps what it says.",
+    help="Differentially private text: hide who wrote it, keep what it says.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
@@ -39,7 +39,7 @@ app.add_typer(ledger, name="ledger")
 
 @app.command()
 def mechanisms() -> None:
-    """List the mechanisms, the metric of each, and its guarantee in one line.
+    """List the mechanisms, with the metric and the guarantee of each.
 
     Example: inkblur mechanisms
     """
@@ -71,8 +71,8 @@ def bench(arguments: Annotated[list[str] | None, typer.Argument()] = None) -> No
 
 
 @app.command()
-def keygen(file: Annotated[Path, typer.Argument(help="Where to write the key.")]) -> None:
-    """Write a fresh secret key, readable by its owner alone.
+def keygen(file: Annotated[Path, typer.Argument(help="File to write the key to.")]) -> None:
+    """Write a new secret key, readable only by you.
 
     Example: inkblur keygen inkblur.key
     """
@@ -81,7 +81,7 @@ def keygen(file: Annotated[Path, typer.Argument(help="Where to write the key.")]
 
         write_key(file)
         talk.print(
-            f"wrote {file}; keep it secret: it repeats, and so unlocks, every release made with it"
+            f"wrote {file}; keep it secret: whoever has it can undo every release made with it"
         )
 
 

@@ -34,28 +34,26 @@ WORDS = 300  # measured unless --words says otherwise
 )
 def audit(
     words: Annotated[
-        str | None, typer.Option(help=f"How many words to measure, or all; default: {WORDS}.")
+        str | None, typer.Option(help=f"How many words to measure, or all (default: {WORDS}).")
     ] = None,
-    runs: Annotated[int, typer.Option(help="How many times each word is drawn.")] = 100,
+    runs: Annotated[int, typer.Option(help="Draws per word.")] = 100,
     pair: Annotated[
         tuple[str, str] | None,
-        typer.Option(help="Two words to tell apart; default: the most promising pair found."),
+        typer.Option(help="Two words to tell apart (default: the most promising pair found)."),
     ] = None,
-    draws: Annotated[int, typer.Option(help="Draws of each of the two words.")] = 4_000,
+    draws: Annotated[int, typer.Option(help="Draws for each word of the pair.")] = 4_000,
     confidence: Annotated[
         float, typer.Option(help="Probability that a correct mechanism passes the whole audit.")
     ] = 0.99,
     with_density: Annotated[
         bool,
-        typer.Option(
-            "--density", help="Also measure how unevenly the words are spread: d_max / d_min etc."
-        ),
+        typer.Option("--density", help="Also measure how unevenly the words are spread."),
     ] = False,
     texts_file: Annotated[
         str | None,
         typer.Option(
             "--texts",
-            help="With --density: count records that hold a sparse word.",
+            help="With --density: count the records of this file that contain an isolated word.",
         ),
     ] = None,
     text_column: texts.TextColumn = "text",
@@ -64,14 +62,15 @@ def audit(
         typer.Option("--output", "-o", help="Directory for plots (SVG, PNG) and audit.json."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    seed: Annotated[int, typer.Option(help="The same seed repeats the same audit.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed; the same seed repeats the audit.")] = 1,
     *,
     given: options.Given,
 ) -> None:
-    """Measure how private a mechanism is, and try to prove its claim false.
+    """Measure how private a mechanism is, and try to disprove its privacy claim.
 
-    N_w is how often a word survives and S_w how many different words come out. The audit sets a
-    measured privacy loss beside the claimed one; it exits with code 1 where the claim is false.
+    Reports how often a word survives (N_w) and how many different words replace it (S_w), with a
+    measured lower bound on the privacy loss beside the claimed one. Exits with code 1 if the claim
+    is false.
 
     Example: inkblur audit --epsilon 5,10,20 --lambda 0,1 --words 200 -o audit
     """
@@ -90,7 +89,7 @@ def audit(
         checked_confidence(confidence)
         if texts_file is not None:
             if not with_density:
-                raise ParameterError("--texts belongs to --density; give both")
+                raise ParameterError("--texts needs --density")
             density.checked_texts(texts_file, text_column)
         _prepare(output)
         table = given.table()

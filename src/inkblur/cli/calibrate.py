@@ -15,20 +15,21 @@ from inkblur.cli.console import data, plain_errors, talk
 @options.release_options("mechanism", "embedding", "vocabulary", usual={"mechanism": "mahalanobis"})
 def calibrate(
     survival: Annotated[
-        float | None, typer.Option(help="Wanted probability that a word comes out unchanged.")
+        float | None, typer.Option(help="Probability that a word comes out unchanged.")
     ] = None,
     references: Annotated[
         Path | None,
         typer.Option(
-            help="Public documents, one a line: also print the radius that holds them all."
+            help="Public documents, one per line: also print the largest distance between two "
+            "of them."
         ),
     ] = None,
-    length: Annotated[int, typer.Option(help="With --references: words a document.")] = 50,
+    length: Annotated[int, typer.Option(help="With --references: words per document.")] = 50,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     *,
     given: options.Given,
 ) -> None:
-    """Find the epsilon at which a vocabulary word survives with a wanted probability.
+    """Find the epsilon at which a word survives with a given probability.
 
     Without --survival: for light (0.75), medium (0.5) and strong (0.2).
 

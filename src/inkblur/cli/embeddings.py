@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Word vectors: list those at hand, describe one, import one, adapt one to a task.",
+    help="List, describe, import and adapt word vectors.",
     epilog="Example: inkblur embeddings import glove.6B.300d.txt glove.ink --limit 100000",
 )
 
@@ -26,18 +26,18 @@ app.command("adapt")(adapt)
 
 _FORMATS = "ink, glove, word2vec, fasttext, word2vec-binary or npy"
 FormatOption = Annotated[
-    str | None, typer.Option("--format", help=f"{_FORMATS}; told from the content if not given.")
+    str | None, typer.Option("--format", help="; detected from the content if not given.")
 ]
 
 
 @app.command("list", epilog="Example: inkblur embeddings list vectors/ --json")
 def list_command(
-    directory: Annotated[Path, typer.Argument(help="Where to look for .ink files.")] = Path(),
+    directory: Annotated[Path, typer.Argument(help="Directory to search for .ink files.")] = Path(),
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show the bundled embedding and the .ink files of a directory.
+    """List the bundled embedding and the .ink files in a directory.
 
-    The names in the first column are what --embedding and load_embedding() take.
+    Pass a name from the first column to --embedding or load_embedding().
     """
     from inkblur.embeddings import available
 
@@ -63,15 +63,16 @@ def list_command(
 @app.command("info", epilog="Example: inkblur embeddings info glove.ink --verify")
 def info_command(
     source: Annotated[
-        str | None, typer.Argument(help="A name from `list` or a file; the bundled one if absent.")
+        str | None,
+        typer.Argument(help="A name from `inkblur embeddings list`, or a file (default: bundled)."),
     ] = None,
     check: Annotated[
-        bool, typer.Option("--verify", help="Compute the fingerprint afresh and compare.")
+        bool, typer.Option("--verify", help="Recompute the fingerprint and compare.")
     ] = False,
     format: FormatOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Describe an embedding: size, fingerprint, lengths of its vectors, where it came from."""
+    "Describe an embedding: size, fingerprint, vector lengths, provenance."
     from inkblur.embeddings import load_embedding, summarise, verify
 
     with plain_errors():
@@ -107,19 +108,24 @@ def import_command(
     source: Annotated[str, typer.Argument(metavar="SRC", help="The file to read.")],
     dest: Annotated[Path, typer.Argument(metavar="DEST", help="The .ink file to write.")],
     limit: Annotated[
-        int | None, typer.Option(help="Only the first so many words of the file.")
+        int | None, typer.Option(help="Read only this many words, from the start of the file.")
     ] = None,
     vocabulary: Annotated[
-        Path | None, typer.Option(help="Only the words of this public list, one a line.")
+        Path | None, typer.Option(help="Keep only the words of this public list, one per line.")
     ] = None,
-    name: Annotated[str | None, typer.Option(help="What to call it; the file's name else.")] = None,
+    name: Annotated[
+        str | None, typer.Option(help="Name of the embedding (default: the file's name).")
+    ] = None,
     frequencies: Annotated[
         Path | None,
-        typer.Option(help="Public counts: `word count` lines, or words with the commonest first."),
+        typer.Option(
+            help="Public word frequencies: lines of `word count`, or words alone, most common "
+            "first."
+        ),
     ] = None,
     format: FormatOption = None,
 ) -> None:
-    """Turn a file of word vectors into an .ink file, which opens at once.
+    """Convert a file of word vectors to an .ink file, which opens instantly.
 
     Reads word2vec text and binary, GloVe and fastText .vec, plain or as .gz, .bz2 or .zip.
 

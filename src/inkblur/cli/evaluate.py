@@ -38,40 +38,48 @@ def evaluate(
     split_column: texts.SplitColumn = None,
     secret_column: Annotated[
         str | None,
-        typer.Option(help="A label that a release should hide: an attacker tries to tell it."),
+        typer.Option(
+            help="Column with a label that the release should hide; an attacker tries to infer it."
+        ),
     ] = None,
     public: Annotated[
         str | None,
         typer.Option(
-            help="Public texts, in a file with the same text column, from which the reading attack "
-            "learns which words follow which. Never the texts that are protected."
+            help="Public texts, in a file with the same text column, for the reading attack to "
+            "learn word order from. Never the protected texts."
         ),
     ] = None,
     read_texts: Annotated[
-        int, typer.Option(help="Test texts that are read word by word; 0: none.")
+        int, typer.Option(help="Test texts that the reading attack reads; 0 for none.")
     ] = 40,
     test_share: texts.TestShare = 0.3,
     attacks: Annotated[
         str,
         typer.Option(
-            help="svm, svm-words, koppel, koppel-cosine, writeprints, writeprints-naive-bayes, "
-            "earth-movers, euclidean; with commas between."
+            help="Comma-separated: svm, svm-words, koppel, koppel-cosine, writeprints, "
+            "writeprints-naive-bayes, earth-movers, euclidean."
         ),
     ] = "svm,svm-words,koppel",
     scenarios: Annotated[
-        str, typer.Option(help="Suspects: all, top-N, top-N-multi; with commas between.")
+        str, typer.Option(help="Who is suspected, comma-separated: all, top-N, top-N-multi.")
     ] = "all",
     models: Annotated[
         str,
         typer.Option(help="Classifiers of labels: naive-bayes, svm, neighbours, fasttext."),
     ] = "naive-bayes,svm",
     scrub: Annotated[
-        str, typer.Option(help="Compare with scrubbing: scrubadub, presidio, or both; names stay.")
+        str,
+        typer.Option(
+            help="Compare with scrubbers, comma-separated: scrubadub, presidio. They leave "
+            "names in."
+        ),
     ] = "",
-    form: Annotated[str, typer.Option(help="raw, content, or bow-N as in bow-200.")] = "raw",
+    form: Annotated[
+        str, typer.Option(help="How texts are prepared: raw, content, or bow-N such as bow-200.")
+    ] = "raw",
     redact: Annotated[bool, typer.Option("--redact", help="Remove proper nouns first.")] = False,
-    repeats: Annotated[int, typer.Option(help="Repetitions; intervals need two.")] = 3,
-    confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
+    repeats: Annotated[int, typer.Option(help="Repetitions; two or more give intervals.")] = 3,
+    confidence: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Directory for evaluation.html and evaluation.json."),
@@ -83,10 +91,9 @@ def evaluate(
 ) -> None:
     """Measure how private and how useful releases of these texts would be.
 
-    Attacks name the authors of released texts, classifiers name their labels, before and after.
-    Every combination of the values given is measured, for the mechanisms that have them; without
-    --epsilon each mechanism runs at strong, medium and light.
-    The draws are seeded, so nothing drawn here may be published.
+    Attacks try to name the authors, and classifiers the labels, of texts before and after release.
+    Every combination of the given values is measured. Without --epsilon, each mechanism runs at
+    strong, medium and light. The draws are seeded, so never publish what is drawn here.
 
     Example: inkblur evaluate posts.csv --author-column user --label-column topic -e 5,10,20 -o out
     """

@@ -11,13 +11,13 @@ import typer
 
 from inkblur.cli.console import data, plain_errors, talk
 
-app = typer.Typer(no_args_is_help=True, help="What was released so far, and what it cost.")
+app = typer.Typer(no_args_is_help=True, help="Show what was released so far, and what it cost.")
 
 Place = Annotated[
     str | None,
     typer.Option(
         "--ledger",
-        help="A file or a postgresql:// URL; by default the ledger in your data folder.",
+        help="A file or a postgresql:// URL (default: the ledger in your data folder).",
         show_default=False,
     ),
 ]
@@ -25,7 +25,7 @@ Place = Annotated[
 
 @app.command()
 def show(place: Place = None) -> None:
-    """List every release: when, what, for how many records, and the loss in all.
+    """List every release: when, what, for how many records, at what total loss.
 
     Example: inkblur ledger show
     """
@@ -61,7 +61,7 @@ def show(place: Place = None) -> None:
 
 @app.command()
 def spent(
-    person: Annotated[str, typer.Argument(help="As it stands in the person column.")],
+    person: Annotated[str, typer.Argument(help="The person, as written in the person column.")],
     place: Place = None,
 ) -> None:
     """Show what one person's records have spent.
@@ -108,7 +108,7 @@ def verify(
 
 @app.command()
 def anchor(place: Place = None) -> None:
-    """Print the newest entry's fingerprint. Keep it elsewhere: it shows if later entries vanish.
+    """Print the newest entry's fingerprint. Keep it elsewhere, to notice if entries vanish.
 
     Example: inkblur ledger anchor > anchor.txt
     """
@@ -121,10 +121,10 @@ def anchor(place: Place = None) -> None:
 
 @app.command()
 def export(
-    output: Annotated[Path | None, typer.Option("--csv", help="A file to write.")] = None,
+    output: Annotated[Path | None, typer.Option("--csv", help="File to write.")] = None,
     place: Place = None,
 ) -> None:
-    """Write every charge as CSV, with hashes in place of ids, contents and people.
+    """Write every charge as CSV, with hashes instead of ids, contents and people.
 
     Example: inkblur ledger export --csv ledger.csv
     """

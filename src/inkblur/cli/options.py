@@ -28,17 +28,15 @@ if TYPE_CHECKING:
     from inkblur.rng import Rng
 
 DeviceName = Annotated[
-    str, typer.Option(help="Where to search: auto, cpu or cuda. Does not change the output.")
+    str, typer.Option(help="Device for the search: auto, cpu or cuda. Never changes the output.")
 ]
-Threads = Annotated[
-    int | None, typer.Option(help="Threads of the search on the processor; all if not given.")
-]
+Threads = Annotated[int | None, typer.Option(help="CPU threads for the search (default: all).")]
 Seed = Annotated[
     int | None,
-    typer.Option(help="A whole number, for tests and papers: the output is then NOT private."),
+    typer.Option(help="Integer seed, for tests and papers only: the output is then NOT private."),
 ]
 
-_SEVERAL = "One or more, with commas between: "
+_SEVERAL = "One or more, comma-separated."
 _STRENGTHS = ("epsilon", "strength", "level")
 
 
@@ -126,11 +124,11 @@ class Given:
     def spec(self) -> ReleaseSpec:
         """The release that was described."""
         if ("level" in self.fields) != ("radius" in self.fields):
-            raise typer.BadParameter("--level and --radius go together")
+            raise typer.BadParameter("--level and --radius must be given together")
         one_of(
             {f"--{name}": self.fields.get(name) for name in _STRENGTHS},
-            required="say how strong: --strength light|medium|strong, --epsilon E, "
-            "or --level L --radius R",
+            required="choose how strong: --strength light|medium|strong, --epsilon E, or --level L "
+            "--radius R",
         )
         made = ReleaseSpec(**self.fields)  # its mechanism is known, named or not
         return made.varied(**self.own(find(made.mechanism)))
@@ -225,13 +223,11 @@ def _field_option(
 ) -> inspect.Parameter:
     value, many = _value_type(kind)
     help = (
-        field.metadata["help"]
-        if usual is None
-        else f"{field.metadata['help']} {usual} if not given."
+        field.metadata["help"] if usual is None else f"{field.metadata['help']} Default: {usual}."
     )
     flags = field.metadata["flags"] or (f"--{field.name.replace('_', '-')}",)
     if several:
-        value, help = str, f"{_SEVERAL}{help[:1].lower()}{help[1:]}"
+        value, help = str, f"{help} {_SEVERAL}"
     one: Any = value
     annotation = bool if one is bool else (list[one] if many else one) | None
     return _option(field.name, annotation, flags, help)
@@ -242,13 +238,13 @@ def _parameter_option(same: Declared, several: bool) -> inspect.Parameter:
     parameter = same[0][1]
     names = ", ".join(entry.name for entry, _ in same)
     default = "chosen from public data" if parameter.default is None else parameter.default
-    usual = "" if parameter.kind is bool else f" {default} if not given."
-    help = f"{names}: {parameter.help}{usual}"
+    usual = "" if parameter.kind is bool else f" Default: {default}."
+    help = f"For {names}: {parameter.help[:1].lower()}{parameter.help[1:]}{usual}"
     if parameter.kind is bool:
         return _option(parameter.name, bool, (parameter.flag,), help)
     kind: Any = str if several else parameter.kind
     return _option(
-        parameter.name, kind | None, (parameter.flag,), f"{_SEVERAL}{help}" if several else help
+        parameter.name, kind | None, (parameter.flag,), f"{help} {_SEVERAL}" if several else help
     )
 
 
@@ -286,7 +282,7 @@ def _split(text: str, kind: Any, name: str) -> list[Any]:
     parts = texts.listed(text)
     if value is int:
         if not parts or not all(part.isdecimal() for part in parts):
-            raise ParameterError(f"{flag} takes whole numbers with commas between, got {text!r}")
+            raise ParameterError(f"{flag} takes whole numbers separated by commas, got {text!r}")
         return [int(part) for part in parts]
     return list(parts)
 

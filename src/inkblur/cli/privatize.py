@@ -23,41 +23,44 @@ def privatize(
     input: Annotated[
         str,
         typer.Argument(
-            help=".txt (a document a line), .csv, .tsv, .jsonl, .json (each also with .gz or "
-            ".zst), .parquet; or -"
+            help="A .txt file (one document per line), .csv, .tsv, .jsonl, .json (all also as "
+            ".gz or .zst) or .parquet file; - for standard input."
         ),
     ],
     output: Annotated[
-        str, typer.Option("--output", "-o", help="The file to write; - is standard output.")
+        str, typer.Option("--output", "-o", help="File to write; - for standard output.")
     ] = "-",
     spec: Annotated[
         Path | None,
         typer.Option(
-            help="Run the release that this JSON file describes: a report of an earlier run, or "
-            "its spec. Leave out the options that describe a release."
+            help="JSON file that describes the release: the report of an earlier run, or its "
+            "spec. Replaces the options that describe a release."
         ),
     ] = None,
     key_file: Annotated[
-        Path | None, typer.Option(help="A secret key (`inkblur keygen`): repeats the same output.")
+        Path | None,
+        typer.Option(
+            help="Secret key from `inkblur keygen`. The same key repeats the same output."
+        ),
     ] = None,
     seed: options.Seed = None,
     report: Annotated[
         Path | None,
-        typer.Option(help="Write what was done, and the spec to do it again, to this JSON file."),
+        typer.Option(help="JSON file for a report of what was done, with the spec to repeat it."),
     ] = None,
     workers: Annotated[
         int | None,
         typer.Option(
-            help="Batches in flight, a processor each, 2 to 8 if not given (all processors with "
-            "--processes); never changes the output."
+            help="Batches processed at once (default: 2 to 8, or all processors with "
+            "--processes). Never changes the output."
         ),
     ] = None,
     processes: Annotated[
         bool,
         typer.Option(
             "--processes",
-            help="A process for each worker: starts slower, then faster on many processors; "
-            "never changes the output.",
+            help="Use one process per worker: slower to start, faster on many processors. Never "
+            "changes the output.",
         ),
     ] = False,
     device: options.DeviceName = "auto",
@@ -65,32 +68,40 @@ def privatize(
     ledger: Annotated[
         str | None,
         typer.Option(
-            help="Where releases are counted: a file or a postgresql:// URL; by default a file in "
-            "your data folder.",
+            help="Where releases are recorded: a file or a postgresql:// URL (default: a file "
+            "in your data folder).",
             show_default=False,
         ),
     ] = None,
     no_ledger: Annotated[
-        bool, typer.Option("--no-ledger", help="Do not count this release.")
+        bool, typer.Option("--no-ledger", help="Do not record this release.")
     ] = False,
     budget: Annotated[
-        float | None, typer.Option(help="The largest loss of a record over all its releases.")
+        float | None, typer.Option(help="Largest total loss of a record, over all its releases.")
     ] = None,
     person_budget: Annotated[
         float | None,
-        typer.Option(help="The same for all records of a person; needs --person-column."),
+        typer.Option(
+            help="Largest total loss of a person, over all releases; needs --person-column."
+        ),
     ] = None,
     budget_radius: Annotated[
         float | None,
-        typer.Option(help="For mechanisms that measure distances: a budget holds within this one."),
+        typer.Option(
+            help="For mechanisms with a distance: the distance within which the budget holds."
+        ),
     ] = None,
     partial: Annotated[
-        bool, typer.Option("--partial", help="Leave out records that would exceed a budget.")
+        bool,
+        typer.Option(
+            "--partial",
+            help="Leave out the records that would exceed a budget, instead of refusing the file.",
+        ),
     ] = False,
     *,
     given: options.Given,
 ) -> None:
-    """Replace the words of a file of texts by noisy neighbors, under a privacy guarantee.
+    """Replace the words in a file of texts with random ones, under a privacy guarantee.
 
     The mechanism is mahalanobis if none is named, or exponential with --release tf.
 
@@ -101,7 +112,7 @@ def privatize(
         from inkblur.files.spending import Limits
 
         if ledger is not None and no_ledger:
-            raise typer.BadParameter("give --ledger or --no-ledger, not both")
+            raise typer.BadParameter("use --ledger or --no-ledger, not both")
         described = given.spec() if spec is None else _read(spec, given)
         rng = options.rng_from(key_file, seed)
         with progress("words") as bar:
@@ -135,7 +146,9 @@ def _read(file: Path, given: options.Given) -> ReleaseSpec:
     from inkblur.spec import read_spec
 
     if given.fields or given.parameters:
-        raise typer.BadParameter("--spec describes the whole release: leave out its other options")
+        raise typer.BadParameter(
+            "--spec describes the whole release: leave out the other options that describe it"
+        )
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:

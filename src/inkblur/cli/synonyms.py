@@ -24,14 +24,15 @@ def synonyms(
     word: Annotated[str, typer.Argument(help="The word to look at.")],
     top: Annotated[int, typer.Option(help="How many replacements to show.")] = 10,
     draws: Annotated[
-        int, typer.Option(help="Draws to estimate from, where the law is not exact.")
+        int,
+        typer.Option(help="Draws to estimate from, for mechanisms without exact probabilities."),
     ] = 10_000,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     seed: Annotated[int | None, typer.Option(help="The same seed gives the same estimate.")] = None,
     *,
     given: options.Given,
 ) -> None:
-    """Show what a word turns into: replacements with probability, chance to survive, entropy.
+    """Show what a word turns into: its replacements, chance to survive, and entropy.
 
     Example: inkblur synonyms doctor --mechanism exponential --epsilon 20
     """

@@ -14,16 +14,22 @@ if TYPE_CHECKING:
 
 _RECORDS, _CHARACTERS = 1 << 14, 1 << 26
 
-Data = Annotated[str, typer.Argument(help="A .csv, .tsv, .jsonl or .parquet with a text a row.")]
-TextColumn = Annotated[str, typer.Option(help="The column that holds the text.")]
+Data = Annotated[
+    str, typer.Argument(help="A .csv, .tsv, .jsonl or .parquet file with one text per row.")
+]
+TextColumn = Annotated[str, typer.Option(help="Column that holds the text.")]
 AuthorColumn = Annotated[
-    str | None, typer.Option(help="Who wrote each text; names are numbered and never shown.")
+    str | None,
+    typer.Option(help="Column with the author of each text. Authors are numbered, never named."),
 ]
-LabelOption = Annotated[str | None, typer.Option(help="The topic or class of each text.")]
+LabelOption = Annotated[
+    str | None, typer.Option(help="Column with the topic or class of each text.")
+]
 SplitColumn = Annotated[
-    str | None, typer.Option(help="A column that says train or test; split by the seed otherwise.")
+    str | None,
+    typer.Option(help="Column that says train or test (default: a random split by the seed)."),
 ]
-TestShare = Annotated[float, typer.Option(help="Share of the texts that are attacked and scored.")]
+TestShare = Annotated[float, typer.Option(help="Share of the texts to attack and score.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +55,7 @@ def read_dataset(path: str, columns: ChosenColumns, *, test_share: float, seed: 
     from inkblur.evaluation.dataset import make_dataset
 
     if columns.author is None and columns.label is None and columns.secret is None:
-        raise ParameterError(
-            "give --author-column, --label-column or both: without either nothing can be measured"
-        )
+        raise ParameterError("nothing to measure: add --author-column, --label-column or both")
     texts, found = read_columns(path, columns.text, columns.others)
     return make_dataset(
         texts,
@@ -117,7 +121,7 @@ def numbers(text: str, option: str) -> list[float]:
         return [float(part) for part in text.split(",")]
     except ValueError:
         raise ParameterError(
-            f"{option} takes numbers with commas between, such as 5,10,20; got {text!r}"
+            f"{option} takes numbers separated by commas, such as 5,10,20; got {text!r}"
         ) from None
 
 

@@ -29,7 +29,7 @@ def tune(
     output: Annotated[
         Path,
         typer.Option(
-            "--output", "-o", help="Directory for tune.html and tune.json; run again to go on."
+            "--output", "-o", help="Directory for tune.html and tune.json; run again to resume."
         ),
     ],
     text_column: texts.TextColumn = "text",
@@ -40,57 +40,68 @@ def tune(
     target: Annotated[
         str | None,
         typer.Option(
-            help="'attack<=0.2' or 'utility>=0.8': choose on public texts, judge on held-out ones."
+            help="'attack<=0.2' or 'utility>=0.8': choose on public texts, check on held-out ones."
         ),
     ] = None,
     authors: Annotated[
         str | None,
-        typer.Option(help="--target: public texts with their authors, where DATA has none."),
+        typer.Option(help="With --target: public texts with authors, if DATA has none."),
     ] = None,
     alpha: Annotated[
         str | None,
-        typer.Option(help="--target: weights of word vectors joined with label profiles."),
+        typer.Option(
+            help="With --target: weights of the word vectors beside label profiles, such as "
+            "0.05,0.1."
+        ),
     ] = None,
     smoothing: Annotated[
-        str | None, typer.Option(help="--target: smoothings of those profiles, as 1,10.")
+        str | None,
+        typer.Option(help="With --target: smoothings of the label profiles, such as 1,10."),
     ] = None,
     criterion: Annotated[
-        str | None, typer.Option(help="least-survival, most-utility or largest-gap (the default).")
+        str | None,
+        typer.Option(help="least-survival, most-utility or largest-gap (default: largest-gap)."),
     ] = None,
     utility_floor: Annotated[
-        float | None, typer.Option(help="least-survival: share of the F1 to keep, such as 0.8.")
+        float | None, typer.Option(help="For least-survival: share of the F1 to keep, such as 0.8.")
     ] = None,
     most_survival: Annotated[
-        float | None, typer.Option(help="most-utility: words survive at most N of 100 runs.")
+        float | None,
+        typer.Option(help="For most-utility: words survive at most this many of 100 runs."),
     ] = None,
     most_attack: Annotated[
-        float | None, typer.Option(help="most-utility: attacks name at most this share of authors.")
+        float | None,
+        typer.Option(help="For most-utility: attacks name at most this share of the authors."),
     ] = None,
     attacks: Annotated[
-        str, typer.Option(help="As for evaluate, with commas between.")
+        str, typer.Option(help="Comma-separated; see `inkblur evaluate --help`.")
     ] = "svm,svm-words,koppel",
     scenarios: Annotated[
-        str, typer.Option(help="Suspects: all, top-N, top-N-multi; with commas between.")
+        str, typer.Option(help="Who is suspected, comma-separated: all, top-N, top-N-multi.")
     ] = "all",
-    models: Annotated[str, typer.Option(help="As for evaluate.")] = "naive-bayes,svm",
-    form: Annotated[str, typer.Option(help="raw, content, or bow-N as in bow-200.")] = "raw",
+    models: Annotated[
+        str, typer.Option(help="Comma-separated; see `inkblur evaluate --help`.")
+    ] = "naive-bayes,svm",
+    form: Annotated[
+        str, typer.Option(help="How texts are prepared: raw, content, or bow-N such as bow-200.")
+    ] = "raw",
     redact: Annotated[bool, typer.Option("--redact", help="Remove proper nouns first.")] = False,
     repeats: Annotated[int, typer.Option(help="Repetitions of every setting.")] = 3,
-    words: Annotated[int, typer.Option(help="Words whose survival is measured.")] = 200,
+    words: Annotated[int, typer.Option(help="Words to measure survival on.")] = 200,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     seed: Annotated[int, typer.Option(help="The same seed gives the same results.")] = 1,
     *,
     given: options.Given,
 ) -> None:
-    """Find the setting that protects authors most for what it costs.
+    """Find the setting with the best balance of privacy and usefulness.
 
-    Every combination of the values given is measured. Results are kept as they come, so the same
-    command continues a run that was stopped.
+    Every combination of the given values is measured. Results are saved as they come: run the same
+    command again to resume.
 
-    With --target, DATA is public labelled text and --authors public text by known authors. The
-    setting is chosen on one part of them and measured again on a part that was held out. With
-    --alpha or --smoothing the word vectors are joined with label profiles, as `inkblur embeddings
-    adapt` does; its beta stays 3, because only alpha : beta and epsilon times their scale matter.
+    With --target, DATA is public labeled text and --authors is public text by known authors. The
+    setting is chosen on one part of them and checked on another. With --alpha or --smoothing, the
+    word vectors are joined with label profiles, as `inkblur embeddings adapt` does (beta stays 3:
+    scaling alpha and beta together is the same as scaling epsilon).
 
     Example: inkblur tune posts.csv --author-column user --label-column topic -e 20,40 --lambda 0,1
     --criterion most-utility --most-attack 0.2 -o tuned
@@ -114,13 +125,17 @@ def tune(
         }
         if target is None:
             joined = {"--authors": authors, "--alpha": alpha, "--smoothing": smoothing}
-            _refuse(joined, "only with --target: {}")
+            _refuse(joined, "{} can only be used with --target")
         else:
-            _refuse(floors, "{} and --target are two goals: give one of them")
-            _refuse({"--split-column": split_column}, "{}: --target parts the texts itself")
+            _refuse(floors, "{} and --target are two different goals: give only one")
+            _refuse(
+                {"--split-column": split_column},
+                "{} cannot be used with --target, which splits the texts itself",
+            )
             _refuse(
                 {"--vocabulary": given.fields.get("vocabulary")},
-                "{} and --target: narrow the word vectors first, `inkblur embeddings import`",
+                "{} cannot be used with --target: limit the word vectors first, with `inkblur "
+                "embeddings import`",
             )
         goal = make_goal(
             criterion or Criterion.LARGEST_GAP,
@@ -129,10 +144,10 @@ def tune(
             most_attack=most_attack,
         )
         if label_column is None:
-            raise ParameterError("tuning weighs utility: give --label-column")
+            raise ParameterError("tuning measures utility: add --label-column")
         attacked = goal.criterion is Criterion.LARGEST_GAP or most_attack is not None
         if attacked and author_column is None:
-            raise ParameterError("this goal weighs attacks: give --author-column")
+            raise ParameterError("this criterion measures attacks: add --author-column")
         plan = Plan(
             seed=seed,
             attacks=texts.listed(attacks) if author_column is not None else (),

@@ -94,7 +94,7 @@ CATALOGUE: Mapping[str, Entry] = {
         Entry(
             "mahalanobis",
             Metric.MAHALANOBIS,
-            "epsilon x regularised Mahalanobis distance; noise shaped like the vocabulary",
+            "epsilon x regularized Mahalanobis distance; noise shaped like the vocabulary",
             "Mahalanobis paper, Algorithm 2",
             "inkblur.mechanisms.perturbation:Mahalanobis",
             (
@@ -135,7 +135,7 @@ CATALOGUE: Mapping[str, Entry] = {
                 Parameter(
                     "bigram",
                     0.0,
-                    "How strongly replacements with a similar spelling are avoided, 0 to 1.",
+                    "How strongly replacements with a similar spelling are avoided, from 0 to 1.",
                     low=0.0,
                     high=1.0,
                     tried=(0.0, 0.3),
@@ -159,7 +159,7 @@ CATALOGUE: Mapping[str, Entry] = {
                 Parameter(
                     "tau",
                     None,
-                    "Share of all words, by their public frequency, that counts as near.",
+                    "Share of the vocabulary, by public word frequency, that counts as near.",
                     low=0.0,
                     high=1.0,
                     tried=(None, 0.05),
@@ -167,7 +167,7 @@ CATALOGUE: Mapping[str, Entry] = {
                 Parameter(
                     "frequency_power",
                     None,
-                    "How much commoner words are preferred, 0 (not at all) to 1.",
+                    "How strongly common words are preferred, from 0 (not at all) to 1.",
                     low=0.0,
                     high=1.0,
                 ),
@@ -176,14 +176,14 @@ CATALOGUE: Mapping[str, Entry] = {
         Entry(
             "angular-laplace",
             Metric.NONE,
-            "no guarantee; runs only when that is accepted explicitly",
+            "none; runs only with --accept-no-guarantee",
             "thesis, Algorithm 1",
             "inkblur.mechanisms.angular:AngularLaplace",
             (
                 Parameter(
                     "accept_no_guarantee",
                     False,
-                    "Run a mechanism that proves nothing.",
+                    "Run a mechanism that has no privacy guarantee.",
                     tried=(True,),
                     consent=True,
                 ),
