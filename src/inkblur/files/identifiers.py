@@ -15,6 +15,7 @@ from inkblur.errors import PrivacyError
 from inkblur.files.records import Batch
 from inkblur.files.source import Source
 
+ColumnValues = defaultdict[str, list[str]]  # by the path of names that leads to them
 ROWS = 1000  # that are looked at
 
 _HEADERS = {
@@ -92,14 +93,11 @@ def refuse_identifiers(source: Source, batches: Iterator[Batch]) -> Iterator[Bat
     A JSON key that is first met later is judged by its name when it is met.
     """
     waiting: list[Batch] = []
-    values: dict[str, list[str]] = defaultdict(list)
+    values: ColumnValues = defaultdict(list)
     rows = 0
     for batch in batches:
         waiting.append(batch)
-        for row in islice(batch.columns.others(), ROWS - rows):
-            for name, value in row:
-                for path, leaf in _leaves(value, name):
-                    values[path].append(leaf)
+        collect_values(batch, ROWS - rows, values)
         rows += len(batch)
         if rows >= ROWS:
             break
@@ -117,23 +115,44 @@ def refuse_identifiers(source: Source, batches: Iterator[Batch]) -> Iterator[Bat
         yield batch
 
 
-def refuse_columns(values: Mapping[str, Sequence[str]], kept: Sequence[str]) -> None:
-    """Raise where a column that is not among `kept` seems to say who wrote a text."""
-    reasons = []
+def collect_values(batch: Batch, rows: int, values: ColumnValues) -> None:
+    """Add what the columns beside the texts hold in the first `rows` rows of a batch."""
+    for row in islice(batch.columns.others(), max(rows, 0)):
+        for name, value in row:
+            for path, leaf in _leaves(value, name):
+                values[path].append(leaf)
+
+
+def telling_columns(
+    values: Mapping[str, Sequence[str]], kept: Sequence[str] = ()
+) -> dict[str, str]:
+    """The columns that seem to say who wrote a text, each with the reason.
+
+    >>> telling_columns({"user": ["7"], "stars": ["5"]})
+    {'user': 'by its name a user'}
+    """
+    reasons = {}
     for path, found in values.items():
-        if path.split("\0")[0] in kept:
+        steps = path.split("\0")
+        if steps[0] in kept:
             continue
-        shown = ".".join(path.split("\0"))
-        named = next(filter(None, map(by_header, path.split("\0"))), None)
+        named = next(filter(None, map(by_header, steps)), None)
         seen = None if named else by_values(found)
         if named:
-            reasons.append(f"{shown!r} (by its name {named})")
+            reasons[".".join(steps)] = f"by its name {named}"
         elif seen:
-            reasons.append(f"{shown!r} (its values look like {seen})")
+            reasons[".".join(steps)] = f"its values look like {seen}"
+    return reasons
+
+
+def refuse_columns(values: Mapping[str, Sequence[str]], kept: Sequence[str]) -> None:
+    """Raise where a column that is not among `kept` seems to say who wrote a text."""
+    reasons = telling_columns(values, kept)
     if reasons:
+        listed = ", ".join(f"{name!r} ({reason})" for name, reason in reasons.items())
         raise PrivacyError(
             "columns that seem to say who wrote a text would be copied as they are: "
-            f"{', '.join(reasons)}; leave them out with `drop_columns=`, or copy them knowingly "
+            f"{listed}; leave them out with `drop_columns=`, or copy them knowingly "
             "with `keep_columns=`"
         )
 
