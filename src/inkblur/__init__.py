@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         Unreachable,
         WeakSetting,
     )
+    from inkblur.files.preview import preview_file
     from inkblur.files.release import privatize_file
     from inkblur.files.spending import Limits
     from inkblur.guarantees import Guarantee, compose
@@ -88,6 +89,7 @@ _HOMES = {
     "open_ledger": "inkblur.ledger",
     "make_mechanism": "inkblur.mechanisms",
     "privatize": "inkblur.series",
+    "preview_file": "inkblur.files.preview",
     "privatize_file": "inkblur.files.release",
     "secure_rng": "inkblur.rng",
     "seeded_rng": "inkblur.rng",
@@ -135,6 +137,7 @@ __all__ = [
     "load_embedding",
     "make_mechanism",
     "open_ledger",
+    "preview_file",
     "privatize",
     "privatize_file",
     "secure_rng",

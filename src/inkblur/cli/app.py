@@ -15,6 +15,7 @@ from inkblur.cli.console import data, plain_errors, talk
 from inkblur.cli.embeddings import app as embeddings
 from inkblur.cli.evaluate import evaluate
 from inkblur.cli.ledger import app as ledger
+from inkblur.cli.preview import preview
 from inkblur.cli.privatize import privatize
 from inkblur.cli.synonyms import synonyms
 from inkblur.cli.tune import tune
@@ -27,6 +28,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
+app.command()(preview)
 app.command()(privatize)
 app.command()(calibrate)
 app.command()(synonyms)

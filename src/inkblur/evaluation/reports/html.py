@@ -39,7 +39,7 @@ def require_jinja() -> None:
         import jinja2  # noqa: F401
     except ImportError:
         raise MissingExtra(
-            "the HTML page needs Jinja: pip install 'inkblur[evaluation]', or ask for JSON alone"
+            "the HTML page needs Jinja: pip install 'inkblur[evaluation]', or leave the page out"
         ) from None
 
 

@@ -1,0 +1,141 @@
+"""`inkblur preview`: a file's own texts at three strengths, before anything is released."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+
+from inkblur.cli import options, texts
+from inkblur.cli.console import data, in_flags, plain_errors, talk
+from inkblur.spec import ReleaseSpec, options_of_a_spec
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from inkblur.files.preview import Preview
+
+_WIDE = 120  # columns of a terminal from which on four texts stand side by side
+_OTHERS = ("strength", "level", "radius", "morphology", "weighting", "reference", "wordnet")
+
+
+@options.release_options(
+    *(f.name for f in options_of_a_spec() if f.name not in _OTHERS), lists=("epsilon",)
+)
+def preview(
+    input: Annotated[
+        str, typer.Argument(help="A file that `inkblur privatize` reads, or - with --format.")
+    ],
+    html: Annotated[
+        Path | None, typer.Option(help="Write a page, readable by its owner alone, as well.")
+    ] = None,
+    *,
+    given: options.Given,
+) -> None:
+    """Show five texts of a file as they are and at three strengths, and what else to know first.
+
+    Nothing is released: the draws come from a key that is thrown away, and the ledger stays as it
+    is. What is shown holds true text, so keep it inside. At most 100,000 rows are read.
+
+    Example: inkblur preview reviews.csv --html preview.html
+    """
+    with plain_errors():
+        from inkblur.files.preview import preview_file
+        from inkblur.mechanisms.catalogue import find
+
+        if html is not None:
+            from inkblur.evaluation.reports.html import require_jinja
+
+            require_jinja()
+        fields = dict(given.fields)
+        epsilons = fields.pop("epsilon", ())
+        made = ReleaseSpec(**fields, strength="medium")  # how strong is for the preview to vary
+        seen = preview_file(
+            input, made.varied(**given.own(find(made.mechanism))), epsilons=epsilons
+        )
+        command = next_command(input, seen)
+        _print(seen, command)
+        if html is not None:
+            from inkblur.evaluation.reports.preview_page import preview_page
+
+            texts.write(html, preview_page(seen, command))
+            talk.print(f"wrote {escape(str(html))}; it shows true text: keep it inside")
+
+
+def next_command(path: str, seen: Preview) -> str:
+    """What to type to release the file at the last strength shown."""
+    file = Path(path)
+    stem, suffixes = file.name.split(".", 1) if "." in file.name else (file.name, "")
+    output = str(file.with_name(f"{stem}-blurred.{suffixes}")) if path != "-" else "-"
+    report = str(file.with_name(f"{stem}-report.json")) if path != "-" else "report.json"
+    described = options.typed(seen.next_spec())
+    return shlex.join(["inkblur", "privatize", path, "-o", output, *described, "--report", report])
+
+
+def _print(seen: Preview, command: str) -> None:
+    from rich.table import Table
+
+    from inkblur.files.preview import NOTE
+
+    data.print(f"[bold]{escape(NOTE)}[/]", soft_wrap=False)
+    facts = Table.grid(padding=(0, 2))
+    facts.add_column(no_wrap=True, style="dim")
+    facts.add_column(overflow="fold")
+    for name, value in seen.facts():
+        facts.add_row(name, escape(in_flags(value)))
+    data.print(facts, soft_wrap=False)
+    data.print()
+    data.print(_side_by_side(seen) if data.width >= _WIDE else _stacked(seen), soft_wrap=False)
+    data.print(_strengths(seen), soft_wrap=False)
+    for line in seen.warnings():
+        data.print(escape(in_flags(line)), soft_wrap=False)
+    data.print(f"next, or with another strength in place of {seen.looks[-1].name}:")
+    data.print(escape(command))  # unwrapped, so that it can be copied
+
+
+def _side_by_side(seen: Preview) -> Table:
+    from rich.table import Table
+
+    from inkblur.files.preview import beginning
+
+    table = Table(show_lines=True, expand=True)
+    for name in ("as it is", *(look.name for look in seen.looks)):
+        table.add_column(name, ratio=1, overflow="fold")
+    for place, text in enumerate(seen.texts):
+        shown = (text, *(look.texts[place] for look in seen.looks))
+        table.add_row(*(escape(beginning(each)) for each in shown))
+    return table
+
+
+def _stacked(seen: Preview) -> Table:
+    """One text below the other, for a narrow terminal."""
+    from rich.table import Table
+
+    from inkblur.files.preview import beginning
+
+    table = Table(expand=True)
+    table.add_column("", no_wrap=True)
+    table.add_column(f"{len(seen.texts)} texts, as they are and blurred", overflow="fold")
+    for place, text in enumerate(seen.texts):
+        table.add_row("as it is", escape(beginning(text)), style="bold")
+        for look in seen.looks:
+            last = look is seen.looks[-1]
+            table.add_row(look.name, escape(beginning(look.texts[place])), end_section=last)
+    return table
+
+
+def _strengths(seen: Preview) -> Table:
+    from rich.table import Table
+
+    from inkblur.files.preview import FIGURES
+
+    table = Table(expand=True)
+    for name in FIGURES:
+        last = name == FIGURES[-1]
+        table.add_column(name, ratio=1 if last else None, overflow="fold")
+    for look in seen.looks:
+        table.add_row(*map(escape, look.figures()))
+    return table

@@ -1,0 +1,340 @@
+"""A look before choosing: some of a file's own texts at several strengths.
+
+Nothing is written and nothing is entered in the ledger: the draws come from a key that is thrown
+away, and what is shown stands beside the true text, so it is no release and must not become one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from inkblur.documents.analysis import Analyst, folded
+from inkblur.documents.fingerprints import ADAPTED
+from inkblur.documents.language import FunctionWords
+from inkblur.documents.policies import Treatment
+from inkblur.documents.privatizer import Privatizer
+from inkblur.documents.stop_words import STOP_WORDS
+from inkblur.documents.weakness import refuse_weak
+from inkblur.embeddings.table import Embedding
+from inkblur.errors import InputError, ParameterError, WeakSetting
+from inkblur.files.formats import Format
+from inkblur.files.identifiers import ROWS, ColumnValues, collect_values, telling_columns
+from inkblur.files.public_records import PublicRecords
+from inkblur.files.release import refuse_private_ingredients
+from inkblur.files.source import Source, open_source
+from inkblur.guarantees import Guarantee
+from inkblur.mechanisms.calibration import Risk, risk_of
+from inkblur.rng import Rng, secure_rng
+from inkblur.spec import ReleaseSpec
+from inkblur.types import NULL_ID, Ids, Record, ReleaseKind, Strength, choose
+
+TEXTS = 5  # that are shown
+NOTE = (
+    "A look, not a release: the draws come from a key that was thrown away. It shows true text: "
+    "keep it inside."
+)
+NO_RISK = "risk not measured for this table and mechanism"
+FIGURES = ("strength", "epsilon", "words left", "content words left", "measured risk")
+_ROWS, _CHARACTERS = 100_000, 1 << 25  # that are read at most
+_BATCH = (1000, 1 << 22)
+_SAMPLE = 500  # rows at least that are analyzed, evenly spread over those read
+_LETTERS = 20_000  # at the beginning of a text that are analyzed and drawn
+_WORDS = 2_000  # whose survival is measured: its standard error is at most 0.012
+_WORD_CLASSES = ("words", "stop_words", "unknown", "names")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The texts at one strength."""
+
+    spec: ReleaseSpec  # with its strength or epsilon, as it can be run
+    epsilon: float
+    guarantee: Guarantee
+    texts: tuple[str, ...]
+    left: float  # expected share of the known words that come out as they were written
+    content_left: float  # the same of the words that are not function words
+    risk: Risk | None
+    refusal: str = ""  # why `privatize_file` would refuse it; empty where it would not
+
+    @property
+    def name(self) -> str:
+        """light, or epsilon 20."""
+        return self.spec.strength or f"epsilon {self.epsilon:g}"
+
+    def figures(self) -> tuple[str, ...]:
+        """What `FIGURES` names."""
+        return (
+            self.name,
+            f"{self.epsilon:g}",
+            f"{self.left:.0%}",
+            f"{self.content_left:.0%}",
+            NO_RISK if self.risk is None else self.risk.sentence(),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a data owner should see of a file before releasing it."""
+
+    source: str
+    rows: int  # read
+    complete: bool  # whether these are all rows of the file
+    analyzed: int  # texts, evenly spread over the rows read: counts are theirs
+    columns: tuple[str, ...]  # of texts
+    copied: tuple[str, ...]
+    telling: dict[str, str]  # copied columns that look like identifiers, and why
+    counts: Counter[str]  # what became of the tokens, as in the run's summary
+    language: FunctionWords
+    texts: tuple[str, ...]
+    looks: tuple[Look, ...]
+    missing: dict[str, str]  # strengths that the mechanism has not, and why
+
+    def facts(self) -> list[tuple[str, str]]:
+        """What was found in the file, a line each."""
+        words, unknown = self.language.words, self._count("unknown")
+        extent = "all" if self.complete else "the first"
+        facts = [
+            ("rows read", f"{extent} {self.rows:,}"),
+            ("analyzed", f"{self.analyzed:,} texts, spread evenly over the rows read"),
+            ("copied as is", ", ".join(self.copied) or "no column"),
+        ]
+        if self.telling:
+            found = "; ".join(f"{name} ({why})" for name, why in self.telling.items())
+            facts.append(("identifiers?", f"{found}: privatize stops until dropped or kept"))
+        facts += [
+            ("names found", self._names(words)),
+            ("unknown words", f"{_share(unknown, words)} of {words:,} words"),
+            (
+                "also found",
+                f"numbers: {self._count('numbers'):,}; addresses: {self._count('addresses'):,}",
+            ),
+            ("language", self.language.line()),
+        ]
+        return facts + [(f"no {name}", why) for name, why in self.missing.items()]
+
+    def warnings(self) -> list[str]:
+        """What is wrong with a strength: no guarantee, or refused by the run."""
+        lines = [
+            f"{look.name}: {look.guarantee.sentence()}"
+            for look in self.looks
+            if not look.guarantee.private
+        ]
+        return lines + [f"{look.name}: {look.refusal}" for look in self.looks if look.refusal]
+
+    def next_spec(self) -> ReleaseSpec:
+        """The last look's release, without the columns that look like identifiers."""
+        spec = self.looks[-1].spec
+        tops = [name for name in self.copied if any(_within(path, name) for path in self.telling)]
+        return spec.varied(drop_columns=[*spec.drop_columns, *tops])
+
+    def _count(self, kind: str) -> int:
+        return sum(self.counts[f"{kind} {treatment.value}"] for treatment in Treatment)
+
+    def _names(self, words: int) -> str:
+        if self.looks[0].spec.names == Treatment.BLUR.value:
+            return "not looked for (`names=blur`)"
+        kept = self.looks[0].spec.names == Treatment.KEEP.value
+        fate = "copied as they are" if kept else "replaced by words drawn at random"
+        return f"{_share(self._count('names'), words)} of the words; {fate}"
+
+
+def preview_file(
+    source: str | Path, spec: ReleaseSpec, *, epsilons: Sequence[float] = ()
+) -> Preview:
+    """Five texts of a file, spread over it, at `epsilons`; at the three strengths if none is given.
+
+    `spec` describes the release but for how strong it is. At most the first 100,000 rows are read
+    (or 32 million characters), and at most 1,000 of them are analyzed. What the run would refuse
+    is said, not raised, where the rest can still be shown.
+
+    >>> import tempfile, inkblur
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> posts = Path(folder.name, "posts.txt")
+    >>> _ = posts.write_text("the doctor was angry\\n")
+    >>> seen = inkblur.preview_file(posts, inkblur.ReleaseSpec("laplace", strength="medium"))
+    >>> seen.texts, [look.name for look in seen.looks]
+    (('the doctor was angry',), ['light', 'medium', 'strong'])
+    >>> folder.cleanup()
+    """
+    if spec.kind is ReleaseKind.TF:
+        raise ParameterError(
+            'a preview shows words in their places or as a bag: leave out `release="tf"`'
+        )
+    refuse_private_ingredients(source, spec)
+    with open_source(
+        source,
+        column=spec.columns,
+        id_column=spec.id_column,
+        drop_columns=spec.drop_columns,
+        keep_columns=spec.keep_columns,
+        no_header=spec.no_header,
+        delimiter=spec.delimiter,
+        quoting=spec.quoting,
+        encoding=spec.encoding,
+        format=None if spec.format is None else choose(Format, spec.format, "format"),
+    ) as opened:
+        table = spec.table()
+        extract = _read(opened, table, skip_public=spec.skip_public)
+    shown = _evenly(extract.texts, TEXTS)
+    if not shown:
+        raise InputError(f"{opened.name} has no text to look at: every one of them is blank")
+    analyst = Analyst(table, spec.policies)
+    counts: Counter[str] = Counter()
+    entering: list[int] = []
+    for text in extract.texts:
+        analysis = analyst.read(text)
+        counts.update(analysis.counts)
+        entering += analysis.ids
+    ids = np.array(_evenly([i for i in entering if i != NULL_ID], _WORDS), dtype=np.int64)
+    known = np.resize(ids, _WORDS) if len(ids) else ids  # few words are drawn several times
+    looks, missing = _looks(_at_strengths(spec, epsilons), table, shown, known)
+    words = sum(n for name, n in counts.items() if name.split()[0] in _WORD_CLASSES)
+    function = sum(n for name, n in counts.items() if name.startswith("stop_words"))
+    return Preview(
+        source=opened.name,
+        rows=extract.rows,
+        complete=extract.complete,
+        analyzed=len(extract.texts),
+        columns=opened.schema.columns,
+        copied=opened.copied,
+        telling=extract.telling,
+        counts=counts,
+        language=FunctionWords(words, function),
+        texts=tuple(shown),
+        looks=tuple(looks),
+        missing=missing,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Extract:
+    """What was read of a file."""
+
+    rows: int
+    complete: bool
+    texts: list[str]  # none of them blank
+    telling: dict[str, str]
+
+
+def _read(source: Source, table: Embedding, *, skip_public: bool) -> _Extract:
+    values: ColumnValues = defaultdict(list)
+    kept: list[tuple[str, ...]] = []
+    stride = 1
+    rows = characters = 0
+    complete = True
+    public = PublicRecords([(table.corpus, ADAPTED)], skip=skip_public)
+    for batch in public.screened(source.batches(*_BATCH)):
+        if rows >= _ROWS or characters >= _CHARACTERS:
+            complete = False
+            break
+        collect_values(batch, ROWS - rows, values)
+        texts = batch.texts
+        characters += sum(map(len, texts))
+        for row in range(-rows % stride, len(batch), stride):
+            kept.append(tuple(texts[row * batch.width : (row + 1) * batch.width]))
+        rows += len(batch)
+        while len(kept) >= 2 * _SAMPLE:  # half of them, as evenly spread as before
+            kept, stride = kept[::2], 2 * stride
+    for name in source.copied:
+        values.setdefault(name, [])
+    filled = [text[:_LETTERS] for row in kept for text in row if text.strip()]
+    return _Extract(rows, complete, filled, telling_columns(values, source.layout.keep))
+
+
+def _at_strengths(spec: ReleaseSpec, epsilons: Sequence[float]) -> Iterator[ReleaseSpec]:
+    none = {"epsilon": None, "strength": None, "level": None, "radius": None}
+    if epsilons:
+        for epsilon in sorted(epsilons, reverse=True):
+            yield spec.varied(**{**none, "epsilon": epsilon})
+    else:
+        for strength in Strength:
+            yield spec.varied(**{**none, "strength": strength.value})
+
+
+def _looks(
+    specs: Iterator[ReleaseSpec], table: Embedding, texts: Sequence[str], known: Ids
+) -> tuple[list[Look], dict[str, str]]:
+    """The texts under each spec; and the strengths that do not exist, with the reason."""
+    looks: list[Look] = []
+    missing: dict[str, str] = {}
+    failed: ParameterError | None = None
+    rng = secure_rng()
+    for spec in specs:
+        try:
+            blur = spec.privatizer(table)
+        except ParameterError as error:
+            if spec.strength is None:
+                raise
+            missing[spec.strength], failed = str(error), error
+            continue
+        looks.append(_look(spec, blur, texts, known, rng))
+    if not looks and failed is not None:
+        raise failed
+    return looks, missing
+
+
+def _look(spec: ReleaseSpec, blur: Privatizer, texts: Sequence[str], known: Ids, rng: Rng) -> Look:
+    refusal = ""
+    try:
+        refuse_weak(blur.mechanism, accept_weak=spec.accept_weak)
+    except WeakSetting as error:
+        refusal = str(error)
+    records = [Record(str(place), text) for place, text in enumerate(texts)]
+    vocabulary = blur.mechanism.vocabulary
+    function = np.array([folded(vocabulary[i]) in STOP_WORDS for i in known.tolist()], dtype=bool)
+    shares = [
+        blur.mechanism.survival(part, rng.next_child("preview")) if len(part) else 0.0
+        for part in (known[function], known[~function])
+    ]
+    content = float(np.mean(~function)) if len(known) else 0.0
+    strength = None if spec.strength is None else Strength(spec.strength)
+    return Look(
+        spec=spec,
+        epsilon=float(blur.mechanism.parameters["epsilon"]),
+        guarantee=blur.guarantee,
+        texts=blur.release_batch(records, rng).texts,
+        left=(1 - content) * shares[0] + content * shares[1],
+        content_left=shares[1],
+        risk=None
+        if strength is None
+        else risk_of(strength, spec.mechanism, blur.mechanism.embedding, **spec.parameters),
+        refusal=refusal,
+    )
+
+
+def _evenly(items: Sequence[T], most: int) -> list[T]:
+    """At most so many, evenly spread, from the middle of equal parts.
+
+    >>> _evenly(range(100), 5)
+    [10, 30, 50, 70, 90]
+    """
+    if len(items) <= most:
+        return list(items)
+    return [items[(2 * part + 1) * len(items) // (2 * most)] for part in range(most)]
+
+
+def beginning(text: str, letters: int = 400) -> str:
+    """The first letters of a text on one line, ended at a word.
+
+    >>> beginning("the doctor\\nwas angry", 15)
+    'the doctor ...'
+    """
+    line = " ".join(text.split())
+    if len(line) <= letters:
+        return line
+    return f"{line[:letters].rsplit(' ', 1)[0]} ..."
+
+
+def _within(path: str, column: str) -> bool:
+    return path == column or path.startswith(f"{column}.")
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.1%}" if whole else "none"

@@ -1,0 +1,190 @@
+"""`inkblur preview`: what is shown, and that nothing is released by looking."""
+
+from __future__ import annotations
+
+import csv
+import re
+import shlex
+import stat
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+import inkblur
+from inkblur.cli.app import app
+from inkblur.embeddings.store import write_store
+from inkblur.embeddings.table import Embedding
+from inkblur.files import preview as module
+from inkblur.files.preview import NO_RISK, preview_file
+from inkblur.ledger import open_ledger
+
+WORDS = [f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(200)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two hundred rows, each with a word of its own, in a table of few dimensions."""
+    vectors = np.random.default_rng(0).normal(size=(len(WORDS), 6))
+    write_store(tmp_path / "small.ink", Embedding(WORDS, vectors, name="small"))
+    rows = [[i, f"user{i}", f"{WORDS[i]} {WORDS[0]} 47", i % 3] for i in range(200)]
+    with (tmp_path / "in.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["id", "author", "text", "stars"], *rows])
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    return tmp_path
+
+
+def look(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["preview", *arguments])
+
+
+def small(*arguments: str) -> Result:
+    result = look("in.csv", "--embedding", "small.ink", *arguments)
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def test_the_texts_are_spread_over_the_file(folder: Path) -> None:
+    seen = preview_file("in.csv", inkblur.ReleaseSpec(epsilon=3.0, embedding="small.ink"))
+    numbers = [WORDS.index(text.split()[0]) for text in seen.texts]
+    assert numbers == [20, 60, 100, 140, 180]
+    assert [look.name for look in seen.looks] == ["light", "medium", "strong"]
+    assert all(len(text.split()) == 3 for look in seen.looks for text in look.texts)
+    assert seen.looks[0].left > seen.looks[1].left > seen.looks[2].left
+    assert seen.looks[1].left == pytest.approx(0.5, abs=0.2)
+
+
+@pytest.mark.parametrize("limit", ["_ROWS", "_CHARACTERS"])
+def test_a_long_file_is_read_in_part_and_that_is_said(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    monkeypatch.setattr(module, "_BATCH", (10, 1 << 20))
+    monkeypatch.setattr(module, "_SAMPLE", 8)
+    monkeypatch.setattr(module, limit, {"_ROWS": 100, "_CHARACTERS": 1000}[limit])
+    seen = preview_file("in.csv", inkblur.ReleaseSpec(epsilon=3.0, embedding="small.ink"))
+    assert not seen.complete
+    assert seen.rows == 100
+    assert ("rows read", "the first 100") in seen.facts()
+    numbers = [WORDS.index(text.split()[0]) for text in seen.texts]
+    assert numbers[-1] > 70
+    assert len(set(np.diff(numbers)) - {0}) <= 2  # evenly, as far as whole rows allow
+    assert 8 <= seen.analyzed < 16
+
+
+def test_looking_writes_nothing_and_spends_nothing(folder: Path) -> None:
+    before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    with open_ledger() as ledger:
+        entries = len(ledger.history())
+    first, second = small().stdout, small().stdout
+    assert {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
+    with open_ledger() as ledger:
+        assert len(ledger.history()) == entries
+    assert first != second  # a fresh key each time
+    assert "not a release" in first
+    assert "keep it inside" in " ".join(first.split())
+
+
+def test_identifiers_are_named_and_the_command_runs(folder: Path) -> None:
+    shown = small("--lambda", "1").stdout
+    flat = " ".join(shown.split())
+    assert "author (by its name an author)" in flat
+    assert "id, author, stars" in flat
+    command = shlex.split(shown.strip().splitlines()[-1])
+    assert command[:2] == ["inkblur", "privatize"]
+    assert command[command.index("--drop-column") + 1] == "author"
+    done = CliRunner().invoke(app, command[1:])
+    assert done.exit_code == 0, done.output
+    with (folder / "in-blurred.csv").open() as file:
+        assert next(csv.reader(file)) == ["id", "text", "stars"]
+    assert (folder / "in-report.json").exists()
+
+
+@pytest.mark.parametrize("width", [80, 160])
+def test_it_fits_the_terminal(folder: Path, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    lines = small().stdout.strip().splitlines()
+    assert max(map(len, lines[:-1])) <= width  # the command is not broken
+    names = ["as it is", "light", "medium", "strong"]
+    beside = [line for line in lines if all(name in line for name in names)]
+    assert bool(beside) is (width == 160)
+
+
+def test_the_page_is_for_its_owner_and_shows_text_as_text(folder: Path) -> None:
+    rows = [["text"], *([f"<script>{WORDS[i]}</script> {WORDS[i + 1]}"] for i in range(6))]
+    with (folder / "in.csv").open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    small("--html", "page.html")
+    assert stat.S_IMODE(Path("page.html").stat().st_mode) == 0o600
+    page = Path("page.html").read_text()
+    assert "<script>" not in page
+    assert "&lt;script&gt;" in page
+    assert not re.search(r'(src|href)="(?!#)', page)
+    assert "inkblur privatize in.csv" in page
+    assert "not a release" in page
+
+
+def test_epsilons_take_the_place_of_strengths(folder: Path) -> None:
+    shown = small("--epsilon", "2,9").stdout
+    assert shown.index("epsilon 9") < shown.index("epsilon 2")
+    assert "--epsilon 2 " in shown.strip().splitlines()[-1]
+    assert "strong" not in shown
+
+
+def test_a_setting_that_would_be_refused_says_so(folder: Path) -> None:
+    shown = " ".join(small("--epsilon", "500,2").stdout.split())
+    assert "epsilon 500: about 100% of the words would come out unchanged" in shown
+    assert "--accept-weak" in shown
+
+
+def test_a_mechanism_without_a_guarantee_says_so(folder: Path) -> None:
+    shown = small("--mechanism", "angular-laplace", "--accept-no-guarantee", "--epsilon", "2")
+    assert "No privacy guarantee" in shown.stdout
+
+
+def test_names_numbers_unknown_words_and_language(folder: Path) -> None:
+    text = "John and Mary went to the qzxv with 12 of us. Write to a@b.org."
+    Path("in.txt").write_text(f"{text}\n" * 3)
+    seen = preview_file("in.txt", inkblur.ReleaseSpec(strength="strong"))
+    facts = dict(seen.facts())
+    assert facts["names found"] == "16.7% of the words; replaced by words drawn at random"
+    assert facts["unknown words"] == "8.3% of 36 words"
+    assert facts["also found"] == "numbers: 3; addresses: 3"
+    assert facts["copied as is"] == "no column"
+    assert facts["language"].startswith("English (58%")
+    Path("in.txt").write_text("Der Arzt war heute sehr freundlich und nahm sich viel Zeit.\n")
+    seen = preview_file("in.txt", inkblur.ReleaseSpec(strength="strong"))
+    assert dict(seen.facts())["language"].startswith("not English")
+
+
+def test_the_risk_stands_beside_its_strength(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = inkblur.ReleaseSpec("laplace", strength="strong", embedding="small.ink")
+    assert {each.figures()[-1] for each in preview_file("in.csv", spec).looks} == {NO_RISK}
+    stored = {
+        "sha256": spec.table().sha256,
+        "epsilons": {},
+        "risks": {"laplace": {"strong": {"named": 0.22, "untouched": 0.69}}},
+    }
+    monkeypatch.setattr("inkblur.mechanisms.calibration._stored_strengths", lambda: stored)
+    lines = [each.figures()[-1] for each in preview_file("in.csv", spec).looks]
+    assert lines[:2] == [NO_RISK, NO_RISK]
+    assert "named 22% of the authors; untouched: 69%" in lines[2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("blank.csv",), "no text to look at"),
+        (("in.csv", "--release", "tf", "--length", "5"), "leave out --release tf"),
+        (("nowhere.csv",), "no such file"),
+        (("in.csv", "--column", "body"), "no column 'body'"),
+        (("in.csv", "--vocabulary", "in.csv"), "the file being protected"),
+    ],
+)
+def test_refusals_are_one_line(folder: Path, arguments: tuple[str, ...], message: str) -> None:
+    Path("blank.csv").write_text('id,text\n1,""\n2," "\n')
+    result = look(*arguments)
+    assert result.exit_code == 1
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert message in result.stderr
