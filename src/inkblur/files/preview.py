@@ -323,7 +323,7 @@ def _evenly(items: Sequence[T], most: int) -> list[T]:
 def beginning(text: str, letters: int = 400) -> str:
     """The first letters of a text on one line, ended at a word.
 
-    >>> beginning("the doctor\\nwas angry", 15)
+    >>> beginning("the doctor\\nwas angry", 12)
     'the doctor ...'
     """
     line = " ".join(text.split())
