@@ -47,14 +47,14 @@ def reproduce(
         if show_list:
             _print_list()
             return
-        from inkblur.evaluation import require_jinja, require_matplotlib
+        from inkblur.evaluation import require_matplotlib, require_page_libraries
         from reproduction.command import held_command
         from reproduction.page import PAGE, summary, write_reproduction
         from reproduction.record_tables import shown_verdict
         from reproduction.runner import held_records
         from reproduction.runner import reproduce as run
 
-        require_jinja()  # before the measuring
+        require_page_libraries()  # before the measuring
         require_matplotlib()
         with talk.status("starting") as line:
             last = -1

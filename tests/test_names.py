@@ -20,10 +20,10 @@ def types_of(source: str) -> list[str]:
     for node in ast.parse(source).body:
         if isinstance(node, ast.ClassDef):
             names.append(node.name)
-        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            name = node.targets[0].id
-            if name[0].isupper() and not name.isupper():
-                names.append(name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            if isinstance(target, ast.Name) and target.id[0].isupper() and not target.id.isupper():
+                names.append(target.id)
     return names
 
 
@@ -41,7 +41,8 @@ def test_a_type_has_a_name_of_its_own() -> None:
 
 
 def test_types_are_found() -> None:
-    assert types_of("class One: ...\nTwo = dict[str, int]\nNO = 1\nno = 2") == ["One", "Two"]
+    source = "class One: ...\nTwo = dict[str, int]\nNO = 1\nno = 2\nThree: TypeAlias = 'int'"
+    assert types_of(source) == ["One", "Two", "Three"]
 
 
 def test_a_module_of_the_research_rooms_has_a_name_of_its_own() -> None:

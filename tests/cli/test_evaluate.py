@@ -168,7 +168,7 @@ def test_without_jinja_the_extra_is_named_before_measuring(
     monkeypatch.setitem(sys.modules, "jinja2", None)
     result = run(posts, vectors, "-e", "5", "-o", str(tmp_path / "out"))
     assert result.exit_code == 1
-    assert "Jinja" in result.stderr
+    assert "jinja2" in result.stderr
     assert not (tmp_path / "out").exists()
 
 

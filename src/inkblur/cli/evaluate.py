@@ -118,7 +118,7 @@ def evaluate(
         if output is not None:
             from inkblur.evaluation.reports import html
 
-            html.require_jinja()
+            html.require_page_libraries()
             texts.make_folder(output)
         columns = texts.ChosenColumns(
             text_column, author_column, label_column, split_column, secret_column

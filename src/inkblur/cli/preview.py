@@ -47,9 +47,9 @@ def preview(
         from inkblur.mechanisms.catalogue import find
 
         if html is not None:
-            from inkblur.evaluation.reports.html import require_jinja
+            from inkblur.evaluation.reports.html import require_page_libraries
 
-            require_jinja()
+            require_page_libraries()
         fields = dict(given.fields)
         epsilons = fields.pop("epsilon", ())
         made = ReleaseSpec(**fields, strength="medium")  # how strong is for the preview to vary

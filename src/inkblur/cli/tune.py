@@ -188,7 +188,7 @@ def tune(
             return
         dataset = texts.read_dataset(data, columns, test_share=test_share, seed=seed)
         table = given.table()
-        html.require_jinja()
+        html.require_page_libraries()
         texts.make_folder(output)
         with tune_progress.shown(len(settings), output / FILE) as show:
             trials = tuned(

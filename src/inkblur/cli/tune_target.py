@@ -65,7 +65,7 @@ def run(request: Request) -> None:
         request.settings, table, alphas=request.alphas, smoothings=request.smoothings
     )
     parts = _parts(request, table)
-    html.require_jinja()
+    html.require_page_libraries()
     texts.make_folder(request.output)
     with tune_progress.shown(len(candidates) + 1, request.output / FILE) as show:
         found = search(

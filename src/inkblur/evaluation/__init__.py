@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from inkblur.evaluation.releasers import VectorReleaser as VectorReleaser
     from inkblur.evaluation.releasers import releaser as releaser
     from inkblur.evaluation.reports.html import page as page
-    from inkblur.evaluation.reports.html import require_jinja as require_jinja
+    from inkblur.evaluation.reports.html import require_page_libraries as require_page_libraries
     from inkblur.evaluation.reports.plots import COLORS as COLORS
     from inkblur.evaluation.reports.plots import MARKERS as MARKERS
     from inkblur.evaluation.reports.plots import rendered as rendered
@@ -160,7 +160,7 @@ _HOMES = {
     "rates_of": "inkblur.evaluation.measures.utility",
     "releaser": "inkblur.evaluation.releasers",
     "rendered": "inkblur.evaluation.reports.plots",
-    "require_jinja": "inkblur.evaluation.reports.html",
+    "require_page_libraries": "inkblur.evaluation.reports.html",
     "require_matplotlib": "inkblur.evaluation.reports.plots",
     "resample_counts": "inkblur.evaluation.measures.bootstrap",
     "resample_rows": "inkblur.evaluation.measures.bootstrap",

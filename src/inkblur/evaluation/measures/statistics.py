@@ -19,7 +19,7 @@ from inkblur.types import NULL_ID, Ids, whole
 RUNS = 100  # the paper's number of runs a word
 _DRAWS_AT_A_TIME = 1 << 16  # ids held at a time: words x runs x dimension would not fit
 
-Words = int | Sequence[str] | None  # how many to sample, which, or (None) the whole vocabulary
+WordSample = int | Sequence[str] | None  # how many to sample, which, or (None) the whole vocabulary
 OnDraws = Callable[[int], None]  # called with the number of draws just made
 
 
@@ -128,7 +128,7 @@ def privacy_statistics(
     mechanism: WordMechanism,
     *,
     rng: Rng,
-    words: Words = None,
+    words: WordSample = None,
     runs: int = RUNS,
     on_draws: OnDraws | None = None,
 ) -> PrivacyStatistics:
@@ -174,7 +174,7 @@ def privacy_statistics(
     )
 
 
-def measured_ids(embedding: Embedding, words: Words, rng: Rng) -> Ids:
+def measured_ids(embedding: Embedding, words: WordSample, rng: Rng) -> Ids:
     """The ids to measure: all, an even sample without repeats, or those of the words given."""
     if words is None:
         return np.arange(len(embedding), dtype=np.int64)

@@ -6,12 +6,13 @@ own policy forbids any request.
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass
 from typing import Any
 
 from inkblur.errors import MissingExtra
+from inkblur.evaluation.reports.charts import ChartPoint, Column, Series, chart
 from inkblur.evaluation.reports.page_template import GRID, HEAD, PAGE
-from inkblur.evaluation.reports.svg import ChartPoint, Column, Series, chart
 from inkblur.evaluation.reports.tables import (
     Table,
     attack_tables,
@@ -33,14 +34,21 @@ class Figure:
     svg: str
 
 
-def require_jinja() -> None:
-    """Fail now, and not after the measuring, where Jinja is not installed."""
-    try:
-        import jinja2  # noqa: F401
-    except ImportError:
+def require_page_libraries() -> None:
+    """Fail now, and not after the measuring, where Jinja or matplotlib is not installed."""
+    if missing := [name for name in ("jinja2", "matplotlib") if not _importable(name)]:
         raise MissingExtra(
-            "the HTML page needs Jinja: pip install 'inkblur[evaluation]', or leave the page out"
-        ) from None
+            f"the HTML page needs {' and '.join(missing)}: pip install 'inkblur[evaluation]', or "
+            "leave the page out"
+        )
+
+
+def _importable(name: str) -> bool:
+    try:
+        importlib.import_module(name)
+    except ImportError:
+        return False
+    return True
 
 
 def page(template: str, **values: Any) -> str:
@@ -48,7 +56,7 @@ def page(template: str, **values: Any) -> str:
 
     The template follows `<main>` and ends the page; `title` is among the values.
     """
-    require_jinja()
+    require_page_libraries()
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
@@ -93,11 +101,11 @@ def attack_figures(report: Evaluation) -> list[Figure]:
         bases = [a for a in report.before.attacks if a.scenario == scenario]
         series = []
         for kind in (ADAPTIVE, STATIC):
-            for colour, base in enumerate(bases):
+            for color, base in enumerate(bases):
                 found = [r.attack(base.attack, scenario, kind) for r in report.settings]
                 after = [_point(f.accuracy) if f else None for f in found]
                 points = (_point(base.accuracy) if kind == ADAPTIVE else None, *after)
-                series.append(Series(f"{base.attack}, {kind}", points, colour, kind == STATIC))
+                series.append(Series(f"{base.attack}, {kind}", points, color, kind == STATIC))
         title = f"Author named ({scenario})" if scenario != "all" else "Author named"
         mark = ("guessing", bases[0].chance)
         figures.append(Figure(title, chart(_columns(report), series, title=title, mark=mark)))
@@ -110,11 +118,11 @@ def utility_figures(report: Evaluation) -> list[Figure]:
         return []
     series = []
     for kind in (ADAPTIVE, STATIC):
-        for colour, base in enumerate(report.before.utility):
+        for color, base in enumerate(report.before.utility):
             found = [r.score(base.model, kind) for r in report.settings]
             after = [_point(f.f1) if f else None for f in found]
             points = (_point(base.f1) if kind == ADAPTIVE else None, *after)
-            series.append(Series(f"{base.model}, {kind}", points, colour, kind == STATIC))
+            series.append(Series(f"{base.model}, {kind}", points, color, kind == STATIC))
     title = "Label told (F1, mean over labels)"
     return [Figure(title, chart(_columns(report), series, title=title, percent=False))]
 

@@ -40,11 +40,7 @@ tr.lead td { font-weight: 600; }
 .charts svg { max-width: 100%; height: auto; }
 figcaption { font-weight: 600; margin-bottom: 4px; }
 .chart { width: 100%; height: auto; color: var(--ink); }
-.chart text { font: 12px system-ui, sans-serif; fill: currentColor; }
-.chart .grid { stroke: var(--line); }
-.chart .axis { stroke: var(--soft); }
-.chart line.mark { stroke: var(--soft); stroke-dasharray: 2 3; }
-.chart text.mark { fill: var(--soft); }
+.chart text { font-family: system-ui, sans-serif !important; }
 .example { border: 1px solid var(--line); border-radius: 6px; padding: 10px 14px; margin: 12px 0; }
 .example dl { margin: 4px 0 0; }
 .example dt { font-size: 12px; color: var(--soft); margin-top: 8px; }

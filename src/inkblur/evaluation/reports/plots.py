@@ -6,6 +6,7 @@ import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
 
 from inkblur.atomic_file import write_atomically
 from inkblur.errors import MissingExtra, ParameterError
@@ -20,6 +21,9 @@ _PANELS = (("p5", "5th percentile"), ("p50", "median"), ("p95", "95th percentile
 MARKERS = "osD^vP*X"
 # Okabe and Ito's colors, which people can tell apart whatever their color vision.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+# Stand for the page's own colors, which are light or dark: `inline_svg` puts those in.
+INK, GRID, PAGE = "#010203", "#040506", "#070809"
+_PAGE_COLORS = {INK: "currentColor", GRID: "var(--line)", PAGE: "var(--page)"}
 
 
 def require_matplotlib() -> None:
@@ -71,6 +75,54 @@ def rendered(figure: Figure, format: str) -> bytes:
     with matplotlib.rc_context({"svg.hashsalt": "inkblur", "svg.fonttype": "none"}):
         figure.savefig(buffer, format=format, dpi=150, metadata=metadata)
     return buffer.getvalue()
+
+
+def new_figure(width: float, height: float) -> tuple[Figure, Axes]:
+    """An empty chart for a page, in inches, without a box around it."""
+    require_matplotlib()
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    figure.patch.set_visible(False)
+    axes = figure.subplots()
+    axes.patch.set_visible(False)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    axes.tick_params(length=0, labelcolor=INK, labelsize=9)
+    axes.xaxis.label.set_color(INK)
+    axes.yaxis.label.set_color(INK)
+    return figure, axes
+
+
+def inline_svg(figure: Figure, title: str) -> str:
+    """The figure as an SVG element of a page: in the page's colors and font, with no names of its
+    own that could be taken twice. What is drawn with a `gid` keeps it as its class, and one
+    that begins with "tip " becomes what the page shows when it is pointed at.
+    """
+    root = ElementTree.fromstring(rendered(figure, "svg"))
+    for element in root.iter():
+        element.tag = element.tag.split("}")[-1]
+        for name in list(element.attrib):  # such as {http://www.w3.org/1999/xlink}href
+            element.attrib[name.split("}")[-1]] = element.attrib.pop(name)
+        if element.tag != "g":
+            continue
+        name = element.attrib.pop("id", "")
+        if name.startswith("tip "):
+            tip = ElementTree.Element("title")
+            tip.text = name.removeprefix("tip ")
+            element.insert(0, tip)
+        elif name.isalpha():  # ours; matplotlib's end in a number
+            element.set("class", name)
+    for child in root.findall("metadata") + root.findall("defs"):  # a date, styles of the page
+        root.remove(child)
+    width = root.attrib.pop("width").removesuffix("pt")
+    root.attrib.pop("height")
+    root.attrib |= {"class": "chart", "role": "img", "aria-label": title}
+    root.set("style", f"max-width:{float(width) / 0.75:.0f}px")
+    text = ElementTree.tostring(root, encoding="unicode")
+    for standing_for, color in _PAGE_COLORS.items():
+        text = text.replace(standing_for, color)
+    return text
 
 
 def _figure(

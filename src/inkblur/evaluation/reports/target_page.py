@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from inkblur.evaluation.evaluate import Plan
+from inkblur.evaluation.reports.charts import Path, Spot, scatter
 from inkblur.evaluation.reports.html import Figure, page
-from inkblur.evaluation.reports.scatter import Limits, Path, Spot, scatter
 from inkblur.evaluation.reports.tables import Cell, Table, TableRow
 from inkblur.evaluation.tuning.four_way_split import Parts
 from inkblur.evaluation.tuning.joined_grid import BETA
@@ -143,10 +143,8 @@ def frontier_figure(found: Search) -> Figure:
             x_label="texts whose author is named",
             y_label="utility left",
             chosen=_spot(found.best) if found.best is not None else None,
-            limits=Limits(
-                least_y=bound if found.target.aim is Aim.UTILITY else None,
-                most_x=bound if found.target.aim is Aim.ATTACK else None,
-            ),
+            least_y=bound if found.target.aim is Aim.UTILITY else None,
+            most_x=bound if found.target.aim is Aim.ATTACK else None,
             frontier=[_spot(trial) for trial in found.frontier],
             held_out=_spot(found.held_out) if found.held_out is not None else None,
         ),

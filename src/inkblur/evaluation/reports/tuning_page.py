@@ -7,8 +7,8 @@ from typing import Any
 
 from inkblur.evaluation.dataset import Facts
 from inkblur.evaluation.evaluate import Plan
+from inkblur.evaluation.reports.charts import Path, Spot, scatter
 from inkblur.evaluation.reports.html import Figure, page
-from inkblur.evaluation.reports.scatter import Limits, Path, Spot, scatter
 from inkblur.evaluation.reports.tables import Cell, Table, TableRow
 from inkblur.evaluation.tuning.grid import Criterion, Goal, Trial
 
@@ -82,11 +82,9 @@ def tuning_figure(goal: Goal, trials: Sequence[Trial]) -> Figure:
             x_label=risk,
             y_label="utility left",
             chosen=_spot(goal, best) if best is not None else None,
-            limits=Limits(
-                least_y=goal.utility_floor,
-                most_x=_most_risk(goal),
-                equal=goal.criterion is Criterion.LARGEST_GAP,
-            ),
+            least_y=goal.utility_floor,
+            most_x=_most_risk(goal),
+            diagonal=goal.criterion is Criterion.LARGEST_GAP,
         ),
     )
 

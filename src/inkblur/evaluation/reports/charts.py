@@ -1,0 +1,217 @@
+"""The charts of the pages: shares over settings with error bars, and utility over risk."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from typing import TYPE_CHECKING, Any
+
+from inkblur.errors import ParameterError
+from inkblur.evaluation.reports.plots import COLORS, GRID, INK, PAGE, inline_svg, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_MOST_NAMED = 6  # lines with a color and a name of their own; with more, colors would repeat
+_LETTERS = 14  # of a group's name that fit under one column
+
+
+@dataclass(frozen=True, slots=True)
+class ChartPoint:
+    """A mean and, where there is one, its interval."""
+
+    mean: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One line: a point a column, None where it has none."""
+
+    name: str
+    points: tuple[ChartPoint | None, ...]
+    color: int = 0
+    dashed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A place on the horizontal axis; lines connect columns of one group only."""
+
+    label: str
+    group: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A setting's place: shares, usually between 0 and 1."""
+
+    name: str
+    x: float
+    y: float
+
+    @property
+    def tip(self) -> str:
+        """What the page shows when it is pointed at."""
+        return f"{self.name}: {self.x:.1%}, {self.y:.1%}"
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """Settings that differ in one value only, in its order: one line."""
+
+    name: str
+    spots: tuple[Spot, ...]
+
+
+def chart(
+    columns: Sequence[Column],
+    series: Sequence[Series],
+    *,
+    title: str,
+    mark: tuple[str, float] | None = None,
+    percent: bool = True,
+) -> str:
+    """Shares between 0 and 1 over columns, with error bars; `mark` draws one level across."""
+    if not columns or not series:
+        raise ParameterError("nothing to draw")
+    figure, axes = new_figure(max(4.8, 0.7 + 0.95 * len(columns)), 3.6)
+    axes.set_ylim(0, 1)
+    axes.set_xlim(-0.6, len(columns) - 0.4)
+    labels = [column.label for column in columns]
+    axes.set_xticks(range(len(columns)), labels)
+    ticks = [0, 0.25, 0.5, 0.75, 1]
+    axes.set_yticks(ticks, [f"{t:.0%}" if percent else f"{t:.2f}" for t in ticks])
+    axes.grid(axis="y", color=GRID, clip_on=False)
+    _name_groups(axes, columns)
+    if mark is not None:
+        name, level = mark
+        axes.axhline(level, color=INK, linewidth=0.8, linestyle=":", clip_on=False)
+        axes.text(-0.58, level + 0.015, name, color=INK, fontsize=9)
+    for number, line in enumerate(series):
+        shift = 0.08 * (number - (len(series) - 1) / 2)  # so that error bars do not overlap
+        _draw_series(axes, line, columns, shift)
+    figure.legend(loc="outside lower left", ncols=2, frameon=False, labelcolor=INK, fontsize=9)
+    return inline_svg(figure, title)
+
+
+def scatter(
+    paths: Sequence[Path],
+    *,
+    title: str,
+    x_label: str,
+    y_label: str,
+    chosen: Spot | None = None,
+    least_y: float | None = None,
+    most_x: float | None = None,
+    diagonal: bool = False,
+    frontier: Sequence[Spot] = (),
+    held_out: Spot | None = None,
+) -> str:
+    """The points, lines through those of one path, and a ring around the chosen one.
+
+    Dashed lines show what was wanted: `least_y`, `most_x`, or the `diagonal`, where as much is
+    risked as is kept. `frontier` is joined by a line of its own; `held_out`, a square, is where the
+    chosen one lies on texts that took no part in the choice.
+    """
+    spots = [spot for path in paths for spot in path.spots]
+    if not spots:
+        raise ParameterError("nothing to draw")
+    seen = [*spots, *([held_out] if held_out is not None else [])]
+    top = max(1.0, *(math.ceil(4 * value) / 4 for s in seen for value in (s.x, s.y)))
+    named = len(paths) <= _MOST_NAMED and any(path.name for path in paths)
+    figure, axes = new_figure(6.0, 4.4 + 0.2 * len(paths) * named)
+    axes.set(xlim=(0, top), ylim=(0, top), xlabel=x_label, ylabel=y_label)
+    ticks = [quarter / 4 for quarter in range(round(4 * top) + 1)]
+    axes.set_xticks(ticks, [f"{tick:.0%}" for tick in ticks])
+    axes.set_yticks(ticks, [f"{tick:.0%}" for tick in ticks])
+    axes.grid(color=GRID, clip_on=False)
+    wanted: dict[str, Any] = {"color": INK, "linewidth": 1, "linestyle": ":", "clip_on": False}
+    if least_y is not None:
+        axes.plot([0, top], [least_y, least_y], gid="wanted", **wanted)
+    if most_x is not None:
+        axes.plot([most_x, most_x], [0, top], gid="wanted", **wanted)
+    if diagonal:
+        axes.plot([0, top], [0, top], gid="wanted", **wanted)
+    if frontier:
+        xs, ys = [spot.x for spot in frontier], [spot.y for spot in frontier]
+        axes.plot(xs, ys, color=INK, alpha=0.3, linewidth=4, clip_on=False, gid="frontier")
+    for number, path in enumerate(paths):
+        color = COLORS[number] if named else COLORS[0]
+        xs, ys = [spot.x for spot in path.spots], [spot.y for spot in path.spots]
+        axes.plot(xs, ys, color=color, alpha=0.45, clip_on=False, gid="path")
+        for spot in path.spots:
+            _draw_spot(axes, spot, spot.tip, color=color)
+        axes.plot([], [], "o", color=color, label=path.name if named else None)
+    if chosen is not None:
+        if held_out is not None:
+            axes.plot([chosen.x, held_out.x], [chosen.y, held_out.y], gid="moved", **wanted)
+            _draw_spot(axes, held_out, f"held out: {held_out.tip}", marker="s", **_RING)
+        _draw_spot(axes, chosen, f"chosen: {chosen.name}", markersize=12, **_RING)
+        right, low = chosen.x < top / 2, chosen.y > 0.92 * top
+        axes.annotate(
+            "chosen",
+            (chosen.x, chosen.y),
+            (11 if right else -11, -14 if low else 6),
+            textcoords="offset points",
+            ha="left" if right else "right",
+            weight="bold",
+            color=INK,
+        )
+    if named:
+        figure.legend(loc="outside lower left", frameon=False, labelcolor=INK, fontsize=9)
+    return inline_svg(figure, title)
+
+
+_RING: dict[str, Any] = {"color": INK, "markerfacecolor": "none", "markeredgewidth": 1.8}
+
+
+def _draw_spot(axes: Axes, spot: Spot, tip: str, *, marker: str = "o", **style: Any) -> None:
+    axes.plot([spot.x], [spot.y], marker, clip_on=False, gid=f"tip {tip}", **style)
+
+
+def _draw_series(axes: Axes, line: Series, columns: Sequence[Column], shift: float) -> None:
+    color = COLORS[line.color % len(COLORS)]
+    dash = "--" if line.dashed else "-"
+    face = PAGE if line.dashed else color
+    held = [
+        (place, c, p) for place, (c, p) in enumerate(zip(columns, line.points, strict=True)) if p
+    ]
+    for (left, before, one), (right, after, other) in pairwise(held):
+        if before.group == after.group:
+            xs, ys = [left + shift, right + shift], [_inside(one.mean), _inside(other.mean)]
+            axes.plot(xs, ys, dash, color=color, clip_on=False)
+    for place, column, point in held:
+        x, y = place + shift, _inside(point.mean)
+        if point.low is not None and point.high is not None:
+            interval = [_inside(point.low), _inside(point.high)]
+            axes.plot([x, x], interval, color=color, linewidth=1, clip_on=False)
+        tip = f"tip {line.name}, {column.group} {column.label}: {point.mean:.3f}"
+        axes.plot([x], [y], "o", color=color, markerfacecolor=face, clip_on=False, gid=tip)
+    axes.plot([], [], f"o{dash}", color=color, markerfacecolor=face, label=line.name)
+
+
+def _name_groups(axes: Axes, columns: Sequence[Column]) -> None:
+    """A line under neighboring columns of one group, and its name in as many lines as it needs."""
+    under = axes.get_xaxis_transform()
+    for name, same in groupby(range(len(columns)), key=lambda place: columns[place].group):
+        places = list(same)
+        if not name:
+            continue
+        left, right = places[0] - 0.38, places[-1] + 0.38
+        axes.plot(
+            [left, right], [-0.1, -0.1], color=INK, linewidth=0.8, transform=under, clip_on=False
+        )
+        fits = len(name) <= _LETTERS * len(places)
+        text = name if fits else name.replace(", ", "\n")
+        middle = (left + right) / 2
+        axes.text(
+            middle, -0.13, text, transform=under, ha="center", va="top", color=INK, fontsize=9
+        )
+
+
+def _inside(share: float) -> float:
+    return min(1.0, max(0.0, share))
