@@ -219,7 +219,7 @@ def test_texts_with_no_known_word_and_odd_scripts(folder: Path) -> None:
         (["in.csv", "-e", "1", "--vocabulary", "in.csv"], "public word list"),
         (["in.csv", "-e", "1", "--device", "gpu", "--processes"], "device"),
         (["in.csv", "-e", "1e-308"], "at least 1e-100"),
-        (["in.csv", "-e", "1", "-m", "exponential", "--threads", "1"], "searches nothing"),
+        (["in.csv", "-e", "1", "-m", "exponential", "--threads", "1"], "has no search to speed up"),
         (["x" * 300 + ".csv", "-e", "1"], "cannot"),
         (["in.csv", "-e", "1", "--workers", "0"], "workers"),
         (["in.csv", "-e", "1", "--threads", "0"], "threads"),

@@ -103,7 +103,7 @@ def test_an_unreachable_floor_ends_with_code_1(posts: Path, vectors: Path, tmp_p
         (["--lambda", "1"], "--lambda is not an option of"),
         (["--morphology", "lemma"], "tf release"),
         (["-e", "0"], "epsilon must be"),
-        (["-m", "angular-laplace"], "proves nothing"),
+        (["-m", "angular-laplace"], "has no guarantee"),
     ],
 )
 def test_bad_requests_are_refused_before_measuring(

@@ -79,7 +79,7 @@ def test_a_choice_is_made_judged_and_can_be_used(
     name = "laplace, epsilon 0.3"
     assert name in result.stdout
     assert "held out" in result.stdout
-    assert "which took no part in the choice" in result.stderr
+    assert "not used for the choice" in result.stderr
     page = (folder / "tune.html").read_text(encoding="utf-8")
     for author in NAMES:
         assert author not in result.output + page + json.dumps(body)

@@ -60,8 +60,8 @@ def test_cut_anywhere_it_is_refused(tmp_path: Path) -> None:
         (as_binary([b"a", b"b"], np.array([[1, 2], [np.nan, 1]], np.float32)), r"word 2 \('b'\)"),
         (as_binary([b"a", b"b"], np.array([[1, 2], [np.inf, 1]], np.float32)), r"not finite"),
         (as_binary([b"a", b""], sample(2, 3)[1]), r"vector 2 has no word"),
-        (b"2 3\n" + b"x" * 200_000, r"no word of sane length at byte 4"),
-        (b"a 1 2\nb 1 2\n", r"line 1 of .* is no word2vec header"),
+        (b"2 3\n" + b"x" * 200_000, r"no word of plausible length at byte 4"),
+        (b"a 1 2\nb 1 2\n", r"line 1 of .* is not a word2vec header"),
     ],
 )
 def test_damage_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
@@ -77,7 +77,7 @@ def test_the_place_is_right_beyond_the_first_block(
     monkeypatch.setattr(word2vec_binary, "_LONGEST_WORD", 20)
     good = as_binary(*sample(40, 3), newline=b"").replace(b"40 3", b"50 3")
     path = packed(tmp_path / "x.bin", good + b"x" * 1000)
-    with pytest.raises(EmbeddingError, match=f"no word of sane length at byte {len(good)};"):
+    with pytest.raises(EmbeddingError, match=f"no word of plausible length at byte {len(good)};"):
         load_embedding(path)
 
 

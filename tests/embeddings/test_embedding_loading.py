@@ -109,7 +109,7 @@ def test_limit_and_vocabulary_narrow_every_source_alike(glove: Path, tmp_path: P
         ({"vocabulary": ["nowhere"]}, EmbeddingError, "only 0 of the 1 words in a list of 1 words"),
         ({"vocabulary": []}, EmbeddingError, "the vocabulary is empty"),
         ({"vocabulary": "missing.txt"}, EmbeddingError, "no such word list: missing.txt"),
-        ({"format": "word2vec"}, EmbeddingError, "line 1 of .* is no word2vec header"),
+        ({"format": "word2vec"}, EmbeddingError, "line 1 of .* is not a word2vec header"),
         ({"format": "ink"}, EmbeddingError, r"is not a readable \.ink file"),
         ({"format": "npy"}, EmbeddingError, r"is not a readable \.npy table"),
         ({"format": "csv"}, ParameterError, "unknown format 'csv'; choose one of: ink, glove"),

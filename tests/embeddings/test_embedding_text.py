@@ -96,7 +96,7 @@ def test_the_first_duplicate_wins(tmp_path: Path) -> None:
         (b"0 2\n", r"line 1 .* promises 0 words x 2"),
         (b"2 3\na 1 2\nb 3 4\n", r"line 2 .* has 2 numbers, expected 3"),
         (b"hello world\nthis is prose\n", r"line 1 .* is not a word followed by numbers"),
-        (b"\xff\xfea\0 \0001\0\n\0", r"no format that is known here"),
+        (b"\xff\xfea\0 \0001\0\n\0", r"in an unknown format"),
         (b"\xba\x16\x4f\x2f\x0c\0\0\0", r"is a fastText model"),
         (b"\x80\x04\x95\x10\0\0", r"is a Python pickle"),
     ],
@@ -166,7 +166,7 @@ def test_packed_files_cut_short(tmp_path: Path, suffix: str) -> None:
     noise = np.random.default_rng(1).integers(0, 10**6, (5000, 5))
     path = packed(tmp_path / f"x.txt{suffix}", as_text(sample(5000)[0], noise.astype(np.float32)))
     path.write_bytes(path.read_bytes()[:-3000])
-    with pytest.raises(EmbeddingError, match=r"is damaged or cut short: .* fetch it again"):
+    with pytest.raises(EmbeddingError, match=r"is damaged or cut short: .* download it again"):
         load_embedding(path)
 
 

@@ -166,7 +166,7 @@ def test_other_data_other_measures_and_other_files_are_refused(tmp_path: Path) -
     for held, message in (
         ('{"a": 1}\n', "another run"),
         ("a,b\n", "choose another folder"),
-        (file.read_text(encoding="utf-8") + '{"a": 1}\n', "no setting's result"),
+        (file.read_text(encoding="utf-8") + '{"a": 1}\n', "not a result"),
     ):
         file.write_text(held, encoding="utf-8")
         with pytest.raises(InputError, match=message):

@@ -49,5 +49,5 @@ def refuse_weak(mechanism: WordMechanism, *, accept_weak: bool = False) -> None:
     if share > MOST_SURVIVAL:
         raise WeakSetting(
             f"about {share:.0%} of the words would come out unchanged, which hides nothing; choose "
-            "a smaller epsilon, or accept it with `accept_weak=True`"
+            "a smaller epsilon, or run it anyway with `accept_weak=True`"
         )

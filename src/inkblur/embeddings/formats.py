@@ -31,7 +31,7 @@ def sniff(source: ByteSource) -> EmbeddingFormat:
     """The format of `source` by its first bytes, nothing consumed."""
     probe = source.peek()
     if not probe.strip():
-        raise EmbeddingError(f"{source.path} is empty; fetch it again")
+        raise EmbeddingError(f"{source.path} is empty; download it again")
     kind = _by_magic(probe, source)
     if kind is not None:
         return kind
@@ -45,7 +45,7 @@ def sniff(source: ByteSource) -> EmbeddingFormat:
         )
     if b"\0" in probe:
         raise EmbeddingError(
-            f"{source.path} is in no format that is known here (binary, without a word2vec "
+            f"{source.path} is in an unknown format (binary, without a word2vec "
             "header); `inkblur embeddings import --help` lists the formats"
         )
     return EmbeddingFormat.GLOVE

@@ -37,7 +37,7 @@ def checked_header(source: ByteSource) -> tuple[int, int]:
     header = header_of(source.peek(_LENGTH + len(BOM)))
     if header is None:
         raise EmbeddingError(
-            f"line 1 of {source.path} is no word2vec header (two whole numbers, words and "
+            f"line 1 of {source.path} is not a word2vec header (two whole numbers, words and "
             'dimension); GloVe files have none: try `format="glove"`'
         )
     words, dimension = header

@@ -103,17 +103,17 @@ class NumberLines:
         if len(fields) <= self.dimension or any(is_number(field) for field in extra):
             found = sum(is_number(field) for field in fields[1:])
             raise EmbeddingError(
-                f"{at} has {found} numbers, expected {self.dimension}; mend or remove the line"
+                f"{at} has {found} numbers, expected {self.dimension}; fix or remove the line"
             )
         parts = fields[: -self.dimension]
         if not all(parts):
             why = "has two separators in a row" if parts[0] else "has no word before its numbers"
-            raise EmbeddingError(f"{at} {why}; mend or remove the line")
+            raise EmbeddingError(f"{at} {why}; fix or remove the line")
         digits = [field.strip(b" \t") for field in fields[-self.dimension :]]
         for field in digits:
             if not is_number(field):
                 raise EmbeddingError(
-                    f"{at}: {_shown(field)} is not a number; mend or remove the line"
+                    f"{at}: {_shown(field)} is not a number; fix or remove the line"
                 )
         unsigned = [field.removeprefix(b"+").decode() for field in digits]
         row = _floats(pa.array(unsigned, pa.string()).cast(pa.float32()))
@@ -121,7 +121,7 @@ class NumberLines:
         if not finite.all():
             wrong = digits[int(np.flatnonzero(~finite)[0])]
             raise EmbeddingError(
-                f"{at}: {_shown(wrong)} is not a finite float32 number; mend or remove the line"
+                f"{at}: {_shown(wrong)} is not a finite float32 number; fix or remove the line"
             )
         return self.separator.join(parts), row
 

@@ -77,7 +77,7 @@ def write_store(
     try:
         words = pa.array(embedding.words, pa.utf8())
     except UnicodeEncodeError as error:
-        raise EmbeddingError(f"the word {error.object!r} is no Unicode text") from None
+        raise EmbeddingError(f"the word {error.object!r} is not valid Unicode") from None
     vectors = pa.FixedSizeListArray.from_arrays(pa.array(table.reshape(-1)), embedding.dimension)
     columns: dict[str, Any] = {"word": words, "vector": vectors}
     if embedding.counts is not None:

@@ -102,7 +102,7 @@ class ByteSource:
     def _damaged(self, error: Exception) -> EmbeddingError:
         return EmbeddingError(
             f"{self.path} is damaged or cut short: its {self.packed} data stops making sense "
-            f"after {self.offset + len(self._ahead)} unpacked bytes ({error}); fetch it again"
+            f"after {self.offset + len(self._ahead)} unpacked bytes ({error}); download it again"
         )
 
     def _more(self, size: int) -> bytes:
@@ -147,7 +147,7 @@ class ByteSource:
             if len(tail) > LONGEST_LINE:
                 raise EmbeddingError(
                     f"{self.path} has a line of over {LONGEST_LINE >> 20} MiB near byte "
-                    f"{self.offset}: this is no text file of word vectors"
+                    f"{self.offset}: this is not a text file of word vectors"
                 )
         if tail:
             yield tail + b"\n"

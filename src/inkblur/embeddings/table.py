@@ -268,7 +268,7 @@ def check_content(table: Embedding) -> None:
     if len(set(table.words)) != len(table):
         seen: set[str] = set()
         twice = next(w for w in table.words if w in seen or seen.add(w))  # type: ignore[func-returns-value]
-        raise EmbeddingError(f"{table.name}: the word {twice!r} stands twice in the table")
+        raise EmbeddingError(f"{table.name}: the word {twice!r} appears twice in the table")
 
 
 def checked_counts(counts: Any, words: int, name: str) -> PublicCounts:

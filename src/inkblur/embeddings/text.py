@@ -58,7 +58,7 @@ def read_text(source: ByteSource, *, header: bool) -> Iterator[tuple[list[bytes]
         found += len(words)
         yield words, vectors
     if promised is not None and found != promised:
-        why = "it may be cut short, fetch it again" if found < promised else "correct that line"
+        why = "it may be cut short, download it again" if found < promised else "correct that line"
         raise EmbeddingError(
             f"line 1 of {source.path} promises {promised} words, but {found} follow; {why}"
         )

@@ -47,11 +47,11 @@ def read_binary(source: ByteSource) -> Iterator[tuple[list[bytes], Vectors]]:
         if not more and done < promised:
             raise EmbeddingError(
                 f"{source.path} is cut short: it ends at byte {source.offset}, inside word "
-                f"{done + 1} of the {promised} its header promises; fetch it again"
+                f"{done + 1} of the {promised} its header promises; download it again"
             )
         if not words and len(data) > width + _LONGEST_WORD:
             raise EmbeddingError(
-                f"{source.path}: no word of sane length at byte {base}; "
+                f"{source.path}: no word of plausible length at byte {base}; "
                 "the file is damaged, or its header gives a wrong dimension"
             )
         yield words, vectors.astype(np.float32, copy=False)
@@ -60,7 +60,7 @@ def read_binary(source: ByteSource) -> Iterator[tuple[list[bytes], Vectors]]:
         if rest.strip(b"\n\r"):
             raise EmbeddingError(
                 f"{source.path}: its header promises {promised} words, but more bytes follow "
-                "after the last; correct the header or fetch the file again"
+                "after the last; correct the header or download the file again"
             )
 
 

@@ -278,7 +278,7 @@ def _known(authors: Ids) -> Ids:
 
 def _share(value: float) -> float:
     if not 0 < value < 1:
-        raise ParameterError(f"test_share must lie between 0 and 1, both excluded, got {value}")
+        raise ParameterError(f"test_share must lie between 0 and 1, exclusive, got {value}")
     return value
 
 

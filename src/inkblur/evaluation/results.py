@@ -217,7 +217,7 @@ def headline(result: SettingResult, before: SettingResult) -> str:
     worst = result.strongest()
     if worst is not None:
         base = before.attack(worst.attack, worst.scenario, STATIC)
-        was = "" if base is None else f"; from the true texts {base.accuracy.mean:.0%}"
+        was = "" if base is None else f"; {base.accuracy.mean:.0%} before the release"
         parts.append(
             f"the strongest attacker tried names the author of {worst.accuracy.mean:.0%} of "
             f"the texts ({worst.attack}, {worst.attacker}, {worst.authors} suspects; guessing "
@@ -228,7 +228,7 @@ def headline(result: SettingResult, before: SettingResult) -> str:
     )
     if best is not None:
         old = before.score(best.model, STATIC)
-        was = "" if old is None else f", from the true texts {old.f1.mean:.2f}"
-        parts.append(f"labels are told with F1 {best.f1.mean:.2f} ({best.model}{was})")
+        was = "" if old is None else f", {old.f1.mean:.2f} before the release"
+        parts.append(f"labels are predicted with F1 {best.f1.mean:.2f} ({best.model}{was})")
     text = "; ".join(parts) or "nothing was attacked or scored"
     return f"{text[0].upper()}{text[1:]}."

@@ -38,13 +38,13 @@ class Checkpoint:
         try:
             first, *self.rows = [json.loads(line) for line in whole.decode("utf-8").splitlines()]
         except ValueError:
-            raise InputError(f"{file} is no file of finished work; choose another folder") from None
+            raise InputError(f"{file} holds no saved results; choose another folder") from None
         stated = json.loads(_line(run))
         if not isinstance(first, dict) or first != stated:
             first = first if isinstance(first, dict) else {}
             others = sorted(key for key in {*first, *stated} if first.get(key) != stated.get(key))
             raise InputError(
-                f"{file} holds the work of another run, on other data or with other measures "
+                f"{file} holds the results of another run, on other data or with other measures "
                 f"({', '.join(others)} differs); choose another folder, or remove it"
             )
 

@@ -342,7 +342,7 @@ def _kind(value: object) -> str:
         case Number():
             return "a number"
         case str():
-            return "a string with a lone surrogate, which is no Unicode text"
+            return "a string with a lone surrogate, which is not valid Unicode"
         case list():
             return "a list"
         case _:

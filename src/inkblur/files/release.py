@@ -116,7 +116,7 @@ def privatize_file(
         resolved = spec.resolved(table, made.mechanism)
         if searching and not isinstance(made.mechanism, Perturbation):
             raise ParameterError(
-                f"{spec.mechanism} searches nothing: leave out `device=` and `threads=`"
+                f"{spec.mechanism} has no search to speed up: leave out `device=` and `threads=`"
             )
         if tf and (processes or workers is not None):
             raise ParameterError("a tf release has no workers: leave out `workers=`, `processes=`")

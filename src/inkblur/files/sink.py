@@ -102,7 +102,7 @@ class Sink:
         except UnicodeEncodeError:
             raise OutputError(
                 f"cannot write {self._file.name}: a value has a lone surrogate, "
-                "which is no Unicode text"
+                "which is not valid Unicode"
             ) from None
 
     def __enter__(self) -> Self:

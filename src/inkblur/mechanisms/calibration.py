@@ -54,7 +54,7 @@ def calibrate(
     one: the measured rate rises with epsilon and bisection is exact for the sample.
     """
     if not 0 < survival < 1:
-        raise ParameterError(f"survival must lie between 0 and 1, both excluded, got {survival}")
+        raise ParameterError(f"survival must lie between 0 and 1, exclusive, got {survival}")
     ids = _sampled_ids(len(embedding), sample) if words is None else words
 
     def rate(epsilon: float, size: int) -> float:

@@ -124,7 +124,7 @@ def test_everything_of_the_report_is_on_the_page(report: Evaluation) -> None:
     for wanted in (
         *("31.0% 26.0% to 36.0%", "43.0%", "20.0%", "90.0%", "0.700", "1.50", "50.0%", "seed 7"),
         *("The draws are seeded.", "A sentence about its worth.", "1,234 words", "author 3"),
-        *("Keep this page inside", "2 test texts by others left out", "1 left out", "(empty)"),
+        *("Do not publish this page", "2 test texts by others left out", "1 left out", "(empty)"),
         "34%",  # 0.31 of 0.9
         "new one",
         promise.sentence().replace("'", "&#39;"),
@@ -154,7 +154,7 @@ def test_half_a_report_makes_a_page_without_the_other_half(report: Evaluation) -
     page = evaluation_page(replace(report, before=before, settings=bare, examples=()))
     assert "attacks on the author" not in page
     assert "How far texts moved" not in page
-    assert "labels that can still be told" in page
+    assert "labels that can still be predicted" in page
 
 
 def test_charts_are_drawn_from_the_records(report: Evaluation) -> None:

@@ -55,7 +55,7 @@ class WordPair:
         self._mechanism = mechanism
         self._left, self._right = (known(mechanism, word) for word in (left, right))
         if self._left == self._right:
-            raise ParameterError(f"{left!r} twice is no pair; give two different words")
+            raise ParameterError(f"{left!r} twice is not a pair; give two different words")
         self.subject = f"the words {left!r} and {right!r}"
         ends = np.array([self._left]), np.array([self._right])
         self.bound = document_bound(mechanism, Unit.SEQUENCE, *ends)

@@ -49,7 +49,5 @@ def checked_confidence(confidence: float) -> float:
     """A confidence level strictly between 0.5 and 1, or a clear error."""
     level = float(confidence)
     if not 0.5 < level < 1.0:  # NaN fails here too
-        raise ParameterError(
-            f"confidence must lie between 0.5 and 1, both excluded, got {confidence}"
-        )
+        raise ParameterError(f"confidence must lie between 0.5 and 1, exclusive, got {confidence}")
     return level

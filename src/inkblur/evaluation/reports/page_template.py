@@ -51,15 +51,16 @@ figcaption { font-weight: 600; margin-bottom: 4px; }
 """
 
 PAGE = """
-<h1>How private, how useful</h1>
+<h1>How private and how useful is the release?</h1>
 <p class="soft">{{ report.facts.texts|count }} texts{% if report.facts.authors %},
 {{ report.facts.authors|count }} authors{% endif %}{% if report.facts.labels %},
-{{ report.facts.labels|count }} labels{% endif %}; {{ report.facts.train|count }} texts to study,
-{{ report.facts.test|count }} to attack and score. Word vectors: {{ report.embedding.name }},
+{{ report.facts.labels|count }} labels{% endif %}; {{ report.facts.train|count }} training texts,
+{{ report.facts.test|count }} test texts. Word vectors: {{ report.embedding.name }},
 {{ report.embedding.words|count }} words in {{ report.embedding.dimension }} dimensions.
 {{ report.repeats }} repetition{{ "s" if report.repeats != 1 }}, seed {{ report.seed }}.</p>
 <div class="note">
-<p><b>Keep this page inside.</b> It is computed from the true texts and shows some of them.</p>
+<p><b>Do not publish this page.</b> It is computed from the original texts and quotes some of
+them.</p>
 {% for note in report.notes %}<p>{{ note }}</p>{% endfor %}
 </div>
 
@@ -69,11 +70,11 @@ PAGE = """
 {% for row in glance %}<p><b>{{ row.name }}.</b> {{ row.sentence }}</p>{% endfor %}
 
 {% if tables.attacks %}
-<h2>Who wrote it: attacks on the author</h2>
-<p>Share of the test texts whose author was named. The <b>adaptive</b> attacker blurred the texts
-they know by the same mechanism before studying them, as anybody would who reads about the
-mechanism. The <b>static</b> attacker studied true texts only. Nobody has to choose in advance: the
-risk is the stronger of the two.</p>
+<h2>Attacks on the author</h2>
+<p>The share of test texts whose author was named. The <b>adaptive</b> attacker first released the
+texts they know with the same mechanism and trained on the result, as anyone who knows the mechanism
+would. The <b>static</b> attacker trained on original texts only. Your risk is the stronger of the
+two.</p>
 <div class="charts">
 {% for figure in charts.attacks %}<figure><figcaption>{{ figure.title }}</figcaption>
 {{ figure.svg|safe }}</figure>{% endfor %}
@@ -84,17 +85,17 @@ risk is the stronger of the two.</p>
 
 {% if tables.disclosures %}
 <h2>What can be read, linked and inferred</h2>
-<p><b>Reading</b>: Bayes' rule over the public channel; a reader knows the mechanism and how common
-words are. <b>Repetition</b>: what comes out again is likely true. <b>Singling out</b>: from which
-of the originals a released text is. <b>Linking</b>: whether two released texts are by one hand, for
-authors nobody knows. <b>Inference</b>: labels that were meant to be hidden.</p>
+<p><b>Reading</b>: guess the original words by Bayes' rule, knowing the mechanism and how common
+words are. <b>Repetition</b>: a word that comes out twice is probably real. <b>Singling out</b>:
+which original a released text was made from. <b>Linking</b>: whether two released texts have the
+same author, for unknown authors. <b>Inference</b>: labels that were meant to be hidden.</p>
 {% for table in tables.disclosures %}<h3>{{ table.title }}</h3>{{ grid(table) }}{% endfor %}
 {% endif %}
 
 {% if tables.utility %}
-<h2>What it says: labels that can still be told</h2>
-<p>A classifier of the labels, trained on released texts (adaptive) or on true ones (static), and
-tried on released texts. Precision, recall and F1 are means over the labels.</p>
+<h2>Usefulness: labels that can still be predicted</h2>
+<p>Classifiers trained on released texts (adaptive) or original ones (static), tested on released
+texts. Precision, recall and F1 are averaged over the labels.</p>
 <div class="charts">
 {% for figure in charts.utility %}<figure><figcaption>{{ figure.title }}</figcaption>
 {{ figure.svg|safe }}</figure>{% endfor %}
@@ -104,13 +105,13 @@ tried on released texts. Precision, recall and F1 are means over the labels.</p>
 {% endif %}
 
 {% if tables.meaning %}
-<h2>How far texts moved</h2>
-<p>Earth Mover's distance is the mean distance that a text's words travelled in the space of word
-vectors (0: none moved); the cosine compares the texts' mean vectors (1: the same direction).</p>
+<h2>How far the texts moved</h2>
+<p>Earth Mover's distance: the mean distance that a text's words moved in the space of word vectors
+(0: none moved). Cosine: how similar the mean vectors of the two texts are (1: same direction).</p>
 {% for table in tables.meaning %}{{ grid(table) }}{% endfor %}
 {% endif %}
 
-<h2>What is promised</h2>
+<h2>The privacy guarantee</h2>
 {% for result in report.settings %}
 <h3>{{ result.name }}</h3>
 <p>{{ result.guarantee.sentence() }}</p>
@@ -131,12 +132,12 @@ vectors (0: none moved); the cosine compares the texts' mean vectors (1: the sam
 {% endfor %}
 {% endif %}
 
-<h2>The data, and the rules for awkward cases</h2>
+<h2>The data, and how special cases were handled</h2>
 {% for table in tables.facts %}{{ grid(table) }}{% endfor %}
-<p class="soft">Intervals are {{ (100 * report.confidence)|round(1) }} %. Those of attacks, and of
-the texts as they are, are bootstraps over the test texts; those of labels and of movement are
-Student's over the repetitions and cover the draws alone. The form
-of the texts is {{ report.form }}{% if report.redacted %}, without proper nouns{% endif %}.</p>
+<p class="soft">Intervals are {{ (100 * report.confidence)|round(1) }} %. For attacks, and for the
+original texts, they are bootstraps over the test texts; for labels and distances they are
+Student's over the repetitions and cover the random draws only. Text
+form: {{ report.form }}{% if report.redacted %}, without proper nouns{% endif %}.</p>
 </main></body></html>
 """
 

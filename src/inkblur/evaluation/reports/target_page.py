@@ -15,43 +15,43 @@ from inkblur.evaluation.tuning.search import Judgement, Measured, Search
 from inkblur.evaluation.tuning.target import Aim
 
 _PAGE = """
-<h1>Which metric, which setting</h1>
-<p class="soft">Public texts in four parts: {{ taught|count }} teach the metric and the analyst what
-words say about {{ facts.labels|count }} labels; of {{ facts.authors|count }} authors,
-{{ studied|count }} texts are studied by attackers; {{ facts.test|count }} texts choose,
-{{ held_facts.test|count }} are held out. {{ left_out|count }} texts stood in two parts and were
-left out of the later one. Word vectors: {{ embedding.name }}, {{ embedding.words|count }} words in
+<h1>Which metric and setting to use</h1>
+<p class="soft">Public texts in four parts: {{ taught|count }} teach the metric and the classifiers
+what words say about {{ facts.labels|count }} labels; attackers train on {{ studied|count }} texts
+by {{ facts.authors|count }} authors; {{ facts.test|count }} texts are used to choose, and
+{{ held_facts.test|count }} are held out. {{ left_out|count }} texts occurred in two parts and were
+removed from the later one. Word vectors: {{ embedding.name }}, {{ embedding.words|count }} words in
 {{ embedding.dimension }} dimensions. {{ plan.repeats }} repetition{{ "s" if plan.repeats != 1 }} of
 each setting, seed {{ plan.seed }}, form {{ plan.form }}.</p>
-<div class="note"><p><b>Measured on public texts.</b> Texts to be protected may differ: evaluate the
-choice on them, too (<code>inkblur evaluate</code>). The draws are seeded: nothing drawn here may be
-published.</p></div>
+<div class="note"><p><b>Measured on public texts.</b> Your own texts may differ: evaluate the
+choice on them too (<code>inkblur evaluate</code>). The draws are seeded, so nothing drawn here may
+be published.</p></div>
 
 <h2>The choice</h2>
-<p>Wanted: {{ wanted }}.</p>
+<p>Goal: {{ wanted }}.</p>
 {% if best %}<p><b>{{ best }}</b></p>
 {% for sentence in verdict %}<p>{{ sentence }}</p>{% endfor %}
 {{ grid(judged) }}
-<p>Next, where private.csv stands for the file to be protected:</p>
+<p>Commands to run next, with your own file in place of private.csv:</p>
 <pre style="white-space: pre-wrap">{% for command in commands %}{{ command }}
 {% endfor %}</pre>
-{% else %}<p><b>No setting meets it.</b> The nearest is {{ nearest }}. Widen the grid, or ask for
-less. The held-out part was left alone.</p>{% endif %}
+{% else %}<p><b>No setting meets it.</b> The nearest is {{ nearest }}. Try more settings, or a
+less ambitious goal. The held-out part was not used.</p>{% endif %}
 
-<h2>The frontier that was searched</h2>
-<p>Every point is a setting on the validation part; thin lines join settings that differ in epsilon
-alone, the broad line the frontier: the settings that no other beats in attack and utility both. The
-dashed line is the target, the ring the choice, and the square where it lies on held-out texts. The
-higher and the farther left, the better. Who guesses labels by their shares, without any text, keeps
+<h2>The frontier</h2>
+<p>Each point is a setting, measured on the validation part. Thin lines connect settings that differ
+only in epsilon; the thick line is the frontier, the settings that no other beats on both attack and
+utility. The dashed line is the target, the ring is the choice, and the square is the choice on
+held-out texts. Higher and farther left is better. Guessing labels by their frequency alone keeps
 about {{ guessing }} of the utility.</p>
 <div class="charts"><figure><figcaption>{{ figure.title }}</figcaption>
 {{ figure.svg|safe }}</figure></div>
-<p class="soft">Attack: the share of texts whose author is named by the strongest attack tried, by
-the stronger of the attackers who studied true texts (static) and released ones (adaptive). F1: the
-best classifier of labels that learned from true public texts, asked about released ones; utility
-left: that, divided by the best one's on the texts as they are. Alpha weighs the word vectors beside
-the label profiles; their weight, beta, is {{ beta }} throughout, because alpha and beta twice as
-large at half the epsilon are the same release.</p>
+<p class="soft">Attack: the share of texts whose author is named by the strongest attack tried,
+trained on original texts (static) or released ones (adaptive). F1: the best classifier of labels
+trained on original public texts and tested on released ones. Utility left: that F1, divided by the
+best F1 on the original texts. Alpha is the weight of the word vectors; the weight of the label
+profiles, beta, is always {{ beta }}, because doubling both and halving epsilon gives the same
+release.</p>
 {{ grid(table) }}
 </main></body></html>
 """
@@ -98,21 +98,21 @@ def verdict(found: Search) -> tuple[str, ...]:
     sentences = [
         f"On the texts that chose it: attack {best.attack:.1%} of {best.attacked:,} texts, utility "
         f"left {best.utility:.1%}.",
-        f"On held-out texts, which took no part in the choice: attack {held.attack:.1%} of "
+        f"On held-out texts, not used for the choice: attack {held.attack:.1%} of "
         f"{held.attacked:,} texts (for other texts like these {low:.0%} to {high:.0%}, with 95 % "
         f"confidence), utility left {held.utility:.1%}.",
-        f"Guessing labels by their shares, without any text, keeps about {found.guessing:.0%} of "
+        f"Guessing labels by their frequency alone keeps about {found.guessing:.0%} of "
         "the utility.",
     ]
     if found.judgement is Judgement.MISSED:
         sentences.append(
-            f"{found.target} is not met on the held-out texts: ask for more than you need, or "
-            "choose with more texts."
+            f"{found.target} is not met on the held-out texts: aim for more than you need, or "
+            "use more texts to choose."
         )
     elif found.judgement is Judgement.OPEN:
         sentences.append(
             f"{found.target} is met on the held-out texts, but the interval reaches {high:.0%}: "
-            "ask for more than you need, or hold out more texts."
+            "aim for more than you need, or hold out more texts."
         )
     else:
         alone = " by this figure, which has no interval" if found.target.aim is Aim.UTILITY else ""

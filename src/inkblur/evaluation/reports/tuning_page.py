@@ -1,4 +1,4 @@
-"""The page of `inkblur tune`: what was asked for, what was chosen, and the whole grid."""
+"""The page of `inkblur tune`: the goal, the choice, and the whole grid."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from inkblur.evaluation.reports.tables import Cell, Table, TableRow
 from inkblur.evaluation.tuning.grid import Criterion, Goal, Trial
 
 _PAGE = """
-<h1>Which setting</h1>
+<h1>Which setting to use</h1>
 <p class="soft">{{ facts.texts|count }} texts{% if facts.authors %},
 {{ facts.authors|count }} authors{% endif %}, {{ facts.labels|count }} labels;
-{{ facts.train|count }} texts to study, {{ facts.test|count }} to attack and score. Word vectors:
+{{ facts.train|count }} training texts, {{ facts.test|count }} test texts. Word vectors:
 {{ embedding.name }}, {{ embedding.words|count }} words in {{ embedding.dimension }} dimensions.
 {{ plan.repeats }} repetition{{ "s" if plan.repeats != 1 }} of each setting, seed {{ plan.seed }},
 form {{ plan.form }}.</p>
-<div class="note"><p><b>Keep this page inside.</b> It is computed from the true texts. The draws are
-seeded: nothing drawn here may be published.</p></div>
+<div class="note"><p><b>Do not publish this page.</b> It is computed from the original texts. The
+draws are seeded, so nothing drawn here may be published either.</p></div>
 
 <h2>The choice</h2>
 <p>{{ wanted }}</p>
-<p>{% if best %}<b>{{ best }}</b>: {{ reached }}{% else %}<b>No setting meets it.</b> Widen the
-grid, or ask for less.{% endif %}</p>
+<p>{% if best %}<b>{{ best }}</b>: {{ reached }}{% else %}<b>No setting meets it.</b> Try more
+settings, or a less ambitious goal.{% endif %}</p>
 
 <h2>The grid</h2>
-<p>{{ reading }} A line joins the settings that differ in epsilon alone.</p>
+<p>{{ reading }} Lines connect settings that differ only in epsilon.</p>
 <div class="charts"><figure><figcaption>{{ figure.title }}</figcaption>
 {{ figure.svg|safe }}</figure></div>
-<p class="soft">N_w: how often a word of the vocabulary survives, mean, of 100 runs. F1: the best
-classifier of labels, trained on released texts; utility left: that, divided by the best one's on
-the texts as they are. Worst attack: the largest share of authors that an attack names, by the
-stronger of the attackers who studied released and true texts. Attack left: the largest F1 of an
-attack after, divided by its F1 before. Gap: utility left less attack left.</p>
+<p class="soft">N_w: in how many of 100 runs a vocabulary word survives, on average. F1: the best
+classifier of labels, trained on released texts. Utility left: that F1, divided by the best F1 on
+the original texts. Worst attack: the largest share of authors that any attack names, trained on
+released or on original texts. Attack left: the largest F1 of an attack after the release, divided
+by its F1 before. Gap: utility left minus attack left.</p>
 {{ grid(table) }}
 </main></body></html>
 """
@@ -136,12 +136,12 @@ def _most_risk(goal: Goal) -> float | None:
 def _wanted(goal: Goal) -> str:
     if goal.criterion is Criterion.LEAST_SURVIVAL:
         return (
-            f"Wanted: fewest words kept (least N_w), where at least {goal.utility_floor:.0%} of "
-            "the utility is left."
+            f"Goal: keep the fewest words (lowest N_w) with at least {goal.utility_floor:.0%} of "
+            "the utility left."
         )
     if goal.criterion is Criterion.LARGEST_GAP:
         return (
-            "Wanted: the largest gap between the utility left and the attack left, in the "
+            "Goal: the largest gap between utility left and attack left, in the "
             "scenario where it is smallest (SynTF, section 4.2)."
         )
     limits = []
@@ -149,21 +149,21 @@ def _wanted(goal: Goal) -> str:
         limits.append(f"words survive at most {goal.most_survival:g} of 100 runs")
     if goal.most_attack is not None:
         limits.append(f"no attack names more than {goal.most_attack:.0%} of the authors")
-    return f"Wanted: most utility, where {' and '.join(limits)}."
+    return f"Goal: most utility, provided that {' and '.join(limits)}."
 
 
 def _reading(goal: Goal) -> str:
     if goal.criterion is Criterion.LARGEST_GAP:
         return (
-            "Above the dashed line the analyst keeps a larger share than the attacker; the farther "
-            "above it, the larger the gap."
+            "Above the dashed line, the analyst keeps a larger share than the attacker: the "
+            "farther above, the larger the gap."
         )
     if goal.criterion is Criterion.LEAST_SURVIVAL:
-        return "Settings on or above the dashed line keep enough utility; the left is better."
+        return "Settings on or above the dashed line keep enough utility; farther left is better."
     also = " (words kept has its own limit, see the table)" * (
         goal.most_survival is not None and goal.most_attack is not None
     )
-    return f"Settings on or left of the dashed line are private enough{also}; the higher is better."
+    return f"Settings on or left of the dashed line are private enough{also}; higher is better."
 
 
 def _reached(best: Trial) -> str:

@@ -156,7 +156,7 @@ def refuse_unproved(settings: Sequence[ReleaseSpec]) -> None:
     for setting in settings:
         if not find(setting.mechanism).private:
             raise ParameterError(
-                f"{setting.mechanism} proves nothing, so no setting of it can be advised; "
+                f"{setting.mechanism} has no guarantee, so no setting of it can be recommended; "
                 "`inkblur evaluate` measures it"
             )
 
@@ -248,7 +248,7 @@ def _trials(checkpoint: Checkpoint) -> dict[ReleaseSpec, Trial]:
         trials = [Trial.from_json(row) for row in checkpoint.rows]
     except (KeyError, TypeError, ParameterError):
         raise InputError(
-            f"{checkpoint.file} has a line that is no setting's result; choose another folder"
+            f"{checkpoint.file} has a line that is not a result; choose another folder"
         ) from None
     return {trial.setting: trial for trial in trials}
 

@@ -221,7 +221,7 @@ class _Work:
             rows = [Measured.from_json(row) for row in self._checkpoint.rows]
         except (KeyError, TypeError, ValueError):
             raise InputError(
-                f"{self._checkpoint.file} has a line that is no result; choose another folder"
+                f"{self._checkpoint.file} has a line that is not a result; choose another folder"
             ) from None
         self._known = {(row.part, row.candidate): row for row in rows}
         self._metrics = Metrics(base, parts)

@@ -55,12 +55,12 @@ class Target:
     def __post_init__(self) -> None:
         if self.aim is Aim.ATTACK and not 0 <= self.bound < 1:
             raise ParameterError(
-                f"an attack of {self.bound:g} is no bound: it is a share of texts, below 1"
+                f"an attack of {self.bound:g} is not a bound: it must be a share of texts, below 1"
             )
         if self.aim is Aim.UTILITY and not 0 < self.bound <= 1:
             raise ParameterError(
-                f"a utility of {self.bound:g} is no bound: it is a share of what true texts give, "
-                "above 0 and at most 1"
+                f"a utility of {self.bound:g} is not a bound: it must be a share of the original "
+                "utility, above 0 and at most 1"
             )
 
     @classmethod
@@ -79,7 +79,7 @@ class Target:
         aim = Aim(found[1])
         if found[2] != ("<=" if aim is Aim.ATTACK else ">="):
             raise ParameterError(
-                f"the target {text!r} asks for the worse: attack has a ceiling (attack<=0.2), "
+                f"the target {text!r} points the wrong way: attack has a ceiling (attack<=0.2), "
                 "utility a floor (utility>=0.8)"
             )
         return cls(aim, float(found[3]))

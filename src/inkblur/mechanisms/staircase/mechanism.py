@@ -84,7 +84,7 @@ class Staircase(DiscreteMechanism):
         super().__init__(embedding)
         self.epsilon = positive(epsilon, "epsilon")
         if tau is not None and not 0 < tau < 1:
-            raise ParameterError(f"tau must lie between 0 and 1, both excluded, got {tau}")
+            raise ParameterError(f"tau must lie between 0 and 1, exclusive, got {tau}")
         if frequency_power is not None:
             checked_power(frequency_power)
         self._folder = cache_folder() if cache == "" else Path(cache) if cache else None
