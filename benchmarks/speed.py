@@ -21,11 +21,8 @@ from numpy.typing import NDArray
 from benchmarks import peers
 from benchmarks.peak_memory import peak_of
 from benchmarks.plain_search import NearestSearch, brute_force, numpy_product, numpy_tiled
-from inkblur import Embedding, Mahalanobis, Privatizer, secure_rng
+from inkblur import Embedding, ReleaseSpec, import_embedding, privatize_file
 from inkblur.evaluation import Array, Device, Engine, Reference, backend_on, exhaustive
-from inkblur.files.run import run
-from inkblur.files.sink import open_sink
-from inkblur.files.source import open_source
 
 LAMBDA = 0.5  # shape of the Mahalanobis noise, for this program and its peers
 BASELINE = "NumPy product + argmax"
@@ -286,28 +283,37 @@ def _peer(name: str, peer: peers.Peer, table: Embedding, setting: RaceSetting) -
 def _privatize(
     table: Embedding, setting: RaceSetting, folder: Path, device: Device, threads: int | None
 ) -> Contender:
-    """A file of texts to a file of texts: from opening it until its last batch is written."""
+    """A file of texts to a file of texts: from the loaded table to the last batch written."""
     words = _sampled(table, setting.tokens)
     lines = [
         " ".join(words[start : start + _DOCUMENT]) for start in range(0, len(words), _DOCUMENT)
     ]
     text = folder / "text.txt"
     text.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    engine = Engine(table, backend_on(device, threads=threads))
-    mechanism = Mahalanobis(table, epsilon=setting.epsilon, lam=LAMBDA, engine=engine)
-    blur = Privatizer(mechanism)
+    np.save(folder / "table.npy", table.vectors)
+    (folder / "table.vocab.txt").write_text("\n".join(table.words) + "\n", encoding="utf-8")
+    import_embedding(folder / "table.npy", folder / "table.ink")
+    spec = ReleaseSpec(
+        "mahalanobis",
+        setting.epsilon,
+        parameters={"lam": LAMBDA},
+        embedding=str(folder / "table.ink"),
+        accept_weak=True,
+    )
     drawn = [0]
 
     def turn(clock: Clock) -> float:
-        start = clock()
-        stop = [start]
+        looks: list[float] = []  # the first when the table is loaded, then one a batch
 
-        def written(count: int, documents: int) -> None:
-            drawn[0], stop[0] = count, clock()
+        def look(done: int, total: int | None, count: int) -> None:
+            drawn[0] = count
+            looks.append(clock())
 
-        with open_source(text) as source, open_sink(folder / "out.txt", source) as sink:
-            run(source, sink, blur, secure_rng(), on_batch=written)
-        return stop[0] - start
+        out = folder / "out.txt"
+        privatize_file(
+            text, out, spec, device=device, threads=threads, ledger=False, on_progress=look
+        )
+        return looks[-1] - looks[0]
 
     turn(lambda: 0.0)
     return Contender(PRIVATIZE, drawn[0], turn)  # a word like "don't" may be more tokens than one

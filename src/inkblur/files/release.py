@@ -262,4 +262,5 @@ def _reference(spec: ReleaseSpec) -> list[str] | None:
 
 
 def _reported(source: Source, on_progress: OnProgress) -> Callable[[int, int], None]:
+    on_progress(0, source.bytes_total, 0)  # the table is loaded, the first batch is next
     return lambda words, documents: on_progress(source.bytes_read(), source.bytes_total, words)
