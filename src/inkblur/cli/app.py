@@ -17,6 +17,7 @@ from inkblur.cli.evaluate import evaluate
 from inkblur.cli.ledger import app as ledger
 from inkblur.cli.preview import preview
 from inkblur.cli.privatize import privatize
+from inkblur.cli.statement import statement
 from inkblur.cli.synonyms import synonyms
 from inkblur.cli.tune import tune
 
@@ -34,6 +35,7 @@ app.command()(calibrate)
 app.command()(synonyms)
 app.command()(audit)
 app.command()(evaluate)
+app.command()(statement)
 app.command()(tune)
 app.add_typer(embeddings, name="embeddings")
 app.add_typer(ledger, name="ledger")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from filecmp import cmp
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 
 from inkblur.atomic_file import PRIVATE, write_atomically
@@ -170,7 +171,11 @@ def privatize_file(
                         spending.about_to_show()  # the file appears when the sink is closed
     summary = replace(summary, guarantee=accounted(summary.guarantee, spending))
     if report is not None:
-        body = {"spec": resolved.to_json(), **summary.to_json()}
+        body = {
+            "inkblur": version("inkblur"),
+            "spec": resolved.to_json(),
+            **summary.to_json(),
+        }
         body["ledger"] = None if spending is None else spending.to_json()
         text = json.dumps(body, indent=2, allow_nan=False) + "\n"
         write_atomically(Path(report), text, mode=PRIVATE)  # it counts what the true texts hold

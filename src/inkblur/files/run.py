@@ -60,6 +60,7 @@ def run(
     """
     began = time.perf_counter()
     counts: Counter[str] = Counter()
+    lengths: Counter[int] = Counter()
     documents = empty = 0
     piece = privatizer.mechanism.batch if copies is None else max(privatizer.mechanism.batch, _SENT)
     public = PublicRecords([(privatizer.mechanism.embedding.corpus, ADAPTED)], skip=skip_public)
@@ -80,6 +81,7 @@ def run(
                 spending.charge(batch, released.words)
             sink.write(batch, released.texts)
             counts.update(released.counts)
+            lengths.update(released.words)
             documents += len(batch.records)
             empty += sum(not record.text.strip() for record in batch.records)
             on_batch(counts["drawn"], documents)
@@ -102,6 +104,7 @@ def run(
         counts,
         seconds,
         fate,
+        lengths,
     )
 
 

@@ -17,7 +17,7 @@ from inkblur.files.public_records import PublicRecords
 from inkblur.files.run import ChooseRows, stated
 from inkblur.files.source import Source
 from inkblur.files.spending import Spending
-from inkblur.files.summary import NOTE, Fate, described
+from inkblur.files.summary import NOTE, Fate, described, draws_a_text
 from inkblur.files.vectors import vector_format, write_vectors
 from inkblur.guarantees import Guarantee, rounded_up
 from inkblur.rng import Rng
@@ -85,6 +85,7 @@ class VectorSummary:
                 "without_known_terms": self.empty,
                 "repeated": self.fate.repeated,
                 "left_out_as_public": self.fate.left_out or 0,
+                "draws": draws_a_text({self.synthetic.length: self.documents}),
             },
             "seconds": round(self.seconds, 3),
             "words_per_second": round(self.terms_per_second, 1),

@@ -22,6 +22,7 @@ from inkblur.rng import Rng
 from inkblur.types import Metric
 
 _NAMED = 20  # records over budget that an error names
+COUNTED = "the ledger counts"
 NOBODY_COUNTS = "no ledger was kept: nobody counts how often these texts are released"
 
 
@@ -159,7 +160,7 @@ class Spending:
         )
         unit = "" if self._guarantee.metric is Metric.DISCRETE else " a unit of distance"
         return (
-            f"the ledger counts: {so_far}; the loss so far is at most {shown(self._most_spent)}"
+            f"{COUNTED}: {so_far}; the loss so far is at most {shown(self._most_spent)}"
             f"{unit} for a record"
         )
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from inkblur.documents.policies import CLASSES, Treatment
@@ -67,6 +67,7 @@ class Summary:
     counts: Counter[str]
     seconds: float
     fate: Fate
+    lengths: Counter[int] = field(default_factory=Counter)  # texts by the number of their draws
 
     @property
     def words_per_second(self) -> float:
@@ -174,11 +175,28 @@ class Summary:
                 "empty": self.empty,
                 "repeated": self.fate.repeated,
                 "left_out_as_public": self.fate.left_out or 0,
+                "draws": draws_a_text(self.lengths),
             },
             "seconds": round(self.seconds, 3),
             "words_per_second": round(self.words_per_second, 1),
             "note": NOTE,
         }
+
+
+def draws_a_text(lengths: Mapping[int, int]) -> dict[str, int]:
+    """The median and the largest number of draws of a text, which is what it spends; texts without
+    a draw are left out. `lengths` says how many texts have each number.
+
+    >>> draws_a_text({0: 9, 3: 2, 7: 1})
+    {'median': 3, 'longest': 7}
+    """
+    counted = sorted((length, texts) for length, texts in lengths.items() if length)
+    before, half = 0, sum(texts for _, texts in counted) / 2
+    for length, texts in counted:
+        before += texts
+        if before >= half:
+            return {"median": length, "longest": counted[-1][0]}
+    return {"median": 0, "longest": 0}
 
 
 def described(table: Embedding) -> dict[str, Any]:

@@ -1,0 +1,118 @@
+"""What an evaluation measured about one release, in the words of a statement."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from inkblur.errors import InputError, ParameterError
+from inkblur.spec import ReleaseSpec
+
+NOT_MEASURED = "not measured"
+# Attacks beside those on the author, by the question of Opinion 05/2014 that they answer.
+_ANSWERS = {
+    "singling out": ("singling out",),
+    "linkability": ("linking",),
+    "inference": ("inference", "reading"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRisk:
+    """Figures for the release of a report."""
+
+    author: str  # how often the author is named
+    questions: dict[str, str]  # singling out, linkability, inference: only what was measured
+    utility: str
+
+
+def measured_risk(evaluation: Mapping[str, Any], wanted: ReleaseSpec) -> MeasuredRisk:
+    """The figures of the setting that is this release; an evaluation of others is refused."""
+    try:
+        settings = evaluation["settings"]
+        before = evaluation["before"]
+        found = next((s for s in settings if _name(s["settings"]) == wanted.name), None)
+        if found is None:
+            tried = "; ".join(s["name"] for s in settings)
+            raise InputError(
+                f"the evaluation has no figures for this release ({wanted.name}); it has: {tried}"
+            )
+        _same_vectors(found, wanted)
+        author = _author(found, before)
+        questions = {
+            question: "; ".join(lines)
+            for question, attacks in _ANSWERS.items()
+            if (lines := [_disclosed(d) for a in attacks for d in _disclosures(found, a)])
+        }
+        if author != NOT_MEASURED:
+            named = f"author named: {author}"
+            other = questions.get("linkability")
+            questions["linkability"] = f"{other}; {named}" if other else named
+        return MeasuredRisk(author, questions, _utility(found, before))
+    except (KeyError, TypeError, AttributeError):
+        raise InputError(
+            "the evaluation is not one of this version; run `inkblur evaluate` again"
+        ) from None
+
+
+def _name(settings: Mapping[str, Any]) -> str | None:
+    try:
+        return ReleaseSpec.from_json(dict(settings)).name
+    except ParameterError:  # a scrubber, which is no release of ours
+        return None
+
+
+def _same_vectors(found: Mapping[str, Any], wanted: ReleaseSpec) -> None:
+    """Distances on other vectors are other distances."""
+    space, own = found["guarantee"]["space"], wanted.embedding_sha256
+    if space and own and space != own:
+        raise InputError(
+            f"the evaluation was made with other word vectors ({space[:12]}) than the release "
+            f"({own[:12]}); evaluate with the same --embedding"
+        )
+
+
+def _author(found: Mapping[str, Any], before: Mapping[str, Any]) -> str:
+    if not found["attacks"]:
+        return NOT_MEASURED
+    worst = max(found["attacks"], key=lambda a: a["accuracy"]["mean"] - a["chance"])
+    bases = [
+        a["accuracy"]["mean"]
+        for a in before["attacks"]
+        if (a["attack"], a["scenario"]) == (worst["attack"], worst["scenario"])
+    ]
+    untouched = f", untouched {bases[0]:.0%}" if bases else ""
+    accuracy = worst["accuracy"]
+    return (
+        f"{accuracy['mean']:.0%} of {worst['attacked']:,} texts{_interval(accuracy)} by the attack "
+        f"{worst['attack']} ({worst['attacker']}), among {worst['authors']:,} authors; guessing "
+        f"{worst['chance']:.0%}{untouched}"
+    )
+
+
+def _disclosures(found: Mapping[str, Any], attack: str) -> list[Mapping[str, Any]]:
+    return [each for each in found.get("disclosures", ()) if each["attack"] == attack]
+
+
+def _disclosed(found: Mapping[str, Any]) -> str:
+    chance = found["chance"]
+    beside = "" if chance is None else f"; {found['by_chance']} {chance:.2f}"
+    value = found["value"]
+    return f"{found['measure']}: {value['mean']:.2f}{_interval(value, 2)}{beside}"
+
+
+def _interval(value: Mapping[str, Any], digits: int | None = None) -> str:
+    if value["low"] is None:
+        return ""
+    form = ".0%" if digits is None else f".{digits}f"
+    return f" (interval {value['low']:{form}} to {value['high']:{form}})"
+
+
+def _utility(found: Mapping[str, Any], before: Mapping[str, Any]) -> str:
+    if not found["utility"]:
+        return NOT_MEASURED
+    best = max(found["utility"], key=lambda u: u["f1"]["mean"])
+    bases = [u["f1"]["mean"] for u in before["utility"] if u["model"] == best["model"]]
+    was = f", untouched {bases[0]:.2f}" if bases else ""
+    return f"F1 {best['f1']['mean']:.2f} ({best['model']}, {best['tested']:,} texts{was})"

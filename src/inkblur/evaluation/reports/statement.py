@@ -1,0 +1,402 @@
+"""A release explained to a privacy officer: what its report says, and nothing that it does not.
+
+The sections follow what such readers ask: the unit of protection and its neighboring inputs, the
+loss for one word and for whole texts, what is left open, the three questions of Opinion 05/2014 on
+Anonymisation Techniques (Article 29 Working Party, section 2.2.2) and the topics of NIST SP 800-226
+(Guidelines for Evaluating Differential Privacy Guarantees). Every judgement is a number or "not
+measured".
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from inkblur.errors import InkblurError, InputError
+from inkblur.evaluation.reports.measured_risk import NOT_MEASURED, MeasuredRisk, measured_risk
+from inkblur.files.spending import COUNTED, NOBODY_COUNTS
+from inkblur.guarantees import Guarantee, rounded_up
+from inkblur.spec import ReleaseSpec
+from inkblur.types import Metric, Unit
+
+KEEP_INSIDE = "This page has counts of the true texts, which are not protected: do not publish it."
+_AGAIN = "run `inkblur privatize` again with --report"
+
+# Units by their names in reports: what one draw protects, and which inputs are compared.
+_UNITS = {
+    Unit.WORD.value: ("one word", "any two words"),
+    Unit.SEQUENCE.value: (
+        "one word of a text; the losses of a text's words add up",
+        "two texts with the same number of words",
+    ),
+    Unit.PATTERN.value: (
+        "one distinct word of a text; the losses of its distinct words add up",
+        "two texts with the same number of words that repeat words at the same positions",
+    ),
+    Unit.BAG.value: (
+        "one word of a text; the losses of a text's words add up",
+        "two texts with the same number of words, whatever their order",
+    ),
+    Unit.VECTOR.value: ("one text, as a vector of terms", "any two texts"),
+    "text": ("one text", "any two texts, whatever their words and length"),
+    "sentences": (
+        "one sentence of a text; the losses of a text's sentences add up",
+        "two texts with the same number of sentences",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A title with paragraphs, a list of lines, and a table whose first row is its head."""
+
+    title: str
+    paragraphs: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """The whole page."""
+
+    summary: tuple[str, str, str]
+    sections: tuple[Section, ...]
+    private: bool
+
+
+def read_report(path: Path) -> dict[str, Any]:
+    """A JSON object from a file."""
+    try:
+        body = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not JSON"
+        raise InputError(f"cannot read {path}: {reason}") from None
+    if not isinstance(body, dict):
+        raise InputError(f"{path} is not a report: it holds no JSON object")
+    return body
+
+
+def make_statement(
+    report: Mapping[str, Any],
+    evaluation: Mapping[str, Any] | None = None,
+    *,
+    name: str = "the report",
+) -> Statement:
+    """The statement of a run's report, with what `inkblur evaluate` measured for the same release.
+
+    An evaluation of another release is refused: its figures would say nothing about this one.
+    """
+    try:
+        facts = _Facts.of(report, name)
+        risk = None if evaluation is None else measured_risk(evaluation, facts.spec)
+        return Statement(
+            (facts.what_was_done(), facts.what_is_promised(), facts.what_is_open(risk)),
+            (
+                facts.unit(),
+                facts.losses(),
+                facts.not_protected(),
+                facts.assumptions(),
+                facts.composition(),
+                _opinion(risk),
+                facts.checklist(risk),
+            ),
+            facts.guarantee.private,
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        if isinstance(error, InkblurError):
+            raise
+        what = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+        raise InputError(
+            f"{name} is no report of this version of inkblur ({what}); {_AGAIN}"
+        ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What the sections are made from."""
+
+    report: Mapping[str, Any]
+    spec: ReleaseSpec
+    guarantee: Guarantee
+    texts: int
+    median: int | None  # draws of a text; None where a text is one draw, or where nobody counted
+    longest: int | None
+
+    @classmethod
+    def of(cls, report: Mapping[str, Any], name: str) -> _Facts:
+        unit = report["guarantee"]["unit"]
+        if unit not in _UNITS:
+            raise InputError(f"{name} has the unit {unit!r}, which this version does not know")
+        if "ledger" not in report:
+            raise KeyError("ledger")
+        draws = report["documents"].get("draws", {})
+        if not draws and unit not in ("text", "sentences"):
+            raise KeyError("documents.draws")
+        return cls(
+            report,
+            ReleaseSpec.from_json(report["spec"]),
+            Guarantee.from_json(report["guarantee"]),
+            int(report["documents"]["total"]),
+            draws.get("median"),
+            draws.get("longest"),
+        )
+
+    @property
+    def piece(self) -> str:
+        """What one draw replaces."""
+        return {"text": "text", "sentences": "sentence", "vector": "term"}.get(
+            self.guarantee.unit.value, "word"
+        )
+
+    @property
+    def discrete(self) -> bool:
+        return self.guarantee.metric is Metric.DISCRETE
+
+    def left(self) -> str:
+        """Which share of the true words shows."""
+        tokens, terms = self.report.get("tokens"), self.report.get("terms")
+        if tokens is not None:
+            return (
+                f"{tokens['unchanged_share']:.0%} of the words that the word vectors know "
+                f"({tokens['content_unchanged_share']:.0%} of those that are not function words) "
+                "came out as they were written"
+            )
+        if terms is not None:
+            return f"{terms['shown_share']:.0%} of the texts' distinct words are in their vectors"
+        return "every text that came out was written by somebody else"
+
+    def what_was_done(self) -> str:
+        columns = ", ".join(self.report["columns"]["released"])
+        return (
+            f"{self.texts:,} texts (column {columns}) were released, each {self.piece} of them "
+            f"replaced by a random draw of the mechanism {self.spec.mechanism}; {self.left()}."
+        )
+
+    def what_is_promised(self) -> str:
+        if not self.guarantee.private:
+            return f"There is no privacy guarantee: {self.guarantee.void}."
+        if self.discrete:
+            loss = self.guarantee.epsilon * self._typical()
+            pair = "two texts" if self._one_size() else f"two texts of {self._typical():,} words"
+            rest = "whatever the two say"
+        else:
+            near = self.report["bound_at_typical_distances"]["nearest_neighbour"]
+            loss = near["loss"]
+            pair = f"a word and the word nearest to it (median distance {near['distance']:.3g})"
+            rest = "the factor grows with the distance between the words"
+        return (
+            f"By the guarantee alone, an attacker to whom {pair} were equally likely can be up to "
+            f"{_certainty(loss)} sure of one of them after reading the release (a factor of "
+            f"{_factor(loss)}); {rest}."
+        )
+
+    def what_is_open(self, risk: MeasuredRisk | None) -> str:
+        shown = len(self.guarantee.passed)
+        measured = NOT_MEASURED if risk is None else risk.author
+        return (
+            f"Released as they are, and so not protected, are {shown:,} things listed below; how "
+            f"often an attacker names the author of a released text: {measured}."
+        )
+
+    def unit(self) -> Section:
+        protected, neighbors = _UNITS[self.guarantee.unit.value]
+        if self.guarantee.size is not None and self.guarantee.unit is not Unit.VECTOR:
+            neighbors = f"any two texts, cut or filled to {self.guarantee.size:,} {self.piece}s"
+        if self.guarantee.without:
+            neighbors += f"; {', '.join(self.guarantee.without)} were dropped and do not count"
+        return Section(
+            "What is protected",
+            lines=(
+                f"Unit of protection: {protected}.",
+                f"Two neighboring inputs: {neighbors}.",
+                "For a person who wrote several of the texts, the losses of those texts add up.",
+                *(() if not self.guarantee.private else (self.guarantee.sentence(),)),
+            ),
+        )
+
+    def losses(self) -> Section:
+        title = "Epsilon for one word and for a text"
+        if not self.guarantee.private:
+            return Section(title, ("None: no figure bounds what this release shows.",))
+        epsilon = rounded_up(self.guarantee.epsilon)
+        sizes = [(f"one {self.piece}", 1)]
+        if self._one_size():
+            sizes.append(("every text", self._typical()))
+        elif self.median is not None and self.longest is not None:
+            sizes.append((f"the median text, {self.median:,} {self.piece}s", self.median))
+            sizes.append((f"the longest text, {self.longest:,} {self.piece}s", self.longest))
+        if self.guarantee.unit.value == "text":
+            sizes = [("every text", 1)]
+        if self.discrete:
+            head: tuple[str, ...] = ("for", "largest loss")
+            rows = [(name, rounded_up(count * self.guarantee.epsilon)) for name, count in sizes]
+            return Section(
+                title, (f"Epsilon is {epsilon} for each {self.piece}.", _LOG), (), (head, *rows)
+            )
+        typical = self.report["bound_at_typical_distances"]
+        near, pair = typical["nearest_neighbour"], typical["median_pair"]
+        head = (
+            "for",
+            f"largest loss, each word exchanged for the nearest (distance {near['distance']:.3g})",
+            f"the same, for one at the median distance ({pair['distance']:.3g})",
+        )
+        wide = [
+            (name, rounded_up(count * near["loss"]), rounded_up(count * pair["loss"]))
+            for name, count in sizes
+        ]
+        metric = self.guarantee.metric.value
+        each = f"Epsilon is {epsilon} for each word and unit of {metric} distance."
+        return Section(title, (each, _LOG), rows=(head, *wide))
+
+    def _one_size(self) -> bool:
+        """Whether one bound holds between any two texts."""
+        return self.guarantee.size is not None or self.guarantee.unit.value == "text"
+
+    def _typical(self) -> int:
+        if self.guarantee.unit.value == "text":
+            return 1
+        if self.guarantee.size is not None:
+            return self.guarantee.size
+        return 1 if self.median is None else self.median
+
+    def not_protected(self) -> Section:
+        shown = tuple(map(_full, self.guarantee.passed))
+        accounts = (NOBODY_COUNTS, COUNTED)  # these have a section of their own
+        notes = [line for line in self.guarantee.reveals if not line.startswith(accounts)]
+        return Section("What is not protected", (), (*shown, *map(_full, notes)))
+
+    def assumptions(self) -> Section:
+        lines = tuple(map(_full, self.guarantee.assumptions))
+        return Section("What the guarantee assumes", (), lines or ("Nothing is promised.",))
+
+    def composition(self) -> Section:
+        return Section("Composition so far", tuple(self._account()))
+
+    def _account(self) -> list[str]:
+        lines = []
+        ledger = self.report["ledger"]
+        if ledger is None:
+            lines.append(
+                "No ledger was kept for this release: how often these texts were released before "
+                "is not counted."
+            )
+        else:
+            unit = "" if self.discrete else " a unit of distance"
+            times = ledger["most_releases_of_a_record"]
+            so_far = (
+                "The ledger counts this as the first release of these records"
+                if times <= 1
+                else f"The ledger counts up to {times:,} releases of one record, this one included"
+            )
+            lines.append(
+                f"{so_far}; the loss of one record is at most "
+                f"{rounded_up(ledger['largest_loss_of_a_record'])}{unit} in all "
+                f"(release {ledger['release'][:8]})."
+            )
+        repeated = int(self.report["documents"].get("repeated", 0))
+        if repeated:
+            lines.append(
+                f"{repeated:,} texts of the file repeat an earlier one; each was drawn again, and "
+                "their losses add up."
+            )
+        return lines
+
+    def checklist(self, risk: MeasuredRisk | None) -> Section:
+        protected, neighbors = _UNITS[self.guarantee.unit.value]
+        table = self.report["embedding"]
+        rows = [
+            ("topic", "answer"),
+            ("unit of privacy", f"{protected}; compared: {neighbors}"),
+            (
+                "trust model",
+                "whoever runs the program holds the true texts and the key; recipients get the "
+                "release alone. The draws for a text depend on no other text",
+            ),
+            ("composition", " ".join(self._account())),
+            (
+                "mechanism",
+                f"{self.spec.name}; metric {self.guarantee.metric.value}, on the public word "
+                f"vectors {table['name']} ({table['words']:,} words, sha256 "
+                f"{table['sha256'][:12]})",
+            ),
+            ("utility", f"{self.left()}; labels: {NOT_MEASURED if risk is None else risk.utility}"),
+            ("implementation", self._implementation()),
+        ]
+        return Section("NIST SP 800-226, by topic", rows=tuple(rows))
+
+    def _implementation(self) -> str:
+        version = self.report.get("inkblur", "of an unknown version")
+        if not self.guarantee.private:
+            return f"inkblur {version}; no guarantee: {self.guarantee.void}"
+        delta = self.guarantee.delta
+        exact = f"delta {rounded_up(delta)} a {self.piece}" if delta else "delta 0"
+        return (
+            f"inkblur {version}; random numbers from ChaCha20 under a 256-bit key; {exact}, for "
+            "their finite number of bits; running time and memory use were not examined"
+        )
+
+
+_LOG = (
+    "A loss is the natural logarithm of the largest factor between the probabilities of one output "
+    "from two inputs: 0.7 is a factor of 2, 2.3 of 10, 6.9 of 1,000."
+)
+_QUESTIONS = (
+    ("singling out", "Can the record of one person be isolated?"),
+    ("linkability", "Can two records of one person be linked?"),
+    ("inference", "Can an attribute, or the text itself, be deduced?"),
+)
+
+
+def _opinion(risk: MeasuredRisk | None) -> Section:
+    answers = {} if risk is None else risk.questions
+    rows = [("question", "asked", "measured")]
+    rows += [(name, asked, answers.get(name, NOT_MEASURED)) for name, asked in _QUESTIONS]
+    return Section(
+        "The three questions of Opinion 05/2014",
+        ("Measured attacks are lower bounds: an attacker who was not tried may do better.",),
+        rows=tuple(rows),
+    )
+
+
+def _full(line: str) -> str:
+    return f"{line[:1].upper()}{line[1:]}."
+
+
+def _certainty(loss: float) -> str:
+    """What 50% can grow to under a factor of exp(loss), rounded up."""
+    return f"{math.ceil(1000 / (1 + math.exp(-loss))) / 10:g}%"
+
+
+def _factor(loss: float) -> str:
+    """exp(loss), rounded up."""
+    if loss > math.log(1e6):
+        return f"10^{math.ceil(10 * loss / math.log(10)) / 10:.1f}"
+    return rounded_up(math.exp(loss))
+
+
+def markdown(statement: Statement) -> str:
+    """The page as Markdown."""
+    parts = ["# Privacy statement", *map(_escaped, statement.summary), f"*{KEEP_INSIDE}*"]
+    for section in statement.sections:
+        parts += [f"## {section.title}", *map(_escaped, section.paragraphs)]
+        if section.lines:
+            parts.append("\n".join(f"- {_escaped(item)}" for item in section.lines))
+        if section.rows:
+            parts.append(_table(section.rows))
+    return "\n\n".join(parts) + "\n"
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    bar = "\\|"
+    lines = [" | ".join(_escaped(cell).replace("|", bar) for cell in row) for row in rows]
+    lines = [f"| {line} |" for line in lines]
+    return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]])
+
+
+def _escaped(text: str) -> str:
+    return text.replace("<", "&lt;").replace("\n", " ")

@@ -1,0 +1,299 @@
+"""`inkblur statement`: every figure comes from the report, and a release without a guarantee says so."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import stat
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from inkblur.cli.app import app
+from inkblur.embeddings.store import write_store
+from inkblur.embeddings.table import Embedding
+from inkblur.evaluation.reports.statement import _UNITS, make_statement, markdown
+from inkblur.evaluation.results import AttackResult, Interval, SettingResult, UtilityResult
+from inkblur.guarantees import Guarantee, rounded_up
+from inkblur.types import Unit
+
+WORDS = [f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(60)]
+LENGTHS = [0, 3, 3, 4, 9]  # words of the texts: the median of those with any is 3
+JUDGEMENTS = "strong weak safe secure good bad low high robust anonymous private excellent"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    vectors = np.random.default_rng(0).normal(size=(len(WORDS), 6))
+    write_store(tmp_path / "small.ink", Embedding(WORDS, vectors, name="small"))
+    rows = [[i, " ".join(WORDS[i : i + n])] for i, n in enumerate(LENGTHS)]
+    with (tmp_path / "in.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["<b>id", "text"], *rows])
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def privatize(*arguments: str, output: str = "out.csv") -> dict[str, Any]:
+    fixed = ["in.csv", "-o", output, "--embedding", "small.ink", "--report", "report.json"]
+    done = CliRunner().invoke(app, ["privatize", *fixed, *arguments])
+    assert done.exit_code == 0, done.output
+    report: dict[str, Any] = json.loads(Path("report.json").read_text())
+    return report
+
+
+def statement(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["statement", "report.json", *arguments])
+
+
+def explained(*arguments: str) -> str:
+    result = statement(*arguments)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def table(text: str, first: str) -> dict[str, list[str]]:
+    """The rows of the Markdown table whose head begins so, by their first cell."""
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    start = next(i for i, row in enumerate(rows) if row[0] == first)
+    return {row[0]: row[1:] for row in rows[start + 1 :]}
+
+
+def test_a_metric_release(folder: Path) -> None:
+    report = privatize("--mechanism", "laplace", "--epsilon", "3")
+    assert report["documents"]["draws"] == {"median": 3, "longest": 9}
+    text = explained()
+    rows = table(text, "for")
+    typical = report["bound_at_typical_distances"]
+    for name, count in (
+        ("one word", 1),
+        ("the median text, 3 words", 3),
+        ("the longest text, 9 words", 9),
+    ):
+        losses = [typical[at]["loss"] for at in ("nearest_neighbour", "median_pair")]
+        assert rows[name] == [rounded_up(count * loss) for loss in losses]
+    assert "Epsilon is 3 for each word and unit of euclidean distance." in text
+    assert report["guarantee"]["sentence"] in text
+    for line in (*report["guarantee"]["passed"], *report["guarantee"]["assumptions"]):
+        assert line[1:] in text.replace("&lt;", "<")
+    assert "first release of these records" in text
+    assert [table(text, "question")[name][1] for name in ("singling out", "inference")] == [
+        "not measured",
+        "not measured",
+    ]
+    checklist = table(text, "topic")
+    assert list(checklist) == [
+        "unit of privacy",
+        "trust model",
+        "composition",
+        "mechanism",
+        "utility",
+        "implementation",
+    ]
+    assert "laplace, epsilon 3" in checklist["mechanism"][0]
+    assert "delta" in checklist["implementation"][0]
+
+
+def test_a_discrete_release_bounds_whole_texts(folder: Path) -> None:
+    report = privatize("--mechanism", "staircase", "--epsilon", "2")
+    epsilon = report["guarantee"]["epsilon"]
+    text = explained()
+    rows = table(text, "for")
+    assert rows["the median text, 3 words"] == [rounded_up(3 * epsilon)]
+    assert rows["the longest text, 9 words"] == [rounded_up(9 * epsilon)]
+    sure = 100 / (1 + np.exp(-3 * epsilon))
+    found = re.search(r"two texts of 3 words were equally likely can be up to ([\d.]+)%", text)
+    assert found is not None
+    assert sure <= float(found[1]) <= sure + 0.1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "output"),
+    [
+        (("--length", "5", "--release", "bag"), "out.csv"),
+        (("--length", "5", "--release", "tf"), "out.jsonl"),
+    ],
+)
+def test_one_bound_for_all_texts_of_a_fixed_size(
+    folder: Path, arguments: tuple[str, ...], output: str
+) -> None:
+    report = privatize("--mechanism", "staircase", "--epsilon", "2", *arguments, output=output)
+    text = explained()
+    assert table(text, "for")["every text"] == [rounded_up(5 * report["guarantee"]["epsilon"])]
+    assert "to whom two texts were equally likely" in text
+
+
+def test_a_seeded_run_has_no_guarantee(folder: Path) -> None:
+    privatize("--mechanism", "laplace", "--epsilon", "3", "--seed", "7")
+    result = statement()
+    assert result.exit_code == 0
+    assert "There is no privacy guarantee: not private: seeded." in result.stdout
+    assert "no figure bounds what this release shows" in result.stdout
+    assert "equally likely" not in result.stdout
+    assert "no privacy guarantee" in result.stderr
+
+
+def test_releases_of_one_text_are_counted(folder: Path) -> None:
+    one = privatize("--mechanism", "staircase", "--epsilon", "2", "--ledger", "ledger.db")
+    two = privatize("--mechanism", "staircase", "--epsilon", "2", "--ledger", "ledger.db")
+    losses = [report["ledger"]["largest_loss_of_a_record"] for report in (one, two)]
+    assert losses[1] == pytest.approx(2 * losses[0])
+    text = explained()
+    assert "up to 2 releases of one record" in text
+    assert f"at most {rounded_up(losses[1])} in all" in text
+    privatize("--mechanism", "staircase", "--epsilon", "2", "--no-ledger")
+    assert "No ledger was kept" in explained()
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "staircase"])
+def test_no_adjective_stands_for_a_number(folder: Path, mechanism: str) -> None:
+    privatize("--mechanism", mechanism, "--epsilon", "2")
+    words = set(re.findall(r"[a-z]+", explained().lower()))
+    assert not words & set(JUDGEMENTS.split())
+
+
+def test_every_unit_is_explained() -> None:
+    assert {unit.value for unit in Unit} <= set(_UNITS)
+
+
+def test_the_page_is_for_its_owner_and_escaped(folder: Path) -> None:
+    privatize("--mechanism", "laplace", "--epsilon", "3")
+    assert "<b>id" not in explained()
+    assert statement("-o", "page.html").exit_code == 0
+    assert statement("-o", "page.md").exit_code == 0
+    page = Path("page.html").read_text()
+    assert stat.S_IMODE(Path("page.html").stat().st_mode) == 0o600
+    assert "&lt;b&gt;id" in page
+    assert "<b>id" not in page
+    assert not re.search(r'(src|href)="(?!#)', page)
+    assert Path("page.md").read_text() == explained()
+
+
+def measured(report: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    """An evaluation of the report's release, as `inkblur evaluate` writes it."""
+
+    def share(value: float) -> Interval:
+        return Interval(value, value - 0.05, value + 0.05, (value,))
+
+    def attacks(value: float) -> tuple[AttackResult, ...]:
+        return (
+            AttackResult("koppel", "all", "static", share(0.1), share(0.1), 0.05, 20, 80, 40, 0),
+            AttackResult("svm", "all", "adaptive", share(value), share(value), 0.05, 20, 80, 40, 0),
+        )
+
+    def scores(value: float) -> tuple[UtilityResult, ...]:
+        interval = share(value)
+        return (
+            UtilityResult("svm", "adaptive", interval, interval, interval, interval, 80, 40, 2, 0),
+        )
+
+    settings = {**report["spec"], "columns": ["text"], **changes}
+    guarantee = Guarantee.from_json(report["guarantee"])
+    after = SettingResult(
+        "s", settings, guarantee, (), share(0.4), attacks(0.22), scores(0.7), None
+    )
+    before = SettingResult("before", {}, None, (), None, attacks(0.69), scores(0.9), None)
+    body = after.to_json()
+    body["disclosures"] = [
+        {
+            "attack": "singling out",
+            "measure": "originals found among 50",
+            "value": {"mean": 0.31, "low": 0.25, "high": 0.4, "values": [0.31]},
+            "chance": 0.02,
+            "by_chance": "guessing",
+        }
+    ]
+    return json.loads(json.dumps({"before": before.to_json(), "settings": [body]}))  # type: ignore[no-any-return]
+
+
+def test_what_was_measured_answers_the_three_questions(folder: Path) -> None:
+    report = privatize("--mechanism", "laplace", "--epsilon", "3")
+    Path("evaluation.json").write_text(json.dumps(measured(report)))
+    text = explained("--evaluation", "evaluation.json")
+    author = "22% of 40 texts (interval 17% to 27%) by the attack svm (adaptive), among 20 authors"
+    assert f"names the author of a released text: {author}; guessing 5%, untouched 69%." in text
+    answers = table(text, "question")
+    assert answers["singling out"][1] == (
+        "originals found among 50: 0.31 (interval 0.25 to 0.40); guessing 0.02"
+    )
+    assert author in answers["linkability"][1]
+    assert answers["inference"][1] == "not measured"
+    assert "F1 0.70 (svm, 40 texts, untouched 0.90)" in table(text, "topic")["utility"][0]
+
+
+@pytest.mark.parametrize("changes", [{"epsilon": 4.0}, {"length": 7}, {"names": "keep"}])
+def test_an_evaluation_of_another_release_is_refused(folder: Path, changes: dict[str, Any]) -> None:
+    report = privatize("--mechanism", "laplace", "--epsilon", "3")
+    Path("evaluation.json").write_text(json.dumps(measured(report, **changes)))
+    result = statement("--evaluation", "evaluation.json")
+    assert result.exit_code == 1
+    assert "no figures for this release (laplace, epsilon 3)" in result.stderr
+
+
+def test_an_evaluation_with_other_vectors_is_refused(folder: Path) -> None:
+    report = privatize("--mechanism", "laplace", "--epsilon", "3")
+    body = measured(report)
+    body["settings"][0]["guarantee"]["space"] = "0" * 64
+    Path("evaluation.json").write_text(json.dumps(body))
+    result = statement("--evaluation", "evaluation.json")
+    assert result.exit_code == 1
+    assert "other word vectors" in result.stderr
+
+
+def older(report: dict[str, Any], *path: str) -> str:
+    body = json.loads(json.dumps(report))
+    place = body
+    for step in path[:-1]:
+        place = place[step]
+    del place[path[-1]]
+    return json.dumps(body)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ("guarantee",),
+        ("guarantee", "metric"),
+        ("ledger",),
+        ("spec",),
+        ("documents", "draws"),
+        ("columns",),
+        ("bound_at_typical_distances",),
+        ("tokens", "unchanged_share"),
+    ],
+)
+def test_older_reports_give_one_line(folder: Path, path: tuple[str, ...]) -> None:
+    report = privatize("--mechanism", "laplace", "--epsilon", "3")
+    Path("report.json").write_text(older(report, *path))
+    result = statement()
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert "run `inkblur privatize` again" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "arguments", "message"),
+    [
+        ("no json", (), "it is not JSON"),
+        ("[1]", (), "holds no JSON object"),
+        ("{}", ("-o", "page.pdf"), "a statement is .html or .md"),
+        ("{}", ("--evaluation", "nowhere.json"), "No such file"),
+    ],
+)
+def test_wrong_files_give_one_line(
+    folder: Path, content: str, arguments: tuple[str, ...], message: str
+) -> None:
+    Path("report.json").write_text(content)
+    result = statement(*arguments)
+    assert result.exit_code == 1
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert message in result.stderr
+
+
+def test_python_makes_the_same(folder: Path) -> None:
+    report = privatize("--mechanism", "laplace", "--epsilon", "3")
+    assert markdown(make_statement(report)) == explained()
