@@ -16,7 +16,8 @@ from typer.testing import CliRunner, Result
 from inkblur.cli.app import app
 from inkblur.embeddings.store import write_store
 from inkblur.embeddings.table import Embedding
-from inkblur.evaluation.reports.statement import _UNITS, make_statement, markdown
+from inkblur.evaluation.reports.statement import _UNITS, make_statement
+from inkblur.evaluation.reports.statement_markdown import markdown
 from inkblur.evaluation.results import AttackResult, Interval, SettingResult, UtilityResult
 from inkblur.guarantees import Guarantee, rounded_up
 from inkblur.types import Unit

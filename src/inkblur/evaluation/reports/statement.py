@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -377,26 +377,3 @@ def _factor(loss: float) -> str:
     if loss > math.log(1e6):
         return f"10^{math.ceil(10 * loss / math.log(10)) / 10:.1f}"
     return rounded_up(math.exp(loss))
-
-
-def markdown(statement: Statement) -> str:
-    """The page as Markdown."""
-    parts = ["# Privacy statement", *map(_escaped, statement.summary), f"*{KEEP_INSIDE}*"]
-    for section in statement.sections:
-        parts += [f"## {section.title}", *map(_escaped, section.paragraphs)]
-        if section.lines:
-            parts.append("\n".join(f"- {_escaped(item)}" for item in section.lines))
-        if section.rows:
-            parts.append(_table(section.rows))
-    return "\n\n".join(parts) + "\n"
-
-
-def _table(rows: Sequence[Sequence[str]]) -> str:
-    bar = "\\|"
-    lines = [" | ".join(_escaped(cell).replace("|", bar) for cell in row) for row in rows]
-    lines = [f"| {line} |" for line in lines]
-    return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]])
-
-
-def _escaped(text: str) -> str:
-    return text.replace("<", "&lt;").replace("\n", " ")

@@ -1,4 +1,4 @@
-"""The page of `inkblur statement`; Markdown is in `statement` and needs no Jinja."""
+"""A statement as a self-contained HTML page."""
 
 from __future__ import annotations
 
