@@ -21,8 +21,8 @@ REAL_NUMBERS = (
     "words leave the program, never noisy vectors"
 )
 ADD_UP = (
-    "releases of the same text are added up, with or without a key (repeating one exactly, by the "
-    "same key and settings, adds nothing)"
+    "the losses of several releases of the same text are added up, with or without a key (an exact "
+    "repeat, with the same key and settings, adds nothing)"
 )
 ONE_ID = "under one key an id names one record only: same id and same text come out alike"
 SEEDED = "not private: seeded. Anyone who guesses the seed can repeat the draws"
@@ -203,9 +203,7 @@ as from the other, where epsilon = 2.
         if self.releases > 1:
             lines.append(f"This is the sum of {self.releases} releases of the same text.")
         lines += [f"Note that {line}." for line in self.reveals]
-        lines += [
-            f"Not protected, because it is released as it is: {line}." for line in self.passed
-        ]
+        lines += [f"Not protected, because it is released as is: {line}." for line in self.passed]
         if not self.void:
             lines += [f"This holds provided that {line}." for line in self.assumptions]
         return lines
@@ -248,8 +246,8 @@ as from the other, where epsilon = 2.
             lines.append(f"Weaker proved bounds on epsilon: {named}.")
         if self.delta:
             lines.append(
-                "Random numbers have finitely many bits: for each word, what is drawn differs from "
-                "the law that this is proved for by at most delta = "
+                "Random numbers have finitely many bits: for each word, the distribution drawn "
+                "from differs from the one in the proof by at most delta = "
                 f"{rounded_up(self.delta)} in total variation."
             )
         return lines
@@ -276,7 +274,7 @@ as from the other, where epsilon = 2.
             times = "D x epsilon"
         if self.metric is Metric.DISCRETE:
             whatever = "" if self.unit is Unit.WORD else ", whatever they say"
-            per_word = "" if self.unit is Unit.WORD else " a word"
+            per_word = "" if self.unit is Unit.WORD else " per word"
             if self.unit is Unit.PATTERN:
                 per_word += " and D is the number of distinct words of either"
             return inputs + whatever, f"exp({times})", per_word

@@ -22,8 +22,8 @@ from inkblur.rng import Rng
 from inkblur.types import Metric
 
 _NAMED = 20  # records over budget that an error names
-COUNTED = "the ledger counts"
-NOBODY_COUNTS = "no ledger was kept: nobody counts how often these texts are released"
+COUNTED = "according to the ledger"
+NOBODY_COUNTS = "no ledger was used, so repeated releases of these texts are not counted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def space_of(guarantee: Guarantee) -> str:
     detail = f" ({guarantee.metric_detail})" if guarantee.metric_detail else ""
     return (
         f"{guarantee.metric.value}{detail} on {guarantee.space[:12]}, {guarantee.unit.value}"
-        f"{_counted(guarantee)}, a unit of distance"
+        f"{_counted(guarantee)}, per unit of distance"
     )
 
 
@@ -156,12 +156,12 @@ class Spending:
         so_far = (
             "this is the first release of these texts"
             if times <= 1
-            else f"with this one, up to {times:,} releases of one of these texts"
+            else f"one of these texts has now been released {times:,} times"
         )
-        unit = "" if self._guarantee.metric is Metric.DISCRETE else " a unit of distance"
+        unit = "" if self._guarantee.metric is Metric.DISCRETE else " per unit of distance"
         return (
-            f"{COUNTED}: {so_far}; the loss so far is at most {shown(self._most_spent)}"
-            f"{unit} for a record"
+            f"{COUNTED}, {so_far}; the total loss of a record is now at most "
+            f"{shown(self._most_spent)}{unit}"
         )
 
     def to_json(self) -> dict[str, Any]:
