@@ -34,7 +34,7 @@ HALVES = 40  # of Koppel's attack: fewer than its 100, for there are thousands o
 
 
 def prepare(out: Path) -> None:
-    """Tokens as numbers, so that the second step needs neither the data folder nor a tokeniser."""
+    """Tokens as numbers, so that the second step needs neither the data folder nor a tokenizer."""
     from inkblur.evaluation import content_words
     from reproduction.corpora import Corpus
     from reproduction.datasets import Datasets
@@ -183,7 +183,7 @@ class Study:
         return np.stack(sums, axis=1)
 
     def profile(self, smoothing: float, counts: Any = None) -> Any:
-        """Centred log-odds of the labels, as in inkblur.adaptation.profiles."""
+        """Centered log-odds of the labels, as in inkblur.adaptation.profiles."""
         from scipy.linalg import helmert
 
         found = self.seen if counts is None else counts
@@ -239,10 +239,10 @@ def variants(study: Study) -> Iterator[Variant]:
     )
     for count in (5, 10, 15):
         yield Variant(f"{count} of 19 profile axes", join(0.1, usual @ axes[:, :count]))
-    centred = vectors - vectors.mean(dim=0)
-    main = torch.linalg.svd(centred, full_matrices=False)[2].T
+    centered = vectors - vectors.mean(dim=0)
+    main = torch.linalg.svd(centered, full_matrices=False)[2].T
     for count in (0, 20, 50):
-        yield Variant(f"{count} of 300 vector axes", join(0.1, usual, centred @ main[:, :count]))
+        yield Variant(f"{count} of 300 vector axes", join(0.1, usual, centered @ main[:, :count]))
     shaped = (0.05, 0.07, 0.1, 0.14)
     yield Variant("Mahalanobis noise", join(0.1), shaped, shaped=True)
     yield Variant("Mahalanobis noise, decoded by its own metric", join(0.1), shaped, True, True)
@@ -276,12 +276,12 @@ def draw(study: Study, variant: Variant, epsilon: float, generator: Any, ids: An
     half = (outputs**2).sum(dim=1) / 2
     found = []
     for part in torch.split(torch.tensor(ids, dtype=torch.int64, device=study.device), 1 << 14):
-        centres = torch.where((part >= 0)[:, None], space[part.clamp(min=0)], null)
-        noise = torch.randn(centres.shape, generator=generator, device=study.device)
+        centers = torch.where((part >= 0)[:, None], space[part.clamp(min=0)], null)
+        noise = torch.randn(centers.shape, generator=generator, device=study.device)
         noise /= noise.norm(dim=1, keepdim=True)
         shape = torch.full((len(part), 1), float(dimension), device=study.device)
         radius = torch._standard_gamma(shape, generator=generator) / epsilon
-        noisy = centres + radius * (noise if root is None else noise @ root)
+        noisy = centers + radius * (noise if root is None else noise @ root)
         noisy = noisy @ seen_as if seen_as is not None else noisy
         scores = noisy @ outputs.T - half
         if variant.prior is not None:

@@ -5,7 +5,7 @@ They are measured as they are; nothing of theirs is improved or left out. What t
 * faiss IndexFlatL2 is an exact search in float32, and a search alone;
 * mldp-text searches approximately (an inverted file, half of its cells) and takes the square root
   of its covariance anew for every word;
-* pypantera normalises its noise again *after* shaping it, which voids the paper's proof. Its
+* pypantera normalizes its noise again *after* shaping it, which voids the paper's proof. Its
   package is named `src`, whatever the distribution is called.
 """
 

@@ -193,8 +193,8 @@ def grown(table: Embedding, words: int) -> Embedding:
         part = vectors[start : start + _BLOCK]
         part[:] = table.vectors[rng.integers(0, size, len(part))]
         part += spread * rng.standard_normal(part.shape, np.float32)
-    spelt = (f"grown{_letters(number)}" for number in count())
-    fresh = islice((name for name in spelt if name not in table), words - size)  # not "grownup"
+    spelled = (f"grown{_letters(number)}" for number in count())
+    fresh = islice((name for name in spelled if name not in table), words - size)  # not "grownup"
     return Embedding((*table.words, *fresh), vectors, name=f"{table.name}, grown")
 
 
@@ -343,9 +343,9 @@ def _timed(work: Callable[[], object]) -> Turn:
 
 
 def _letters(number: int) -> str:
-    """A number spelt with letters, so that it is a word like any other."""
-    spelt = ""
-    while number or not spelt:
+    """A number spelled with letters, so that it is a word like any other."""
+    spelled = ""
+    while number or not spelled:
         number, digit = divmod(number, 26)
-        spelt = chr(97 + digit) + spelt
-    return spelt
+        spelled = chr(97 + digit) + spelled
+    return spelled

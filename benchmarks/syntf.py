@@ -30,7 +30,7 @@ from inkblur import (
     Exponential,
     Record,
     SyntheticVectors,
-    Vectoriser,
+    Vectorizer,
     load_embedding,
     seeded_rng,
 )
@@ -101,7 +101,7 @@ def bound() -> None:
 
 def draws() -> None:
     """Terms a second over the bundled vocabulary, every word known."""
-    mechanism = Exponential(Vectoriser(load_embedding()).embedding, epsilon=EPSILON)
+    mechanism = Exponential(Vectorizer(load_embedding()).embedding, epsilon=EPSILON)
     words = len(mechanism.vocabulary)
     with timed(f"first sight of {words:,} words"):
         mechanism.replace(np.arange(words), seeded_rng(1))
@@ -121,14 +121,14 @@ def corpus() -> None:
     """A whole corpus, from texts to vectors, tight bound included and apart."""
     records = newsgroups()
     with timed("vocabulary from the bundled embedding"):
-        vectoriser = Vectoriser(load_embedding())
-    mechanism = Exponential(vectoriser.embedding, epsilon=EPSILON)
+        vectorizer = Vectorizer(load_embedding())
+    mechanism = Exponential(vectorizer.embedding, epsilon=EPSILON)
     with timed("tight bound, once a vocabulary, rating and epsilon"):
         print(mechanism.guarantee.sentence())
-    synthetic = SyntheticVectors(mechanism, vectoriser, LENGTH)
+    synthetic = SyntheticVectors(mechanism, vectorizer, LENGTH)
     with timed("reading the texts alone"):
         for record in records:
-            vectoriser.composition(record.text)
+            vectorizer.composition(record.text)
     with timed(f"{len(records):,} texts to vectors of length {LENGTH}, reading included"):
         release = synthetic.vectors(records, seeded_rng(1))
     print(f"{release.vectors.shape}, {release.vectors.nnz:,} cells, {release.empty} without terms")

@@ -48,7 +48,7 @@ class SampleSizes:
     studied: int  # texts an author that the static attacker studies
     known: int  # of those, texts that the adaptive attacker releases and studies
     unknown: int  # texts an author that are attacked
-    taught: int  # labelled texts that the analyst learns from, at most
+    taught: int  # labeled texts that the analyst learns from, at most
     asked: int  # texts whose label is asked for, at most
 
     def __str__(self) -> str:

@@ -87,14 +87,14 @@ def _panel(axes: Axes, drawing: Drawing, readings: Sequence[Reading]) -> None:
     lines = _lines(drawing, readings)
     for number, line in enumerate(lines):
         spots = _spots(drawing, [r for r in readings if _named(r, drawing.line) == line])
-        colour = COLORS[number % len(COLORS)]
+        color = COLORS[number % len(COLORS)]
         name = line if drawing.line is None or not _is_number(line) else f"{drawing.line} {line}"
         axes.errorbar(
             [s.x for s in spots],
             [s.y for s in spots],
             xerr=[[s.x - s.x_low for s in spots], [s.x_high - s.x for s in spots]],
             yerr=[[s.y - s.y_low for s in spots], [s.y_high - s.y for s in spots]],
-            color=colour,
+            color=color,
             marker=MARKERS[number % len(MARKERS)],
             markersize=5,
             linewidth=1.5,
@@ -105,7 +105,7 @@ def _panel(axes: Axes, drawing: Drawing, readings: Sequence[Reading]) -> None:
         axes.plot(
             [s.x for s in printed],
             [s.paper for s in printed if s.paper is not None],
-            color=colour,
+            color=color,
             linestyle=":",
             linewidth=1.0,
             marker=MARKERS[number % len(MARKERS)],

@@ -81,7 +81,7 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Words or a text to be read: a text before and after, a list of neighbours."""
+    """Words or a text to be read: a text before and after, a list of neighbors."""
 
     title: str
     lines: tuple[tuple[str, str], ...]  # (what it is, the text)

@@ -241,7 +241,7 @@ class _Place:
         """1 where fastText told the topic, release by release; it studied clean texts of others."""
         if suspects.topics is None:
             return []
-        texts, labels = self.documents.labelled
+        texts, labels = self.documents.labeled
         answers = fasttext_labels(
             texts,
             labels,

@@ -12,7 +12,7 @@ from inkblur import Embedding
 from inkblur.evaluation import NULL_ID, Array, earth_movers, known_id
 
 READ = 60  # words of a document that take part: exact transport grows with their cube
-NEIGHBOURS = 5  # for the topic (section 6)
+NEIGHBORS = 5  # for the topic (section 6)
 
 
 def distances(
@@ -56,7 +56,7 @@ def majority_hits(table: Array, topics: Sequence[str]) -> int:
     """
     hits = 0
     for row, true in enumerate(topics):
-        near = [topics[column] for column in table[row].argsort(kind="stable")[:NEIGHBOURS]]
+        near = [topics[column] for column in table[row].argsort(kind="stable")[:NEIGHBORS]]
         hits += Counter(near).most_common(1)[0][0] == true
     return hits
 

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from inkblur import Embedding, ParameterError
-from inkblur.evaluation import NULL_ID, TokenClass, content_words, known_id, tokenise
+from inkblur.evaluation import NULL_ID, TokenClass, content_words, known_id, tokenize
 from reproduction.context import Context
 from reproduction.corpora import Corpus
 from reproduction.newsgroups import stripped
@@ -56,7 +56,7 @@ def plain_words(embedding: Embedding, most: int = LARGEST) -> Embedding:
     kept = [
         word
         for word in embedding.words[:most]
-        if [token.kind for token in tokenise(word)] == [TokenClass.WORD]
+        if [token.kind for token in tokenize(word)] == [TokenClass.WORD]
     ]
     return embedding.restricted(kept, origin=f"{len(kept)} commonest plain words")
 
@@ -103,7 +103,7 @@ class Documents:
         return makers[data](authors, str(run))
 
     @cached_property
-    def labelled(self) -> tuple[list[list[str]], list[str]]:
+    def labeled(self) -> tuple[list[list[str]], list[str]]:
         """Content words and topics to train on: postings by people who are never suspects."""
         known, snippets = self._read()
         suspects = known.keys() & snippets.keys()

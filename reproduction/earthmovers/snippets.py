@@ -52,10 +52,10 @@ def run(work: Context) -> Outcome:
             share = Estimate.of_units(found["survived"])
             readings.append(Reading(SURVIVAL, where, "share of draws", share))
             lines.append((f"{epsilon:g}, {scale}", found["text"]))
-    neighbours = work.step("neighbours", _neighbours, table)
+    neighbors = work.step("neighbours", _neighbors, table)
     passages = (
         Passage("One sentence under each epsilon", tuple(lines)),
-        Passage("Nearest neighbours of words of Table 3", tuple((w, t) for w, t in neighbours)),
+        Passage("Nearest neighbors of words of Table 3", tuple((w, t) for w, t in neighbors)),
     )
     drawing = Drawing("Words unchanged", SURVIVAL, "share of draws", "epsilon", line="scale")
     return Outcome(
@@ -95,7 +95,7 @@ def _blurred(work: Context, table: Embedding, epsilon: float) -> dict[str, Any]:
     }
 
 
-def _neighbours(table: Embedding) -> list[list[str]]:
+def _neighbors(table: Embedding) -> list[list[str]]:
     """The five nearest words of each, with their distances."""
     rows = []
     for word in WORDS:
@@ -165,8 +165,8 @@ def _claims(
             0.95,
         ),
         Claim(
-            "unrecognisable-at-1",
-            "At epsilon 1 the text is unrecognisable.",
+            "unrecognizable-at-1",
+            "At epsilon 1 the text is unrecognizable.",
             f"{PAPER}, section 6",
             f"minus the share of words unchanged ({equal}). Threshold ours: one word in a hundred",
             Estimate.of_units(kept[equal, 1.0]).negated(),

@@ -62,7 +62,7 @@ def run(work: Context) -> Outcome:
     notes = (
         f"Laplace on both metrics. Content words alone; GloVe's {WORDS:,} most frequent words.",
         *(f"{author}. {work.size(SIZES[author], QUICK_SIZES).attackers}" for author in authors),
-        "Of the labelled texts 70 % teach the metric and the analyst; of the others, those that "
+        "Of the labeled texts 70 % teach the metric and the analyst; of the others, those that "
         "equal a teaching text are left out, for the joined metric refuses them.",
         "Utility is the F1 of both labels in the mean: 87 % of the SMS are no spam, so accuracy "
         "would say little.",

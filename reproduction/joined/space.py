@@ -21,7 +21,7 @@ def plain(work: Context, words: int = WORDS) -> Embedding:
 
 
 def joined(work: Context, corpus: Corpus, label: str, words: int = WORDS) -> Embedding:
-    """The same, joined with the profiles that a labelled collection teaches."""
+    """The same, joined with the profiles that a labeled collection teaches."""
     return adapt_embedding(
         plain(work, words),
         corpus.texts,

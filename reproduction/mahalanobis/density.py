@@ -47,7 +47,7 @@ def claims(ratios: Sequence[float | None]) -> tuple[Claim, ...]:
         return ()
     claim = Claim(
         "uneven-density",
-        "Words in sparse regions are several times as far from their neighbours as words in dense "
+        "Words in sparse regions are several times as far from their neighbors as words in dense "
         "ones.",
         "Mahalanobis paper, section 1 and Appendix A",
         f"smallest d_:50 / d_-50: of the {len(known)} vocabularies that have one (computed, not "

@@ -37,12 +37,12 @@ def spread(values: Sequence[float]) -> Estimate:
     0.498
     """
     array = np.asarray(values, dtype=np.float64)
-    centred = array - array.mean()
-    variance = float((centred**2).mean())
+    centered = array - array.mean()
+    variance = float((centered**2).mean())
     if variance == 0:
         return Estimate.exact(0.0)
     deviation = math.sqrt(variance)
-    error = math.sqrt(max(0.0, float((centred**4).mean()) - variance**2) / len(array))
+    error = math.sqrt(max(0.0, float((centered**4).mean()) - variance**2) / len(array))
     half = _NORMAL * error / (2 * deviation)
     return Estimate(deviation, max(0.0, deviation - half), deviation + half)
 

@@ -19,7 +19,7 @@ from reproduction.syntf.gaps import (
     attack_left,
     gap,
     in_every,
-    summarised,
+    summarized,
     utility_left,
 )
 from reproduction.syntf.published import (
@@ -43,7 +43,7 @@ OTHER_EPSILONS = (35.0, 55.0)  # the ends of Figure 3, besides the paper's choic
 
 
 def run(work: Context) -> Outcome:
-    """Both tasks on the original, vectorised, synthetic and scrubbed postings."""
+    """Both tasks on the original, vectorized, synthetic and scrubbed postings."""
     study = PostingsStudy(
         work,
         train=work.size(None, 120),
@@ -53,7 +53,7 @@ def run(work: Context) -> Outcome:
     )
     runs: dict[str, list[RunScores]] = {
         ORIGINAL: [work.step(f"original, {ANSWERED}", lambda: study.plain(study.texts))],
-        "vectorised": [work.step(f"vectorised, {ANSWERED}", _vectorised, study)],
+        "vectorized": [work.step(f"vectorised, {ANSWERED}", _vectorized, study)],
     }
     by_epsilon = {EPSILON: _synthetic(work, study, EPSILON, work.size(5, 3))}
     runs[SYNTF] = by_epsilon[EPSILON]
@@ -119,10 +119,10 @@ def _synthetic(
     return releases
 
 
-def _vectorised(study: PostingsStudy) -> RunScores:
+def _vectorized(study: PostingsStudy) -> RunScores:
     made = releaser(syntf(EPSILON), study.embedding)
     assert isinstance(made, VectorReleaser)
-    return study.vectorised(made)
+    return study.vectorized(made)
 
 
 def _scrubbed(study: PostingsStudy, name: str) -> RunScores:
@@ -141,13 +141,13 @@ def _table(runs: Mapping[str, Sequence[RunScores]]) -> list[Reading]:
                 for place, score in enumerate(SCORES):
                     number = partial(_score, task=task, model=model, place=place)
                     readings.append(
-                        Reading(TABLE, where, score, summarised(found, number), printed[place])
+                        Reading(TABLE, where, score, summarized(found, number), printed[place])
                     )
                 if method != ORIGINAL:
                     left = _left(before, task, "top-10", model)
                     relative = TABLE_3_RELATIVE.get(method, {}).get(task, (None,))[0]
                     readings.append(
-                        Reading(TABLE, where, "relative F1", summarised(found, left), relative)
+                        Reading(TABLE, where, "relative F1", summarized(found, left), relative)
                     )
     return readings
 
@@ -168,21 +168,21 @@ def _left(
 def _figure_3(
     by_epsilon: Mapping[float, Sequence[RunScores]], runs: Mapping[str, Sequence[RunScores]]
 ) -> list[Reading]:
-    """Relative F1 over epsilon; the vectorised stage does not depend on it, and is a level line."""
+    """Relative F1 over epsilon; the vectorized stage does not depend on it, and is a level line."""
     (before,) = runs[ORIGINAL]
     return [
         Reading(
             FIGURE_3[model],
             {"scenario": SHOWN[scenario], "task": f"{task}, {stage}", "epsilon": epsilon},
             "relative F1",
-            summarised(found, _left(before, task, scenario, model)),
+            summarized(found, _left(before, task, scenario, model)),
         )
         for model in MODELS
         for scenario in SCENARIOS
         for epsilon in sorted(by_epsilon)
         for stage, found in (
             ("synthetic", by_epsilon[epsilon]),
-            ("vectorised", runs["vectorised"]),
+            ("vectorized", runs["vectorized"]),
         )
         for task in ("utility", "attack")
     ]
@@ -193,7 +193,7 @@ def _figure_5(runs: Mapping[str, Sequence[RunScores]]) -> list[Reading]:
     readings = []
     (before,) = runs[ORIGINAL]
     for scenario in SCENARIOS:
-        for method in (m for m in runs if m not in (ORIGINAL, "vectorised")):
+        for method in (m for m in runs if m not in (ORIGINAL, "vectorized")):
             for who in CLASSIFIERS:
                 where = {"scenario": SHOWN[scenario], "method": method, "classifier": who}
                 gain = TABLE_3_GAIN.get(method) if scenario == "top-10" else None
@@ -203,7 +203,7 @@ def _figure_5(runs: Mapping[str, Sequence[RunScores]]) -> list[Reading]:
                     ("relative attack", _left(before, "attack", scenario, who), None),
                     ("gap", apart, gain),
                 ):
-                    estimate = summarised(runs[method], number)
+                    estimate = summarized(runs[method], number)
                     readings.append(Reading(FIGURE_5, where, measure, estimate, paper))
     return readings
 
@@ -257,7 +257,7 @@ def _notes(work: Context) -> tuple[str, ...]:
         "paper takes the words of its training postings, which would leak. Words without a vector, "
         "numbers and stop words are dropped. Lemmas by simplemma, where the paper has spaCy.",
         f"SynTF: epsilon {EPSILON:g}, s = {BIGRAM:g}, lemmas, length {LENGTH}. The paper marks its "
-        "length by a colour that is lost in the text at hand; the longest was taken.",
+        "length by a color that is lost in the text at hand; the longest was taken.",
         "The attacker is our WritePrints (limited) with scikit-learn's classifiers; the paper has "
         "JStylo with Weka's. Table 3 does not say which classifier it shows: its numbers stand "
         "beside both.",
@@ -268,7 +268,7 @@ def _notes(work: Context) -> tuple[str, ...]:
         "taken as given.",
         "Intervals in the tables and drawings are over runs of the mechanism on the same postings, "
         "and too narrow for others: a scenario has 113 to 224 attacked postings. What nothing was "
-        "drawn for (original, vectorised, scrubbed) is a single run without one.",
+        "drawn for (original, vectorized, scrubbed) is a single run without one.",
         "Both scrubbers look for patterns (addresses, numbers, links) and not for names: scrubadub "
         "has its defaults of today, Presidio no trained model. On postings without headers that is "
         "little to find; the scrubadub of the paper took more."

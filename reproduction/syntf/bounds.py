@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from inkblur import Embedding, Vectoriser
+from inkblur import Embedding, Vectorizer
 from inkblur.evaluation import CosineRating, improved_bound, standard_bound, tight_loss
 from reproduction.context import Context
 from reproduction.estimate import Estimate
@@ -40,7 +40,7 @@ def run(work: Context) -> Outcome:
     @cache  # lemmas of a vocabulary take seconds, and only steps that are not done need them
     def vocabulary(name: str) -> Embedding:
         embedding = work.datasets.bundled if name == "bundled" else work.datasets.glove
-        return Vectoriser(embedding, morphology=MORPHOLOGY).embedding
+        return Vectorizer(embedding, morphology=MORPHOLOGY).embedding
 
     def tight(name: str, size: int | None, epsilon: float) -> dict[str, float]:
         table = vocabulary(name)

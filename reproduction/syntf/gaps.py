@@ -52,7 +52,7 @@ def smallest_gap(found: RunScores, before: RunScores, classifier: str = STRONGES
     return np.min([gap(found, before, scenario, classifier) for scenario in SCENARIOS], axis=0)
 
 
-def summarised(runs: Sequence[RunScores], number: Callable[[RunScores], float]) -> Estimate:
+def summarized(runs: Sequence[RunScores], number: Callable[[RunScores], float]) -> Estimate:
     """A number over runs; exact where there is one run, for then nothing was drawn."""
     return _over([number(run) for run in runs])
 
@@ -76,7 +76,7 @@ def over_postings(
     The number is computed again in each resample of the test postings and averaged over the runs.
     Student's interval over the runs is covered as well: that of whichever is the wider counts.
     """
-    found = summarised(runs, partial(number, as_they_are))
+    found = summarized(runs, partial(number, as_they_are))
     again = np.mean([number(resampled, run) for run in runs], axis=0)
     low, high = percentile_interval(again)
     return Estimate(found.value, min(found.low, low), max(found.high, high))

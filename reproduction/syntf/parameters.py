@@ -25,7 +25,7 @@ from reproduction.syntf.gaps import (
     in_every,
     over_postings,
     smallest_gap,
-    summarised,
+    summarized,
     utility_left,
 )
 from reproduction.syntf.published import (
@@ -45,7 +45,7 @@ FIGURE = "Figure 4"
 TOP_5 = ("top-5", "top-5-multi")
 OTHER_EPSILONS = (35.0, 55.0)
 DECIDING = "in the one of two scenarios that decides (it fails, or has the smallest lower end)"
-CENTRE = ReleaseSpec(
+CENTER = ReleaseSpec(
     "exponential",
     EPSILON,
     parameters={"bigram": BIGRAM},
@@ -53,7 +53,7 @@ CENTRE = ReleaseSpec(
     length=LENGTH,
     morphology=MORPHOLOGY,
 )
-WITHOUT = CENTRE.varied(bigram=0.0)
+WITHOUT = CENTER.varied(bigram=0.0)
 RunsBySetting = Mapping[ReleaseSpec, Sequence[RunScores]]
 
 
@@ -69,8 +69,8 @@ def run(work: Context) -> Outcome:
     before = work.step(f"original, {ANSWERED}", lambda: study.plain(study.texts))
     runs: dict[ReleaseSpec, list[RunScores]] = {}
     for setting in settings(quick=work.quick):
-        repeats = work.size(5 if setting in (CENTRE, WITHOUT) else 3, 3)
-        lengths = work.size(LENGTHS[:-1], ()) if setting == CENTRE else ()
+        repeats = work.size(5 if setting in (CENTER, WITHOUT) else 3, 3)
+        lengths = work.size(LENGTHS[:-1], ()) if setting == CENTER else ()
         name = f"{setting.name}, {repeats} runs, {ANSWERED}"
         found = work.step(name, study.synthetic, setting, repeats, lengths)
         for length, releases in found.items():
@@ -86,7 +86,7 @@ def run(work: Context) -> Outcome:
         (
             Passage(
                 "Parameters with the largest smallest gap",
-                (("here", best.name), ("in the paper", CENTRE.name)),
+                (("here", best.name), ("in the paper", CENTER.name)),
             ),
         ),
         _notes(work),
@@ -95,14 +95,14 @@ def run(work: Context) -> Outcome:
 
 def settings(*, quick: bool = False) -> tuple[ReleaseSpec, ...]:
     """What is measured, in the order of its weight: first what the claims need."""
-    first = (CENTRE, WITHOUT)
+    first = (CENTER, WITHOUT)
     if quick:
         return first
-    bigrams = [CENTRE.varied(bigram=bigram) for bigram in BIGRAMS]
+    bigrams = [CENTER.varied(bigram=bigram) for bigram in BIGRAMS]
     wanted = (
         *first,
         *bigrams,
-        *(CENTRE.varied(morphology=morphology) for morphology in MORPHOLOGIES.values()),
+        *(CENTER.varied(morphology=morphology) for morphology in MORPHOLOGIES.values()),
         *(spec.varied(epsilon=epsilon) for epsilon in OTHER_EPSILONS for spec in bigrams),
     )
     return tuple(dict.fromkeys(wanted))
@@ -119,7 +119,7 @@ def _table(runs: RunsBySetting, before: RunScores) -> list[Reading]:
         left = partial(utility_left, before=before, classifier=STRONGEST)
         readings += [
             Reading(TABLE, where, "smallest gap", _smallest(found, before)),
-            Reading(TABLE, where, "relative utility", summarised(found, left)),
+            Reading(TABLE, where, "relative utility", summarized(found, left)),
         ]
     return readings
 
@@ -143,10 +143,10 @@ def _figure(runs: RunsBySetting, before: RunScores) -> list[Reading]:
                 "classifier": who,
             },
             "gap",
-            summarised(found, partial(gap, before=before, scenario=scenario, classifier=who)),
+            summarized(found, partial(gap, before=before, scenario=scenario, classifier=who)),
         )
         for setting, found in runs.items()
-        if setting.varied(bigram=BIGRAM) == CENTRE
+        if setting.varied(bigram=BIGRAM) == CENTER
         for scenario in SCENARIOS
         for who in CLASSIFIERS
     ]
@@ -154,7 +154,7 @@ def _figure(runs: RunsBySetting, before: RunScores) -> list[Reading]:
 
 def claims(runs: RunsBySetting, before: RunScores, resampled: ScoreView) -> tuple[Claim, ...]:
     """About s, and about the paper's choice; both tasks by their stronger classifier."""
-    ours, plain = runs[CENTRE], runs[WITHOUT]
+    ours, plain = runs[CENTER], runs[WITHOUT]
     pairs = [{"with": a, "without": b} for a, b in zip(ours, plain, strict=True)]
 
     def raised(look: ScoreView, pair: RunScores) -> Resampled:
@@ -231,16 +231,16 @@ def ahead_of_each(
     again = {setting: values.mean(axis=0) for setting, values in gaps_of(resampled).items()}
     freedom = sum(len(values) - 1 for values in gaps.values())
     within = sum(((values - values.mean()) ** 2).sum() for values in gaps.values())
-    rivals = [setting for setting in runs if setting != CENTRE]
+    rivals = [setting for setting in runs if setting != CENTER]
     tail = (1 - CONFIDENCE) / (2 * len(rivals))
     wide, over_other_postings = float(t.ppf(1 - tail, freedom)), float(norm.ppf(1 - tail))
-    ours, found = gaps[CENTRE], {}
+    ours, found = gaps[CENTER], {}
     for setting in rivals:
         theirs = gaps[setting]
         ahead = float(ours.mean() - theirs.mean())
         half = max(
             wide * sqrt(float(within) / freedom * (1 / len(ours) + 1 / len(theirs))),
-            over_other_postings * float(np.std(again[CENTRE] - again[setting])),
+            over_other_postings * float(np.std(again[CENTER] - again[setting])),
         )
         found[setting] = Estimate(ahead, ahead - half, ahead + half)
     return found
@@ -258,7 +258,7 @@ def _notes(work: Context) -> tuple[str, ...]:
         f"{work.size(15_000, 1_000):,} commonest words of GloVe. Both are smaller than in "
         "syntf/analyst-attacker, so the numbers differ from there.",
         "Shorter vectors are the first draws of the long ones. GloVe has no capitals: unchanged "
-        "spelling (orth) drops every capitalised word.",
+        "spelling (orth) drops every capitalized word.",
         "Gaps are between what both tasks keep with their stronger classifier, F1 weighted by "
         "class size; Figure 4 has each classifier too.",
         f"Intervals of the claims are over test postings: drawn again {RESAMPLES:,} times, those "

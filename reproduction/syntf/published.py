@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# Section 4.3: the optimal parameters. Table 2 marks its choices by colour, which the text at hand
+# Section 4.3: the optimal parameters. Table 2 marks its choices by color, which the text at hand
 # has lost; prose names s, epsilon, lemmas and no synonyms, but no output length.
 EPSILON = 47.5
 BIGRAM = 0.3

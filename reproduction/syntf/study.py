@@ -28,7 +28,7 @@ from inkblur.evaluation import (
     make_classifier,
     measured_groups,
     releaser,
-    reverse_vectorised,
+    reverse_vectorized,
     words_of,
 )
 from reproduction.context import Context
@@ -75,7 +75,7 @@ class PostingsStudy:
         return self._work.datasets.glove.first(self._words)
 
     @cached_property
-    def analysed(self) -> dict[str, list[int]]:
+    def analyzed(self) -> dict[str, list[int]]:
         """The analyst's postings of each part, as numbers."""
         found = {}
         for part, wanted in self._wanted.items():
@@ -108,7 +108,7 @@ class PostingsStudy:
         """Every posting that a release has to cover, of each part in ascending order."""
         return {
             part: sorted(
-                {*self.analysed[part], *(r for s in SCENARIOS for r in self.suspected[s][part])}
+                {*self.analyzed[part], *(r for s in SCENARIOS for r in self.suspected[s][part])}
             )
             for part in ("train", "test")
         }
@@ -130,9 +130,9 @@ class PostingsStudy:
         counter = CountVectorizer(analyzer=words_of).fit(texts[:trained])
         return self.scores(texts, counter.transform(texts))
 
-    def vectorised(self, setting: VectorReleaser) -> RunScores:
+    def vectorized(self, setting: VectorReleaser) -> RunScores:
         """Both tasks on the true term frequencies, which the attacker writes out as text."""
-        counts = setting.synthetic.vectoriser.transform(self.texts)
+        counts = setting.synthetic.vectorizer.transform(self.texts)
         return self.scores(self._written(setting, counts), counts)
 
     def synthetic(
@@ -147,7 +147,7 @@ class PostingsStudy:
         made = releaser(setting, self.embedding)
         assert isinstance(made, VectorReleaser)
         synthetic = made.synthetic
-        compositions = [synthetic.vectoriser.composition(text) for text in self.texts]
+        compositions = [synthetic.vectorizer.composition(text) for text in self.texts]
         streams = [
             self._work.rng("release", setting.name, str(repeat), str(row))
             for repeat in range(repeats)
@@ -168,7 +168,7 @@ class PostingsStudy:
         """Texts of the suspects' postings alone: nobody reads the others."""
         wanted = set(self._places())
         rows = sorted(wanted)
-        written = reverse_vectorised(counts[rows], made.synthetic.mechanism.vocabulary)
+        written = reverse_vectorized(counts[rows], made.synthetic.mechanism.vocabulary)
         texts = [""] * counts.shape[0]
         for row, text in zip(rows, written, strict=True):
             texts[row] = text
@@ -205,9 +205,9 @@ class PostingsStudy:
     def _analyst(self, counts: csr_matrix, model: str) -> LabelAnswers:
         parts, labels = {}, {}
         for part in ("train", "test"):
-            parts[part] = counts[self._located(part, self.analysed[part])]
+            parts[part] = counts[self._located(part, self.analyzed[part])]
             held = getattr(self.data, part).labels
-            labels[part] = [str(held[row]) for row in self.analysed[part]]
+            labels[part] = [str(held[row]) for row in self.analyzed[part]]
         return label_answers(
             parts["train"],
             labels["train"],

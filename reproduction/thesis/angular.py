@@ -124,7 +124,7 @@ class _AngularStudy:
         }
 
     def texts(self, setting: ReleaseSpec, number: int) -> AngularValues:
-        """Who and what is recognised in released postings."""
+        """Who and what is recognized in released postings."""
         texts = self.attack.case.asked.texts
         released = self.work.release(setting, self.postings.embedding, texts, f"run {number}")
         return {**self.attack.hits(released.texts), **relative_change.counted(released, texts)}
@@ -149,7 +149,7 @@ def nearness(embedding: Embedding, ids: Ids, out: Ids, draws: int) -> list[float
     """Mean cosine between a word and its replacements, for words in runs of `draws` draws; None
     for a word that was never replaced.
     """
-    left, right = embedding.centres(ids), embedding.centres(out)
+    left, right = embedding.centers(ids), embedding.centers(out)
     norms = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)
     cosines = ((left * right).sum(axis=1) / norms).reshape(-1, draws)
     changed = (ids != out).reshape(-1, draws)

@@ -11,7 +11,7 @@ SIZES = (1000, 500, 200, 50)  # of the topic words that are kept
 
 
 class Forms:
-    """Brings texts into every form; topic words are chosen on labelled postings, once.
+    """Brings texts into every form; topic words are chosen on labeled postings, once.
 
     All forms but raw hold words with a vector only. Among the thesis's 3 million nearly all words
     have one; here the others, a tenth of the words, would all become the one word at the

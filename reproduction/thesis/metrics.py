@@ -104,7 +104,7 @@ def word_movers(left: str, right: str, embedding: Embedding) -> float | None:
         rows, counts = np.unique(ids[ids != NULL_ID], return_counts=True)
         if not len(rows):
             return None
-        sides.append((embedding.centres(rows), counts))
+        sides.append((embedding.centers(rows), counts))
     (x, from_x), (y, from_y) = sides
     return earth_movers(euclidean_costs(x, y), left=from_x, right=from_y)
 

@@ -1,7 +1,7 @@
 """The thesis's noise scales on our vectors: as printed, and at its ratio of noise to signal.
 
 The thesis adds Laplace noise of scale 0.1, 0.2 or 0.5 to each component of Google News word2vec
-vectors (section 5.3.1). It does not say that it normalised them, and cannot have: at length 1 the
+vectors (section 5.3.1). It does not say that it normalized them, and cannot have: at length 1 the
 cosine between a word and its noisy vector at scale 0.2 is about 0.2, less than that of the nearest
 of 3 million unrelated words, yet its texts "remained virtually unmodified" at that scale. So its
 vectors had the lengths of the published file, and the same scale on GloVe's, 2.2 times as long, is

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from inkblur.documents.sklearn import TextPrivatizer
     from inkblur.documents.sklearn_vectors import VectorPrivatizer
     from inkblur.documents.tf_vector import SyntheticVectors
-    from inkblur.documents.vectoriser import Vectoriser
+    from inkblur.documents.vectorizer import Vectorizer
     from inkblur.embeddings import Embedding, import_embedding, load_embedding
     from inkblur.errors import (
         BudgetExceeded,
@@ -79,7 +79,7 @@ _HOMES = {
     "Treatment": "inkblur.documents",
     "Unreachable": "inkblur.errors",
     "VectorPrivatizer": "inkblur.documents.sklearn_vectors",
-    "Vectoriser": "inkblur.documents.vectoriser",
+    "Vectorizer": "inkblur.documents.vectorizer",
     "WeakSetting": "inkblur.errors",
     "adapt_embedding": "inkblur.adaptation.adapt",
     "compose": "inkblur.guarantees",
@@ -127,7 +127,7 @@ __all__ = [
     "Treatment",
     "Unreachable",
     "VectorPrivatizer",
-    "Vectoriser",
+    "Vectorizer",
     "WeakSetting",
     "__version__",
     "adapt_embedding",

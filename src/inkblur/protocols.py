@@ -48,12 +48,12 @@ class Noise(Protocol):
     guarantee: Guarantee
     width: int  # uniforms it uses for one token; fixed, so that any token's noise is addressable
 
-    def around(self, centres: Points, rng: Rows) -> Points:
-        """Noisy copies of `centres`, (tokens, dimension); row i uses row i of the supply."""
+    def around(self, centers: Points, rng: Rows) -> Points:
+        """Noisy copies of `centers`, (tokens, dimension); row i uses row i of the supply."""
         ...
 
-    def log_density(self, points: Points, centres: Points) -> Array:
-        """Log-density of landing on `points` from `centres`, row by row: tests check the claim."""
+    def log_density(self, points: Points, centers: Points) -> Array:
+        """Log-density of landing on `points` from `centers`, row by row: tests check the claim."""
         ...
 
     def distance(self, left: Points, right: Points) -> Array:

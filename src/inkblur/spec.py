@@ -379,10 +379,10 @@ class ReleaseSpec:
     ) -> SyntheticVectors:
         """What releases term-frequency vectors; `reference` holds the texts of that corpus."""
         from inkblur.documents.tf_vector import SyntheticVectors
-        from inkblur.documents.vectoriser import Vectoriser
+        from inkblur.documents.vectorizer import Vectorizer
         from inkblur.mechanisms.base import DiscreteMechanism
 
-        vectoriser = Vectoriser(
+        vectorizer = Vectorizer(
             table,
             morphology=self.morphology or Morphology.LOWER,
             weighting=self.weighting or Weighting.TF,
@@ -390,13 +390,13 @@ class ReleaseSpec:
             synonyms=self.wordnet,
             names=self.names,
         )
-        mechanism = self.mechanism_on(vectoriser.embedding)
+        mechanism = self.mechanism_on(vectorizer.embedding)
         if not isinstance(mechanism, DiscreteMechanism):
             raise ParameterError(
                 'a tf release needs `mechanism="staircase"` or `mechanism="exponential"`, '
                 f"not {mechanism.name}"
             )
-        return SyntheticVectors(mechanism, vectoriser, self.length or 0)
+        return SyntheticVectors(mechanism, vectorizer, self.length or 0)
 
     def to_json(self) -> dict[str, Any]:
         """Every value that is set; :meth:`from_json` reads it back.

@@ -29,7 +29,7 @@ class Metric(Enum):
     """What the guarantee measures distance between words with."""
 
     EUCLIDEAN = "euclidean"
-    MAHALANOBIS = "mahalanobis"  # regularised: sqrt(x' (lambda S + (1 - lambda) I)^-1 x)
+    MAHALANOBIS = "mahalanobis"  # regularized: sqrt(x' (lambda S + (1 - lambda) I)^-1 x)
     MANHATTAN = "manhattan"
     DISCRETE = "discrete"  # every two words are at distance 1: plain differential privacy
     NONE = "none"  # no guarantee

@@ -42,13 +42,13 @@ def by_hand(counts: Sequence[float], share: Sequence[float], smoothing: float) -
     return np.array(odds) - np.mean(odds)
 
 
-def test_the_profile_is_the_smoothed_centred_log_odds_of_texts() -> None:
+def test_the_profile_is_the_smoothed_centered_log_odds_of_texts() -> None:
     """politics: vote 2, the 1, law 2, café 1, don't (as do: its clitic goes) 1; sport: goal 2,
     team 2, the 1.
     """
     adapted = adapt_embedding(table(), TEXTS, {"topic": TOPICS}, beta=2.0, smoothing=0.5)
     share = [7 / 12, 5 / 12]
-    assert adapted.dimension == 5  # two centred labels need one coordinate
+    assert adapted.dimension == 5  # two centered labels need one coordinate
     for word, counts in {"goal": [0, 2], "vote": [2, 0], "the": [1, 1], "café": [1, 0]}.items():
         odds = by_hand(counts, share, 0.5)
         (value,) = profile(adapted, word)
@@ -146,8 +146,8 @@ def test_provenance_and_corpus_survive_the_store(tmp_path: Path) -> None:
     assert (told.base, told.base_sha256) == ("toy", base.sha256)
     assert (told.documents, told.skipped, told.words) == (5, 0, 7)
     assert (told.beta, told.smoothing) == (3.0, 10.0)
-    centred = base.vectors - base.null_vector
-    assert told.alpha * np.linalg.norm(centred, axis=1).mean() == pytest.approx(0.65, rel=1e-6)
+    centered = base.vectors - base.null_vector
+    assert told.alpha * np.linalg.norm(centered, axis=1).mean() == pytest.approx(0.65, rel=1e-6)
     assert told.columns[0].counts == {"politics": 3, "sport": 2}
 
 

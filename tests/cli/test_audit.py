@@ -144,8 +144,8 @@ def test_no_guarantee_is_shown_as_no_bound_once_accepted(vectors: Path) -> None:
 def test_a_false_claim_ends_with_code_1(vectors: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     around = LaplaceNoise.around
 
-    def halved(self: LaplaceNoise, centres: Points, rng: Rows) -> Points:
-        return centres + (around(self, centres, rng) - centres) / 2
+    def halved(self: LaplaceNoise, centers: Points, rng: Rows) -> Points:
+        return centers + (around(self, centers, rng) - centers) / 2
 
     monkeypatch.setattr(LaplaceNoise, "around", halved)
     result = run(vectors, "-m", "laplace", "-e", "2")

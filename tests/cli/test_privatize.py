@@ -87,7 +87,7 @@ def test_other_columns_pass_and_the_report_says_what_happened(folder: Path) -> N
     assert report["guarantee"]["private"]
     assert "the columns 'id', 'stars', copied as is" in report["guarantee"]["passed"]
     bound = report["bound_at_typical_distances"]
-    assert 0 < bound["nearest_neighbour"]["distance"] < bound["median_pair"]["distance"]
+    assert 0 < bound["nearest_neighbor"]["distance"] < bound["median_pair"]["distance"]
     assert bound["median_pair"]["loss"] == pytest.approx(2 * bound["median_pair"]["distance"])
     assert "guarantee:" in result.stderr
 

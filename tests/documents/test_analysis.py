@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from inkblur.documents import TokenPolicies
 from inkblur.documents import analysis as module
 from inkblur.documents.analysis import Analyst, Slot
-from inkblur.documents.tokens import tokenise
+from inkblur.documents.tokens import tokenize
 from inkblur.embeddings.table import Embedding
 
 # Letters, digits, ends of sentences, what closes and what opens, parts of addresses, a combining
@@ -50,8 +50,8 @@ POLICIES = [
 
 @given(texts)
 def test_no_token_crosses_white_space(text: str) -> None:
-    whole = [(token.kind, token.text) for token in tokenise(text)]
-    pieces = chain.from_iterable(tokenise(piece) for piece in text.split())
+    whole = [(token.kind, token.text) for token in tokenize(text)]
+    pieces = chain.from_iterable(tokenize(piece) for piece in text.split())
     assert [(token.kind, token.text) for token in pieces] == whole
 
 

@@ -21,12 +21,12 @@ from sklearn.utils.estimator_checks import check_estimator
 from inkblur import Exponential, Laplace
 from inkblur.documents.sklearn import TextPrivatizer
 from inkblur.documents.sklearn_vectors import VectorPrivatizer
-from inkblur.documents.vectoriser import Vectoriser
+from inkblur.documents.vectorizer import Vectorizer
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError, WeakSetting
 
 TABLE = Embedding(["good", "fine", "bad", "poor"], np.eye(4) * 9, name="four")
-VECTORISER = Vectoriser(TABLE)
+VECTORIZER = Vectorizer(TABLE)
 TEXTS = ["good fine", "bad poor", "fine good good", "poor bad bad"]
 KEY = bytes(range(7, 39))
 
@@ -36,8 +36,8 @@ def texts(**options: Any) -> TextPrivatizer:
 
 
 def vectors(**options: Any) -> VectorPrivatizer:
-    mechanism = Exponential(VECTORISER.embedding, epsilon=4.0)
-    return VectorPrivatizer(mechanism, VECTORISER, length=5, **options)
+    mechanism = Exponential(VECTORIZER.embedding, epsilon=4.0)
+    return VectorPrivatizer(mechanism, VECTORIZER, length=5, **options)
 
 
 # Every check of scikit-learn's that these transformers do not pass, and why. The properties that

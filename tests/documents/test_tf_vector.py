@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 
 from inkblur.documents.sklearn_vectors import VectorPrivatizer
 from inkblur.documents.tf_vector import SyntheticVectors, VectorRelease, pick
-from inkblur.documents.vectoriser import Vectoriser
+from inkblur.documents.vectorizer import Vectorizer
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError, OutputError, ParameterError, PrivateCalibration
 from inkblur.files.vectors import read_vectors, write_vectors
@@ -48,8 +48,8 @@ def synthetic(
     rng = np.random.default_rng(2)
     names = WORDS + [f"{a}{b}x" for a, b in itertools.product("bcdfg", "aeiou")]
     embedding = Embedding(names[:words], rng.standard_normal((words, 4)), name="random")
-    vectoriser = Vectoriser(embedding)
-    return SyntheticVectors(made(vectoriser.embedding, epsilon=epsilon), vectoriser, length)
+    vectorizer = Vectorizer(embedding)
+    return SyntheticVectors(made(vectorizer.embedding, epsilon=epsilon), vectorizer, length)
 
 
 def records(*texts: str) -> list[Record]:
@@ -91,7 +91,7 @@ def test_no_pair_of_documents_beats_the_bound_by_enumeration(
     bound = subject.guarantee.loss(distance=1)
     laws = []
     for text in (*TEXTS, "cat", "dog", "sky"):
-        ids, shares = subject.vectoriser.composition(text)
+        ids, shares = subject.vectorizer.composition(text)
         term = shares @ subject.mechanism.probabilities(ids)
         law: dict[tuple[int, ...], float] = {}
         for drawn in itertools.product(range(3), repeat=3):
@@ -111,7 +111,7 @@ def test_the_two_documents_of_section_3_4_2_attain_the_bound() -> None:
     chances = []
     for word in (worst.likely, worst.unlikely):
         text = subject.mechanism.vocabulary[word] if word >= 0 else ""
-        ids, shares = subject.vectoriser.composition(text)
+        ids, shares = subject.vectorizer.composition(text)
         term = shares @ subject.mechanism.probabilities(ids)
         chances.append(float(term[worst.output]) ** 4)  # the vector that is 4 times this word
     ratio = math.log(chances[0] / chances[1])
@@ -214,17 +214,17 @@ def test_length_must_be_positive(length: int) -> None:
 
 def test_mechanism_and_vocabulary_must_fit() -> None:
     subject = synthetic()
-    with pytest.raises(ParameterError, match=r"vectoriser\.embedding"):
-        SyntheticVectors(synthetic(words=5).mechanism, subject.vectoriser, 10)
-    noisy = Laplace(subject.vectoriser.embedding, epsilon=1.0)
+    with pytest.raises(ParameterError, match=r"vectorizer\.embedding"):
+        SyntheticVectors(synthetic(words=5).mechanism, subject.vectorizer, 10)
+    noisy = Laplace(subject.vectorizer.embedding, epsilon=1.0)
     with pytest.raises(ParameterError, match="exponential"):
-        SyntheticVectors(noisy, subject.vectoriser, 10)  # type: ignore[arg-type]
+        SyntheticVectors(noisy, subject.vectorizer, 10)  # type: ignore[arg-type]
 
 
 def test_protecting_the_reference_corpus_is_refused() -> None:
     embedding = Embedding(WORDS, np.eye(3), name="toy")
-    vectoriser = Vectoriser(embedding, reference=["cat dog", "sky  cat\n"])
-    subject = SyntheticVectors(Exponential(vectoriser.embedding, epsilon=1.0), vectoriser, 5)
+    vectorizer = Vectorizer(embedding, reference=["cat dog", "sky  cat\n"])
+    subject = SyntheticVectors(Exponential(vectorizer.embedding, epsilon=1.0), vectorizer, 5)
     with pytest.raises(PrivateCalibration, match="record 1"):
         subject.vectors(records("dog", "sky cat"), keyed_rng(KEY))
     subject.vectors(records("dog", "sky cat dog", ""), keyed_rng(KEY))
@@ -288,7 +288,7 @@ def test_unreadable_vectors(tmp_path: Path) -> None:
 def test_it_stands_in_a_scikit_learn_pipeline() -> None:
     subject = synthetic(60, epsilon=30.0)
     fixed: dict[str, Any] = {"length": 60, "accept_weak": True}
-    blur = VectorPrivatizer(subject.mechanism, subject.vectoriser, key=KEY, **fixed)
+    blur = VectorPrivatizer(subject.mechanism, subject.vectorizer, key=KEY, **fixed)
     texts = ["cat dog cat", "dog cat", "sky", "sky sky"] * 5
     labels = ["pet", "pet", "air", "air"] * 5
     model = make_pipeline(clone(blur), MultinomialNB()).fit(texts, labels)
@@ -296,22 +296,22 @@ def test_it_stands_in_a_scikit_learn_pipeline() -> None:
     assert blur.get_feature_names_out().tolist() == WORDS
     assert equal(blur.transform(texts), blur.fit(["sky"]).transform(texts))
     assert blur.guarantee.private
-    fresh = VectorPrivatizer(subject.mechanism, subject.vectoriser, **fixed)
+    fresh = VectorPrivatizer(subject.mechanism, subject.vectorizer, **fixed)
     assert not equal(fresh.transform(texts), fresh.transform(texts))
-    seeded = VectorPrivatizer(subject.mechanism, subject.vectoriser, seed=3, **fixed)
+    seeded = VectorPrivatizer(subject.mechanism, subject.vectorizer, seed=3, **fixed)
     assert not seeded.guarantee.private
 
 
 def test_the_transformer_refuses_what_is_not_a_list_of_texts() -> None:
     subject = synthetic()
-    blur = VectorPrivatizer(subject.mechanism, subject.vectoriser, length=5)
+    blur = VectorPrivatizer(subject.mechanism, subject.vectorizer, length=5)
     with pytest.raises(ParameterError, match="not one text"):
         blur.transform("cat")
     with pytest.raises(ParameterError, match="text 1 is a int"):
         blur.transform(["cat", 3])
     with pytest.raises(ParameterError, match="length"):
-        VectorPrivatizer(subject.mechanism, subject.vectoriser, length=0).fit(["cat"])
+        VectorPrivatizer(subject.mechanism, subject.vectorizer, length=0).fit(["cat"])
     with pytest.raises(ParameterError, match="not both"):
         VectorPrivatizer(
-            subject.mechanism, subject.vectoriser, length=5, key=KEY, seed=1
+            subject.mechanism, subject.vectorizer, length=5, key=KEY, seed=1
         ).transform(["cat"])

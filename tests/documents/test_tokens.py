@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from inkblur.documents.tokens import tokenise
+from inkblur.documents.tokens import tokenize
 
 
 @pytest.mark.parametrize(
@@ -27,12 +27,12 @@ from inkblur.documents.tokens import tokenise
     ],
 )  # fmt: skip
 def test_classes(text: str, expected: list[tuple[str, str]]) -> None:
-    assert [(t.kind.value, t.text) for t in tokenise(text)] == expected
+    assert [(t.kind.value, t.text) for t in tokenize(text)] == expected
 
 
 def test_an_emoji_never_shifts_an_offset() -> None:
     text = "😀 one 👨\u200d👩\u200d👧 two"
-    found = {t.text: t.start for t in tokenise(text)}
+    found = {t.text: t.start for t in tokenize(text)}
     assert found["one"] == text.index("one") == 2
     assert found["two"] == text.index("two")
 
@@ -40,11 +40,11 @@ def test_an_emoji_never_shifts_an_offset() -> None:
 def test_a_long_text_without_spaces_takes_linear_time() -> None:
     """A pattern that backtracks would not come back from this."""
     for piece in ("a", "a'", "1", "1.", "@", ".", "a@", "http://"):
-        assert sum(len(t.text) for t in tokenise(piece * 100_000)) > 0
+        assert sum(len(t.text) for t in tokenize(piece * 100_000)) > 0
 
 
 @pytest.mark.parametrize("unit", ["a.", ".", "a'", "-", "!?", "www.", "a@", '."'])
 def test_no_text_takes_long(unit: str) -> None:
     """With repeated scans of a run these would take hours; one scan takes a moment."""
     text = unit * 300_000 + "1 x@y.zz"
-    assert "".join(token.text for token in tokenise(text)).endswith("x@y.zz")
+    assert "".join(token.text for token in tokenize(text)).endswith("x@y.zz")

@@ -12,7 +12,7 @@ import pytest
 from inkblur import Exponential, Laplace, Mahalanobis, Privatizer
 from inkblur.documents import TokenPolicies
 from inkblur.documents.tf_vector import SyntheticVectors
-from inkblur.documents.vectoriser import Vectoriser
+from inkblur.documents.vectorizer import Vectorizer
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.rng import seeded_rng
@@ -20,8 +20,8 @@ from inkblur.rng import seeded_rng
 TABLE = Embedding(["cat", "dog", "sky"], [[1, 0.1], [1, 0.3], [-1, 0.2]], name="toy")
 WORDS = Laplace(TABLE, epsilon=1.0)
 BLUR = Privatizer(WORDS)
-VECTORISER = Vectoriser(TABLE)
-VECTORS = SyntheticVectors(Exponential(VECTORISER.embedding, epsilon=1.0), VECTORISER, 3)
+VECTORIZER = Vectorizer(TABLE)
+VECTORS = SyntheticVectors(Exponential(VECTORIZER.embedding, epsilon=1.0), VECTORIZER, 3)
 RNG = seeded_rng(1)
 WRONG: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any], str]] = {
     "policy as text": (TokenPolicies, (), {"capitals": "keep"}, "capitals must be a Treatment"),
@@ -41,7 +41,7 @@ WRONG: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any], str]
     "mechanism by name": (Privatizer, ("laplace",), {}, "must be a word mechanism"),
     "vectors by name": (
         SyntheticVectors,
-        ("laplace", VECTORISER, 3),
+        ("laplace", VECTORIZER, 3),
         {},
         "staircase or exponential",
     ),

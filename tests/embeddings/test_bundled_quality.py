@@ -16,7 +16,7 @@ import pytest
 from scipy.stats import spearmanr
 
 import inkblur
-from inkblur.documents.tokens import TokenClass, tokenise
+from inkblur.documents.tokens import TokenClass, tokenize
 from inkblur.embeddings.table import Embedding
 
 TOKEN = re.compile(r"[A-Za-z]+(?:'[A-Za-z]+)?")
@@ -97,8 +97,8 @@ def test_similarity(bundled: Embedding, data_folder: Path, name: str, wanted: fl
     rows = [line.split() for line in text.splitlines()]
     known = [row for row in rows if row[0] in bundled and row[1] in bundled]
     assert len(known) >= 0.95 * len(rows)
-    left = bundled.centres(bundled.ids(row[0] for row in known))
-    right = bundled.centres(bundled.ids(row[1] for row in known))
+    left = bundled.centers(bundled.ids(row[0] for row in known))
+    right = bundled.centers(bundled.ids(row[1] for row in known))
     norms = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)
     rho = spearmanr((left * right).sum(axis=1) / norms, [float(row[2]) for row in known])[0]
     assert rho >= wanted
@@ -112,7 +112,7 @@ def test_coverage_of_newsgroups(bundled: Embedding, data_folder: Path) -> None:
     for text in every_tenth_posting(data_folder):
         whole.update(TOKEN.findall(text.lower()))
         bodies.update(TOKEN.findall(text.partition("\n\n")[2].lower()))
-        own.update(t.text.lower() for t in tokenise(text) if t.kind is TokenClass.WORD)
+        own.update(t.text.lower() for t in tokenize(text) if t.kind is TokenClass.WORD)
     assert share_known(bundled, own) >= 0.95
     assert share_known(bundled, bodies) >= 0.95
     # Pieces of mail addresses and host names count as words here; all postings give 94.4%.

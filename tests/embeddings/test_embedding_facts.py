@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from inkblur import load_embedding
-from inkblur.embeddings import Embedding, summarise
+from inkblur.embeddings import Embedding, summarize
 
 DATA = os.environ.get("INKBLUR_DATA")
 pytestmark = pytest.mark.skipif(not DATA, reason="set INKBLUR_DATA to the folder of real data")
@@ -28,7 +28,7 @@ def spearman(table: Embedding, pairs: Path) -> float:
         a, b = table.ids([first.lower(), second.lower()])
         if a < 0 or b < 0 or not score[:1].isdigit():
             continue
-        u, v = table.centres(np.array([a, b]))
+        u, v = table.centers(np.array([a, b]))
         cosines.append(u @ v / np.linalg.norm(u) / np.linalg.norm(v))
         scores.append(float(score))
     return float(spearmanr(scores, cosines).statistic)
@@ -36,7 +36,7 @@ def spearman(table: Embedding, pairs: Path) -> float:
 
 def test_glove() -> None:
     table = vectors("glove-6b-300d.npy")
-    facts = summarise(table)
+    facts = summarize(table)
     assert table.vectors.shape == (65205, 300)
     assert table.vectors.dtype == np.float32
     assert (round(facts.norm_mean, 3), round(facts.norm_sd, 3)) == (6.510, 0.772)
@@ -44,7 +44,7 @@ def test_glove() -> None:
 
 def test_word2vec() -> None:
     table = vectors("word2vec-googlenews-300d.npy")
-    facts = summarise(table)
+    facts = summarize(table)
     assert table.vectors.shape == (7895, 300)
     assert (round(facts.norm_mean, 3), round(facts.norm_sd, 3)) == (2.927, 0.475)
 

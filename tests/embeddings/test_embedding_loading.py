@@ -21,7 +21,7 @@ from inkblur.embeddings import (
     import_embedding,
     loading,
     stream,
-    summarise,
+    summarize,
 )
 from inkblur.errors import EmbeddingError, InkblurError, OutputError, ParameterError
 from inkblur.types import Vectors
@@ -230,7 +230,7 @@ def test_bad_destinations(glove: Path, tmp_path: Path) -> None:
 
 def test_summaries(tmp_path: Path) -> None:
     path = packed(tmp_path / "x.txt", b"a 3 4\nb 0 1\n")
-    facts = summarise(load_embedding(path))
+    facts = summarize(load_embedding(path))
     assert (facts.words, facts.dimension, facts.norm_mean, facts.norm_sd) == (2, 2, 3.0, 2.0)
 
 

@@ -46,16 +46,16 @@ def test_any_table_comes_back_whole(
     verify(back)
 
 
-def test_quantised_tables_come_back_whole(tmp_path: Path) -> None:
+def test_quantized_tables_come_back_whole(tmp_path: Path) -> None:
     codes = np.array([[1, -2], [127, 0], [-128, 5]], np.int8)
     scale = np.array([0.1, 0.3], np.float32)
     table = Embedding(["a", "b", "c"], codes.astype(np.float32) * scale, name="q")
-    write_store(tmp_path / "q.ink", table, quantised=(codes, scale))
+    write_store(tmp_path / "q.ink", table, quantized=(codes, scale))
     back = open_store(tmp_path / "q.ink")
     assert back.vectors.tobytes() == table.vectors.tobytes()
     verify(back)
     with pytest.raises(EmbeddingError, match="do not decode"):
-        write_store(tmp_path / "q.ink", table, quantised=(codes, scale * 2))
+        write_store(tmp_path / "q.ink", table, quantized=(codes, scale * 2))
 
 
 def test_what_is_opened_cannot_be_changed(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def test_words_and_ids_are_inverse() -> None:
 
 def test_the_null_word_stands_at_the_mean() -> None:
     table = toy()
-    assert table.centres(np.array([NULL_ID, 2])).tolist() == [[1.0, 1.0], [2.0, 2.0]]
+    assert table.centers(np.array([NULL_ID, 2])).tolist() == [[1.0, 1.0], [2.0, 2.0]]
 
 
 def test_it_is_immutable() -> None:

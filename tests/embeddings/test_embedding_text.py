@@ -259,5 +259,5 @@ def test_numbers_are_rounded_correctly(text: str) -> None:
         got = parsed[1][0, 0]
         exact = Fraction(text)
         error = abs(Fraction(float(got)) - exact)
-        for neighbour in (np.nextafter(got, np.float32(-1e9)), np.nextafter(got, np.float32(1e9))):
-            assert error <= abs(Fraction(float(neighbour)) - exact)
+        for neighbor in (np.nextafter(got, np.float32(-1e9)), np.nextafter(got, np.float32(1e9))):
+            assert error <= abs(Fraction(float(neighbor)) - exact)

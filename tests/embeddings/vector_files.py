@@ -23,7 +23,7 @@ def as_text(
 ) -> bytes:
     lines = [f"{len(words)} {vectors.shape[1]}".encode()] if header else []
     for word, row in zip(words, vectors, strict=True):
-        # nine digits tell any float32 from its neighbours
+        # nine digits tell any float32 from its neighbors
         lines.append(separator.join([word, *(f"{float(x):.9g}".encode() for x in row)]))
     return b"".join(line + end for line in lines)
 

@@ -18,10 +18,10 @@ def table() -> Embedding:
     words: list[str] = []
     rows = []
     for group in [*TOPICS.values(), *HABITS, FILLER]:
-        centre = rng.normal(size=6) * 4
+        center = rng.normal(size=6) * 4
         for word in group:
             words.append(word)
-            rows.append(centre + rng.normal(size=6) * 0.4)
+            rows.append(center + rng.normal(size=6) * 0.4)
     return Embedding(words, np.array(rows), name="made")
 
 

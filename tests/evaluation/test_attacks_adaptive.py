@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 import inkblur
 from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.tf_vector import SyntheticVectors
-from inkblur.documents.vectoriser import Vectoriser
+from inkblur.documents.vectorizer import Vectorizer
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks import Adaptive, Koppel, attribute, blurring
@@ -63,9 +63,9 @@ def test_every_copy_has_fresh_noise_and_the_seed_repeats_it(toy: Embedding) -> N
 
 
 def test_vectors_are_written_out(toy: Embedding) -> None:
-    vectoriser = Vectoriser(toy)
-    mechanism = Exponential(vectoriser.embedding, epsilon=5.0)
-    release = SyntheticVectors(mechanism, vectoriser, length=12)
+    vectorizer = Vectorizer(toy)
+    mechanism = Exponential(vectorizer.embedding, epsilon=5.0)
+    release = SyntheticVectors(mechanism, vectorizer, length=12)
     texts = blurring(release, inkblur.seeded_rng(3))([" ".join(toy.words[:5]), ""])
     assert [len(text.split()) for text in texts] == [12, 12]
     assert set(" ".join(texts).split()) <= set(toy.words)

@@ -27,7 +27,7 @@ def babble(rng: np.random.Generator, letters: str, words: int) -> str:
 
 @pytest.fixture
 def texts() -> tuple[list[str], Ids, list[str]]:
-    """Four authors with their own favourite letters; author 7 has one text."""
+    """Four authors with their own favorite letters; author 7 has one text."""
     seed = secrets.randbits(32)
     print(f"seed {seed}")
     rng = np.random.default_rng(seed)

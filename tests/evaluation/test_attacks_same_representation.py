@@ -23,8 +23,8 @@ def test_finds_the_nearest_of_all(toy: Embedding, distance: str, lengths: tuple[
     known, unknown = texts[:25], texts[25:]
     metric = earth_movers if distance == "earth-movers" else euclidean
     expected = metric.document_distances(
-        [toy.centres(toy.ids(text)) for text in unknown],
-        [toy.centres(toy.ids(text)) for text in known],
+        [toy.centers(toy.ids(text)) for text in unknown],
+        [toy.centers(toy.ids(text)) for text in known],
     ).argmin(axis=1)
     attack = SameRepresentation(toy, distance=distance)
     attack.fit([" ".join(text) for text in known], np.arange(25))

@@ -20,8 +20,8 @@ WORDS = GROUPS * EACH
 def made() -> Exponential:
     """Groups of words that come out as each other."""
     draws = np.random.default_rng(3)
-    centres = np.repeat(draws.normal(size=(GROUPS, 16)), EACH, axis=0)
-    vectors = centres + 0.3 * draws.normal(size=(WORDS, 16))
+    centers = np.repeat(draws.normal(size=(GROUPS, 16)), EACH, axis=0)
+    vectors = centers + 0.3 * draws.normal(size=(WORDS, 16))
     table = Embedding([f"w{'x' * place}" for place in range(WORDS)], vectors, name="made")
     return Exponential(table, epsilon=16.0)
 

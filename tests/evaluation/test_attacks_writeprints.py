@@ -11,7 +11,7 @@ from inkblur.evaluation.attacks import (
     DONT_KNOW,
     WritePrints,
     attribute,
-    reverse_vectorised,
+    reverse_vectorized,
     spelling,
     tagging,
 )
@@ -177,8 +177,8 @@ def test_missing_libraries_name_the_extra(monkeypatch: pytest.MonkeyPatch) -> No
 def test_vectors_become_texts_that_can_be_attacked() -> None:
     vocabulary = ["colour", "color", "sky", "sea"]
     known = [[3, 0, 1, 1], [2, 0, 2, 0], [0, 3, 1, 1], [0, 2, 0, 2]]
-    attack = WritePrints().fit(reverse_vectorised(known, vocabulary), [0, 0, 1, 1])
-    unknown = reverse_vectorised([[4, 0, 0, 1], [0, 4, 1, 0]], vocabulary)
+    attack = WritePrints().fit(reverse_vectorized(known, vocabulary), [0, 0, 1, 1])
+    unknown = reverse_vectorized([[4, 0, 0, 1], [0, 4, 1, 0]], vocabulary)
     assert unknown == ["colour colour colour colour sea", "color color color color sky"]
     assert attack.predict(unknown).tolist() == [0, 1]
 
@@ -186,7 +186,7 @@ def test_vectors_become_texts_that_can_be_attacked() -> None:
 def test_vectors_that_are_no_counts_are_refused() -> None:
     for vectors in ([[0.5, 1]], [[-1, 1]], [[1, 1, 1]]):
         with pytest.raises(ParameterError):
-            reverse_vectorised(vectors, ["a", "b"])
+            reverse_vectorized(vectors, ["a", "b"])
 
 
 def test_beats_chance_on_fan_fiction(data_folder: object) -> None:

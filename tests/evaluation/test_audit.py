@@ -67,7 +67,7 @@ MECHANISMS: list[Perturbation] = [
 def test_claimed_distances_written_twice_agree(mechanism: Perturbation) -> None:
     left, right = np.arange(50), np.arange(50, 100)
     table = mechanism.embedding
-    told = mechanism.noise.distance(table.centres(left), table.centres(right))
+    told = mechanism.noise.distance(table.centers(left), table.centers(right))
     np.testing.assert_allclose(ClaimedMetric(mechanism).between(left, right), told, rtol=1e-9)
     np.testing.assert_allclose(word_bounds(mechanism, left, right), 2.0 * told, rtol=1e-9)
 
@@ -201,36 +201,36 @@ def test_the_law_tests_run_in_every_dimension(kind: type[Perturbation], dimensio
 
 
 class Halved(LaplaceNoise):
-    def around(self, centres: Points, rng: Rows) -> Points:
-        return centres + (super().around(centres, rng) - centres) / 2
+    def around(self, centers: Points, rng: Rows) -> Points:
+        return centers + (super().around(centers, rng) - centers) / 2
 
 
 class Lopsided(LaplaceNoise):
     """The right radius, but never a negative last coordinate."""
 
-    def around(self, centres: Points, rng: Rows) -> Points:
-        noise = super().around(centres, rng) - centres
+    def around(self, centers: Points, rng: Rows) -> Points:
+        noise = super().around(centers, rng) - centers
         noise[:, -1] = np.abs(noise[:, -1])
-        return centres + noise
+        return centers + noise
 
 
 class Sorted(LaplaceNoise):
     """Radii and directions with their own laws, but the largest radii lie along the last axis."""
 
-    def around(self, centres: Points, rng: Rows) -> Points:
-        noise = super().around(centres, rng) - centres
+    def around(self, centers: Points, rng: Rows) -> Points:
+        noise = super().around(centers, rng) - centers
         radii = np.linalg.norm(noise, axis=1)
         directions = noise / radii[:, None]
         order = np.argsort(np.abs(directions[:, -1]))
         out = np.empty_like(noise)
         out[order] = directions[order] * np.sort(radii)[:, None]
-        return centres + out
+        return centers + out
 
 
 @pytest.mark.parametrize(
     ("noise", "convicting", "passing"),
     [
-        (Halved, "radius", "a pair of neighbouring rows"),
+        (Halved, "radius", "a pair of neighboring rows"),
         (Lopsided, "mean along axis 9", "radius"),
         (Sorted, "spread along axis 9", "radius"),
     ],
@@ -249,8 +249,8 @@ def test_each_test_of_the_law_sees_its_own_fault(
 class Slanted(LaplaceNoise):
     """A density that says less distance than there is, so that ratios exceed their bound."""
 
-    def log_density(self, points: Points, centres: Points) -> Array:
-        return 1.5 * super().log_density(points, centres)
+    def log_density(self, points: Points, centers: Points) -> Array:
+        return 1.5 * super().log_density(points, centers)
 
 
 def test_a_density_above_its_bound_is_a_finding() -> None:

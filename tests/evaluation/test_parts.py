@@ -55,10 +55,10 @@ def test_parts_share_no_text(files: list[PublicTexts]) -> None:
 
 
 def test_the_same_text_stays_in_one_part_whichever_file_has_it() -> None:
-    labelled, authored = two_files()
+    labeled, authored = two_files()
     again = [text.upper() + "!" for text in authored.texts[::2]]  # other capitals hide nothing
     label = ["sea", "sky"] * (len(again) // 2)
-    both = PublicTexts([*labelled.texts, *again], labels=[*(labelled.labels or ()), *label])
+    both = PublicTexts([*labeled.texts, *again], labels=[*(labeled.labels or ()), *label])
     parts = make_parts([both, authored], seed=4)
     assert parts.left_out > len(again) // 3
     assert_apart(parts)

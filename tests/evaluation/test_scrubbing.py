@@ -47,7 +47,7 @@ def test_names_stay_and_every_place_says_so(scrubber: Scrubber) -> None:
     assert scrubber.release([named]).texts == (named,)
     assert "names stay" in scrubber.name
     assert "names of people and places stay" in scrubber.guarantee.statement()
-    assert scrubber.to_json()["recognises_names"] is False
+    assert scrubber.to_json()["recognizes_names"] is False
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -185,6 +185,6 @@ def test_vectors_are_tuned_too(tmp_path: Path) -> None:
     settings = grid("exponential", {"epsilon": [60], "bigram": [0, 0.3]}, length=30, release="tf")
     plain, disliked = tune(made(), table(), settings, PLAN, tmp_path, words=5)
     assert plain.utility is not None
-    assert plain.survival > disliked.survival  # a word is spelt most like itself
+    assert plain.survival > disliked.survival  # a word is spelled most like itself
     line = (tmp_path / module.FILE).read_text(encoding="utf-8").splitlines()[1]
     assert Trial.from_json(json.loads(line)) == plain

@@ -127,7 +127,7 @@ def test_counts_and_the_texts_they_count_give_the_same_scores() -> None:
     def counted(texts: list[str]) -> csr_matrix:
         return csr_matrix(np.array([[t.split().count(w) for w in words] for t in texts]))
 
-    for model in ("naive-bayes", "svm", "neighbours"):
+    for model in ("naive-bayes", "svm", "neighbors"):
         plain = label_scores(train, train_labels, test, test_labels, model=model, seed=1)
         vectors = label_scores(
             counted(train), train_labels, counted(test), test_labels, model=model, seed=1

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from inkblur import Laplace, Privatizer
 from inkblur.documents import TokenPolicies, Treatment
-from inkblur.documents.tokens import tokenise
+from inkblur.documents.tokens import tokenize
 from inkblur.embeddings.table import Embedding
 from inkblur.files.summary import Fate, Summary
 from inkblur.mechanisms.typical import typical_loss
@@ -64,7 +64,7 @@ def test_the_totals_add_up(
         chosen = TokenPolicies()
     blur = Privatizer(Laplace(TABLE, epsilon=1.0), release=kind, policies=chosen, length=length)
     report: dict[str, Any] = summarized(blur, documents).to_json()["tokens"]
-    assert report["total"] == sum(len(list(tokenise(text))) for text in documents)
+    assert report["total"] == sum(len(list(tokenize(text))) for text in documents)
     assert report["total"] == (
         report["known_words"]
         + report["null_words"]

@@ -17,7 +17,7 @@ from inkblur.adaptation.adapt import adapt_embedding
 from inkblur.documents.sklearn import TextPrivatizer
 from inkblur.documents.sklearn_vectors import VectorPrivatizer
 from inkblur.documents.tf_vector import SyntheticVectors
-from inkblur.documents.vectoriser import Vectoriser
+from inkblur.documents.vectorizer import Vectorizer
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError, PrivateCalibration
 from inkblur.files import open_sink, open_source
@@ -61,13 +61,13 @@ def test_every_door_refuses_a_text_of_the_corpus(
     mechanism = Laplace(adapted, epsilon=2.0)
     with pytest.raises(PrivateCalibration):
         TextPrivatizer(mechanism, seed=1).transform([*OTHERS, text])
-    vectoriser = Vectoriser(adapted)
-    exponential = Exponential(vectoriser.embedding, epsilon=2.0)
-    synthetic = SyntheticVectors(exponential, vectoriser, 5)
+    vectorizer = Vectorizer(adapted)
+    exponential = Exponential(vectorizer.embedding, epsilon=2.0)
+    synthetic = SyntheticVectors(exponential, vectorizer, 5)
     with pytest.raises(PrivateCalibration):
         synthetic.vectors([Record("0", text)], seeded_rng(1))
     with pytest.raises(PrivateCalibration):
-        VectorPrivatizer(exponential, vectoriser, length=5, seed=1).transform([text])
+        VectorPrivatizer(exponential, vectorizer, length=5, seed=1).transform([text])
     path, out = tmp_path / "in.txt", tmp_path / "out.txt"
     path.write_text("\n".join(["wordaa", text, "wordab"]) + "\n")
     with (
@@ -138,7 +138,7 @@ def test_a_plain_table_has_no_corpus_to_forget(toy: Embedding) -> None:
 
 @pytest.mark.parametrize("text", CORPUS)
 def test_vectors_ask_the_corpus_that_the_promise_stands_on(text: str, adapted: Embedding) -> None:
-    free, guarded = Vectoriser(adapted.unguarded()), Vectoriser(adapted)
+    free, guarded = Vectorizer(adapted.unguarded()), Vectorizer(adapted)
     for one, other in ((guarded, free), (free, guarded)):  # they are different tables
         with pytest.raises(ParameterError, match="different vocabularies"):
             SyntheticVectors(Exponential(one.embedding, epsilon=2.0), other, 5)
@@ -157,10 +157,10 @@ def test_the_inequality_holds_in_the_joined_metric(setting: Setting, adapted: Em
     assert isinstance(mechanism, Perturbation)
     ids = np.arange(-1, 20)
     bound = 1.5 * mechanism.pairwise(ids, ids)
-    centres = adapted.centres(ids)
+    centers = adapted.centers(ids)
     points = np.random.default_rng(2).normal(size=(300, adapted.dimension)) * 3
     density = np.array(
-        [mechanism.noise.log_density(points, np.broadcast_to(c, points.shape)) for c in centres]
+        [mechanism.noise.log_density(points, np.broadcast_to(c, points.shape)) for c in centers]
     )
     ratio = (density[:, None, :] - density[None, :, :]).max(-1)
     assert (ratio <= bound + 1e-9).all()

@@ -16,7 +16,7 @@ from scipy.stats import binom
 
 import inkblur
 from inkblur.documents.tf_vector import SyntheticVectors
-from inkblur.documents.vectoriser import Vectoriser
+from inkblur.documents.vectorizer import Vectorizer
 from inkblur.evaluation.audit.choice import ChoiceAudit, audit_choice
 from inkblur.evaluation.audit.lower_bound import Audit, audit_documents, audit_mechanism
 from inkblur.evaluation.audit.noise import NoiseAudit, audit_noise
@@ -55,25 +55,25 @@ def cloud() -> inkblur.Embedding:
 class HalvedNoise(LaplaceNoise):
     """Half the noise that epsilon asks for."""
 
-    def around(self, centres: Points, rng: Rows) -> Points:
-        return centres + (super().around(centres, rng) - centres) / 2
+    def around(self, centers: Points, rng: Rows) -> Points:
+        return centers + (super().around(centers, rng) - centers) / 2
 
 
 class HalvedEllipse(MahalanobisNoise):
     """Half the noise that epsilon asks for."""
 
-    def around(self, centres: Points, rng: Rows) -> Points:
-        return centres + (super().around(centres, rng) - centres) / 2
+    def around(self, centers: Points, rng: Rows) -> Points:
+        return centers + (super().around(centers, rng) - centers) / 2
 
 
-class RenormalisedEllipse(MahalanobisNoise):
+class RenormalizedEllipse(MahalanobisNoise):
     """R^(1/2) X is put back on the sphere: the radius is Gamma in the wrong norm."""
 
-    def around(self, centres: Points, rng: Rows) -> Points:
-        noise = super().around(centres, rng) - centres
+    def around(self, centers: Points, rng: Rows) -> Points:
+        noise = super().around(centers, rng) - centers
         radius = self.distance(noise, np.zeros_like(noise))
         noise *= (radius / np.linalg.norm(noise, axis=1))[:, None]
-        return centres + noise
+        return centers + noise
 
 
 class ShortlistedByInput(Laplace):
@@ -81,7 +81,7 @@ class ShortlistedByInput(Laplace):
 
     def replace(self, ids: Ids, rng: Rows) -> Ids:
         table = self.embedding.vectors.astype(np.float64)
-        noisy = self.noise.around(self.embedding.centres(ids), rng)
+        noisy = self.noise.around(self.embedding.centers(ids), rng)
         out = np.empty(len(ids), dtype=np.int64)
         for id in np.unique(ids):
             near = np.argsort(np.linalg.norm(table - table[id], axis=1), kind="stable")[:8]
@@ -108,7 +108,7 @@ def broken(kind: str, table: inkblur.Embedding, epsilon: float) -> WordMechanism
         halved = Laplace(table, epsilon=epsilon)
         halved.noise = HalvedNoise(table.dimension, epsilon=epsilon)
         return halved
-    shape = {"half the ellipse": HalvedEllipse, "renormalised": RenormalisedEllipse}[kind]
+    shape = {"half the ellipse": HalvedEllipse, "renormalized": RenormalizedEllipse}[kind]
     lam = 0.5 if kind == "half the ellipse" else 1.0
     bent = Mahalanobis(table, epsilon=epsilon, lam=lam)
     bent.noise = shape(table.covariance, epsilon=epsilon, lam=lam)
@@ -122,7 +122,7 @@ def from_outside(audit: Audit) -> bool:
 CASES: list[tuple[str, Table, float]] = [
     ("half the noise", line, 1.0),
     ("half the ellipse", strip, 1.0),
-    ("renormalised", strip, 1.0),
+    ("renormalized", strip, 1.0),
     ("shortlist by input", line, 1.0),
     ("looks at the truth", line, 1.0),
 ]
@@ -180,10 +180,10 @@ class Eager(Exponential):
 @pytest.mark.parametrize(("kind", "false"), [(Exponential, False), (Eager, True)])
 def test_synthetic_vectors_are_audited_too(kind: type[Exponential], false: bool) -> None:
     points = np.random.default_rng(2).normal(size=(6, 3))
-    vectoriser = Vectoriser(
+    vectorizer = Vectorizer(
         inkblur.Embedding(["cat", "dog", "sky", "bus", "tea", "oak"], points, name="six")
     )
-    synthetic = SyntheticVectors(kind(vectoriser.embedding, epsilon=1.0), vectoriser, length=3)
+    synthetic = SyntheticVectors(kind(vectorizer.embedding, epsilon=1.0), vectorizer, length=3)
     audit = audit_documents(synthetic, "cat cat dog", "sky bus", rng=seeded_rng(2), draws=4_000)
     assert audit.loss.bound == pytest.approx(synthetic.guarantee.epsilon * 3)
     assert from_outside(audit) is false, audit.verdicts()
@@ -247,15 +247,15 @@ def repeated_axis(noise: Points) -> None:
     noise[:, 120] = noise[:, 30]
 
 
-def shared_by_neighbours(noise: Points) -> None:
+def shared_by_neighbors(noise: Points) -> None:
     noise[1::2] = noise[: len(noise) - 1 : 2]
 
 
-def one_axis_shared_by_neighbours(noise: Points) -> None:
+def one_axis_shared_by_neighbors(noise: Points) -> None:
     noise[1::2, 7] = noise[: len(noise) - 1 : 2, 7]
 
 
-def one_length_shared_by_neighbours(noise: Points) -> None:
+def one_length_shared_by_neighbors(noise: Points) -> None:
     lengths = np.linalg.norm(noise, axis=1)
     noise[1::2] *= (lengths[: len(noise) - 1 : 2] / lengths[1::2])[:, None]
 
@@ -276,9 +276,9 @@ PLANTS: dict[str, Plant] = {
     "100 middle axes halved": rescaled(0.5),
     "100 middle axes wider": rescaled(1.3),
     "an axis that repeats another": repeated_axis,
-    "neighbours share their noise": shared_by_neighbours,
-    "neighbours share an axis": one_axis_shared_by_neighbours,
-    "neighbours share a length": one_length_shared_by_neighbours,
+    "neighbors share their noise": shared_by_neighbors,
+    "neighbors share an axis": one_axis_shared_by_neighbors,
+    "neighbors share a length": one_length_shared_by_neighbors,
     "one row is used again": a_row_used_again,
 }
 
@@ -290,10 +290,10 @@ class Planted(Laplace):
         super().__init__(embedding, epsilon=40.0)
 
         class Noise(LaplaceNoise):
-            def around(self, centres: Points, rng: Rows) -> Points:
-                noise = super().around(np.zeros_like(centres), rng)
+            def around(self, centers: Points, rng: Rows) -> Points:
+                noise = super().around(np.zeros_like(centers), rng)
                 plant(noise)
-                return centres + noise
+                return centers + noise
 
         self.noise = Noise(embedding.dimension, epsilon=40.0)
 
@@ -311,7 +311,7 @@ def test_the_nearest_word_of_a_subset_is_convicted_by_decoding() -> None:
     class Subset(Laplace):
         def replace(self, ids: Ids, rng: Rows) -> Ids:
             half = self.embedding.vectors[::2].astype(np.float64)
-            noisy = self.noise.around(self.embedding.centres(ids), rng)
+            noisy = self.noise.around(self.embedding.centers(ids), rng)
             gaps = [np.linalg.norm(half - row, axis=1) for row in noisy]
             return np.array([2 * int(np.argmin(gap)) for gap in gaps], dtype=np.int64)
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from inkblur import Laplace, Privatizer
 from inkblur.documents import TokenPolicies
 from inkblur.documents.policies import TokenField
-from inkblur.documents.tokens import tokenise
+from inkblur.documents.tokens import tokenize
 from inkblur.embeddings.table import Embedding
 from inkblur.rng import seeded_rng
 from tests.laws.catalogue import ALL, label, make
@@ -69,7 +69,7 @@ def test_unknown_words_numbers_and_addresses_never_come_out(
 @settings(deadline=None, max_examples=200)
 def test_tokens_cover_everything_visible_and_offsets_are_code_points(text: str) -> None:
     end = 0
-    for token in tokenise(text):
+    for token in tokenize(text):
         assert text[token.start : token.end] == token.text
         assert token.start >= end
         assert not text[end : token.start].strip()

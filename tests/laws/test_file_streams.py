@@ -89,10 +89,10 @@ def test_under_a_key_the_guarantee_says_what_runs_show(tmp_path: Path, toy: Embe
 def test_ids_that_are_hashes_of_true_texts_never_leave(tmp_path: Path, toy: Embedding) -> None:
     from inkblur import Exponential
     from inkblur.documents.tf_vector import SyntheticVectors
-    from inkblur.documents.vectoriser import Vectoriser
+    from inkblur.documents.vectorizer import Vectorizer
 
-    vectoriser = Vectoriser(toy)
-    synthetic = SyntheticVectors(Exponential(vectoriser.embedding, epsilon=2.0), vectoriser, 5)
+    vectorizer = Vectorizer(toy)
+    synthetic = SyntheticVectors(Exponential(vectorizer.embedding, epsilon=2.0), vectorizer, 5)
     (tmp_path / "in.txt").write_text("wordaa\nwordab\n")
     with open_source(tmp_path / "in.txt") as source:
         run_vectors(source, str(tmp_path / "out.jsonl"), synthetic, secure_rng())

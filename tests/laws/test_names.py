@@ -12,7 +12,7 @@ from inkblur import Privatizer
 from inkblur.documents import TokenPolicies, Treatment
 from inkblur.documents.names import is_name
 from inkblur.documents.stop_words import STOP_WORDS
-from inkblur.documents.vectoriser import Vectoriser
+from inkblur.documents.vectorizer import Vectorizer
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.rng import seeded_rng
@@ -203,11 +203,11 @@ def test_names_can_be_blurred_or_kept_and_the_guarantee_says_so() -> None:
 
 def test_tf_vectors_do_not_count_names() -> None:
     text = "Doctor John Smith met hope"
-    assert len(Vectoriser(TABLE).weigh(text)[0]) == 3
-    assert len(Vectoriser(TABLE, names="blur").weigh(text)[0]) == 5
-    assert Vectoriser(TABLE).spec != Vectoriser(TABLE, names="blur").spec
+    assert len(Vectorizer(TABLE).weigh(text)[0]) == 3
+    assert len(Vectorizer(TABLE, names="blur").weigh(text)[0]) == 5
+    assert Vectorizer(TABLE).spec != Vectorizer(TABLE, names="blur").spec
     with pytest.raises(ParameterError, match="tf release"):
-        Vectoriser(TABLE, names="keep")
+        Vectorizer(TABLE, names="keep")
 
 
 words = st.sampled_from([*TABLE.words, "John", "Garcia", "the", "zork", "Mary's", "12"])

@@ -1,4 +1,4 @@
-"""The noise is what its guarantee says: density inequality, radius, direction, normalisation."""
+"""The noise is what its guarantee says: density inequality, radius, direction, normalization."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def test_the_distance_drawn_is_gamma(setting: tuple[str, dict[str, Any]], toy: E
     1/epsilon).
     """
     noise = noise_of(setting, toy)
-    centres = np.tile(np.arange(toy.dimension, dtype=float), (DRAWS, 1))
-    radius = noise.distance(noise.around(centres, seeded_rng(3)), centres)
+    centers = np.tile(np.arange(toy.dimension, dtype=float), (DRAWS, 1))
+    radius = noise.distance(noise.around(centers, seeded_rng(3)), centers)
     law = stats.gamma(toy.dimension, scale=1 / EPSILON)
     assert stats.kstest(radius, law.cdf).pvalue > 0.001
     assert anderson_darling(law.cdf(radius)) < 4.0  # the 1% point is 3.9 where the law is known
@@ -100,8 +100,8 @@ def test_directions_of_laplace_noise_are_uniform(toy: Embedding) -> None:
     assert abs(stats.spearmanr(radius, unit[:, 0]).statistic) < 4 / DRAWS**0.5
 
 
-def test_elliptical_noise_is_not_renormalised(toy: Embedding) -> None:
-    """Renormalising after the factor would make the Euclidean radius Gamma again: it must not be."""
+def test_elliptical_noise_is_not_renormalized(toy: Embedding) -> None:
+    """Renormalizing after the factor would make the Euclidean radius Gamma again: it must not be."""
     z = noise_of(("mahalanobis", {"lam": 1.0}), toy).around(np.zeros((DRAWS, 8)), seeded_rng(6))
     radius = np.linalg.norm(z, axis=1)
     assert stats.kstest(radius, stats.gamma(8, scale=1 / EPSILON).cdf).pvalue < 1e-6
@@ -151,7 +151,7 @@ ENDS = np.array([0, 2**63 - 1, 2**63, 2**64 - 1], dtype=np.uint64)
 
 @pytest.mark.parametrize("setting", VECTOR, ids=label)
 def test_no_tail_is_cut_where_its_probability_counts(setting: tuple[str, dict[str, Any]]) -> None:
-    """Beyond the furthest point an output is impossible from here, but not from a neighbour."""
+    """Beyond the furthest point an output is impossible from here, but not from a neighbor."""
     noise = noise_of(setting, LINE)
     bits = np.array(list(product(ENDS, repeat=noise.width)), dtype=np.uint64)
     here = np.zeros((len(bits), 1))

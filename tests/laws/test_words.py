@@ -30,8 +30,8 @@ def integrated(noise: Noise, table: Embedding) -> np.ndarray[Any, Any]:
     grid = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
     cell = ((grid[:, None, :] - table.vectors[None]) ** 2).sum(-1).argmin(1)
     rows = []
-    for centre in table.centres(np.array(INPUTS)):
-        density = np.exp(noise.log_density(grid, np.broadcast_to(centre, grid.shape)))
+    for center in table.centers(np.array(INPUTS)):
+        density = np.exp(noise.log_density(grid, np.broadcast_to(center, grid.shape)))
         rows.append(np.bincount(cell, density, minlength=len(table)) * (axis[1] - axis[0]) ** 2)
     return np.array(rows)
 
@@ -68,23 +68,23 @@ def test_lambda_zero_is_laplace_bit_for_bit(toy: Embedding) -> None:
     ids = np.arange(-1, len(toy), dtype=np.int64).repeat(50)
     round_noise = Laplace(toy, epsilon=2.0)
     flat = Mahalanobis(toy, epsilon=2.0, lam=0.0)
-    centres = toy.centres(ids)
+    centers = toy.centers(ids)
     assert np.array_equal(
-        round_noise.noise.around(centres, seeded_rng(1)), flat.noise.around(centres, seeded_rng(1))
+        round_noise.noise.around(centers, seeded_rng(1)), flat.noise.around(centers, seeded_rng(1))
     )
     assert np.array_equal(round_noise.replace(ids, seeded_rng(1)), flat.replace(ids, seeded_rng(1)))
 
 
 class Forgetful:
-    """Noise that forgets its centre: what comes out can then depend on nothing but the noise."""
+    """Noise that forgets its center: what comes out can then depend on nothing but the noise."""
 
     width = 1
 
     def __init__(self, points: Points) -> None:
         self.points = points
 
-    def around(self, centres: Points, rng: Rows) -> Points:
-        return self.points[: len(centres)]
+    def around(self, centers: Points, rng: Rows) -> Points:
+        return self.points[: len(centers)]
 
 
 @pytest.mark.parametrize("setting", VECTOR, ids=label)

@@ -12,9 +12,9 @@ def test_it_picks_the_word_whose_cosine_is_closest_to_the_drawn_one(toy: Embeddi
     mechanism = AngularLaplace(toy, epsilon=2.0, accept_no_guarantee=True)
     ids = np.arange(-1, len(toy), dtype=np.int64).repeat(5)
     targets = np.cos(truncated_angle(len(ids), 0.5, seeded_rng(1)))
-    centres = toy.centres(ids)
-    lengths = np.linalg.norm(centres, axis=1)[:, None] * np.linalg.norm(toy.vectors, axis=1)
-    cosines = centres @ toy.vectors.T.astype(np.float64) / lengths
+    centers = toy.centers(ids)
+    lengths = np.linalg.norm(centers, axis=1)[:, None] * np.linalg.norm(toy.vectors, axis=1)
+    cosines = centers @ toy.vectors.T.astype(np.float64) / lengths
     expected = np.abs(cosines - targets[:, None]).argmin(axis=1)
     assert np.array_equal(mechanism.replace(ids, seeded_rng(1)), expected)
 

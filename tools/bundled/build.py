@@ -38,8 +38,8 @@ def reduce(vectors: Floats, dimension: int, fitted_on: int) -> Floats:
     whose largest component is positive is taken.
     """
     mean = vectors[:fitted_on].mean(axis=0)
-    centred = vectors[:fitted_on] - mean
-    _, axes = np.linalg.eigh(centred.T @ centred)  # ascending
+    centered = vectors[:fitted_on] - mean
+    _, axes = np.linalg.eigh(centered.T @ centered)  # ascending
     axes = axes[:, ::-1][:, :dimension]
     largest = np.abs(axes).argmax(axis=0)
     axes = axes * np.sign(axes[largest, np.arange(dimension)])
@@ -47,7 +47,7 @@ def reduce(vectors: Floats, dimension: int, fitted_on: int) -> Floats:
     return reduced
 
 
-def quantise(vectors: Floats) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+def quantize(vectors: Floats) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """Codes in [-127, 127] and a multiplier a dimension, which its largest value sets."""
     scale = (np.abs(vectors).max(axis=0) / _LARGEST_CODE).astype(np.float32)
     codes = np.clip(np.rint(vectors / scale), -_LARGEST_CODE, _LARGEST_CODE)
@@ -62,7 +62,7 @@ def provenance() -> dict[str, Any]:
         "reduction": f"mean and principal axes of the {FITTED_ON} commonest words",
         "order": "commonest word first",
         "counts": "Zipf's law by the words' order, 1 / (rank + 2.7)",
-        "word_lists": [f"{s.name} {s.version} ({s.licence})" for s in wordlist.SOURCES],
+        "word_lists": [f"{s.name} {s.version} ({s.license})" for s in wordlist.SOURCES],
         "left_out": "obscenities, slurs and pornographic slang: tools/bundled/left_out.txt",
         "script": "tools/bundled/build.py",
     }
@@ -76,7 +76,7 @@ def main(arguments: list[str]) -> None:
     chosen = parser.parse_args(arguments)
     words = wordlist.commonest(chosen.sources, WORDS)
     vectors = reduce(encoder.encode(chosen.sources, words), DIMENSION, FITTED_ON)
-    codes, scale = quantise(vectors)
+    codes, scale = quantize(vectors)
     decoded = codes.astype(np.float32) * scale
     embedding = Embedding(
         words,
@@ -85,7 +85,7 @@ def main(arguments: list[str]) -> None:
         provenance=provenance(),
         counts=zipf_counts(len(words)),
     )
-    write_store(chosen.output, embedding, quantised=(codes, scale))
+    write_store(chosen.output, embedding, quantized=(codes, scale))
     error = np.linalg.norm(decoded - vectors, axis=1) / np.linalg.norm(vectors, axis=1)
     print(f"{len(words)} words x {DIMENSION}, {chosen.output.stat().st_size} bytes")
     print(f"relative rounding error: mean {error.mean():.5f}, largest {error.max():.5f}")

@@ -20,10 +20,10 @@ class WrongModelError(Exception):
 
 
 def encode(root: Path, words: Sequence[str]) -> NDArray[np.float64]:
-    """Unit vectors, float64 (words, 384): mean of the token states, normalised as the model does.
+    """Unit vectors, float64 (words, 384): mean of the token states, normalized as the model does.
 
     Only words of equal token count share a batch. Nothing is padded, so that no vector depends on
-    how long its neighbours are. One thread, so that sums always run in one order.
+    how long its neighbors are. One thread, so that sums always run in one order.
     """
     import tokenizers  # type: ignore[import-not-found, unused-ignore]
     import torch  # type: ignore[import-not-found, unused-ignore]
@@ -51,5 +51,5 @@ def encode(root: Path, words: Sequence[str]) -> NDArray[np.float64]:
                 mask = torch.ones_like(inputs)
                 states = model(inputs, attention_mask=mask).last_hidden_state
                 vectors[batch] = states.mean(dim=1).numpy()
-    normalised: NDArray[np.float64] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    return normalised
+    normalized: NDArray[np.float64] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return normalized

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import spearmanr  # type: ignore[import-untyped, unused-ignore]
 
-from inkblur.documents.tokens import TokenClass, tokenise
+from inkblur.documents.tokens import TokenClass, tokenize
 from inkblur.embeddings.store import open_store
 from inkblur.embeddings.table import Embedding
 
@@ -30,8 +30,8 @@ def similarity(embedding: Embedding, path: Path) -> tuple[float, float]:
     rows = [line.split() for line in path.read_text(encoding="utf-8").splitlines()]
     pairs = [(a.lower(), b.lower(), float(score)) for a, b, score in rows]
     known = [(a, b, score) for a, b, score in pairs if a in embedding and b in embedding]
-    left = embedding.centres(embedding.ids(a for a, _, _ in known))
-    right = embedding.centres(embedding.ids(b for _, b, _ in known))
+    left = embedding.centers(embedding.ids(a for a, _, _ in known))
+    right = embedding.centers(embedding.ids(b for _, b, _ in known))
     norms = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)
     rho = spearmanr((left * right).sum(axis=1) / norms, [score for _, _, score in known])[0]
     return float(rho), len(known) / len(pairs)
@@ -44,7 +44,7 @@ def coverage(embedding: Embedding, tokens: Counter[str]) -> float:
 
 def own_words(text: str) -> list[str]:
     """The words that Inkblur itself finds: no addresses, nothing with a digit in it."""
-    return [t.text.lower() for t in tokenise(text) if t.kind is TokenClass.WORD]
+    return [t.text.lower() for t in tokenize(text) if t.kind is TokenClass.WORD]
 
 
 def newsgroup_texts(data: Path) -> Iterator[str]:

@@ -52,7 +52,7 @@ class Source:
 
     name: str
     version: str
-    licence: str
+    license: str
     files: str  # glob under the sources folder
     sha256: str  # of "name\n" + content of every file, in order of name
 
@@ -150,7 +150,7 @@ def commonest(root: Path, count: int) -> list[str]:
 
 
 def scored(root: Path) -> dict[str, float]:
-    """Every candidate with its score, a rough probability (not normalised)."""
+    """Every candidate with its score, a rough probability (not normalized)."""
     scowl = read_scowl(root)
     names = read_census(root)
     jargon = read_jargon(root)
@@ -159,7 +159,7 @@ def scored(root: Path) -> dict[str, float]:
     scores: dict[str, float] = {}
     for word in news.keys() | discussion.keys() | jargon.keys():
         if "'" in word and word not in scowl.words:
-            continue  # the tables' own apostrophes are mostly tokenisation slips
+            continue  # the tables' own apostrophes are mostly tokenization slips
         extra = JARGON_SHARE * jargon.get(word, 0.0) + FLOOR
         mean = NEWS_SHARE * math.log(news.get(word, 0.0) + extra) + (1 - NEWS_SHARE) * math.log(
             discussion.get(word, 0.0) + extra
@@ -203,7 +203,7 @@ def read_scowl(root: Path) -> Scowl:
 
 
 def read_wordnet(root: Path) -> frozenset[str]:
-    """Lemmas of one word; lines that begin with a space are the licence."""
+    """Lemmas of one word; lines that begin with a space are the license."""
     return _clean(
         line.split(" ", 1)[0]
         for content in WORDNET.read(root).values()

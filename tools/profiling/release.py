@@ -5,7 +5,7 @@
 
 For each size of vocabulary, in words a second: the engine alone from host memory to host memory;
 the noise alone on one thread; noise and search together, both on the device where it is a GPU, in
-large batches and in blocks as large as a file's batches; the file alone (read, tokenise, write
+large batches and in blocks as large as a file's batches; the file alone (read, tokenize, write
 back, with nothing drawn) on one thread; and `privatize` file to file, with several numbers of
 workers, as threads and as processes: the whole, and its second half, when every process has long
 begun. The text is random words of the vocabulary, each as frequent as its rank says (Zipf), 50 a
@@ -89,11 +89,11 @@ def measure(
     table, engine = mechanism.embedding, mechanism.engine
     queries = noisy(table.vectors, EPSILON, 4 * engine.block, np.random.default_rng(0))
     block = queries[:12_000]  # about what one batch of a file holds
-    centres = table.centres(np.arange(8192) % len(table))
+    centers = table.centers(np.arange(8192) % len(table))
     noise, rng = mechanism.noise, secure_rng()
     yield "engine", rate(len(queries), lambda: engine.nearest(queries), 7)
     yield "engine in blocks of 12,000", rate(len(block), lambda: engine.nearest(block), 7)
-    parts = [centres[start : start + 1024] for start in range(0, 8192, 1024)]
+    parts = [centers[start : start + 1024] for start in range(0, 8192, 1024)]
     yield "noise, one thread", rate(8192, lambda: [noise.around(part, rng) for part in parts])
     ids = np.random.default_rng(2).integers(0, len(table), 4 * engine.block)
     some = ids[: len(block)]

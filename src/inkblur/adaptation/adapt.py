@@ -15,7 +15,7 @@ from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.types import positive
 
-VECTOR_LENGTH = 0.65  # of alpha x vector about the centre, in the mean, unless alpha is given
+VECTOR_LENGTH = 0.65  # of alpha x vector about the center, in the mean, unless alpha is given
 
 Labels = Mapping[str, Sequence[str | None]]
 
@@ -33,14 +33,14 @@ def adapt_embedding(
     """Word vectors in which words that say other things about the labels lie farther apart.
 
     Each word's vector becomes `[alpha x vector ; beta x profile]`, the profile being the smoothed,
-    centred log-odds of the labels given the word (see :mod:`inkblur.adaptation.profiles`); several
+    centered log-odds of the labels given the word (see :mod:`inkblur.adaptation.profiles`); several
     columns' profiles stand one after the other, each times beta, so squared distances add. The
     result is an ordinary embedding: a mechanism over it keeps its own guarantee, in this joined
     metric, and names what the metric blurs less on purpose.
 
     `labels` maps a column's name to a label for each text, None or blank where there is none.
     `alpha`, `beta` and `smoothing` (in texts for each label) are finite and above 0. Without
-    `alpha` the word vectors are brought to a mean length of 0.65 about their centre, whatever the
+    `alpha` the word vectors are brought to a mean length of 0.65 about their center, whatever the
     scale of `base` (alpha is 0.1 for GloVe 6B): the smaller, the less is left of a word's own
     meaning, and the more of the labels at equal protection (docs/adapted-metric.md).
 
@@ -110,9 +110,9 @@ def adapt_embedding(
 
 
 def usual_alpha(base: Embedding) -> float:
-    """The alpha that brings word vectors to a mean length of 0.65 about their centre."""
-    about_centre = base.vectors.astype(np.float64) - base.null_vector
-    length = float(np.linalg.norm(about_centre, axis=1).mean())
+    """The alpha that brings word vectors to a mean length of 0.65 about their center."""
+    about_center = base.vectors.astype(np.float64) - base.null_vector
+    length = float(np.linalg.norm(about_center, axis=1).mean())
     if length == 0:
         raise ParameterError(f"all words of {base.name} have one vector: give alpha yourself")
     return VECTOR_LENGTH / length

@@ -1,4 +1,4 @@
-"""Label profiles: what a word says about a label, learned from public labelled texts.
+"""Label profiles: what a word says about a label, learned from public labeled texts.
 
 With n(w, l) the number of texts of label l that have the word w, n(w) their sum over labels, and
 pi_l label l's share of all of them,
@@ -11,7 +11,7 @@ A word the corpus never has is at zero exactly, and rare words lie near it.
 Texts are counted, not occurrences: a text that repeats a word fifty times says no more about the
 word's label than one that has it once, and no single text moves a word far.
 
-A centred profile has one coordinate to spare. It is written in L - 1 orthonormal ones (Helmert's
+A centered profile has one coordinate to spare. It is written in L - 1 orthonormal ones (Helmert's
 matrix), which changes no distance and leaves the joined covariance of full rank. More than 100
 labels are projected onto 100 axes: the leading right singular vectors of the profiles, each word
 weighted by n(w), so distances shrink as little as that many axes allow.
@@ -128,7 +128,7 @@ def _count(documents: Sequence[Ids], numbers: Ids, shape: tuple[int, int]) -> cs
 
 
 def _blocks(table: csr_matrix, seen: Ids, smoothing: float) -> Iterator[tuple[Ids, Array]]:
-    """Some seen words at a time with their centred log-odds, (block, labels)."""
+    """Some seen words at a time with their centered log-odds, (block, labels)."""
     count = table.shape[1]
     share = np.asarray(table.sum(axis=0), np.float64).ravel() / table.sum()
     for start in range(0, len(seen), _ROWS):
@@ -147,7 +147,7 @@ def _axes(table: csr_matrix, seen: Ids, smoothing: float) -> tuple[Array, str]:
 
     labels = table.shape[1]
     if labels <= MOST_DIMENSIONS:
-        return helmert(labels).T, f"none: {labels} centred labels need {labels - 1} dimensions"
+        return helmert(labels).T, f"none: {labels} centered labels need {labels - 1} dimensions"
     weights = np.asarray(table.sum(axis=1), np.float64).ravel()
     gram = np.zeros((labels, labels))
     for part, odds in _blocks(table, seen, smoothing):

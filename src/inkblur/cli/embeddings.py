@@ -73,14 +73,14 @@ def info_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     "Describe an embedding: size, fingerprint, vector lengths, provenance."
-    from inkblur.embeddings import load_embedding, summarise, verify
+    from inkblur.embeddings import load_embedding, summarize, verify
 
     with plain_errors():
         with _bar("reading") as on_progress:
             embedding = load_embedding(source, format=format, on_progress=on_progress)
         if check:
             verify(embedding)
-        facts = summarise(embedding)
+        facts = summarize(embedding)
         if as_json:
             record = {**vars(facts), "verified": check}
             typer.echo(json.dumps(record, ensure_ascii=False))
@@ -133,7 +133,7 @@ def import_command(
 
     The vocabulary must be public: never one taken from the texts to be protected.
     """
-    from inkblur.embeddings import import_embedding, summarise
+    from inkblur.embeddings import import_embedding, summarize
 
     with plain_errors():
         with _bar("importing") as on_progress:
@@ -147,7 +147,7 @@ def import_command(
                 frequencies=frequencies,
                 on_progress=on_progress,
             )
-        facts = summarise(done.embedding)
+        facts = summarize(done.embedding)
         talk.print(
             f"{dest}: {facts.words:,} words x {facts.dimension}, "
             f"{done.duplicates:,} duplicates dropped, mean norm {facts.norm_mean:.3f}, "

@@ -65,7 +65,7 @@ def evaluate(
     ] = "all",
     models: Annotated[
         str,
-        typer.Option(help="Classifiers of labels: naive-bayes, svm, neighbours, fasttext."),
+        typer.Option(help="Classifiers of labels: naive-bayes, svm, neighbors, fasttext."),
     ] = "naive-bayes,svm",
     scrub: Annotated[
         str,

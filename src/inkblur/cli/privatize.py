@@ -160,8 +160,8 @@ def _read(file: Path, given: options.Given) -> ReleaseSpec:
 def _tell(summary: Summary | VectorSummary) -> None:
     for line in summary.lines():
         talk.print(escape(line))
-    colour = "green" if summary.guarantee.private else "bold red"
-    talk.print(f"[{colour}]guarantee:[/] {escape(summary.guarantee.sentence())}")
+    color = "green" if summary.guarantee.private else "bold red"
+    talk.print(f"[{color}]guarantee:[/] {escape(summary.guarantee.sentence())}")
     for line in summary.guarantee.lines():
         talk.print(f"  - {escape(line)}")
     if summary.guarantee.private:

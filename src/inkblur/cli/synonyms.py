@@ -46,8 +46,8 @@ def synonyms(
         table = spec.table()
         subject = spec.mechanism_on(table)
         found = known_id(table, word)  # as a text's words are looked up
-        spelt = table.words[found] if found != NULL_ID else word
-        result = portrait(subject, spelt, rng, top=top, draws=draws)
+        spelled = table.words[found] if found != NULL_ID else word
+        result = portrait(subject, spelled, rng, top=top, draws=draws)
         if as_json:
             print(json.dumps(result.to_json(), ensure_ascii=False, indent=2))
         else:

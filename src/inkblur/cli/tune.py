@@ -169,7 +169,7 @@ def tune(
 
             tune_target.run(
                 tune_target.Request(
-                    labelled=data,
+                    labeled=data,
                     authored=authors,
                     columns=columns,
                     target=target,

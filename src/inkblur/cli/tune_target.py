@@ -35,8 +35,8 @@ TAUGHT = (
 class Request:
     """The options of a search, as they were given."""
 
-    labelled: str
-    authored: str | None  # None: the authors stand in `labelled`
+    labeled: str
+    authored: str | None  # None: the authors stand in `labeled`
     columns: texts.ChosenColumns
     target: str
     alphas: Sequence[float]
@@ -114,10 +114,10 @@ def _parts(request: Request, table: Embedding) -> Parts:
     assert author is not None
     assert label is not None
     if request.authored is None:
-        rows, found = texts.read_columns(request.labelled, text, [label, author])
+        rows, found = texts.read_columns(request.labeled, text, [label, author])
         files = [PublicTexts(rows, found[author], found[label])]
     else:
-        rows, found = texts.read_columns(request.labelled, text, [label])
+        rows, found = texts.read_columns(request.labeled, text, [label])
         others, names = texts.read_columns(request.authored, text, [author])
         files = [PublicTexts(rows, labels=found[label]), PublicTexts(others, names[author])]
     return make_parts(
@@ -134,7 +134,7 @@ def next_commands(request: Request, candidate: Candidate | None) -> tuple[str, .
     if candidate.joining is not None:
         source = str(request.output / "joined.ink")
         adapt = ["inkblur", "embeddings", "adapt", request.embedding or "bundled"]
-        adapt += ["--corpus", request.labelled, "--text-column", request.columns.text]
+        adapt += ["--corpus", request.labeled, "--text-column", request.columns.text]
         adapt += ["--label-column", str(request.columns.label)]
         adapt += ["--alpha", _number(candidate.joining.alpha), "--beta", _number(BETA)]
         adapt += ["--smoothing", _number(candidate.joining.smoothing), "-o", source]

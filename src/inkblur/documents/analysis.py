@@ -14,7 +14,7 @@ from inkblur.documents.name_tagger import tagged_names
 from inkblur.documents.names import is_name
 from inkblur.documents.policies import TokenPolicies, Treatment
 from inkblur.documents.stop_words import STOP_WORDS
-from inkblur.documents.tokens import Token, TokenClass, tokenise
+from inkblur.documents.tokens import Token, TokenClass, tokenize
 from inkblur.embeddings.table import Embedding
 from inkblur.types import NULL_ID
 
@@ -143,7 +143,7 @@ class Analyst:
         judged, word = self._judged, TokenClass.WORD
         end = 0
         touched = False  # a sign was removed since the last slot: words must not grow together
-        tokens: Iterable[Token] = tokenise(text)
+        tokens: Iterable[Token] = tokenize(text)
         tagged: frozenset[int] = frozenset()
         if policies.names_tagger:
             tokens = list(tokens)

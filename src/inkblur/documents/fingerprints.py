@@ -3,7 +3,7 @@
 A text is known again by its content words: folded, in order, without stop words, numbers,
 addresses and signs. So other capitals, spaces and punctuation hide nothing, nor does a text whose
 stop words were taken out before. Where there are no content words, all its words count. An edited,
-shortened or quoted copy has other words and is not recognised.
+shortened or quoted copy has other words and is not recognized.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from inkblur.documents.analysis import folded
 from inkblur.documents.stop_words import STOP_WORDS
-from inkblur.documents.tokens import TokenClass, tokenise
+from inkblur.documents.tokens import TokenClass, tokenize
 from inkblur.embeddings.table import Fingerprints
 from inkblur.errors import PrivateCalibration
 
@@ -35,7 +35,7 @@ def fingerprint(text: str) -> int | None:
 
 def written_words(text: str) -> list[str]:
     """The text's words as they are written, without numbers, addresses and signs."""
-    return [token.text for token in tokenise(text) if token.kind is TokenClass.WORD]
+    return [token.text for token in tokenize(text) if token.kind is TokenClass.WORD]
 
 
 def fingerprint_of(written: Sequence[str]) -> int | None:

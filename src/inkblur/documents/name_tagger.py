@@ -1,4 +1,4 @@
-"""Names found by a part-of-speech tagger, which reads the neighbouring words (extra `evaluation`).
+"""Names found by a part-of-speech tagger, which reads the neighboring words (extra `evaluation`).
 
 TextBlob's PatternTagger needs no download: its lexicon is part of the wheel. It finds names that no
 list has, and costs part of the guarantee: see `CONTEXTUAL`.
@@ -15,7 +15,7 @@ from inkblur.documents.tokens import Token, TokenClass
 from inkblur.errors import MissingExtra
 
 CONTEXTUAL = (
-    "a tagger decides from the neighbouring words which words are names, so changing one word of a "
+    "a tagger decides from the neighboring words which words are names, so changing one word of a "
     "text may change several inputs of the mechanism; the distance between two texts is the "
     "distance between what the tagger makes of them"
 )
@@ -25,8 +25,8 @@ _PROPER_NOUNS = ("NNP", "NNPS")
 def tagged_names(tokens: Sequence[Token]) -> frozenset[int]:
     """Where words that the tagger takes for proper nouns begin.
 
-    >>> from inkblur.documents.tokens import tokenise
-    >>> sorted(tagged_names(list(tokenise("We met Xanthippos in Ypsilanti."))))
+    >>> from inkblur.documents.tokens import tokenize
+    >>> sorted(tagged_names(list(tokenize("We met Xanthippos in Ypsilanti."))))
     [7, 21]
     """
     written = " ".join(token.text for token in tokens)

@@ -1,6 +1,6 @@
 """Which words are names of people: decided by the word alone, from a public list.
 
-A decision that read the neighbouring words would let one changed word change several inputs of the
+A decision that read the neighboring words would let one changed word change several inputs of the
 mechanism, and a guarantee for one word would then not be one for its change. The list, its source
 and the rule for names that are common words as well (Will, Rose, Brown): `data/PROVENANCE.md`.
 """

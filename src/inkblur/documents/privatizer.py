@@ -17,7 +17,7 @@ from inkblur.documents.policies import TokenPolicies, Treatment
 from inkblur.documents.stop_words import STOP_WORDS
 from inkblur.errors import InputError, ParameterError
 from inkblur.guarantees import Guarantee
-from inkblur.mechanisms.base import WordMechanism, drawn_from, require_rng
+from inkblur.mechanisms.base import WordMechanism, for_rng, require_rng
 from inkblur.rng import JoinedRows, Rng
 from inkblur.types import NULL_ID, Ids, Record, ReleaseKind, Unit, choose, whole
 
@@ -127,7 +127,7 @@ class Privatizer:
 
     def guaranteed(self, rng: Rng) -> Guarantee:
         """The guarantee of a release drawn from `rng`: a seeded one promises nothing."""
-        return drawn_from(rng, self.guarantee)
+        return for_rng(rng, self.guarantee)
 
     def release(self, text: str, rng: Rng) -> TextRelease:
         """One text. Each call spends: the same text again draws fresh noise."""
@@ -162,7 +162,7 @@ class Privatizer:
         analyses = [self._analyst.read(record.text) for record in records]
         ids = [self._fitted(analysis) for analysis in analyses]
         spec = self.spec
-        # Bound to what enters the mechanism too: a later tokeniser or stop list may read the same
+        # Bound to what enters the mechanism too: a later tokenizer or stop list may read the same
         # text as other words, and those must not meet the same noise.
         streams = [
             rng.child(spec, record.id, record.text, entering.tobytes())

@@ -1,4 +1,4 @@
-"""A scikit-learn transformer with the same behaviour (extra `sklearn`)."""
+"""A scikit-learn transformer with the same behavior (extra `sklearn`)."""
 
 from __future__ import annotations
 

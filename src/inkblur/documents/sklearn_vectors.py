@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from inkblur.documents.sklearn_base import KeyedTransformer, records_of, texts_of
 from inkblur.documents.tf_vector import SyntheticVectors
-from inkblur.documents.vectoriser import Vectoriser
+from inkblur.documents.vectorizer import Vectorizer
 from inkblur.mechanisms.base import DiscreteMechanism
 
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ class VectorPrivatizer(KeyedTransformer):
 
     >>> from inkblur.embeddings.table import Embedding
     >>> table = Embedding(["cat", "dog", "sky"], [[1, 0.1], [1, 0.3], [-1, 0.2]], name="toy")
-    >>> vectoriser = Vectoriser(table)
+    >>> vectorizer = Vectorizer(table)
     >>> from inkblur import Exponential
-    >>> mechanism = Exponential(vectoriser.embedding, epsilon=8.0)
-    >>> blur = VectorPrivatizer(mechanism, vectoriser, length=9, seed=1)
+    >>> mechanism = Exponential(vectorizer.embedding, epsilon=8.0)
+    >>> blur = VectorPrivatizer(mechanism, vectorizer, length=9, seed=1)
     >>> blur.fit_transform(["A cat.", "The sky!"]).shape
     (2, 3)
     """
@@ -37,7 +37,7 @@ class VectorPrivatizer(KeyedTransformer):
     def __init__(
         self,
         mechanism: DiscreteMechanism,
-        vectoriser: Vectoriser,
+        vectorizer: Vectorizer,
         *,
         length: int,
         key: bytes | None = None,
@@ -45,7 +45,7 @@ class VectorPrivatizer(KeyedTransformer):
         accept_weak: bool = False,
     ) -> None:
         self.mechanism = mechanism
-        self.vectoriser = vectoriser
+        self.vectorizer = vectorizer
         self.length = length
         self.key = key
         self.seed = seed
@@ -59,7 +59,7 @@ class VectorPrivatizer(KeyedTransformer):
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """The vocabulary, in the order of the columns."""
-        return self.vectoriser.get_feature_names_out()
+        return self.vectorizer.get_feature_names_out()
 
     def _releaser(self) -> SyntheticVectors:
-        return SyntheticVectors(self.mechanism, self.vectoriser, self.length)
+        return SyntheticVectors(self.mechanism, self.vectorizer, self.length)

@@ -3,7 +3,7 @@
     repeat n times:  v ~ theta_t (a term of the document),  w ~ E(v) (a discrete mechanism)
     release the counts of the w's
 
-Choosing v is arbitrary randomised preprocessing, and the mechanism treats all inputs as adjacent,
+Choosing v is arbitrary randomized preprocessing, and the mechanism treats all inputs as adjacent,
 so one round costs the mechanism's loss between *any* two documents (Lemma 3.2); n independent
 rounds cost n times that (Theorem 3.3, Corollary 3.5, eq. 1), and counting is post-processing.
 Nothing else is released: n is fixed, and a document without a single known term gives n terms
@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from inkblur.documents.fingerprints import ADAPTED, refuse_corpus
 from inkblur.documents.survival import Survival
-from inkblur.documents.vectoriser import Vectoriser
+from inkblur.documents.vectorizer import Vectorizer
 from inkblur.errors import ParameterError
 from inkblur.guarantees import Guarantee
-from inkblur.mechanisms.base import DiscreteMechanism, drawn_from, require_rng
+from inkblur.mechanisms.base import DiscreteMechanism, for_rng, require_rng
 from inkblur.rng import Bits, JoinedRows, Rng, uniforms_from
 from inkblur.types import NULL_ID, Array, Ids, Record, Unit, whole
 
@@ -71,33 +71,33 @@ class _Settled:
 class SyntheticVectors:
     """Releases documents as synthetic term-frequency vectors of one length.
 
-    The mechanism must stand on the vectoriser's vocabulary:
+    The mechanism must stand on the vectorizer's vocabulary:
 
     >>> from inkblur.rng import seeded_rng
     >>> from inkblur.embeddings.table import Embedding
     >>> table = Embedding(["cat", "dog", "sky"], [[1, 0.1], [1, 0.3], [-1, 0.2]], name="toy")
-    >>> vectoriser = Vectoriser(table)
+    >>> vectorizer = Vectorizer(table)
     >>> from inkblur import Exponential
-    >>> mechanism = Exponential(vectoriser.embedding, epsilon=8.0)
-    >>> synthetic = SyntheticVectors(mechanism, vectoriser, length=20)
+    >>> mechanism = Exponential(vectorizer.embedding, epsilon=8.0)
+    >>> synthetic = SyntheticVectors(mechanism, vectorizer, length=20)
     >>> release = synthetic.vectors([Record("0", "A cat."), Record("1", "")], seeded_rng(1))
     >>> release.vectors.sum(axis=1).tolist()
     [[20], [20]]
     """
 
-    def __init__(self, mechanism: DiscreteMechanism, vectoriser: Vectoriser, length: int) -> None:
+    def __init__(self, mechanism: DiscreteMechanism, vectorizer: Vectorizer, length: int) -> None:
         if not isinstance(mechanism, DiscreteMechanism):
             raise ParameterError(
                 f"a tf release needs the mechanism staircase or exponential, got {mechanism!r}: "
                 "its guarantee must hold between any two words, however far apart"
             )
-        if mechanism.embedding.sha256 != vectoriser.embedding.sha256:
+        if mechanism.embedding.sha256 != vectorizer.embedding.sha256:
             raise ParameterError(
-                "the mechanism and the vectoriser have different vocabularies; "
-                "make the mechanism from vectoriser.embedding"
+                "the mechanism and the vectorizer have different vocabularies; "
+                "make the mechanism from vectorizer.embedding"
             )
         self.mechanism = mechanism
-        self.vectoriser = vectoriser
+        self.vectorizer = vectorizer
         self.length = whole(length, "length")
 
     @property
@@ -108,11 +108,11 @@ class SyntheticVectors:
     @property
     def spec(self) -> str:
         """Everything the output law depends on: binds each record's stream to this release."""
-        return f"{self.mechanism.spec} tf length={self.length} {self.vectoriser.spec}"
+        return f"{self.mechanism.spec} tf length={self.length} {self.vectorizer.spec}"
 
     def guaranteed(self, rng: Rng) -> Guarantee:
         """The guarantee of vectors drawn from `rng`: seeded ones promise nothing."""
-        return drawn_from(rng, self.guarantee)
+        return for_rng(rng, self.guarantee)
 
     def vectors(self, records: Iterable[Record], rng: Rng) -> VectorRelease:
         """Synthetic vectors of many records, in order.
@@ -131,14 +131,14 @@ class SyntheticVectors:
                     f"got {type(record).__name__}"
                 )
         texts, names = [r.text for r in records], [str(r) for r in records]
-        self.vectoriser.refuse_reference(texts, names)
-        if self.mechanism.embedding is not self.vectoriser.embedding:  # it may know another corpus
+        self.vectorizer.refuse_reference(texts, names)
+        if self.mechanism.embedding is not self.vectorizer.embedding:  # it may know another corpus
             refuse_corpus(texts, names, self.mechanism.embedding.corpus, ADAPTED)
         spec, step = self.spec, max(1, _DRAWS // self.length)
         parts, empty, terms, shown = [], 0, 0, 0
         for start in range(0, len(records), step):
             batch = records[start : start + step]
-            compositions = [self.vectoriser.composition(record.text) for record in batch]
+            compositions = [self.vectorizer.composition(record.text) for record in batch]
             empty += sum(int(ids[0]) < 0 for ids, _ in compositions)
             streams = [
                 rng.child(spec, record.id, record.text, ids.tobytes(), shares.tobytes())

@@ -30,12 +30,12 @@ class Token(NamedTuple):
     end: int
 
 
-def tokenise(text: str) -> Iterator[Token]:
+def tokenize(text: str) -> Iterator[Token]:
     """The tokens of a text in order; what lies between them is white space.
 
     Nothing visible is skipped: a character that fits no other class is a sign by itself.
 
-    >>> [(t.kind.value, t.text) for t in tokenise("Don't mail 😀 a@b.org, 3.50!")]
+    >>> [(t.kind.value, t.text) for t in tokenize("Don't mail 😀 a@b.org, 3.50!")]
     ... # doctest: +NORMALIZE_WHITESPACE
     [('word', "Don't"), ('word', 'mail'), ('sign', '😀'), ('address', 'a@b.org'),
      ('sign', ','), ('number', '3.50'), ('sentence end', '!')]
@@ -94,7 +94,7 @@ def _marks() -> str:
         *range(0x11000, 0x11A00),
     ):
         joins = code in (0x200C, 0x200D) or unicodedata.category(chr(code))[0] == "M"
-        # U+FE0F only says "show the sign before me in colour"; it is not part of a word.
+        # U+FE0F only says "show the sign before me in color"; it is not part of a word.
         if joins and code <= sys.maxunicode and not 0xFE00 <= code <= 0xFE0F:
             if code == previous + 1 and start >= 0:
                 previous = code

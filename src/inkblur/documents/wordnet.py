@@ -47,7 +47,7 @@ def synonym_sets(folder: Path | None = None) -> Iterator[list[str]]:
             )
         with path.open(encoding="utf-8") as lines:
             for number, line in enumerate(lines, 1):
-                if not line.startswith(" "):  # the licence stands at the top, indented
+                if not line.startswith(" "):  # the license stands at the top, indented
                     yield _members(line, path, number)
 
 

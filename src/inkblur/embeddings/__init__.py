@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from inkblur.embeddings.formats import EmbeddingFormat
 from inkblur.embeddings.loading import Imported, import_embedding, load_embedding
-from inkblur.embeddings.summary import EmbeddingSummary, Listed, available, summarise, verify
+from inkblur.embeddings.summary import EmbeddingSummary, Listed, available, summarize, verify
 from inkblur.embeddings.table import Embedding
 
 __all__ = [
@@ -16,6 +16,6 @@ __all__ = [
     "available",
     "import_embedding",
     "load_embedding",
-    "summarise",
+    "summarize",
     "verify",
 ]

@@ -52,11 +52,11 @@ def write_store(
     path: Path,
     embedding: Embedding,
     *,
-    quantised: tuple[NDArray[np.int8], NDArray[np.float32]] | None = None,
+    quantized: tuple[NDArray[np.int8], NDArray[np.float32]] | None = None,
 ) -> None:
     """Write `embedding` to `path`, complete or not at all.
 
-    `quantised` = (codes, scale) stores int8 codes instead of the float32 table; the embedding's
+    `quantized` = (codes, scale) stores int8 codes instead of the float32 table; the embedding's
     vectors must then equal `codes * scale` exactly, so that reading gives back the same table and
     the same fingerprint.
     """
@@ -69,10 +69,10 @@ def write_store(
         "counts": embedding.counts is not None,
     }
     table: NDArray[Any] = embedding.vectors
-    if quantised is not None:
-        table, scale = quantised
+    if quantized is not None:
+        table, scale = quantized
         if not np.array_equal(_decode(table, scale), embedding.vectors):
-            raise EmbeddingError("the quantised codes do not decode to the embedding's vectors")
+            raise EmbeddingError("the quantized codes do not decode to the embedding's vectors")
         header["scale"] = [float(s) for s in scale]
     try:
         words = pa.array(embedding.words, pa.utf8())

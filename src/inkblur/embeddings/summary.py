@@ -28,7 +28,7 @@ class EmbeddingSummary:
     provenance: dict[str, Any]
 
 
-def summarise(embedding: Embedding) -> EmbeddingSummary:
+def summarize(embedding: Embedding) -> EmbeddingSummary:
     """Size, fingerprint and lengths of the vectors, in bounded memory."""
     parts = [
         np.linalg.norm(embedding.vectors[start : start + _ROWS].astype(np.float64), axis=1)

@@ -169,8 +169,8 @@ class Embedding:
         """
         total = np.zeros((self.dimension, self.dimension))
         for start in range(0, len(self), _BLOCK):
-            centred = self.vectors[start : start + _BLOCK] - self.null_vector
-            total += centred.T @ centred
+            centered = self.vectors[start : start + _BLOCK] - self.null_vector
+            total += centered.T @ centered
         trace = float(np.trace(total))
         if trace <= 0:
             raise EmbeddingError(f"{self.name}: all vectors are equal, so they have no covariance")
@@ -178,7 +178,7 @@ class Embedding:
         scaled.flags.writeable = False
         return scaled
 
-    def centres(self, ids: Ids) -> Array:
+    def centers(self, ids: Ids) -> Array:
         """float64 vectors of these ids; the null word stands at :attr:`null_vector`."""
         rows = self.vectors[np.maximum(ids, 0)].astype(np.float64)
         rows[ids == NULL_ID] = self.null_vector

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from inkblur.documents.fingerprints import among as among
     from inkblur.documents.fingerprints import fingerprints as fingerprints
     from inkblur.documents.tokens import TokenClass as TokenClass
-    from inkblur.documents.tokens import tokenise as tokenise
+    from inkblur.documents.tokens import tokenize as tokenize
     from inkblur.evaluation.attacks import DONT_KNOW as DONT_KNOW
     from inkblur.evaluation.attacks import Koppel as Koppel
     from inkblur.evaluation.attacks import LinearSvm as LinearSvm
     from inkblur.evaluation.attacks import attribute as attribute
-    from inkblur.evaluation.attacks import reverse_vectorised as reverse_vectorised
+    from inkblur.evaluation.attacks import reverse_vectorized as reverse_vectorized
     from inkblur.evaluation.attacks.classifiers import Classifier as Classifier
     from inkblur.evaluation.attacks.classifiers import make_classifier as make_classifier
     from inkblur.evaluation.attacks.koppel import NgramWeighting as NgramWeighting
@@ -164,12 +164,12 @@ _HOMES = {
     "require_matplotlib": "inkblur.evaluation.reports.plots",
     "resample_counts": "inkblur.evaluation.measures.bootstrap",
     "resample_rows": "inkblur.evaluation.measures.bootstrap",
-    "reverse_vectorised": "inkblur.evaluation.attacks",
+    "reverse_vectorized": "inkblur.evaluation.attacks",
     "standard_bound": "inkblur.mechanisms.bounds",
     "survival_rate": "inkblur.mechanisms.calibration",
     "text_distances": "inkblur.evaluation.measures.ruzicka",
     "tight_loss": "inkblur.mechanisms.loss",
-    "tokenise": "inkblur.documents.tokens",
+    "tokenize": "inkblur.documents.tokens",
     "words_of": "inkblur.evaluation.measures.words",
     "write_atomically": "inkblur.atomic_file",
 }

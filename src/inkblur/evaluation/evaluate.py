@@ -204,7 +204,7 @@ class PreparedEvaluation:
         if isinstance(form, TopicWords):
             self.notes = (
                 f"The words of {form.name} were chosen on the training part: choose them on public "
-                "labelled texts for a release.",
+                "labeled texts for a release.",
             )
         return form.transform(train), form.transform(test)
 
@@ -393,8 +393,8 @@ class PreparedEvaluation:
         step: Callable[[str], None],
     ) -> LabelAnswers:
         step(f"labels by {model}, {kind}")
-        studied, train_labels = _labelled(train, self.data.train.labels)
-        asked, test_labels = _labelled(test, self.data.test.labels)
+        studied, train_labels = _labeled(train, self.data.train.labels)
+        asked, test_labels = _labeled(test, self.data.test.labels)
         return label_answers(
             studied,
             train_labels,
@@ -416,7 +416,7 @@ class PreparedEvaluation:
             return None
 
 
-def _labelled(documents: Any, labels: Sequence[str | None]) -> tuple[Any, list[str]]:
+def _labeled(documents: Any, labels: Sequence[str | None]) -> tuple[Any, list[str]]:
     """The documents that have a label, and the labels."""
     rows = [row for row, label in enumerate(labels) if label is not None]
     kept = [str(labels[row]) for row in rows]

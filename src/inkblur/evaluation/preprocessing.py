@@ -5,9 +5,9 @@
     bow-N       of those, the N that tell the labels apart best by chi-squared; the thesis's
                 datasets have N = 1000, 500, 200, 50
 
-The words of bow-N are chosen on the training part alone. They come from labelled texts, so a
+The words of bow-N are chosen on the training part alone. They come from labeled texts, so a
 release in this form is private towards texts that took no part in the choice: in practice, choose
-them on public labelled texts.
+them on public labeled texts.
 
 Proper nouns are redacted by this rule, which needs no tagger. Inside a sentence, a word with a
 capital first letter counts as a name, unless it is a function word (I, for one) or the sentence
@@ -25,7 +25,7 @@ from typing import Protocol, Self
 
 from inkblur.documents.analysis import folded
 from inkblur.documents.stop_words import STOP_WORDS
-from inkblur.documents.tokens import Token, TokenClass, tokenise
+from inkblur.documents.tokens import Token, TokenClass, tokenize
 from inkblur.errors import MissingExtra, ParameterError
 from inkblur.types import whole
 
@@ -141,7 +141,7 @@ def make_form(name: str) -> Form:
 
 def content_words(text: str) -> list[str]:
     """The words of a text that are no function words, folded."""
-    words = (folded(token.text) for token in tokenise(text) if token.kind is TokenClass.WORD)
+    words = (folded(token.text) for token in tokenize(text) if token.kind is TokenClass.WORD)
     return [word for word in words if word not in STOP_WORDS]
 
 
@@ -185,7 +185,7 @@ class ProperNouns:
 def _placed(text: str) -> Iterator[tuple[Token, bool, bool]]:
     """Each word, whether it stands inside a sentence in mixed case, and whether it begins one."""
     sentence: list[Token] = []
-    for token in [*tokenise(text), None]:
+    for token in [*tokenize(text), None]:
         if token is not None and token.kind is not TokenClass.SENTENCE_END:
             sentence.append(token)
             continue

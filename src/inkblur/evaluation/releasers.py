@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.embeddings.table import Embedding
-from inkblur.evaluation.attacks.reverse import reverse_vectorised
+from inkblur.evaluation.attacks.reverse import reverse_vectorized
 from inkblur.guarantees import Guarantee, rounded_up
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.mechanisms.typical import typical_loss
@@ -115,12 +115,12 @@ class VectorReleaser:
         """Vectors, and their words written out."""
         release = self.synthetic.vectors(_records(texts), rng)
         return Released(
-            tuple(reverse_vectorised(release.vectors, release.vocabulary)), release.vectors
+            tuple(reverse_vectorized(release.vectors, release.vocabulary)), release.vectors
         )
 
     def true_counts(self, texts: Sequence[str]) -> csr_matrix | None:
         """The true term frequencies over the same vocabulary."""
-        return self.synthetic.vectoriser.transform(texts)
+        return self.synthetic.vectorizer.transform(texts)
 
     def worth(self) -> tuple[str, ...]:
         """The bound between any two documents."""

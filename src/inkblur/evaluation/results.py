@@ -37,7 +37,7 @@ class Interval:
 
     @classmethod
     def of(cls, values: Sequence[float], confidence: float) -> Interval:
-        """Summarise one number a repetition.
+        """Summarize one number a repetition.
 
         >>> found = Interval.of([1.0, 2.0, 3.0], 0.95)
         >>> round(found.low, 3), found.mean, round(found.high, 3)
@@ -46,7 +46,7 @@ class Interval:
         from scipy.special import stdtrit
 
         if not values:
-            raise ParameterError("no repetition to summarise")
+            raise ParameterError("no repetition to summarize")
         count = len(values)
         mean = math.fsum(values) / count
         if count == 1:

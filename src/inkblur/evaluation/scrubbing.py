@@ -1,12 +1,12 @@
 """Scrubbers of personal data, as releases to compare against (SynTF, section 4.3.1).
 
 A scrubber looks for names, numbers and addresses of people and writes a placeholder in their
-place. It proves nothing: what its recognisers miss stays, and so does an author's style.
+place. It proves nothing: what its recognizers miss stays, and so does an author's style.
 
-Both run offline, and neither recognises names of people or places here. scrubadub 2 runs its own
+Both run offline, and neither recognizes names of people or places here. scrubadub 2 runs its own
 default detectors; its detectors of names (on by default in version 1, which SynTF ran) need
-downloads. Presidio runs its recognisers of patterns (addresses, numbers, accounts, dates) on a
-blank spaCy model: recognisers that need a trained model are left out, for such models are
+downloads. Presidio runs its recognizers of patterns (addresses, numbers, accounts, dates) on a
+blank spaCy model: recognizers that need a trained model are left out, for such models are
 downloads. Tables and the guarantee's place say so, lest the comparison look fairer than it is.
 """
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 Scrub = Callable[[str], str]
 _NOTHING_PROVED = (
-    "scrubbing removes what its recognisers find (addresses, numbers and the like; names of people "
-    "and places stay, for recognising them needs a trained model); it proves nothing about what "
+    "scrubbing removes what its recognizers find (addresses, numbers and the like; names of people "
+    "and places stay, for recognizing them needs a trained model); it proves nothing about what "
     "they miss, and leaves the author's style as it is"
 )
 
@@ -68,7 +68,7 @@ class Scrubber:
 
     def to_json(self) -> dict[str, Any]:
         """Its name."""
-        return {"scrubber": self.scrubber, "recognises_names": False}
+        return {"scrubber": self.scrubber, "recognizes_names": False}
 
 
 def _scrubadub() -> Scrub:
@@ -99,7 +99,7 @@ def _presidio() -> Scrub:
                 RecognizerRegistry,
             )
             from presidio_analyzer import (
-                predefined_recognizers as recognisers,
+                predefined_recognizers as recognizers,
             )
             from presidio_analyzer.nlp_engine import (  # type: ignore[import-not-found, unused-ignore]
                 SpacyNlpEngine,
@@ -109,14 +109,14 @@ def _presidio() -> Scrub:
     # Its own way to check an address's domain would fetch a list from the network.
     domains = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
 
-    class OfflineEmail(recognisers.EmailRecognizer):  # type: ignore[misc, unused-ignore]
+    class OfflineEmail(recognizers.EmailRecognizer):  # type: ignore[misc, unused-ignore]
         def validate_result(self, pattern_text: str) -> bool:
             return bool(domains(pattern_text).suffix)
 
     engine = SpacyNlpEngine()
     engine.nlp = {"en": spacy.blank("en")}  # type: ignore[assignment, unused-ignore]
     names = ("CreditCard", "Crypto", "Date", "Iban", "Ip", "Phone", "Url", "UsSsn", "UsBank")
-    chosen = [getattr(recognisers, f"{name}Recognizer")() for name in names]
+    chosen = [getattr(recognizers, f"{name}Recognizer")() for name in names]
     registry = RecognizerRegistry(recognizers=[OfflineEmail(), *chosen])
     analyser = AnalyzerEngine(registry=registry, nlp_engine=engine, supported_languages=["en"])
 

@@ -196,7 +196,7 @@ def _charge_ahead(
         )
     corpora = [(made.mechanism.embedding.corpus, ADAPTED)]
     if isinstance(made, SyntheticVectors):
-        corpora = [*made.vectoriser.corpora, *corpora]
+        corpora = [*made.vectorizer.corpora, *corpora]
     public = PublicRecords(corpora, skip=spec.skip_public)
 
     def words(batch: Batch) -> list[int]:

@@ -121,7 +121,7 @@ def run_vectors(
     if len(source.schema.columns) > 1:
         raise ParameterError("a tf release is made from one text column; name one")
     began = time.perf_counter()
-    corpora = [*synthetic.vectoriser.corpora, (synthetic.mechanism.embedding.corpus, ADAPTED)]
+    corpora = [*synthetic.vectorizer.corpora, (synthetic.mechanism.embedding.corpus, ADAPTED)]
     public = PublicRecords(corpora, skip=skip_public)
     ids: list[str] = []
     parts, empty = [synthetic.vectors([], rng).vectors], 0  # a file without records is no error

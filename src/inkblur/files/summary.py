@@ -156,7 +156,7 @@ class Summary:
             "release": {"kind": self.privatizer.kind.value, "length": self.privatizer.length},
             "guarantee": self.guarantee.to_json(),
             "bound_at_typical_distances": {
-                "nearest_neighbour": {
+                "nearest_neighbor": {
                     "distance": _finite(self.typical.nearest_distance),
                     "loss": _finite(self.typical.nearest_loss),
                 },

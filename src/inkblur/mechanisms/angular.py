@@ -9,7 +9,7 @@ import numpy as np
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import NoGuarantee
 from inkblur.guarantees import Guarantee
-from inkblur.mechanisms.base import WordMechanism, standing_on
+from inkblur.mechanisms.base import WordMechanism, with_adaptations
 from inkblur.mechanisms.noise import truncated_angle
 from inkblur.rng import Rows
 from inkblur.types import Ids, Metric, Points, positive
@@ -45,7 +45,7 @@ class AngularLaplace(WordMechanism):
                 "pass `accept_no_guarantee=True`"
             )
         self.epsilon = positive(epsilon, "epsilon")
-        self.guarantee = standing_on(
+        self.guarantee = with_adaptations(
             embedding, Guarantee(epsilon=math.inf, metric=Metric.NONE, void=WHY_NONE)
         )
         self._unit = _directions(embedding.vectors.astype(np.float64))

@@ -39,14 +39,14 @@ def require_rng(rng: object) -> Rng:
     return rng
 
 
-def drawn_from(rng: Rng, guarantee: Guarantee) -> Guarantee:
+def for_rng(rng: Rng, guarantee: Guarantee) -> Guarantee:
     """What is promised about a release drawn from `rng`: nothing where anyone can repeat it."""
     if rng.seeded:
         return guarantee.voided(SEEDED)
     return guarantee.assuming(ONE_ID) if rng.kept else guarantee
 
 
-def standing_on(embedding: Embedding, guarantee: Guarantee) -> Guarantee:
+def with_adaptations(embedding: Embedding, guarantee: Guarantee) -> Guarantee:
     """The guarantee of a mechanism over this table: an adapted one names what it shows, and why."""
     guarantee = guarantee.assuming(ADD_UP)
     for adaptation in embedding.adaptations:
@@ -124,7 +124,7 @@ class WordMechanism(ABC):
         ids = self.ids(words)
         out = self.replace(ids, rng.next_child(self.spec, ids.tobytes(), *words))
         guarantee = self.guarantee.lifted(Unit.SEQUENCE, passed=("the number of words",))
-        return Release(tuple(self.vocabulary[i] for i in out.tolist()), drawn_from(rng, guarantee))
+        return Release(tuple(self.vocabulary[i] for i in out.tolist()), for_rng(rng, guarantee))
 
     def survival(self, ids: Ids, rng: Rng) -> float:
         """Mean probability that these words come out unchanged, from one draw each."""

@@ -141,7 +141,7 @@ def _sampled_ids(vocabulary: int, sample: int) -> Ids:
 def _bisect(rate: Callable[[float, int], float], wanted: float, sample: int) -> float:
     """The epsilon, to 3 digits, at which `rate(epsilon, sample)` rises to `wanted`.
 
-    A tenth of the sample finds the neighbourhood, the whole sample the value.
+    A tenth of the sample finds the neighborhood, the whole sample the value.
     """
     low = high = 1.0
     for size, precision in ((min(sample, max(400, sample // 10)), 1.1), (sample, 1.002)):

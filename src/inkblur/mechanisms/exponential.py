@@ -22,7 +22,7 @@ from inkblur.blas import one_thread
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.guarantees import PUBLIC_EMBEDDING, SECRET_KEY, Guarantee
-from inkblur.mechanisms.base import DiscreteMechanism, standing_on
+from inkblur.mechanisms.base import DiscreteMechanism, with_adaptations
 from inkblur.mechanisms.bounds import improved_bound, standard_bound
 from inkblur.mechanisms.exact_choice import (
     BLOCK,
@@ -57,7 +57,7 @@ class Exponential(DiscreteMechanism):
 
     `epsilon` is the mechanism's parameter and the *standard* bound a word; the guarantee carries
     the smaller tight loss of the real probabilities and names the others. `bigram` is s: how
-    strongly a replacement that is spelt alike is disliked. `rating` puts another rating in place
+    strongly a replacement that is spelled alike is disliked. `rating` puts another rating in place
     of the cosine.
 
     >>> table = Embedding(["cat", "dog", "sky"], [[1.0, 0.1], [1.0, 0.3], [-1.0, 0.2]], name="toy")
@@ -152,7 +152,7 @@ class Exponential(DiscreteMechanism):
             ),
             assumptions=(PUBLIC_EMBEDDING, SECRET_KEY, ROUNDING_INCLUDED),
         )
-        return standing_on(self.embedding, stated)
+        return with_adaptations(self.embedding, stated)
 
     def probabilities(self, ids: Ids) -> Array:
         """Where each id goes: (ids, vocabulary), rows that sum to 1, nowhere 0."""

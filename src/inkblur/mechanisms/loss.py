@@ -2,7 +2,7 @@
 
     loss = max over w of (max_v ln pi(v, w) - min_v ln pi(v, w)),   v: all words and the null word
 
-Two passes over the table in blocks: the normalisers ln Z_v first, then the largest and smallest
+Two passes over the table in blocks: the normalizers ln Z_v first, then the largest and smallest
 kappa rho(v, w) - ln Z_v of each column. A symmetric rating needs only the blocks on and above the
 diagonal: block (I, J) is also block (J, I) turned over.
 
@@ -52,7 +52,7 @@ class TightLoss:
 def tight_loss(rating: Rating, epsilon: float) -> TightLoss:
     """Eq. 1 for this rating and epsilon, computed now."""
     kappa = epsilon / (2 * SENSITIVITY)
-    log_z = _normalisers(rating, kappa)
+    log_z = _normalizers(rating, kappa)
     highest, lowest = _extremes(rating, kappa, log_z)
     output = int(np.argmax(highest - lowest))
     everything = np.arange(NULL_ID, rating.size)
@@ -65,7 +65,7 @@ def tight_loss(rating: Rating, epsilon: float) -> TightLoss:
     )
 
 
-def _normalisers(rating: Rating, kappa: float) -> Array:
+def _normalizers(rating: Rating, kappa: float) -> Array:
     """ln Z_v - kappa of every word; the null word's stands last, where NULL_ID finds it."""
     totals = np.zeros(rating.size + 1)
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from inkblur.embeddings.table import Embedding
-from inkblur.mechanisms.base import ASSUMPTIONS, WordMechanism, standing_on
+from inkblur.mechanisms.base import ASSUMPTIONS, WordMechanism, with_adaptations
 from inkblur.mechanisms.nearest.engine import Engine, engine_for
 from inkblur.mechanisms.noise import ComponentNoise, LaplaceNoise, MahalanobisNoise
 from inkblur.mechanisms.parameters import LAMBDA
@@ -31,7 +31,7 @@ class Perturbation(WordMechanism):
         super().__init__(embedding)
         self.noise = noise
         stated = replace(noise.guarantee, assumptions=ASSUMPTIONS, space=embedding.sha256)
-        self.guarantee = standing_on(embedding, stated)
+        self.guarantee = with_adaptations(embedding, stated)
         self._engine = engine
 
     def __getstate__(self) -> dict[str, Any]:
@@ -52,7 +52,7 @@ class Perturbation(WordMechanism):
 
     def pairwise(self, left: Ids, right: Ids) -> Array:
         """The guarantee's metric between words, (left, right)."""
-        return self.noise.pairwise(self.embedding.centres(left), self.embedding.centres(right))
+        return self.noise.pairwise(self.embedding.centers(left), self.embedding.centers(right))
 
     def replace(self, ids: Ids, rng: Rows) -> Ids:
         """Noise, then nearest word, block by block; row i of `rng` serves token i."""
@@ -69,7 +69,7 @@ class Perturbation(WordMechanism):
             for first in range(0, len(block), _NOISE_BLOCK):
                 part = slice(first, first + _NOISE_BLOCK)
                 noisy[: len(block)][part] = self.noise.around(
-                    self.embedding.centres(block[part]), rng
+                    self.embedding.centers(block[part]), rng
                 )
             out[start : start + step] = self.engine.nearest(noisy[: len(block)])
         return out
@@ -125,7 +125,7 @@ class Mahalanobis(Perturbation):
 
     @property
     def parameters(self) -> dict[str, float | str]:
-        """epsilon, per unit of regularised Mahalanobis distance, and lambda in [0, 1]."""
+        """epsilon, per unit of regularized Mahalanobis distance, and lambda in [0, 1]."""
         return {"epsilon": self.noise.epsilon, "lam": self.noise.lam}
 
 

@@ -12,7 +12,7 @@ from inkblur.mechanisms.base import WordMechanism
 from inkblur.rng import seeded_rng
 from inkblur.types import Ids, Metric
 
-_SAMPLE = 100  # words whose neighbours are looked at; public, so the sample may be seeded
+_SAMPLE = 100  # words whose neighbors are looked at; public, so the sample may be seeded
 _BLOCK = 8192  # vocabulary words compared at a time
 _SEED = 7
 
@@ -39,7 +39,7 @@ class TypicalLoss:
             ]
         over = ", measured over words the corpus has" if self.adapted else ""
         return [
-            "Changing one word to its nearest neighbour (typical distance "
+            "Changing one word to its nearest neighbor (typical distance "
             f"{self.nearest_distance:.3g}{over}) makes any output at most "
             f"{_factor(self.nearest_loss)} times as likely; to an unrelated word "
             f"({self.pair_distance:.3g}), at most {_factor(self.pair_loss)} times.",

@@ -24,8 +24,8 @@ def around(rng: Rng, vectors: Float32s, batch: int, radius: float) -> Float64s:
     """Queries as the mechanisms make them: a word plus noise of a given length."""
     noise = rng.normal(size=(batch, vectors.shape[1]))
     noise *= radius / np.linalg.norm(noise, axis=1, keepdims=True)
-    centres = vectors[rng.integers(0, len(vectors), batch)].astype(np.float64)
-    return np.add(centres, noise)
+    centers = vectors[rng.integers(0, len(vectors), batch)].astype(np.float64)
+    return np.add(centers, noise)
 
 
 def pairs_about_zero(half: Float64s) -> Float32s:
@@ -153,15 +153,15 @@ class BackendContract:
     @pytest.mark.parametrize("radius", [1e6, 1e8, 1e9, 1e10, 5e10])
     def test_near_copies_seen_from_afar(self, backend: Backend, rng: Rng, radius: float) -> None:
         """The rounding of the canonical value itself decides, and a backend must leave it room."""
-        centres = rng.normal(size=(10, 40))
+        centers = rng.normal(size=(10, 40))
         spread = rng.choice([1e-2, 1e-4, 1e-6], size=(400, 1)) * rng.normal(size=(400, 40))
-        vectors = (np.repeat(centres, 40, axis=0) + spread).astype(np.float32)
+        vectors = (np.repeat(centers, 40, axis=0) + spread).astype(np.float32)
         same(backend, vectors, around(rng, vectors, 200, radius))
 
     def test_a_vocabulary_of_near_copies(self, backend: Backend, rng: Rng) -> None:
-        """Neighbours closer together than the coarse pass can see."""
-        centres = rng.normal(size=(20, 40))
-        copies = np.repeat(centres, 50, axis=0) + 1e-4 * rng.normal(size=(1000, 40))
+        """Neighbors closer together than the coarse pass can see."""
+        centers = rng.normal(size=(20, 40))
+        copies = np.repeat(centers, 50, axis=0) + 1e-4 * rng.normal(size=(1000, 40))
         vectors = copies.astype(np.float32)
         same(backend, vectors, around(rng, vectors, 200, 5.0))
 

@@ -121,9 +121,9 @@ def test_the_margin_holds_and_is_used(rng: Rng) -> None:
     queries = around(rng, vectors, 100, 10.0)
     work = searched(engine, queries)
     words, batch = engine._words, engine._slots[0].batch
-    centred = words.table.double() - words.centre
-    points = batch.points[:100] - words.centre
-    exact = points @ centred.T - centred.square().sum(dim=1) / 2
+    centered = words.table.double() - words.center
+    points = batch.points[:100] - words.center
+    exact = points @ centered.T - centered.square().sum(dim=1) / 2
     top = exact.reshape(100, words.panels, -1).amax(dim=2)
     used = slice(0, words.panels)
     score = work.maxima[:100, used].double() * words.scale[used] * batch.scale[:100, None]

@@ -133,7 +133,7 @@ def test_the_noise_is_the_processors(steps: Steps, dimension: int, scale: float)
     ids = np.random.default_rng(1).integers(NULL_ID, len(words), 60)
     ids[[0, 7, -1]] = NULL_ID
     sizes = [20, 0, 1, 39]
-    here = noise.around(words.centres(ids), streams(sizes))
+    here = noise.around(words.centers(ids), streams(sizes))
     rows = streams(sizes).addresses(60, noise.width)
     assert noise.elliptical is not None
     there = torch.empty((60, dimension), dtype=torch.float64, device=engine._device)
@@ -141,13 +141,13 @@ def test_the_noise_is_the_processors(steps: Steps, dimension: int, scale: float)
     plan = torch.from_numpy(gpu_noise.plan_of(ids, rows)).to(engine._device)
     drawing.draw(plan, steps.uniforms, there)
     # Not of `here` alone: in one dimension word and noise may nearly cancel.
-    lengths = np.linalg.norm(here, axis=1) + np.linalg.norm(words.centres(ids), axis=1)
+    lengths = np.linalg.norm(here, axis=1) + np.linalg.norm(words.centers(ids), axis=1)
     error = np.linalg.norm(there.cpu().numpy() - here, axis=1)
     assert (error <= 1e-13 * lengths).all()
 
 
 @pytest.mark.parametrize("scale", [1.0, 3e5, 1e-7])
-def test_centres_are_the_embeddings_bit_for_bit(scale: float) -> None:
+def test_centers_are_the_embeddings_bit_for_bit(scale: float) -> None:
     words = table(70, 5, scale)
     engine = backend()
     engine.put(words.vectors)
@@ -155,8 +155,8 @@ def test_centres_are_the_embeddings_bit_for_bit(scale: float) -> None:
     assert noise is not None
     drawing = gpu_noise.DeviceNoise(noise, words.null_vector, engine._words)
     ids = np.concatenate([[NULL_ID], np.arange(70), [NULL_ID, 3]])
-    there = drawing._centres(torch.from_numpy(ids))
-    np.testing.assert_array_equal(there.numpy(), words.centres(ids))
+    there = drawing._centers(torch.from_numpy(ids))
+    np.testing.assert_array_equal(there.numpy(), words.centers(ids))
 
 
 # ---------------------------------------------------------------------- words
@@ -307,8 +307,8 @@ def test_only_elliptical_noise_from_addressed_rows_is_drawn_there() -> None:
 class Halved(MahalanobisNoise):
     """Half the noise: a law of its own."""
 
-    def around(self, centres: Points, rng: Rows) -> Points:
-        return (super().around(centres, rng) + centres) / 2
+    def around(self, centers: Points, rng: Rows) -> Points:
+        return (super().around(centers, rng) + centers) / 2
 
 
 def test_a_noise_of_another_class_is_not_taken_for_mahalanobis_noise() -> None:

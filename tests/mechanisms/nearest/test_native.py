@@ -18,7 +18,7 @@ built = pytest.mark.skipif(
 
 
 def glove(words: int) -> Float32s:
-    """Real vectors: their norms, heavy dimensions and neighbours are not those of a Gaussian."""
+    """Real vectors: their norms, heavy dimensions and neighbors are not those of a Gaussian."""
     folder = os.environ.get("INKBLUR_DATA")
     if not folder:
         pytest.skip("INKBLUR_DATA is not set: no real vectors")

@@ -29,15 +29,15 @@ def test_the_axes_that_are_not_scanned_are_bounded() -> None:
     engine.put(vectors)
     scanned = engine._table.shape[1] - 3
     assert 15 <= scanned < 28
-    centred = (vectors[engine._order] - engine._centre) / engine._unit
+    centered = (vectors[engine._order] - engine._center) / engine._unit
     points = rng.normal(size=(200, 30))
     turned = points @ engine._axes
     rest = np.linalg.norm(turned[:, scanned:], axis=1)
-    norms, squares = np.linalg.norm(points, axis=1), (centred**2).sum(axis=1)
+    norms, squares = np.linalg.norm(points, axis=1), (centered**2).sum(axis=1)
     fixed = np.full(200, engine._error - 1)
     longer = np.column_stack([turned[:, :scanned], fixed, rest, engine._error * norms])
     bounds = longer @ engine._table[:500].astype(np.float64).T
-    scores = points @ centred.T - squares / 2
+    scores = points @ centered.T - squares / 2
     doubt = engine._error * (norms[:, None] * np.sqrt(squares) + squares / 2)
     assert (bounds >= scores).all()
     assert (bounds <= scores + 2.01 * (doubt + rest[:, None] * engine._lengths[:500])).all()

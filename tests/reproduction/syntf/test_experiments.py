@@ -50,19 +50,19 @@ def test_figure_1_has_all_lines_and_improved_bounds_improve() -> None:
 
 def test_the_grid_holds_the_papers_choice_first_and_nothing_twice() -> None:
     settings = parameters.settings()
-    assert settings[:2] == (parameters.CENTRE, parameters.WITHOUT)
+    assert settings[:2] == (parameters.CENTER, parameters.WITHOUT)
     assert len(settings) == len(set(settings)) == 5 * 3 + 2
     assert {s.parameters["bigram"] for s in settings} == set(published.BIGRAMS)
     assert {s.morphology for s in settings} == set(published.MORPHOLOGIES.values())
-    assert analyst_attacker.syntf(published.EPSILON) == parameters.CENTRE
+    assert analyst_attacker.syntf(published.EPSILON) == parameters.CENTER
 
 
 def test_the_bigram_factor_turns_the_advantage_where_it_does() -> None:
     before = scores(0.8, (0.8,) * 4)
     runs = {
-        parameters.CENTRE: [scores(0.64, (0.48 + step,) * 4) for step in (0.0, 0.01, 0.02)],
+        parameters.CENTER: [scores(0.64, (0.48 + step,) * 4) for step in (0.0, 0.01, 0.02)],
         parameters.WITHOUT: [scores(0.72, (0.78 - step,) * 4) for step in (0.0, 0.01, 0.02)],
-        replace(parameters.CENTRE, length=100): [scores(0.56, (0.48,) * 4)] * 3,
+        replace(parameters.CENTER, length=100): [scores(0.56, (0.48,) * 4)] * 3,
     }
     found = {claim.name: claim for claim in parameters.claims(runs, before, as_they_are)}
     assert {claim.verdict for claim in found.values()} == {Verdict.HOLDS}
@@ -70,8 +70,8 @@ def test_the_bigram_factor_turns_the_advantage_where_it_does() -> None:
     assert found["attacker-ahead-without-bigrams"].found.value == pytest.approx(0.0625)
     assert found["papers-parameters-are-best"].found.value == pytest.approx(0.1875 - 0.1)
     turned = {
-        parameters.CENTRE: runs[parameters.WITHOUT],
-        parameters.WITHOUT: runs[parameters.CENTRE],
+        parameters.CENTER: runs[parameters.WITHOUT],
+        parameters.WITHOUT: runs[parameters.CENTER],
     }
     assert {c.verdict for c in parameters.claims(turned, before, as_they_are)} == {Verdict.FAILS}
 
@@ -80,12 +80,12 @@ def test_all_rivals_are_covered_at_once() -> None:
     """Bonferroni with a pooled spread: no false winner in more than 5 % of even races."""
     draws = np.random.default_rng(7)
     before = scores(0.8, (0.8,) * 4)
-    rivals = [replace(parameters.CENTRE, length=100 + place) for place in range(12)]
+    rivals = [replace(parameters.CENTER, length=100 + place) for place in range(12)]
     refuted = missed = 0
     for _ in range(400):
         runs = {
             setting: [scores(0.64, (0.48 + noise,) * 4) for noise in draws.normal(0, 0.01, size)]
-            for setting, size in ((parameters.CENTRE, 5), *((rival, 3) for rival in rivals))
+            for setting, size in ((parameters.CENTER, 5), *((rival, 3) for rival in rivals))
         }
         found = parameters.ahead_of_each(runs, before, as_they_are)
         assert list(found) == rivals

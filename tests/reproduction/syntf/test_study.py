@@ -95,9 +95,9 @@ def test_words_become_counts_row_by_row() -> None:
     assert _counts(np.array([[0, 1, 1], [2, 2, 2]]), 3).toarray().tolist() == [[1, 2, 0], [0, 0, 3]]
 
 
-def test_vectorised_texts_keep_what_counts_can_tell(study: PostingsStudy) -> None:
+def test_vectorized_texts_keep_what_counts_can_tell(study: PostingsStudy) -> None:
     made = ReleaseSpec("exponential", 1.0, release="tf", length=5, morphology="lower")
-    found = study.vectorised(releaser(made, study.embedding))  # type: ignore[arg-type]
+    found = study.vectorized(releaser(made, study.embedding))  # type: ignore[arg-type]
     assert found["utility"]["naive-bayes"] == [1.0, 1.0, 1.0]
 
 

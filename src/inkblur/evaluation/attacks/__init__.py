@@ -9,7 +9,7 @@ from inkblur.evaluation.attacks.base import (
     number_authors,
 )
 from inkblur.evaluation.attacks.koppel import Koppel
-from inkblur.evaluation.attacks.reverse import reverse_vectorised
+from inkblur.evaluation.attacks.reverse import reverse_vectorized
 from inkblur.evaluation.attacks.same_representation import SameRepresentation
 from inkblur.evaluation.attacks.svm import LinearSvm
 from inkblur.evaluation.attacks.writeprints import WritePrints
@@ -26,5 +26,5 @@ __all__ = [
     "attribute",
     "blurring",
     "number_authors",
-    "reverse_vectorised",
+    "reverse_vectorized",
 ]

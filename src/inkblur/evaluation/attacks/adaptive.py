@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.base import Attack, checked_known
-from inkblur.evaluation.attacks.reverse import reverse_vectorised
+from inkblur.evaluation.attacks.reverse import reverse_vectorized
 from inkblur.rng import Rng
 from inkblur.types import Ids, Record, whole
 
@@ -54,7 +54,7 @@ class ReleasesVectors(Protocol):
 def blurring(release: ReleasesTexts | ReleasesVectors, rng: Rng) -> Blur:
     """The release as a plain function on texts, under the attacker's own randomness.
 
-    Vectors come back as text by reverse vectorisation. `rng` must not be the data owner's: the
+    Vectors come back as text by reverse vectorization. `rng` must not be the data owner's: the
     attacker does not have their key. Calls differ from each other and repeat with the same `rng`.
     """
 
@@ -64,7 +64,7 @@ def blurring(release: ReleasesTexts | ReleasesVectors, rng: Rng) -> Blur:
         if hasattr(release, "release_batch"):
             return release.release_batch(records, stream).texts
         released = release.vectors(records, stream)
-        return reverse_vectorised(released.vectors, released.vocabulary)
+        return reverse_vectorized(released.vectors, released.vocabulary)
 
     return blur
 

@@ -184,5 +184,5 @@ def _round_coordinates(mechanism: WordMechanism) -> Vectors:
         shape = mechanism.noise.elliptical
         if shape is not None:
             points = np.linalg.solve(shape.root, points.T).T
-    centred: Vectors = (points - points[-1]).astype(np.float32)
-    return centred
+    centered: Vectors = (points - points[-1]).astype(np.float32)
+    return centered

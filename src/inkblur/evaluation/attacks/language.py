@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from inkblur.documents.analysis import known_id
-from inkblur.documents.tokens import TokenClass, tokenise
+from inkblur.documents.tokens import TokenClass, tokenize
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.types import NULL_ID, Array, Ids
@@ -26,7 +26,7 @@ def entering_ids(text: str, embedding: Embedding) -> Ids:
     return np.array(
         [
             known_id(embedding, token.text) if token.kind is TokenClass.WORD else NULL_ID
-            for token in tokenise(text)
+            for token in tokenize(text)
             if token.kind in _ENTERING
         ],
         dtype=np.int64,

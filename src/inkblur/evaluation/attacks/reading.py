@@ -6,7 +6,7 @@ then says for every place of the released text how likely each true word is; no 
 expectations can do better. Cf. arXiv 2410.17052.
 
 With trigrams the words of a text are read together, by the forward-backward algorithm over the
-candidates of each place: the state is a pair of neighbouring words, and
+candidates of each place: the state is a pair of neighboring words, and
 
     f_t(b, c) = P(o_t | c) sum over a of f_{t-1}(a, b) p(c | a b).
 """

@@ -1,4 +1,4 @@
-"""Reverse vectorisation (SynTF, figure 2c): a term-frequency vector written out as text.
+"""Reverse vectorization (SynTF, figure 2c): a term-frequency vector written out as text.
 
 Each word stands as often as its count says, in the order of the vocabulary. What the order and the
 signs of a text would tell stays lost; what spelling tells is back, and a text attack can read it.
@@ -15,10 +15,10 @@ from scipy.sparse import csr_array
 from inkblur.errors import ParameterError
 
 
-def reverse_vectorised(vectors: Any, vocabulary: Sequence[str]) -> list[str]:
+def reverse_vectorized(vectors: Any, vocabulary: Sequence[str]) -> list[str]:
     """One text a row of `vectors`, (documents, vocabulary), dense or sparse, of whole counts.
 
-    >>> reverse_vectorised([[2, 0, 1], [0, 0, 0]], ["cat", "dog", "sky"])
+    >>> reverse_vectorized([[2, 0, 1], [0, 0, 0]], ["cat", "dog", "sky"])
     ['cat cat sky', '']
     """
     table = csr_array(vectors)

@@ -1,6 +1,6 @@
 """The attack in the mechanism's own space: whose known text is nearest, as a bag of word vectors?
 
-1-nearest neighbour by Earth Mover's distance, or by Euclidean distance between mean vectors (Earth
+1-nearest neighbor by Earth Mover's distance, or by Euclidean distance between mean vectors (Earth
 Mover's paper, section 6). The search for the former is exact and skips what cannot win:
 
     ||mean x - mean y||  <=  E(x, y)        and        relaxed(x, y)  <=  E(x, y),
@@ -23,7 +23,7 @@ from scipy.spatial.distance import cdist
 from inkblur.blas import one_thread
 from inkblur.documents.analysis import folded, known_id
 from inkblur.documents.stop_words import STOP_WORDS
-from inkblur.documents.tokens import TokenClass, tokenise
+from inkblur.documents.tokens import TokenClass, tokenize
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.base import DONT_KNOW, checked_known
@@ -142,7 +142,7 @@ class SameRepresentation:
 
     def _bag(self, text: str) -> _Bag | None:
         ids = []
-        for token in tokenise(text):
+        for token in tokenize(text):
             if token.kind is TokenClass.WORD and (
                 self.stop_words or folded(token.text) not in STOP_WORDS
             ):

@@ -1,10 +1,10 @@
 """Misspellings, offline: the one file that uses pyspellchecker.
 
-pyspellchecker (MIT) carries a list of some 160,000 English words. A word counts as misspelt when it
-has at least four letters, is written in lower case, is not in the list, and one slip turns it into
-a word that is: a letter too many, too few or wrong, or two neighbours swapped. Names and foreign
-words are mostly far from every word of the list, so they do not count. The list is American: colour
-and whilst count, which serves an attack well, since they are an author's habit.
+pyspellchecker (MIT) carries a list of some 160,000 English words. A word counts as misspelled when
+it has at least four letters, is written in lower case, is not in the list, and one slip turns it
+into a word that is: a letter too many, too few or wrong, or two neighbors swapped. Names and
+foreign words are mostly far from every word of the list, so they do not count. The list is
+American: colour and whilst count, which serves an attack well, since they are an author's habit.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _LEAST_LETTERS = 4
 
 
 def misspellings(words: Iterable[str]) -> Counter[str]:
-    """How often each misspelt word occurs among words as they were written."""
-    return Counter(word for word in words if is_misspelt(word))
+    """How often each misspelled word occurs among words as they were written."""
+    return Counter(word for word in words if is_misspelled(word))
 
 
 @lru_cache(maxsize=1 << 18)
-def is_misspelt(word: str) -> bool:
+def is_misspelled(word: str) -> bool:
     """Whether this word, as written, is one slip away from a word of the list."""
     if len(word) < _LEAST_LETTERS or not (word.isascii() and word.isalpha() and word.islower()):
         return False

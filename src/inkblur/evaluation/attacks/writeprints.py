@@ -2,7 +2,7 @@
 
 As SynTF attacks (section 4.2): features of every known text, and a multinomial naive Bayes
 classifier or pairwise linear SVMs, both with Weka's usual parameters. Released term-frequency
-vectors are first written out as text by :func:`reverse_vectorised`.
+vectors are first written out as text by :func:`reverse_vectorized`.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ def audit_choice(
     order = np.argsort(rng.child("choice audit", "words").rows(size, 1)[:, 0], kind="stable")
     words = np.concatenate([np.sort(order[: _WORDS - 1]), [NULL_ID]]).astype(np.int64)
     stated = mechanism.probabilities(words)
-    # Each word twice in a row: draws that neighbours share show where the words are the same.
+    # Each word twice in a row: draws that neighbors share show where the words are the same.
     which = np.resize(np.repeat(np.arange(len(words)), 2), draws)
     out = mechanism.replace(words[which], rng.child("choice audit", "draws", mechanism.spec))
     spread = rng.child("choice audit", "spread").rows(draws, 1)[:, 0]

@@ -19,7 +19,7 @@ from inkblur.types import Array, Ids, Metric, Points, Unit
 class ClaimedMetric:
     """The metric of a mechanism's guarantee, on words and on differences of vectors.
 
-    For the regularised Mahalanobis metric |z| = sqrt(z' R^-1 z) with R = lambda S + (1 - lambda) I
+    For the regularized Mahalanobis metric |z| = sqrt(z' R^-1 z) with R = lambda S + (1 - lambda) I
     (Mahalanobis paper, Definition 3) the rows are first turned to the axes of S, narrowest first,
     and divided by the square roots of the eigenvalues of R.
     """
@@ -62,7 +62,7 @@ class ClaimedMetric:
         if self.metric in (Metric.DISCRETE, Metric.NONE):
             apart = 1.0 if self.metric is Metric.DISCRETE else math.inf
             return np.where(left == right, 0.0, apart)
-        return self.lengths(self._embedding.centres(left) - self._embedding.centres(right))
+        return self.lengths(self._embedding.centers(left) - self._embedding.centers(right))
 
 
 def word_bounds(mechanism: WordMechanism, left: Ids, right: Ids) -> Array:

@@ -113,7 +113,7 @@ def audit_noise(
     confidence = checked_confidence(confidence)
     claimed = ClaimedMetric(mechanism)
     epsilon, dimension = mechanism.guarantee.epsilon, mechanism.embedding.dimension
-    centres = _spread_ids(len(mechanism.embedding), draws, rng.child("noise audit", "centres"))
+    centers = _spread_ids(len(mechanism.embedding), draws, rng.child("noise audit", "centres"))
     others = _spread_ids(len(mechanism.embedding), draws, rng.child("noise audit", "others"))
     stream = rng.child("noise audit", "draws", mechanism.spec)
     radii, normals = np.empty(draws), np.empty((draws, dimension))
@@ -122,8 +122,8 @@ def audit_noise(
     step = max(1, _MOST_VALUES // dimension)
     for start in range(0, draws, step):
         part = slice(start, start + step)
-        here = mechanism.embedding.centres(centres[part])
-        there = mechanism.embedding.centres(others[part])
+        here = mechanism.embedding.centers(centers[part])
+        there = mechanism.embedding.centers(others[part])
         points = mechanism.noise.around(here, stream)
         noise = points - here
         radii[part] = claimed.lengths(noise)
@@ -171,11 +171,11 @@ def _normals(rows: Points, radii: Array, epsilon: float, metric: Metric) -> Poin
     return normals
 
 
-def _along(normals: Points, centres: Points) -> Array:
+def _along(normals: Points, centers: Points) -> Array:
     """Each row along its own word's vector: a normal too, unless the noise knows the word."""
-    sizes = np.linalg.norm(centres, axis=1)
+    sizes = np.linalg.norm(centers, axis=1)
     at_origin = sizes == 0
-    products = np.einsum("ij,ij->i", normals, centres) / np.where(at_origin, 1.0, sizes)
+    products = np.einsum("ij,ij->i", normals, centers) / np.where(at_origin, 1.0, sizes)
     return np.where(at_origin, normals[:, 0], products)
 
 
@@ -189,7 +189,7 @@ def _replay(mechanism: Perturbation, draws: int, rng: Rng) -> tuple[int, int]:
     step = max(1, _MOST_VALUES // mechanism.embedding.dimension)
     for start in range(0, len(ids), step):
         part = slice(start, start + step)
-        noisy = mechanism.noise.around(mechanism.embedding.centres(ids[part]), replayed)
+        noisy = mechanism.noise.around(mechanism.embedding.centers(ids[part]), replayed)
         otherwise += int((engine.nearest(noisy) != out[part]).sum())
     return len(ids), otherwise
 

@@ -114,9 +114,9 @@ def _between_rows(rows: Points) -> Iterator[LawCheck]:
             size = math.sqrt(max(float(lengths[first] @ lengths[first]), 1e-300))
             shared.append(2 * norm.sf(abs(lengths[first] @ lengths[first + lag]) / size))
     if together:
-        yield LawCheck("neighbouring rows", _bonferroni(together))
-        yield LawCheck("a pair of neighbouring rows", _bonferroni(single))
-        yield LawCheck("an axis or the length of neighbouring rows", _bonferroni(shared))
+        yield LawCheck("neighboring rows", _bonferroni(together))
+        yield LawCheck("a pair of neighboring rows", _bonferroni(single))
+        yield LawCheck("an axis or the length of neighboring rows", _bonferroni(shared))
 
 
 def _repeated(rows: Points) -> LawCheck:

@@ -22,9 +22,9 @@ _ALPHA = 0.05  # only ranks pairs; no confidence is claimed from it
 def likely_pair(mechanism: WordMechanism, rng: Rng, *, looks: int = LOOKS) -> tuple[str, str]:
     """The pair whose promised loss exceeds its bound by most, or falls short of it by least.
 
-    Small vocabularies: all pairs. Larger ones: a dozen words, each with its nearest neighbour in
+    Small vocabularies: all pairs. Larger ones: a dozen words, each with its nearest neighbor in
     the claimed metric, because there the bound is smallest; with a metric that knows no
-    neighbours, each with each.
+    neighbors, each with each.
     """
     pairs = _pairs_to_try(mechanism, rng)
     draws = {
@@ -57,8 +57,8 @@ def _pairs_to_try(mechanism: WordMechanism, rng: Rng) -> list[tuple[int, int]]:
     words = np.sort(rng.child("words").permutation(size)[:_WORDS])
     if mechanism.guarantee.metric in (Metric.DISCRETE, Metric.NONE):
         return list(itertools.combinations(words.tolist(), 2))
-    neighbours = _nearest_others(mechanism, words)
-    return sorted({(min(a, b), max(a, b)) for a, b in zip(words.tolist(), neighbours, strict=True)})
+    neighbors = _nearest_others(mechanism, words)
+    return sorted({(min(a, b), max(a, b)) for a, b in zip(words.tolist(), neighbors, strict=True)})
 
 
 def _nearest_others(mechanism: WordMechanism, words: Ids) -> list[int]:

@@ -55,7 +55,7 @@ class VectorAttacker:
         logs = []
         for side, text in zip(("left", "right"), texts, strict=True):
             stream = rng.child("vector attacker", side)
-            ids, shares = synthetic.vectoriser.composition(text)
+            ids, shares = synthetic.vectorizer.composition(text)
             terms = pick(ids, shares, stream.rows(draws, 1)[:, 0])
             out = synthetic.mechanism.replace(terms, stream.child("mechanism"))
             counts = np.bincount(out, minlength=len(synthetic.mechanism.vocabulary))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from inkblur.documents.analysis import known_id
-from inkblur.documents.tokens import tokenise
+from inkblur.documents.tokens import tokenize
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.types import NULL_ID, Array, Ids, whole
@@ -125,7 +125,7 @@ def _shares(embedding: Embedding, sparse: Ids, texts: Iterable[str]) -> tuple[in
     records = holding_any = 0
     for text in texts:
         records += 1
-        found = {known_id(embedding, token.text) for token in tokenise(text)} - {NULL_ID}
+        found = {known_id(embedding, token.text) for token in tokenize(text)} - {NULL_ID}
         present = found & holders.keys()
         holding_any += bool(present)
         for id in present:

@@ -6,7 +6,7 @@ For a text before, with vectors x_1..x_N, and after, with y_1..y_M (words the vo
     cosine of mean vectors   between sum x_i / N and sum y_j / M; 1: the same direction
 
 Function words are left out unless asked for; texts without a known word before or after have
-neither number and are counted. The vectors are centred for the cosine, because the vocabulary's
+neither number and are counted. The vectors are centered for the cosine, because the vocabulary's
 mean is in every text and would make any two of them look alike.
 """
 
@@ -20,7 +20,7 @@ import numpy as np
 
 from inkblur.documents.analysis import folded, known_id
 from inkblur.documents.stop_words import STOP_WORDS
-from inkblur.documents.tokens import TokenClass, tokenise
+from inkblur.documents.tokens import TokenClass, tokenize
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.evaluation.measures.earth_movers import earth_movers, euclidean_costs
@@ -77,17 +77,17 @@ def meaning_kept(
 
 def _distance(left: Ids, right: Ids, embedding: Embedding) -> float:
     if len(left) == len(right):  # an assignment, which needs no further library
-        return earth_movers(euclidean_costs(embedding.centres(left), embedding.centres(right)))
+        return earth_movers(euclidean_costs(embedding.centers(left), embedding.centers(right)))
     (rows, from_left), (columns, from_right) = (
         np.unique(ids, return_counts=True) for ids in (left, right)
     )
-    costs = euclidean_costs(embedding.centres(rows), embedding.centres(columns))
+    costs = euclidean_costs(embedding.centers(rows), embedding.centers(columns))
     return earth_movers(costs, left=from_left, right=from_right)
 
 
 def _cosine(left: Ids, right: Ids, embedding: Embedding) -> float:
-    old = embedding.centres(left).mean(axis=0) - embedding.null_vector
-    new = embedding.centres(right).mean(axis=0) - embedding.null_vector
+    old = embedding.centers(left).mean(axis=0) - embedding.null_vector
+    new = embedding.centers(right).mean(axis=0) - embedding.null_vector
     size = float(np.linalg.norm(old) * np.linalg.norm(new))
     return float(old @ new) / size if size else 0.0
 
@@ -95,7 +95,7 @@ def _cosine(left: Ids, right: Ids, embedding: Embedding) -> float:
 def _ids(text: str, embedding: Embedding, stop_words: bool) -> Ids:
     words = (
         known_id(embedding, token.text)
-        for token in tokenise(text)
+        for token in tokenize(text)
         if token.kind is TokenClass.WORD and (stop_words or folded(token.text) not in STOP_WORDS)
     )
     return np.array([word for word in words if word != NULL_ID], dtype=np.int64)

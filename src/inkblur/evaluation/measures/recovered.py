@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from inkblur.documents.analysis import folded, known_id
 from inkblur.documents.stop_words import STOP_WORDS
-from inkblur.documents.tokens import TokenClass, tokenise
+from inkblur.documents.tokens import TokenClass, tokenize
 from inkblur.embeddings.table import Embedding
 from inkblur.evaluation.attacks.reading import SURE, Guesses
 from inkblur.evaluation.measures.bootstrap import share_over_texts
@@ -49,7 +49,7 @@ def true_words(text: str, embedding: Embedding) -> TrueWords:
     ids: list[int] = []
     kinds: list[Kind] = []
     opening = True  # capitals say nothing where a sentence begins
-    for token in tokenise(text):
+    for token in tokenize(text):
         if token.kind in (TokenClass.SIGN, TokenClass.SENTENCE_END):
             opening |= token.kind is TokenClass.SENTENCE_END
             continue

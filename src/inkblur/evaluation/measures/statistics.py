@@ -36,14 +36,14 @@ class WordStatistic:
 
     @classmethod
     def of(cls, values: Iterable[int] | Ids) -> WordStatistic:
-        """Summarise one number a word.
+        """Summarize one number a word.
 
         >>> WordStatistic.of([0, 10]).mean
         5.0
         """
         array = np.asarray(list(values), dtype=np.float64)
         if not len(array):
-            raise ParameterError("nothing to summarise: at least one word is needed")
+            raise ParameterError("nothing to summarize: at least one word is needed")
         low, middle, high = np.percentile(array, [5, 50, 95])
         return cls(
             len(array),
@@ -93,12 +93,12 @@ class PrivacyStatistics:
 
     @property
     def survival(self) -> WordStatistic:
-        """N_w summarised over the words."""
+        """N_w summarized over the words."""
         return WordStatistic.of(self.survived)
 
     @property
     def variety(self) -> WordStatistic:
-        """S_w summarised over the words."""
+        """S_w summarized over the words."""
         return WordStatistic.of(self.distinct)
 
     def to_json(self, *, each_word: bool = False) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """What is left: whether a text's label (topic, spam or not) can still be told from it.
 
-A classifier is trained on labelled texts and names the labels of others; its scores before and
+A classifier is trained on labeled texts and names the labels of others; its scores before and
 after a release say what the release cost. Texts become tf-idf vectors over all their words and
 numbers (folded to lower case); released term-frequency vectors are weighted as they are. Rules:
 
@@ -35,7 +35,7 @@ class Model(Enum):
 
     NAIVE_BAYES = "naive-bayes"  # multinomial, alpha = 0.01, on tf-idf (SynTF, section 4.2)
     SVM = "svm"  # linear, C = 1, on tf-idf (the same)
-    NEIGHBOURS = "neighbours"  # the majority of the 5 nearest by cosine of tf-idf
+    NEIGHBORS = "neighbors"  # the majority of the 5 nearest by cosine of tf-idf
     FASTTEXT = "fasttext"  # fastText, which starts from pretrained vectors where they are given
 
 
@@ -235,7 +235,7 @@ def _classifier(kind: Model, texts: int, seed: int) -> Any:
     makers: dict[Model, Callable[[], Any]] = {
         Model.NAIVE_BAYES: lambda: MultinomialNB(alpha=0.01),
         Model.SVM: lambda: LinearSVC(C=1.0, max_iter=20_000, random_state=seed),
-        Model.NEIGHBOURS: lambda: KNeighborsClassifier(
+        Model.NEIGHBORS: lambda: KNeighborsClassifier(
             n_neighbors=min(5, texts), metric="cosine", algorithm="brute"
         ),
     }

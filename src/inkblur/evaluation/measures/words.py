@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from inkblur.documents.analysis import folded
-from inkblur.documents.tokens import TokenClass, tokenise
+from inkblur.documents.tokens import TokenClass, tokenize
 
 
 def words_of(text: str) -> list[str]:
@@ -13,4 +13,4 @@ def words_of(text: str) -> list[str]:
     ["don't", 'pay', '5', 'kim']
     """
     wanted = (TokenClass.WORD, TokenClass.NUMBER)
-    return [folded(token.text) for token in tokenise(text) if token.kind in wanted]
+    return [folded(token.text) for token in tokenize(text) if token.kind in wanted]

@@ -263,7 +263,7 @@ def _summary(
     if utility is None:
         raise ParameterError(
             f"no classifier tells a label from the {part.value} texts as they are, so no release "
-            "can keep it; give more labelled texts"
+            "can keep it; give more labeled texts"
         )
     return Measured(
         candidate,

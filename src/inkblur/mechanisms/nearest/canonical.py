@@ -1,6 +1,6 @@
 """The one definition of "nearest word", and the last judge of every backend.
 
-The nearest word of a query q is the id i that minimises the float64 value
+The nearest word of a query q is the id i that minimizes the float64 value
 
     C_i = ((vectors[i].astype(float64) - q) ** 2).sum()
 
@@ -14,7 +14,7 @@ n - 1 additions of non-negative terms rounds once, with relative error at most u
 
     |C_i - D_i| <= g D_i,    g = (n + 4) u    (n + 2 roundings, the rest pays for second order)
 
-whatever the order of summation. So the minimiser of C satisfies D_i <= (1 + g)/(1 - g) min D: it
+whatever the order of summation. So the minimizer of C satisfies D_i <= (1 + g)/(1 - g) min D: it
 need not be the true nearest word, and a backend that prunes must leave room for that. In terms of
 the score T_i = (|q|^2 - D_i)/2, whose maximum is wanted, the room is `canonical_slack`, once for
 the winner and once for its rival.

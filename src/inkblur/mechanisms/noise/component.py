@@ -30,28 +30,28 @@ class ComponentNoise:
             epsilon=self.epsilon, metric=Metric.MANHATTAN, delta=_cut_tails(dimension)
         )
 
-    def around(self, centres: Points, rng: Rows) -> Points:
-        """Noisy copies of `centres`, (tokens, n), by the inverse distribution function.
+    def around(self, centers: Points, rng: Rows) -> Points:
+        """Noisy copies of `centers`, (tokens, n), by the inverse distribution function.
 
         |z| = -log(t) / epsilon with t uniform. A component's number gives its sign and 63 binary
         digits k of t; the row's last number gives the digits v after them, the same for all
         components: t = (k + v) / 2^63. So t has 52 digits wherever it lies, down to 2^-63, and ends
         at 2^-116. That components share v shows only where two have a k of few digits.
         """
-        bits = rng.bits(len(centres), self.width)
+        bits = rng.bits(len(centers), self.width)
         noise: Points = (bits[:, :-1] & _DIGITS).astype(np.float64)
         noise += uniforms_from(bits[:, -1:])
         noise *= 2.0**-63
         np.log(noise, out=noise)
         noise /= -self.epsilon
         np.copysign(noise, bits[:, :-1].view(np.int64), out=noise)
-        noise += centres
+        noise += centers
         return noise
 
-    def log_density(self, points: Points, centres: Points) -> Array:
-        """log f(points - centres), row by row."""
+    def log_density(self, points: Points, centers: Points) -> Array:
+        """log f(points - centers), row by row."""
         density: Array = self.dimension * math.log(self.epsilon / 2) - self.epsilon * self.distance(
-            points, centres
+            points, centers
         )
         return density
 

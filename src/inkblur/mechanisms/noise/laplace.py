@@ -36,15 +36,15 @@ class LaplaceNoise:
             - math.lgamma(dimension)
         )
 
-    def around(self, centres: Points, rng: Rows) -> Points:
-        """Noisy copies of `centres`, (tokens, n)."""
-        noise = spherical(len(centres), self.dimension, self.epsilon, rng)
-        noise += centres
+    def around(self, centers: Points, rng: Rows) -> Points:
+        """Noisy copies of `centers`, (tokens, n)."""
+        noise = spherical(len(centers), self.dimension, self.epsilon, rng)
+        noise += centers
         return noise
 
-    def log_density(self, points: Points, centres: Points) -> Array:
-        """log f(points - centres), row by row."""
-        density: Array = self._log_constant - self.epsilon * self.distance(points, centres)
+    def log_density(self, points: Points, centers: Points) -> Array:
+        """log f(points - centers), row by row."""
+        density: Array = self._log_constant - self.epsilon * self.distance(points, centers)
         return density
 
     def distance(self, left: Points, right: Points) -> Array:

@@ -1,4 +1,4 @@
-"""Elliptical noise: density proportional to exp(-epsilon * regularised Mahalanobis norm)."""
+"""Elliptical noise: density proportional to exp(-epsilon * regularized Mahalanobis norm)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class MahalanobisNoise:
 
     Mathematics: |z|_R = sqrt(z' R^-1 z) and f(z) = c |R|^(-1/2) exp(-epsilon |z|_R) with the
     constant c of the spherical case (Mahalanobis paper, Algorithm 1, Lemma 1 and Theorem 1).
-    R^(1/2) multiplies the normalised X and nothing is normalised afterwards: doing so would put the
+    R^(1/2) multiplies the normalized X and nothing is normalized afterwards: doing so would put the
     noise back on a sphere and void the proof. S is the covariance of the public vectors scaled to
     trace n. With lambda 0 the factor is the identity and is not applied at all, so the draws equal
     the spherical ones bit for bit.
@@ -76,29 +76,29 @@ class MahalanobisNoise:
             return None
         return Elliptical(self.epsilon, self._root, radius_series(self.dimension))
 
-    def around(self, centres: Points, rng: Rows) -> Points:
-        """Noisy copies of `centres`, (tokens, n)."""
-        noise = spherical(len(centres), self.dimension, self.epsilon, rng)
+    def around(self, centers: Points, rng: Rows) -> Points:
+        """Noisy copies of `centers`, (tokens, n)."""
+        noise = spherical(len(centers), self.dimension, self.epsilon, rng)
         if self._root is not None:
             noise = noise @ self._root  # the root is symmetric
-        noise += centres
+        noise += centers
         return noise
 
-    def log_density(self, points: Points, centres: Points) -> Array:
-        """log f(points - centres), row by row."""
+    def log_density(self, points: Points, centers: Points) -> Array:
+        """log f(points - centers), row by row."""
         spherical_part = self._spherical.log_density(
-            self._whitened(points - centres), np.zeros_like(points)
+            self._whitened(points - centers), np.zeros_like(points)
         )
         density: Array = spherical_part - self._half_log_determinant
         return density
 
     def distance(self, left: Points, right: Points) -> Array:
-        """Regularised Mahalanobis distance between rows (Definition 3)."""
+        """Regularized Mahalanobis distance between rows (Definition 3)."""
         lengths: Array = np.linalg.norm(self._whitened(left - right), axis=-1)
         return lengths
 
     def pairwise(self, left: Points, right: Points) -> Array:
-        """Regularised Mahalanobis distance between all pairs, (left, right)."""
+        """Regularized Mahalanobis distance between all pairs, (left, right)."""
         from scipy.spatial.distance import cdist
 
         lengths: Array = cdist(self._whitened(left), self._whitened(right))

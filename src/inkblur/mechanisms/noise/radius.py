@@ -1,7 +1,7 @@
 """The radius of n-dimensional Laplace noise: a Gamma(n) quantile that reaches far into both tails.
 
 One uniform of 52 bits would cut the radius at its 2^-53 quantiles: beyond the longest radius a word
-would be impossible from here and possible from a neighbour. So three uniforms make one quantile.
+would be impossible from here and possible from a neighbor. So three uniforms make one quantile.
 The first says on which side of the median it lies and how far from the end; where its digits are
 all 0 the second one's count in full, and then the third's. So the probability of a radius further
 out than the one drawn has 52 digits wherever it lies, down to 2^-104, and the radius is the inverse

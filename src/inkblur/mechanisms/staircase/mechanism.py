@@ -26,7 +26,7 @@ from inkblur.cache import cache_folder
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.guarantees import PUBLIC_EMBEDDING, SECRET_KEY, Guarantee
-from inkblur.mechanisms.base import DiscreteMechanism, standing_on
+from inkblur.mechanisms.base import DiscreteMechanism, with_adaptations
 from inkblur.mechanisms.nearest.cpu.native import processors
 from inkblur.mechanisms.staircase.choice import chosen
 from inkblur.mechanisms.staircase.draw import Draw
@@ -116,7 +116,7 @@ class Staircase(DiscreteMechanism):
             metric=Metric.DISCRETE,
             assumptions=(PUBLIC_EMBEDDING, SECRET_KEY),
         )
-        self.guarantee = standing_on(embedding, stated)
+        self.guarantee = with_adaptations(embedding, stated)
 
     @property
     def parameters(self) -> dict[str, float | str]:

@@ -1,6 +1,6 @@
 // Exact nearest words: an int8 scan with a proved margin, then float64 for what survives it.
 //
-// With c the vocabulary's mean, a = v - c and p = q - c, the nearest word maximises
+// With c the vocabulary's mean, a = v - c and p = q - c, the nearest word maximizes
 //
 //     T = a.p - |a|^2/2                              (|v - q|^2 = |p|^2 - 2 T).
 //
@@ -82,7 +82,7 @@ using Aligned = std::vector<T, CacheAligned<T>>;
 // A float not below x, with room for the few float32 roundings of sums and products made with it.
 float up(double x) { return static_cast<float>(x * (1.0 + 2e-6) + kTiny); }
 
-// The nearest integer of a small number, in plain additions that any compiler vectorises.
+// The nearest integer of a small number, in plain additions that any compiler vectorizes.
 double whole(double x) {
   constexpr double magic = 6755399441055744.0;  // 1.5 * 2^52
   return (x + magic) - magic;
@@ -311,7 +311,7 @@ struct Vocabulary {
   const float* vectors;  // borrowed
   std::int64_t words, dimension;
   int groups;  // of four dimensions
-  std::vector<double> centre;
+  std::vector<double> center;
   double unit = 1, radius = 0;  // radius in units
   Aligned<std::uint8_t> codes;
   Aligned<float> scale, half;
@@ -326,9 +326,9 @@ struct Vocabulary {
   }
 
  private:
-  void centred(std::int64_t word, double* out) const {
+  void centered(std::int64_t word, double* out) const {
     for (std::int64_t j = 0; j < dimension; ++j)
-      out[j] = (static_cast<double>(vectors[word * dimension + j]) - centre[j]) / unit;
+      out[j] = (static_cast<double>(vectors[word * dimension + j]) - center[j]) / unit;
   }
 };
 
@@ -359,14 +359,14 @@ Rounded round_word(const double* a, std::int64_t n, double* codes) {
 
 Vocabulary::Vocabulary(const float* table, std::int64_t count, std::int64_t n)
     : vectors(table), words(count), dimension(n), groups(static_cast<int>((n + 3) / 4)),
-      centre(n, 0.0) {
+      center(n, 0.0) {
   for (std::int64_t i = 0; i < words; ++i)
-    for (std::int64_t j = 0; j < n; ++j) centre[j] += vectors[i * n + j];
-  for (double& c : centre) c /= static_cast<double>(words);
+    for (std::int64_t j = 0; j < n; ++j) center[j] += vectors[i * n + j];
+  for (double& c : center) c /= static_cast<double>(words);
   double most = 0;
   for (std::int64_t i = 0; i < words; ++i)
     for (std::int64_t j = 0; j < n; ++j)
-      most = std::max(most, std::fabs(vectors[i * n + j] - centre[j]));
+      most = std::max(most, std::fabs(vectors[i * n + j] - center[j]));
   if (most > 0) unit = std::ldexp(1.0, std::ilogb(most));
 
   // Words of like norm and residual share a panel, so that its largest is near each one's own.
@@ -374,7 +374,7 @@ Vocabulary::Vocabulary(const float* table, std::int64_t count, std::int64_t n)
   std::vector<double> a(n), code(n);
   std::vector<float> order_key(words);
   for (std::int64_t i = 0; i < words; ++i) {
-    centred(i, a.data());
+    centered(i, a.data());
     const Rounded word = round_word(a.data(), n, code.data());
     order_key[i] = static_cast<float>(word.residual + 0.007 * word.norm);
     radius = std::max(radius, std::sqrt(2 * word.half));
@@ -392,7 +392,7 @@ Vocabulary::Vocabulary(const float* table, std::int64_t count, std::int64_t n)
   ids.assign(panels * kPanel, -1);
   bounds.resize(panels);
   for (std::int64_t place = 0; place < words; ++place) {
-    centred(order[place], a.data());
+    centered(order[place], a.data());
     const Rounded word = round_word(a.data(), n, code.data());
     const std::size_t p = place / kPanel, lane = place % kPanel;
     std::uint8_t* out = codes.data() + p * groups * kPanel * 4 + lane * 4;
@@ -520,7 +520,7 @@ void Tile::round_query(int i) {
   std::vector<double> p(n);
   double most = 0, squares = 0;
   for (std::int64_t d = 0; d < n; ++d) {
-    p[d] = (q[d] - v_.centre[d]) / v_.unit;
+    p[d] = (q[d] - v_.center[d]) / v_.unit;
     most = std::max(most, std::fabs(p[d]));
     squares += p[d] * p[d];
   }

@@ -1,6 +1,6 @@
 """Exact nearest words in NumPy alone: float32 matrix products in tiles, and proved margins.
 
-With c the vocabulary's mean, a_i = v_i - c and p = q - c, the word nearest to q maximises
+With c the vocabulary's mean, a_i = v_i - c and p = q - c, the word nearest to q maximizes
 
     T_i = a_i.p - |a_i|^2 / 2        (|v_i - q|^2 = |p|^2 - 2 T_i).
 
@@ -30,7 +30,7 @@ overflow nor lose their digits in float32. The bound takes it that the BLAS behi
 float32 in float32.
 
 Scores are laid out (words, queries): the maximum over a panel of words is then a maximum of whole
-rows, which vectorises over queries, and only panels that can hold the answer are looked at again.
+rows, which vectorizes over queries, and only panels that can hold the answer are looked at again.
 
 Each thread takes tiles of queries of its own and multiplies them by itself. The usual way, one
 product that BLAS spreads over the cores, leaves all cores but one idle while maxima are taken.
@@ -80,12 +80,12 @@ class Reference:
             raise ValueError(f"threads is {threads}, expected at least 1")
 
     def put(self, vectors: npt.ArrayLike) -> None:
-        """Take the vocabulary, float32 (V, n). Keeps it, and a centred float32 copy beside it."""
+        """Take the vocabulary, float32 (V, n). Keeps it, and a centered float32 copy beside it."""
         self._vectors = checked_vectors(vectors)
         words, dimension = self._vectors.shape
-        self._centre = self._vectors.mean(axis=0, dtype=np.float64)
+        self._center = self._vectors.mean(axis=0, dtype=np.float64)
         largest = max(
-            float(np.abs(self._vectors[s : s + _TILE_WORDS] - self._centre).max())
+            float(np.abs(self._vectors[s : s + _TILE_WORDS] - self._center).max())
             for s in range(0, words, _TILE_WORDS)
         )
         self._unit = 2.0 ** np.floor(np.log2(largest)) if largest > 0 else 1.0
@@ -105,9 +105,9 @@ class Reference:
         self._order = np.concatenate([np.arange(tile, words, tiles) for tile in range(tiles)])
         for start in range(0, words, _TILE_WORDS):
             stop = min(start + _TILE_WORDS, words)
-            centred = (self._vectors[self._order[start:stop]] - self._centre) / self._unit
-            squares = np.einsum("ij,ij->i", centred, centred)
-            turned = centred @ self._axes
+            centered = (self._vectors[self._order[start:stop]] - self._center) / self._unit
+            squares = np.einsum("ij,ij->i", centered, centered)
+            turned = centered @ self._axes
             self._table[start:stop, :scanned] = turned[:, :scanned]
             self._table[start:stop, scanned] = squares / 2
             self._table[start:stop, scanned + 1] = _lengths(turned[:, scanned:])
@@ -129,9 +129,9 @@ class Reference:
         moments = np.zeros((dimension, dimension))
         for start in range(0, len(self._vectors), step * _TILE_WORDS):
             part = self._vectors[start : start + step * _TILE_WORDS : step]
-            centred = (part - self._centre) / self._unit
-            centred /= np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), 1e-30)
-            moments += centred.T @ centred
+            centered = (part - self._center) / self._unit
+            centered /= np.maximum(np.linalg.norm(centered, axis=1, keepdims=True), 1e-30)
+            moments += centered.T @ centered
         lengths, axes = np.linalg.eigh(moments)
         shares = np.cumsum(np.maximum(lengths, 0.0))  # of the shortest axes, together
         scanned = dimension - int(np.searchsorted(shares, _REST_SHARE * shares[-1]))
@@ -156,16 +156,16 @@ class Reference:
 
     def _tile(self, queries: Float64s) -> Ids:
         with np.errstate(over="ignore"):
-            centred = queries - self._centre
-            centred *= 1 / self._unit
-            norms = np.sqrt(np.einsum("ij,ij->i", centred, centred))
+            centered = queries - self._center
+            centered *= 1 / self._unit
+            norms = np.sqrt(np.einsum("ij,ij->i", centered, centered))
         near = norms <= FAR * max(self._radius, 1.0)
         out = np.empty(len(queries), dtype=np.int64)
         if not near.all():
             out[~near] = exhaustive(self._vectors, queries[~near])
-            queries, centred, norms = queries[near], centred[near], norms[near]
+            queries, centered, norms = queries[near], centered[near], norms[near]
         if len(queries):
-            places, offsets = self._candidates(centred, norms)
+            places, offsets = self._candidates(centered, norms)
             candidates = self._order[places]
             counts = np.diff(offsets)
             assert counts.min() > 0, "a query lost all of its words"
@@ -176,10 +176,10 @@ class Reference:
             out[near] = ids
         return out
 
-    def _candidates(self, centred: Float64s, norms: Float64s) -> tuple[Ids, Ids]:
+    def _candidates(self, centered: Float64s, norms: Float64s) -> tuple[Ids, Ids]:
         """Every word that may be its query's nearest, query by query."""
-        scanned, batch = self._table.shape[1] - 3, len(centred)
-        turned = centred @ self._axes
+        scanned, batch = self._table.shape[1] - 3, len(centered)
+        turned = centered @ self._axes
         points = np.empty((scanned + 3, batch), dtype=np.float32)
         points[:scanned] = turned[:, :scanned].T
         points[scanned] = self._error - 1
@@ -187,7 +187,7 @@ class Reference:
         points[scanned + 2] = self._error * norms
         rest = np.column_stack([points[scanned + 1 :].T, turned[:, scanned:]]).astype(np.float32)
         underflow = 1e-30  # products under the smallest normal float32, flushed or not
-        slack = 2 * canonical_slack(centred.shape[1], norms, self._radius) + underflow
+        slack = 2 * canonical_slack(centered.shape[1], norms, self._radius) + underflow
         allowed = np.nextafter(slack.astype(np.float32), np.float32(np.inf))
         space = np.empty((min(_TILE_WORDS, len(self._table)), batch), dtype=np.float32)
         found: list[tuple[Ids, Ids, Float32s]] = []
@@ -214,7 +214,7 @@ class Reference:
             np.maximum.at(best, rows, sure)
             found.append((rows, words, most))
             if batch > 1 and sum(len(f[0]) for f in found) > _MOST_FOUND:
-                return self._halves(centred, norms)
+                return self._halves(centered, norms)
         rows, ids, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
         keep = values >= (best - allowed)[rows]
         rows, ids = rows[keep], ids[keep]
@@ -240,11 +240,11 @@ class Reference:
         doubt = norms * (rest[rows, 1] + np.float32(self._error / 2) * norms)
         return most, most - 2 * doubt
 
-    def _halves(self, centred: Float64s, norms: Float64s) -> tuple[Ids, Ids]:
+    def _halves(self, centered: Float64s, norms: Float64s) -> tuple[Ids, Ids]:
         """`_candidates` in two smaller batches: ties must not cost unbounded memory."""
-        middle = len(centred) // 2
-        left, left_offsets = self._candidates(centred[:middle], norms[:middle])
-        right, right_offsets = self._candidates(centred[middle:], norms[middle:])
+        middle = len(centered) // 2
+        left, left_offsets = self._candidates(centered[:middle], norms[:middle])
+        right, right_offsets = self._candidates(centered[middle:], norms[middle:])
         offsets = np.concatenate([left_offsets, right_offsets[1:] + len(left)])
         return np.concatenate([left, right]), offsets
 

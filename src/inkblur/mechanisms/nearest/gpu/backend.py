@@ -1,6 +1,6 @@
 """Exact nearest words on a GPU: an int8 scan of the whole vocabulary with a proved margin.
 
-With c the vocabulary's mean, a = v - c and p = q - c, the word nearest to q maximises
+With c the vocabulary's mean, a = v - c and p = q - c, the word nearest to q maximizes
 
     T = a.p - |a|^2/2                              (|v - q|^2 = |p|^2 - 2 T).
 
@@ -161,7 +161,7 @@ class Gpu:
         self._noise: Any = None  # the last that was drawn from
         with self._on(None):
             self._words = words = memory.load(self._vectors, self._device)
-            self._offset = float(words.centre.norm())
+            self._offset = float(words.center.norm())
             self._batch: int = max(1, min(self._most, _MOST_MAXIMA // words.panels))
             # One query alone must always fit: every panel may survive, every word may tie.
             pairs = max(_PAIRS * self._batch, words.panels)

@@ -16,7 +16,7 @@ import triton.language as tl
 @triton.jit
 def prepare(
     raw,
-    centre,
+    center,
     constants,
     points,
     high,
@@ -31,12 +31,12 @@ def prepare(
     COLUMNS: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
-    """One query: scaled, centred, rounded to int8 and to two float32 numbers, measured."""
+    """One query: scaled, centered, rounded to int8 and to two float32 numbers, measured."""
     # float64 constants come through memory: as arguments they would be rounded to float32.
     row = tl.program_id(0).to(tl.int64)
     j = tl.arange(0, BLOCK)
     inside = j < N
-    c = tl.load(centre + j, inside, 0.0)
+    c = tl.load(center + j, inside, 0.0)
     q = tl.load(raw + row * N + j, inside, 0.0) * tl.load(constants)
     p = tl.where(inside, q - c, 0.0)
     up = tl.load(constants + 2)
@@ -82,7 +82,7 @@ def scan(
     for tile in tl.range(
         tl.program_id(0), tiles, tl.num_programs(0), flatten=True, num_stages=STAGES
     ):
-        # Neighbouring programs share the words: those are read from memory once, the queries stay
+        # Neighboring programs share the words: those are read from memory once, the queries stay
         # in the second-level cache.
         row = (tile % row_tiles) * ROWS
         first = (tile // row_tiles) * WORDS
@@ -91,7 +91,7 @@ def scan(
             left = points.load([row, k])
             right = words.load([first, k])
             sums = tl.dot(left, right.T, sums, out_dtype=tl.int32)
-        # A panel's columns lie in four neighbouring threads: two shuffles, no other data moves.
+        # A panel's columns lie in four neighboring threads: two shuffles, no other data moves.
         best = tl.max(tl.reshape(sums, (ROWS, WORDS // PANEL, PANEL)), axis=2)
         rows = (row + tl.arange(0, ROWS)).to(tl.int64)
         panel = first // PANEL + tl.arange(0, WORDS // PANEL)

@@ -33,7 +33,7 @@ class DeviceVocabulary:
 
     words: int  # V
     dimension: int  # n
-    table: Tensor  # float32 (P * PANEL, n): the words themselves, not centred; the last repeats
+    table: Tensor  # float32 (P * PANEL, n): the words themselves, not centered; the last repeats
     codes: Tensor  # int8 (P * PANEL, K): k of a = s k + rest, zero beyond column n
     half: Tensor  # float32 (P * PANEL,): |a|^2 / 2
     panels: int  # P; the five arrays below go on to a multiple of `WIDE`, with infinite half norms
@@ -45,7 +45,7 @@ class DeviceVocabulary:
     order: Tensor  # int64 (V,): position -> id
     place: Tensor  # int64 (V,): id -> position
     unit: float  # what 1 stands for, a power of two
-    centre: Tensor  # float64 (n,)
+    center: Tensor  # float64 (n,)
     constants: Tensor  # float64 (7,): see `constants_of`
 
 
@@ -55,7 +55,7 @@ class DeviceBatch:
 
     count: int
     raw: Tensor  # float64 (B, n): as given
-    points: Tensor  # float64 (B, n): q, in the unit, not centred
+    points: Tensor  # float64 (B, n): q, in the unit, not centered
     high: Tensor  # float32 (B, n): q rounded
     low: Tensor  # float32 (B, n): the rest of q, rounded
     codes: Tensor  # int8 (B, K): l of p = t l + rest
@@ -110,7 +110,7 @@ def constants_of(shrink: float, radius: float, dimension: int) -> list[float]:
 
 
 def load(vectors: Float32s, device: Tensor) -> DeviceVocabulary:
-    """Copy, centre, sort and round a vocabulary; block by block, so that it may be a memory map."""
+    """Copy, center, sort and round a vocabulary; block by block, so that it may be a memory map."""
     words, n = vectors.shape
     f64 = {"dtype": torch.float64, "device": device}
     raw = torch.empty((words, n), dtype=torch.float32, device=device)
@@ -120,15 +120,15 @@ def load(vectors: Float32s, device: Tensor) -> DeviceVocabulary:
         rows = raw[start : start + _ROWS]
         rows.copy_(torch.from_numpy(np.array(vectors[start : start + _ROWS])))
         total += rows.double().sum(dim=0)
-    centre = total / words
-    largest = max(float((raw[s : s + _ROWS].double() - centre).abs().max()) for s in blocks)
+    center = total / words
+    largest = max(float((raw[s : s + _ROWS].double() - center).abs().max()) for s in blocks)
     shrink = 2.0 ** -math.floor(math.log2(largest)) if largest > 0 else 1.0  # exact
-    centre *= shrink
+    center *= shrink
     half = torch.empty(words, **f64)
     for start in blocks:
         rows = raw[start : start + _ROWS]
         rows.copy_(rows.double() * shrink)
-        half[start : start + _ROWS] = (rows.double() - centre).square().sum(dim=1) / 2
+        half[start : start + _ROWS] = (rows.double() - center).square().sum(dim=1) / 2
     order = torch.argsort(half, stable=True)
     # The last word fills the last panel: an empty row would score 0, which no word need reach.
     padded = -(-words // PANEL) * PANEL
@@ -141,12 +141,12 @@ def load(vectors: Float32s, device: Tensor) -> DeviceVocabulary:
     for start in range(0, padded, _ROWS):
         here = slice(start, min(start + _ROWS, padded))
         part = slice(here.start // PANEL, here.stop // PANEL)
-        centred = (table[here].double() - centre).reshape(-1, PANEL, n)
-        s = (centred.abs().amax(dim=(1, 2)) / 127).clamp(min=1e-290)
-        k = (centred / s[:, None, None]).round()
+        centered = (table[here].double() - center).reshape(-1, PANEL, n)
+        s = (centered.abs().amax(dim=(1, 2)) / 127).clamp(min=1e-290)
+        k = (centered / s[:, None, None]).round()
         scale[part] = s
         length[part] = k.square().sum(dim=2).amax(dim=1).sqrt() * s
-        rest = (centred - k * s[:, None, None]).square().sum(dim=2)
+        rest = (centered - k * s[:, None, None]).square().sum(dim=2)
         lost[part] = rest.amax(dim=1).sqrt()
         codes[here, :n] = k.reshape(-1, n).to(torch.int8)
     by_panel = half.reshape(-1, PANEL)
@@ -170,7 +170,7 @@ def load(vectors: Float32s, device: Tensor) -> DeviceVocabulary:
         order=order,
         place=torch.argsort(order),
         unit=1 / shrink,
-        centre=centre,
+        center=center,
         constants=torch.tensor(constants_of(shrink, radius, n), **f64),
     )
 

@@ -72,10 +72,10 @@ class DeviceNoise:
         radius = torch.exp((angles[:, None] * self._orders).cos_() @ self._series) * self._scale
         lengths = torch.linalg.vector_norm(directions, dim=1)
         noise = (directions * (radius / lengths)[:, None]) @ self._root  # the root is symmetric
-        torch.add(noise, self._centres(plan[:, 0]), out=out)
+        torch.add(noise, self._centers(plan[:, 0]), out=out)
 
-    def _centres(self, ids: Tensor) -> Tensor:
-        """`Embedding.centres` on the device: float32 vectors in float64, the null word's apart."""
+    def _centers(self, ids: Tensor) -> Tensor:
+        """`Embedding.centers` on the device: float32 vectors in float64, the null word's apart."""
         words = self._words
         vectors = words.table[words.place[ids.clamp(min=0)]].double()
         vectors *= words.unit  # a power of two

@@ -46,15 +46,15 @@ def uniforms(plan: Tensor, width: int) -> Tensor:
 
 
 def prepare(words: DeviceVocabulary, batch: DeviceBatch, work: Work) -> None:
-    """Scale, centre and round the queries; measure what the rounding lost."""
+    """Scale, center and round the queries; measure what the rounding lost."""
     del work
     n, used = words.dimension, slice(0, batch.count)
     shrink, longest, up, least, radius, coarse, fine = words.constants
     q = batch.raw[used] * shrink
-    p = q - words.centre
+    p = q - words.center
     norm = p.square().sum(dim=1).sqrt() * up
     far = ~(norm <= longest)  # a NaN too
-    q = torch.where(far[:, None], words.centre, q)
+    q = torch.where(far[:, None], words.center, q)
     p.masked_fill_(far[:, None], 0.0)
     norm.masked_fill_(far, 0.0)
     t = torch.maximum(p.abs().amax(dim=1) / 127, least)

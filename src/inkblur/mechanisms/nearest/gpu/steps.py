@@ -49,13 +49,13 @@ def uniforms(plan: Tensor, width: int) -> Tensor:
 
 
 def prepare(words: DeviceVocabulary, batch: DeviceBatch, work: Work) -> None:
-    """Scale, centre and round the queries; measure what the rounding lost."""
+    """Scale, center and round the queries; measure what the rounding lost."""
     if words.dimension > _MOST_AT_ONCE:
         plain.prepare(words, batch, work)
         return
     kernel.prepare[(batch.count,)](
         batch.raw,
-        words.centre,
+        words.center,
         words.constants,
         batch.points,
         batch.high,

@@ -1,4 +1,4 @@
-"""The vectoriser: a public vocabulary, three morphologies, tf and tf-idf."""
+"""The vectorizer: a public vocabulary, three morphologies, tf and tf-idf."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
 from inkblur.documents.lemmas import lemma
-from inkblur.documents.vectoriser import Vectoriser
+from inkblur.documents.vectorizer import Vectorizer
 from inkblur.documents.wordnet import synonym_sets, synonyms
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import EmbeddingError, InputError, MissingExtra, ParameterError
@@ -31,10 +31,10 @@ def table(words: list[str] | None = None) -> Embedding:
 def test_vocabulary_from_the_embedding() -> None:
     """No stop words, numbers, signs, or entries that no single word of a text could be."""
     lower = ["paris", "mouse", "mice", "go", "went", "doctor", "car", "auto", "café"]
-    assert Vectoriser(table()).get_feature_names_out().tolist() == lower
-    as_is = Vectoriser(table(), morphology="as-is").get_feature_names_out().tolist()
+    assert Vectorizer(table()).get_feature_names_out().tolist() == lower
+    as_is = Vectorizer(table(), morphology="as-is").get_feature_names_out().tolist()
     assert as_is == ["Paris", *lower]
-    lemmas = Vectoriser(table(), morphology="lemma").get_feature_names_out().tolist()
+    lemmas = Vectorizer(table(), morphology="lemma").get_feature_names_out().tolist()
     assert lemmas == ["paris", "mouse", "go", "doctor", "car", "auto", "café"]
 
 
@@ -47,21 +47,21 @@ def test_vocabulary_from_the_embedding() -> None:
     ],
 )
 def test_morphology(morphology: str, counted: dict[str, int]) -> None:
-    vectoriser = Vectoriser(table(), morphology=morphology)
-    row = vectoriser.transform(["Paris PARIS mice went; the doctor's DOCTOR, 42 xyzzy"])
-    names = vectoriser.get_feature_names_out()
+    vectorizer = Vectorizer(table(), morphology=morphology)
+    row = vectorizer.transform(["Paris PARIS mice went; the doctor's DOCTOR, 42 xyzzy"])
+    names = vectorizer.get_feature_names_out()
     assert {names[i]: int(n) for i, n in zip(row.indices, row.data, strict=True)} == counted
 
 
 def test_accents_are_found_however_they_are_written() -> None:
-    vectoriser = Vectoriser(table())
-    row = vectoriser.transform(["CAFÉ café cafe\u0301"]).toarray()[0]
-    assert row[vectoriser.embedding.id("café")] == 3
+    vectorizer = Vectorizer(table())
+    row = vectorizer.transform(["CAFÉ café cafe\u0301"]).toarray()[0]
+    assert row[vectorizer.embedding.id("café")] == 3
 
 
 def test_it_counts_as_scikit_learn_does() -> None:
     texts = ["car car auto", "doctor", "", "mouse car xyzzy"]
-    ours = Vectoriser(table())
+    ours = Vectorizer(table())
     theirs = CountVectorizer(vocabulary=list(ours.get_feature_names_out()))
     assert (ours.transform(texts).toarray() == theirs.fit_transform(texts).toarray()).all()
     assert ours.get_feature_names_out().tolist() == theirs.get_feature_names_out().tolist()
@@ -69,7 +69,7 @@ def test_it_counts_as_scikit_learn_does() -> None:
 
 def test_tf_idf_comes_from_the_reference_alone() -> None:
     reference = ["car auto", "car", "doctor car", "mouse"]
-    ours = Vectoriser(table(), weighting="tf-idf", reference=reference)
+    ours = Vectorizer(table(), weighting="tf-idf", reference=reference)
     theirs = TfidfVectorizer(vocabulary=list(ours.get_feature_names_out()), norm=None)
     theirs.fit(reference)
     texts = ["car doctor doctor", "auto"]
@@ -81,32 +81,32 @@ def test_tf_idf_comes_from_the_reference_alone() -> None:
 
 def test_vocabulary_from_a_reference_corpus() -> None:
     reference = ["The car! A car.", "mice doctor"]
-    assert set(Vectoriser(table(), reference=reference).embedding.words) == {
+    assert set(Vectorizer(table(), reference=reference).embedding.words) == {
         "car",
         "mice",
         "doctor",
     }
     twice = ["car car", "auto auto", "mice"]
-    assert set(Vectoriser(table(), reference=twice, min_count=2).embedding.words) == {"car", "auto"}
+    assert set(Vectorizer(table(), reference=twice, min_count=2).embedding.words) == {"car", "auto"}
     with pytest.raises(EmbeddingError, match="at least 2 are needed"):
-        Vectoriser(table(), reference=["car only"])
+        Vectorizer(table(), reference=["car only"])
 
 
 def test_a_text_without_terms_is_the_null_word() -> None:
     for text in ("", "   ", "the 42 xyzzy", "😀"):
-        ids, shares = Vectoriser(table()).composition(text)
+        ids, shares = Vectorizer(table()).composition(text)
         assert ids.tolist() == [NULL_ID]
         assert shares.tolist() == [1.0]
 
 
 def test_specs_tell_settings_apart() -> None:
     specs = {
-        Vectoriser(table()).spec,
-        Vectoriser(table(), morphology="as-is").spec,
-        Vectoriser(table(), stop_words=["car"]).spec,
-        Vectoriser(table(), reference=["car auto doctor"]).spec,
-        Vectoriser(table(), reference=["car auto doctor"], weighting="tf-idf").spec,
-        Vectoriser(table(), reference=["car auto", "doctor"], weighting="tf-idf").spec,
+        Vectorizer(table()).spec,
+        Vectorizer(table(), morphology="as-is").spec,
+        Vectorizer(table(), stop_words=["car"]).spec,
+        Vectorizer(table(), reference=["car auto doctor"]).spec,
+        Vectorizer(table(), reference=["car auto doctor"], weighting="tf-idf").spec,
+        Vectorizer(table(), reference=["car auto", "doctor"], weighting="tf-idf").spec,
     }
     assert len(specs) == 6
 
@@ -123,24 +123,24 @@ def test_specs_tell_settings_apart() -> None:
 )
 def test_bad_options(options: dict[str, object], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
-        Vectoriser(table(), **options)  # type: ignore[arg-type]
+        Vectorizer(table(), **options)  # type: ignore[arg-type]
 
 
 def test_one_text_is_not_a_list() -> None:
     with pytest.raises(ParameterError, match="not one text"):
-        Vectoriser(table()).transform("car")
+        Vectorizer(table()).transform("car")
 
 
 def test_lemmas_without_simplemma_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "simplemma", None)
     lemma.cache_clear()
     with pytest.raises(MissingExtra, match=r"inkblur\[lemma\]"):
-        Vectoriser(table(), morphology="lemma")
+        Vectorizer(table(), morphology="lemma")
 
 
 @pytest.fixture
 def tiny_wordnet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    licence = "  1 This is only a licence line\n"
+    license = "  1 This is only a license line\n"
     files = {
         "noun": "00000001 06 n 03 car 0 Auto 0 motor_car 0 001 @ 1 n 0000 | a vehicle  \n",
         "verb": "00000002 30 v 01 go 1 000 | move  \n",
@@ -148,7 +148,7 @@ def tiny_wordnet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "adv": "",
     }
     for part, text in files.items():
-        (tmp_path / f"data.{part}").write_text(licence + text)
+        (tmp_path / f"data.{part}").write_text(license + text)
     monkeypatch.setenv("WNSEARCHDIR", str(tmp_path))
     return tmp_path
 
@@ -156,8 +156,8 @@ def tiny_wordnet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_wordnet_synonyms(tiny_wordnet: Path) -> None:
     assert list(synonym_sets()) == [["car", "auto"], ["go"], ["galore", "mouse"]]
     assert synonyms(["car"]) == {"auto"}
-    vectoriser = Vectoriser(table(), reference=["car doctor"], synonyms=True)
-    assert set(vectoriser.embedding.words) == {"car", "doctor", "auto"}
+    vectorizer = Vectorizer(table(), reference=["car doctor"], synonyms=True)
+    assert set(vectorizer.embedding.words) == {"car", "doctor", "auto"}
 
 
 def test_wordnet_that_is_absent_or_damaged_says_so(tiny_wordnet: Path) -> None:
@@ -166,7 +166,7 @@ def test_wordnet_that_is_absent_or_damaged_says_so(tiny_wordnet: Path) -> None:
         list(synonym_sets())
     (tiny_wordnet / "data.verb").unlink()
     with pytest.raises(MissingExtra, match="apt install wordnet-base"):
-        Vectoriser(table(), synonyms=True)
+        Vectorizer(table(), synonyms=True)
 
 
 def test_debians_wordnet() -> None:

@@ -17,7 +17,7 @@ from inkblur.documents.lemmas import lemma
 from inkblur.documents.names import is_name
 from inkblur.documents.policies import Treatment
 from inkblur.documents.stop_words import STOP_WORDS
-from inkblur.documents.tokens import TokenClass, tokenise
+from inkblur.documents.tokens import TokenClass, tokenize
 from inkblur.documents.wordnet import synonyms as wordnet_synonyms
 from inkblur.embeddings.table import Embedding, Fingerprints
 from inkblur.errors import ParameterError
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 _REMEMBERED = 1 << 20  # spellings whose term is remembered
 
 
-class Vectoriser:
+class Vectorizer:
     """Counts a text's terms over a vocabulary that is public.
 
     The vocabulary is made from `embedding` alone, or from a public `reference` corpus: its words
     that have a vector and occur at least `min_count` times. Both are brought to the morphology
     first; stop words, numbers and signs are left out. `synonyms=True` adds WordNet's synonyms
-    that have a vector. `vectoriser.embedding` is the table of exactly these words: make the
+    that have a vector. `vectorizer.embedding` is the table of exactly these words: make the
     mechanism from it.
 
     What a text contributes besides (unknown words, names of people, numbers, stop words) is
@@ -45,10 +45,10 @@ class Vectoriser:
     texts, so texts of the reference corpus are refused later (`PrivateCalibration`).
 
     >>> table = Embedding(["cat", "dogs", "the", "7"], [[1, 0], [0, 1], [1, 1], [2, 1]], name="toy")
-    >>> vectoriser = Vectoriser(table, morphology="lower")
-    >>> vectoriser.get_feature_names_out().tolist()
+    >>> vectorizer = Vectorizer(table, morphology="lower")
+    >>> vectorizer.get_feature_names_out().tolist()
     ['cat', 'dogs']
-    >>> vectoriser.transform(["The cat, the 7 Cats; DOGS!"]).toarray().tolist()
+    >>> vectorizer.transform(["The cat, the 7 Cats; DOGS!"]).toarray().tolist()
     [[1.0, 1.0]]
     """
 
@@ -175,7 +175,7 @@ class Vectoriser:
     def _ids(self, text: str) -> list[int]:
         known = self._terms
         out = []
-        for token in tokenise(text):
+        for token in tokenize(text):
             if token.kind is TokenClass.WORD:
                 found = known.get(token.text)
                 if found is None:
@@ -214,7 +214,7 @@ class Vectoriser:
 
     def _is_term(self, word: str) -> bool:
         """Whether a vocabulary entry is one word that a text could contribute, and no stop word."""
-        tokens = list(tokenise(word))
+        tokens = list(tokenize(word))
         return (
             len(tokens) == 1
             and tokens[0].kind is TokenClass.WORD
@@ -225,7 +225,7 @@ class Vectoriser:
 
     def _written(self, text: str, embedding: Embedding) -> list[str]:
         """The terms of a reference text, as words of the wide table."""
-        words = (token.text for token in tokenise(text) if token.kind is TokenClass.WORD)
+        words = (token.text for token in tokenize(text) if token.kind is TokenClass.WORD)
         ids = (self._id(word, embedding) for word in words)
         return [embedding.words[i] for i in ids if i != NULL_ID]
 
