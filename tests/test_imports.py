@@ -18,7 +18,7 @@ ORDER = [
     ("embeddings",),
     ("mechanisms",),
     ("documents",),
-    ("adaptation",),
+    ("adaptation", "pools"),
     ("spec",),
     ("ledger",),
     ("files",),

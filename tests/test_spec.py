@@ -32,6 +32,8 @@ SPECS = [
     ReleaseSpec(strength="medium", keep=("numbers", "stop-words"), drop=("addresses",)),
     ReleaseSpec("laplace", level=2.0, radius=0.5, release="bag", length=7),
     ReleaseSpec(epsilon=9.0, release="tf", length=5, morphology="lemma", wordnet=True),
+    ReleaseSpec(epsilon=6.0, unit="text", pool="public.pool", keep_meaning=0.0),
+    ReleaseSpec(epsilon=2.0, unit="sentence", pool="public.pool", length=4),
     ReleaseSpec("laplace", 1.0, embedding="a.ink", columns=("body",), id_column="n", format="csv"),
 ]
 
@@ -64,6 +66,8 @@ def test_every_field_is_in_the_json(field: str) -> None:
         "names": "blur",
         "names_tagger": True,
         "accept_weak": True,
+        "unit": "sentence",
+        "keep_meaning": 0.0,
         "morphology": "lemma",
         "weighting": "tf-idf",
         "wordnet": True,
@@ -81,6 +85,8 @@ def test_every_field_is_in_the_json(field: str) -> None:
     if field in ("keep", "drop", "names_tagger", "mechanism", "consistent"):
         base = ReleaseSpec("mahalanobis" if field == "mechanism" else "laplace", 3.0)
         changes |= {"parameters": {}}
+    if field in ("unit", "pool", "pool_sha256", "keep_meaning"):
+        base = ReleaseSpec(epsilon=3.0, unit="text", pool="a.pool")
     changed = replace(base, **changes)
     assert changed != base
     assert ReleaseSpec.from_json(changed.to_json()) == changed
@@ -106,6 +112,19 @@ def test_every_field_is_in_the_json(field: str) -> None:
         ({"epsilon": 1.0, "keep": "numbers"}, "list of names"),
         ({"epsilon": 1.0, "keep": ["numbers"], "drop": ["numbers"]}, "both kept and dropped"),
         ({"epsilon": 1.0, "columns": []}, "no text column"),
+        ({"epsilon": 1.0, "unit": "text"}, "give `pool=`"),
+        ({"epsilon": 1.0, "pool": "a.pool"}, "go with `unit="),
+        ({"strength": "light", "unit": "text", "pool": "a.pool"}, "calibrated on words"),
+        ({"epsilon": 1.0, "unit": "text", "pool": "a.pool", "length": 3}, "shows no length"),
+        (
+            {"epsilon": 1.0, "unit": "text", "pool": "a.pool", "mechanism": "laplace"},
+            "by the stair",
+        ),
+        ({"epsilon": 1.0, "unit": "text", "pool": "a.pool", "keep": ["numbers"]}, "nothing of a"),
+        (
+            {"epsilon": 1.0, "unit": "text", "pool": "a.pool", "keep_meaning": 2},
+            "keep_meaning must",
+        ),
         ([], "a spec is a JSON object"),
     ],
 )

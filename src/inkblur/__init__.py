@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from inkblur.mechanisms.exponential import Exponential
     from inkblur.mechanisms.perturbation import ComponentLaplace, Laplace, Mahalanobis
     from inkblur.mechanisms.staircase import Staircase
+    from inkblur.pools import Pool, PoolPrivatizer, PoolStaircase, build_pool
+    from inkblur.pools.sklearn import PoolTextPrivatizer
+    from inkblur.pools.store import open_pool
     from inkblur.rng import Rng, keyed_rng, secure_rng, seeded_rng
     from inkblur.series import privatize
     from inkblur.spec import ReleaseSpec
@@ -66,6 +69,10 @@ _HOMES = {
     "NoGuarantee": "inkblur.errors",
     "OutputError": "inkblur.errors",
     "ParameterError": "inkblur.errors",
+    "Pool": "inkblur.pools",
+    "PoolPrivatizer": "inkblur.pools",
+    "PoolStaircase": "inkblur.pools",
+    "PoolTextPrivatizer": "inkblur.pools.sklearn",
     "PrivacyError": "inkblur.errors",
     "PrivateCalibration": "inkblur.errors",
     "Privatizer": "inkblur.documents.privatizer",
@@ -82,12 +89,14 @@ _HOMES = {
     "Vectorizer": "inkblur.documents.vectorizer",
     "WeakSetting": "inkblur.errors",
     "adapt_embedding": "inkblur.adaptation.adapt",
+    "build_pool": "inkblur.pools",
     "compose": "inkblur.guarantees",
     "import_embedding": "inkblur.embeddings",
     "keyed_rng": "inkblur.rng",
     "load_embedding": "inkblur.embeddings",
-    "open_ledger": "inkblur.ledger",
     "make_mechanism": "inkblur.mechanisms",
+    "open_ledger": "inkblur.ledger",
+    "open_pool": "inkblur.pools.store",
     "privatize": "inkblur.series",
     "preview_file": "inkblur.files.preview",
     "privatize_file": "inkblur.files.release",
@@ -114,6 +123,10 @@ __all__ = [
     "NoGuarantee",
     "OutputError",
     "ParameterError",
+    "Pool",
+    "PoolPrivatizer",
+    "PoolStaircase",
+    "PoolTextPrivatizer",
     "PrivacyError",
     "PrivateCalibration",
     "Privatizer",
@@ -131,12 +144,14 @@ __all__ = [
     "WeakSetting",
     "__version__",
     "adapt_embedding",
+    "build_pool",
     "compose",
     "import_embedding",
     "keyed_rng",
     "load_embedding",
     "make_mechanism",
     "open_ledger",
+    "open_pool",
     "preview_file",
     "privatize",
     "privatize_file",

@@ -39,6 +39,7 @@ _DIFFERENCES = {
     Unit.SEQUENCE: ("texts that differ in k positions", "N"),
     Unit.PATTERN: ("texts that differ in k distinct words", "D"),
     Unit.BAG: ("bags that differ in k words", "N"),
+    Unit.SENTENCES: ("texts that differ in k sentences", "N"),
 }
 
 
@@ -52,7 +53,9 @@ class Guarantee:
     (Earth Mover's paper, Theorem 1). For the discrete metric D is the number of words drawn,
     whatever the documents (SynTF, Theorem 3.3). Where each distinct word of a text is drawn once
     (`Unit.PATTERN`), D is the sum over distinct words, between texts of one length in which words
-    repeat at the same positions; there is no finite bound between others.
+    repeat at the same positions; there is no finite bound between others. Where a whole text is
+    one draw (`Unit.TEXT`), D is 1 between any two texts; where each sentence is one
+    (`Unit.SENTENCES`), D is the number of sentences that differ, or the fixed number of sentences.
 
     `delta` is no part of that promise but its fine print: the total variation distance, a word,
     between the law that is drawn from and the law that the promise is proved for. For texts x and y
@@ -100,10 +103,15 @@ class Guarantee:
 
         `size` is needed for bags and vectors released at their own size. For the discrete metric
         the distance between two sequences is the number of positions that differ (of distinct words
-        that differ, where each is drawn once); bags and vectors are bounded whatever the distance.
+        that differ, where each is drawn once); bags, vectors and whole texts are bounded whatever
+        the distance.
         """
         if not self.private:
             return math.inf
+        if self.unit is Unit.TEXT:
+            return self.epsilon
+        if self.unit is Unit.SENTENCES and self.size is not None:
+            return self.epsilon * self.size
         if self.unit in (Unit.BAG, Unit.VECTOR):
             count = self.size if self.size is not None else size
             if count is None:
@@ -255,6 +263,11 @@ as from the other, where epsilon = 2.
     def _terms(self) -> tuple[str, str, str]:
         """The inputs compared, the factor between them, and what its symbols mean."""
         count = str(self.size) if self.size is not None else "N"
+        if self.unit is Unit.TEXT:
+            return "texts, whatever their words and length", "exp(epsilon)", " for the whole text"
+        if self.unit is Unit.SENTENCES:
+            same = "" if self.size is not None else " of the same number of sentences N"
+            return f"texts{same}, whatever they say", f"exp({count} x epsilon)", " a sentence"
         if self.unit is Unit.WORD:
             inputs, times = "words", "epsilon"
         else:

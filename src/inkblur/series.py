@@ -15,6 +15,7 @@ from inkblur.documents.weakness import refuse_weak
 from inkblur.errors import ParameterError
 from inkblur.files.occurrences import Occurrences, digest
 from inkblur.guarantees import Guarantee
+from inkblur.pools.privatizer import PoolPrivatizer
 from inkblur.rng import Rng, secure_rng
 from inkblur.spec import ReleaseSpec
 from inkblur.types import Record, ReleaseKind
@@ -49,8 +50,8 @@ def privatize(
 
     `texts` is a list, tuple, NumPy array, pandas or polars Series, or Arrow array or chunked array;
     the result's texts are of the same kind, with the same index, name or chunks. Missing values
-    stay missing, unless `length` is fixed: then a missing text is filled up like an empty one, so
-    that it does not show.
+    stay missing, unless `length` is fixed or a text is one draw (`unit="text"`): then a missing
+    text comes out like an empty one, so that it does not show.
 
     The release is described by a `spec`, or by `strength` and the fields of
     :class:`inkblur.ReleaseSpec` and parameters of its mechanism. `rng` draws the noise: a fresh
@@ -79,9 +80,10 @@ def privatize(
         raise ParameterError(f"ids must be {len(rows):,} different names, one for each text")
     rng = secure_rng() if rng is None else rng
     table = spec.table()
-    blur = spec.privatizer(table)
-    refuse_weak(blur.mechanism, accept_weak=spec.accept_weak)
-    hides_length = spec.length is not None
+    blur = spec.releaser(table)
+    if isinstance(blur, Privatizer):
+        refuse_weak(blur.mechanism, accept_weak=spec.accept_weak)
+    hides_length = blur.hides_length
     given = [
         Record(name, row or "")
         for name, row in zip(names, rows, strict=True)
@@ -102,7 +104,9 @@ def _default_ids(rows: Sequence[Text]) -> list[str]:
     return [f"{mark.hex()}.{number}" for mark, number in zip(marks, numbers, strict=True)]
 
 
-def _released(blur: Privatizer, records: Sequence[Record], rng: Rng) -> Iterator[str]:
+def _released(
+    blur: Privatizer | PoolPrivatizer, records: Sequence[Record], rng: Rng
+) -> Iterator[str]:
     for start in range(0, len(records), _RECORDS):
         yield from blur.release_batch(records[start : start + _RECORDS], rng).texts
 

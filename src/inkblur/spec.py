@@ -23,10 +23,12 @@ from inkblur.mechanisms.parameters import Value
 from inkblur.types import (
     Metric,
     Morphology,
+    Piece,
     ReleaseKind,
     Strength,
     Weighting,
     choose,
+    fraction,
     positive,
     whole,
 )
@@ -36,9 +38,12 @@ if TYPE_CHECKING:  # a spec is read and checked without them; its methods import
     from inkblur.documents.tf_vector import SyntheticVectors
     from inkblur.embeddings.table import Embedding
     from inkblur.mechanisms.base import WordMechanism
+    from inkblur.pools.mechanism import PoolStaircase
+    from inkblur.pools.privatizer import PoolPrivatizer
 
 _USUAL = {ReleaseKind.TF: "exponential"}  # the mechanism where none is named; else:
 _MECHANISM = "mahalanobis"
+_OVER_A_POOL = "staircase"
 
 
 def option(default: Any, help: str, *flags: str) -> Any:
@@ -72,7 +77,8 @@ class ReleaseSpec:
     mechanism: str = option("", "A name from `inkblur mechanisms`.", "--mechanism", "-m")
     epsilon: float | None = option(
         None,
-        "Privacy loss per unit of distance (per word where words have no distance), above 0.",
+        "Privacy loss per unit of distance (per word where words have no distance; per text or "
+        "sentence with --pool), above 0.",
         "--epsilon",
         "-e",
     )
@@ -85,7 +91,23 @@ class ReleaseSpec:
     radius: float | None = option(None, "With --level: the distance; epsilon = level / radius.")
     parameters: Mapping[str, Value] = field(default_factory=dict, hash=False)
     release: str = option("sequence", "What to release: sequence, bag or tf (default: sequence).")
-    length: int | None = option(None, "Cut or pad every text to this many words.")
+    length: int | None = option(
+        None, "Cut or pad every text to this many words (sentences with --unit sentence)."
+    )
+    unit: str = option(
+        "word",
+        "What one draw replaces: word, sentence or text (default: word). sentence and text need "
+        "--pool.",
+    )
+    pool: str | None = option(
+        None, "Public texts (`inkblur pool build`) that take the place of texts or sentences."
+    )
+    pool_sha256: str | None = None  # the pool must have this fingerprint
+    keep_meaning: float | None = option(
+        None,
+        "With --pool: from 0, which keeps its label as often as possible, to 1, which keeps the "
+        "meaning (default: 0.5).",
+    )
     consistent: bool = option(
         False,
         "Draw once for each distinct word of a text and reuse the draw where the word "
@@ -160,7 +182,9 @@ class ReleaseSpec:
     def __post_init__(self) -> None:
         kind = choose(ReleaseKind, self.release, "release")
         self._set("release", kind.value)
-        self._set("mechanism", self.mechanism or _USUAL.get(kind, _MECHANISM))
+        self._set("unit", choose(Piece, self.unit, "unit").value)
+        usual = _USUAL.get(kind, _MECHANISM) if self.unit == "word" else _OVER_A_POOL
+        self._set("mechanism", self.mechanism or usual)
         complete = find(self.mechanism).complete(self.parameters)
         self._set("parameters", MappingProxyType(complete))
         self._check_strength()
@@ -178,10 +202,11 @@ class ReleaseSpec:
             self._set(name, tuple(classes))
         if not self.columns:
             raise ParameterError("no text column given; give at least one in `columns=`")
-        for name in ("embedding", "vocabulary", "reference"):
+        for name in ("embedding", "vocabulary", "reference", "pool"):
             path = getattr(self, name)
             self._set(name, None if path is None else str(path))
         self._check_kind()
+        self._check_unit()
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
@@ -236,6 +261,38 @@ class ReleaseSpec:
                 "`morphology=`, `weighting=`, `reference=` and `wordnet=` belong to the tf release"
             )
 
+    def _check_unit(self) -> None:
+        if self.unit == Piece.WORD.value:
+            if self.pool is not None or self.keep_meaning is not None:
+                raise ParameterError(
+                    '`pool=` and `keep_meaning=` go with `unit="text"` or `unit="sentence"`'
+                )
+            return
+        if self.pool is None:
+            raise ParameterError(f"a {self.unit} is replaced by one of a pool: give `pool=`")
+        if self.mechanism != _OVER_A_POOL or self.kind is not ReleaseKind.SEQUENCE:
+            raise ParameterError(
+                f"a pool is drawn from by the {_OVER_A_POOL} mechanism: leave out `mechanism=` and "
+                "`release=`"
+            )
+        if self.epsilon is None:
+            raise ParameterError(
+                f"`strength=` is calibrated on words; give `epsilon=` for a {self.unit}, such as 6"
+            )
+        if self.keep or self.drop or self.consistent or self.names == Treatment.KEEP.value:
+            raise ParameterError(
+                "nothing of a text passes through a pool: leave out `keep=`, `drop=`, `names=` and "
+                "`consistent=`"
+            )
+        if self.parameters.get("frequency_power") is not None:
+            raise ParameterError("`frequency_power=` is for words: a pool has no frequencies")
+        if self.unit == Piece.TEXT.value and self.length is not None:
+            raise ParameterError(
+                "a whole text is one draw and shows no length: leave out `length=`"
+            )
+        if self.keep_meaning is not None:
+            self._set("keep_meaning", fraction(self.keep_meaning, "keep_meaning"))
+
     @property
     def kind(self) -> ReleaseKind:
         """What leaves the house."""
@@ -283,6 +340,10 @@ class ReleaseSpec:
         ]
         if self.kind is not ReleaseKind.SEQUENCE:
             parts.append(self.release)
+        if self.pool is not None:
+            parts.append(f"{self.unit}s of {Path(self.pool).name}")
+        if self.keep_meaning is not None:
+            parts.append(f"keep meaning {self.keep_meaning:g}")
         if self.length is not None:
             parts.append(f"length {self.length}")
         if self.morphology is not None:
@@ -332,10 +393,12 @@ class ReleaseSpec:
             )
         return table
 
-    def resolved(self, table: Embedding, mechanism: WordMechanism) -> ReleaseSpec:
+    def resolved(self, table: Embedding, mechanism: WordMechanism | PoolStaircase) -> ReleaseSpec:
         """The same release with the epsilon and parameters of `mechanism`, made from this spec, and
         the table's fingerprint: what a report keeps, and what a worker process is sent.
         """
+        from inkblur.pools.mechanism import PoolStaircase
+
         own = mechanism.parameters
         return replace(
             self,
@@ -345,6 +408,7 @@ class ReleaseSpec:
             level=None,
             radius=None,
             embedding_sha256=table.sha256,
+            pool_sha256=mechanism.pool.sha256 if isinstance(mechanism, PoolStaircase) else None,
         )
 
     def _epsilon_on(self, table: Embedding) -> float:
@@ -362,10 +426,40 @@ class ReleaseSpec:
             self.mechanism, table, epsilon=self._epsilon_on(table), **self.parameters
         )
 
+    def releaser(self, table: Embedding) -> Privatizer | PoolPrivatizer:
+        """What releases texts, word by word or through a pool."""
+        return self.privatizer(table) if self.pool is None else self.pool_privatizer(table)
+
+    def pool_privatizer(self, table: Embedding) -> PoolPrivatizer:
+        """What releases texts through the pool that it names, checked against `pool_sha256`."""
+        from inkblur.pools.mechanism import PoolStaircase
+        from inkblur.pools.privatizer import PoolPrivatizer
+        from inkblur.pools.store import open_pool
+
+        if self.pool is None or self.epsilon is None:
+            raise ParameterError(f"{self.name} names no pool: give `pool=`")
+        pool = open_pool(self.pool)
+        if self.pool_sha256 is not None and pool.sha256 != self.pool_sha256:
+            raise InputError(
+                f"{self.pool} is not the pool of this spec: its fingerprint is {pool.sha256}, the "
+                f"spec has {self.pool_sha256}"
+            )
+        tau = self.parameters.get("tau")
+        mechanism = PoolStaircase(
+            pool,
+            table,
+            epsilon=self.epsilon,
+            tau=None if tau is None else float(tau),
+            keep_meaning=self.keep_meaning,
+        )
+        return PoolPrivatizer(mechanism, unit=self.unit, length=self.length)
+
     def privatizer(self, table: Embedding) -> Privatizer:
-        """What releases texts; for sequences and bags."""
+        """What releases texts word by word; for sequences and bags."""
         from inkblur.documents.privatizer import Privatizer
 
+        if self.pool is not None:
+            raise ParameterError("this works word by word: leave out `unit=` and `pool=`")
         return Privatizer(
             self.mechanism_on(table),
             release=self.release,
@@ -405,7 +499,12 @@ class ReleaseSpec:
         2.0
         """
         body = {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
-        return {name: value for name, value in body.items() if value not in (None, False, [], {})}
+        unset: tuple[Any, ...] = ([], {})
+        return {
+            name: value
+            for name, value in body.items()
+            if value is not None and value is not False and value not in unset
+        }
 
     @classmethod
     def from_json(cls, body: Any) -> ReleaseSpec:

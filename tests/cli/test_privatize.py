@@ -118,7 +118,9 @@ def test_batches_in_flight_follow_the_machine(
 
     def spy(*arguments: Any, workers: int, **options: Any) -> Summary:
         seen.append(workers)
-        return plain(*arguments, workers=workers, **options)
+        summary = plain(*arguments, workers=workers, **options)
+        assert isinstance(summary, Summary)
+        return summary
 
     monkeypatch.setattr(native, "processors", lambda: processors)
     monkeypatch.setattr("inkblur.files.release.run", spy)

@@ -21,7 +21,9 @@ from inkblur.rng import secure_rng
 def released(path: Path, toy: Embedding, **options: Any) -> Summary:
     out = path.with_name(f"out{path.suffix}")
     with open_source(path, **options) as source, open_sink(out, source) as sink:
-        return run(source, sink, Privatizer(Laplace(toy, epsilon=1.0)), secure_rng())
+        summary = run(source, sink, Privatizer(Laplace(toy, epsilon=1.0)), secure_rng())
+    assert isinstance(summary, Summary)
+    return summary
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ def privatized(source: Path, blur: Privatizer, *, workers: int, batch: int) -> t
         summary = run(
             records, sink, blur, keyed_rng(bytes(32)), workers=workers, batch_records=batch
         )
+    assert isinstance(summary, Summary)
     return out.read_text(), summary
 
 

@@ -42,7 +42,9 @@ class Short(WorkerCopy):
         from inkblur.documents import privatizer
 
         privatizer.LONGEST_TEXT = 100
-        return super().privatizer()
+        made = super().privatizer()
+        assert isinstance(made, Privatizer)
+        return made
 
 
 def test_each_process_works_on_one_thread(store: Path) -> None:
@@ -65,7 +67,7 @@ def store(tmp_path: Path, toy: Embedding) -> Path:
 def privatized(store: Path, copies: WorkerCopy | None, name: str) -> Summary:
     out = store.with_name(name)
     with open_source(store.with_name("in.txt")) as source, open_sink(out, source) as sink:
-        return run(
+        summary = run(
             source,
             sink,
             copy_of(store).privatizer(),
@@ -74,6 +76,8 @@ def privatized(store: Path, copies: WorkerCopy | None, name: str) -> Summary:
             copies=copies,
             batch_records=7,
         )
+    assert isinstance(summary, Summary)
+    return summary
 
 
 def test_processes_release_what_threads_do(store: Path) -> None:

@@ -30,6 +30,7 @@ def released(
     blur = Privatizer(Laplace(toy, epsilon=0.3))
     with open_source(path, **options) as source, open_sink(out, source) as sink:
         summary = run(source, sink, blur, keyed_rng(KEY), batch_records=3, skip_public=skip)
+    assert isinstance(summary, Summary)
     return out.read_text().splitlines()[1:], summary
 
 

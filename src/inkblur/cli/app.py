@@ -15,6 +15,7 @@ from inkblur.cli.console import data, plain_errors, talk
 from inkblur.cli.embeddings import app as embeddings
 from inkblur.cli.evaluate import evaluate
 from inkblur.cli.ledger import app as ledger
+from inkblur.cli.pool import app as pool
 from inkblur.cli.preview import preview
 from inkblur.cli.privatize import privatize
 from inkblur.cli.statement import statement
@@ -39,6 +40,7 @@ app.command()(statement)
 app.command()(tune)
 app.add_typer(embeddings, name="embeddings")
 app.add_typer(ledger, name="ledger")
+app.add_typer(pool, name="pool")
 
 
 @app.command()

@@ -13,6 +13,7 @@ from inkblur.cli import options
 from inkblur.cli.console import plain_errors, progress, talk
 
 if TYPE_CHECKING:
+    from inkblur.files.pool_summary import PoolSummary
     from inkblur.files.run_vectors import VectorSummary
     from inkblur.files.summary import Summary
     from inkblur.spec import ReleaseSpec
@@ -105,6 +106,8 @@ def privatize(
 
     The mechanism is mahalanobis if none is named, or exponential with --release tf.
 
+    With --unit text --pool FILE a whole text is replaced by a public one, at a loss of epsilon.
+
     Example: inkblur privatize reviews.csv -o blurred.csv --strength medium --report report.json
     """
     with plain_errors():
@@ -137,6 +140,7 @@ def privatize(
                 ledger=False if no_ledger else True if ledger is None else ledger,
                 limits=Limits(budget, person_budget, budget_radius, partial),
                 on_progress=show,
+                on_expectation=lambda sentence: talk.print(escape(sentence)),
             )
         _tell(summary)
 
@@ -157,7 +161,7 @@ def _read(file: Path, given: options.Given) -> ReleaseSpec:
     return read_spec(text)
 
 
-def _tell(summary: Summary | VectorSummary) -> None:
+def _tell(summary: Summary | PoolSummary | VectorSummary) -> None:
     for line in summary.lines():
         talk.print(escape(line))
     color = "green" if summary.guarantee.private else "bold red"

@@ -78,7 +78,7 @@ def read_columns(
     texts: list[str] = []
     found: dict[str, list[str | None]] = {name: [] for name in others}
     with open_source(path, column=text, column_option="--text-column") as source:
-        if source.schema.format is Format.TXT:
+        if others and source.schema.format is Format.TXT:
             raise InputError(f"{path} has no columns for authors and labels; use csv or jsonl")
         names = source.schema.names
         for name in others:

@@ -41,6 +41,21 @@ class BatchRelease:
     words: tuple[int, ...]  # drawn for each document: what it spent
 
 
+def check_records(records: Sequence[Record]) -> None:
+    """Raise where a record is none, or its text is too long to be held in memory."""
+    for place, record in enumerate(records):
+        if not isinstance(record, Record) or not isinstance(record.text, str):
+            raise ParameterError(
+                f"record {place} must be a Record(id, text) of two strings, "
+                f"got {type(record).__name__}"
+            )
+        if len(record.text) > LONGEST_TEXT:
+            raise InputError(
+                f"{record} has {len(record.text):,} characters; the most is "
+                f"{LONGEST_TEXT:,}, because a text is held in memory whole: split it"
+            )
+
+
 class Privatizer:
     """Releases whole texts through a word mechanism.
 
@@ -143,17 +158,7 @@ class Privatizer:
         nothing. Under one key an id must name one record only.
         """
         require_rng(rng)
-        for place, record in enumerate(records):
-            if not isinstance(record, Record) or not isinstance(record.text, str):
-                raise ParameterError(
-                    f"record {place} must be a Record(id, text) of two strings, "
-                    f"got {type(record).__name__}"
-                )
-            if len(record.text) > LONGEST_TEXT:
-                raise InputError(
-                    f"{record} has {len(record.text):,} characters; the most is "
-                    f"{LONGEST_TEXT:,}, because a text is held in memory whole: split it"
-                )
+        check_records(records)
         return self._batch(records, rng)
 
     def _batch(self, records: Sequence[Record], rng: Rng) -> BatchRelease:
@@ -227,6 +232,15 @@ class Privatizer:
         """Which words of the vocabulary are stop words, by id; last, the null word is none."""
         stop = [folded(word) in STOP_WORDS for word in self.mechanism.vocabulary]
         return np.array([*stop, False])
+
+    @property
+    def hides_length(self) -> bool:
+        """Whether a missing or empty text comes out like any other."""
+        return self.length is not None
+
+    def draws(self, text: str) -> int:
+        """How many draws this text takes: what it spends, in epsilons."""
+        return len(self.ids(text))
 
     def ids(self, text: str) -> Ids:
         """The ids that would enter the mechanism, cut or filled to `length`: for distances."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ SUFFIX = ".ink"
 _KEY = b"inkblur"
 _CORPUS = b"inkblur.corpus"
 _MAGIC, _END = b"ARROW1\0\0", b"ARROW1"
-_MALFORMED = (
+MALFORMED = (
     pa.ArrowException,
     OSError,
     KeyError,
@@ -131,12 +131,26 @@ def open_store(path: Path) -> Embedding:
         raise EmbeddingError(f"no such embedding file: {path}") from None
     except EmbeddingError:
         raise
-    except _MALFORMED as error:
+    except MALFORMED as error:
         raise _unreadable(path, (str(error).splitlines() or [""])[0]) from None
 
 
 def _read(path: Path) -> tuple[Any, dict[str, Any], Fingerprints]:
-    """The file's one batch, its header and its corpus, by the messages in their order.
+    """The file's one batch, its header and its corpus."""
+
+    def check(schema: Any) -> None:
+        _check_types(schema, _header(schema.metadata, path), path)
+
+    schema, batch = one_batch(path, check, lambda why: _unreadable(path, why))
+    header = _header(schema.metadata, path)
+    return batch, header, _corpus(schema.metadata, header, path)
+
+
+def one_batch(
+    path: Path, check: Callable[[Any], None], refusal: Callable[[str], Exception]
+) -> tuple[Any, Any]:
+    """The schema and the one batch of an Arrow file, by the messages in their order; `check` sees
+    the schema before the batch is read.
 
     The footer is not used: it may point anywhere. Compressed batches are refused before they are
     unpacked, since a few bytes can promise gigabytes; Inkblur writes none.
@@ -146,27 +160,25 @@ def _read(path: Path) -> tuple[Any, dict[str, Any], Fingerprints]:
         ended = source.read() == _END
         source.seek(0)
         if source.read(len(_MAGIC)) != _MAGIC or not ended:
-            raise _unreadable(path, "it does not begin and end as an Arrow file does")
+            raise refusal("it does not begin and end as an Arrow file does")
         messages = pa.ipc.MessageReader.open_stream(source)
         first: Any = messages.read_next_message()
         if first.type != "schema":  # pyarrow would crash
-            raise _unreadable(path, "it has no schema")
+            raise refusal("it has no schema")
         schema = pa.ipc.read_schema(first)
-        header = _header(schema.metadata, path)
-        corpus = _corpus(schema.metadata, header, path)
-        _check_types(schema, header, path)
+        check(schema)
         message: Any = messages.read_next_message()
         if message.type != "record batch" or _is_compressed(message.metadata.to_pybytes()):
-            raise _unreadable(path, "its first batch is compressed, or no batch")
+            raise refusal("its first batch is compressed, or no batch")
         batch = pa.ipc.read_record_batch(message, schema)
         try:
             more = messages.read_next_message()
         except StopIteration:
             more = None
         if more is not None:
-            raise _unreadable(path, "expected one batch, found more")
+            raise refusal("expected one batch, found more")
     batch.validate()  # sizes and offsets: a damaged file must not be read past its end
-    return batch, header, corpus
+    return schema, batch
 
 
 def _check_types(schema: Any, header: dict[str, Any], path: Path) -> None:

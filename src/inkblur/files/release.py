@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Callable, Sequence
@@ -19,6 +20,7 @@ from inkblur.documents.weakness import refuse_weak
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import OutputError, ParameterError, PrivateCalibration
 from inkblur.files.formats import Format
+from inkblur.files.pool_summary import PoolSummary
 from inkblur.files.public_records import PublicRecords
 from inkblur.files.records import Batch
 from inkblur.files.run import ChooseRows, chosen_rows, run
@@ -33,6 +35,7 @@ from inkblur.mechanisms.nearest import engine
 from inkblur.mechanisms.nearest.cpu import native
 from inkblur.mechanisms.nearest.engine import Device
 from inkblur.mechanisms.perturbation import Perturbation
+from inkblur.pools import Pool, PoolPrivatizer
 from inkblur.rng import Rng, secure_rng
 from inkblur.spec import ReleaseSpec
 from inkblur.types import ReleaseKind, choose, whole
@@ -56,7 +59,8 @@ def privatize_file(
     ledger: Ledger | str | Path | bool = True,
     limits: Limits | None = None,
     on_progress: OnProgress = lambda done, total, words: None,
-) -> Summary | VectorSummary:
+    on_expectation: Callable[[str], None] = lambda sentence: None,
+) -> Summary | PoolSummary | VectorSummary:
     """Release every text of the file `source` into `target`; "-" is standard input or output.
 
     `rng` draws the noise: a fresh secret key if it is left out. `report` is a JSON file about the
@@ -68,6 +72,8 @@ def privatize_file(
     Every release is entered in a `ledger`: a path, a `postgresql://` URL, True for the user's own,
     False for none. `limits` are the budgets it must keep to; what would exceed them is refused
     before anything is drawn.
+
+    With a pool, `on_expectation` is told what to expect of the release before anything is drawn.
 
     Refused, before anything is written: a vocabulary, reference or table that is the protected
     file itself, an output or report that is an input, unknown columns, repeated ids, copied columns
@@ -90,12 +96,12 @@ def privatize_file(
     searching = where is not Device.AUTO or threads is not None
     refuse_private_ingredients(source, spec)
     if report is not None:
-        inputs = (spec.embedding, spec.vocabulary, spec.reference)
+        inputs = (spec.embedding, spec.vocabulary, spec.reference, spec.pool)
         named = (source, target, *untouched, *(path for path in inputs if path is not None))
         _check_writable(Path(report), [Path(path) for path in named if str(path) != "-"])
     given = None if spec.format is None else choose(Format, spec.format, "format")
     limits = Limits() if limits is None else limits
-    summary: Summary | VectorSummary
+    summary: Summary | PoolSummary | VectorSummary
     reading = partial(
         open_source,
         source,
@@ -113,7 +119,7 @@ def privatize_file(
     with reading() as opened:
         table = spec.table()
         tf = spec.kind is ReleaseKind.TF
-        made = spec.synthetic_vectors(table, _reference(spec)) if tf else spec.privatizer(table)
+        made = spec.synthetic_vectors(table, _reference(spec)) if tf else spec.releaser(table)
         resolved = spec.resolved(table, made.mechanism)
         if searching and not isinstance(made.mechanism, Perturbation):
             raise ParameterError(
@@ -123,7 +129,11 @@ def privatize_file(
             raise ParameterError("a tf release has no workers: leave out `workers=`, `processes=`")
         if not tf and not processes:
             _search(table, where, threads)
-        refuse_weak(made.mechanism, accept_weak=spec.accept_weak)
+        if isinstance(made, PoolPrivatizer):
+            _refuse_own_source(source, made.mechanism.pool)
+            on_expectation(made.expectation())
+        else:
+            refuse_weak(made.mechanism, accept_weak=spec.accept_weak)
         promised = made.guaranteed(rng)
         with spending_of(
             ledger,
@@ -184,7 +194,7 @@ def privatize_file(
 
 def _charge_ahead(
     source: Source,
-    made: Privatizer | SyntheticVectors,
+    made: Privatizer | PoolPrivatizer | SyntheticVectors,
     spending: Spending,
     spec: ReleaseSpec,
     limits: Limits,
@@ -202,7 +212,7 @@ def _charge_ahead(
     def words(batch: Batch) -> list[int]:
         if isinstance(made, SyntheticVectors):
             return [made.length] * len(batch.records)
-        return [len(made.ids(text)) for text in batch.texts]
+        return [made.draws(text) for text in batch.texts]
 
     batches = public.screened(source.batches(*_CORPUS))
     return spending.charge_ahead(batches, words, partial=limits.partial)
@@ -222,6 +232,26 @@ def refuse_private_ingredients(source: str | Path, spec: ReleaseSpec) -> None:
                 f"`{name}=` names the file being protected; a vocabulary made from it would leak "
                 "its words. Use a public word list"
             )
+
+
+def _refuse_own_source(source: str | Path, pool: Pool) -> None:
+    """A pool must not have been built from the file that it is to protect."""
+    built_from = pool.provenance.get("sha256")
+    if built_from is None:
+        return
+    if file_sha256(Path(source)) == built_from:
+        raise PrivateCalibration(
+            "the pool was built from the file being protected, whose texts would come out as "
+            "they are; build it from other, public texts"
+        )
+
+
+def file_sha256(path: Path) -> str | None:
+    """The fingerprint of a file's bytes; None where there is no file."""
+    if not os.path.isfile(path):  # noqa: PTH113
+        return None
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _same_content(left: Path, right: Path) -> bool:

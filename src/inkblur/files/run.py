@@ -14,6 +14,7 @@ from inkblur.documents.fingerprints import ADAPTED
 from inkblur.documents.privatizer import BatchRelease, Privatizer
 from inkblur.files.formats import Format, listed
 from inkblur.files.identifiers import refuse_identifiers
+from inkblur.files.pool_summary import PoolSummary
 from inkblur.files.public_records import LEFT_OUT, PublicRecords
 from inkblur.files.records import Batch
 from inkblur.files.sink import Sink
@@ -23,6 +24,7 @@ from inkblur.files.summary import Fate, Summary
 from inkblur.files.worker_pool import ReleaseRecords, WorkerCopy, worker_pool
 from inkblur.guarantees import Guarantee
 from inkblur.mechanisms.typical import typical_loss
+from inkblur.pools.privatizer import PoolPrivatizer
 from inkblur.processes import explain_broken_pool
 from inkblur.rng import Rng
 
@@ -36,7 +38,7 @@ _SENT = 50_000  # words that a process is sent at least: each piece wakes it, an
 def run(
     source: Source,
     sink: Sink,
-    privatizer: Privatizer,
+    privatizer: Privatizer | PoolPrivatizer,
     rng: Rng,
     *,
     workers: int = 2,
@@ -46,7 +48,7 @@ def run(
     rows: ChooseRows = lambda batches: batches,
     spending: Spending | None = None,
     on_batch: Callable[[int, int], None] = lambda words, documents: None,
-) -> Summary:
+) -> Summary | PoolSummary:
     """Privatize every record of `source` into `sink`.
 
     Workers are threads; given `copies`, made from the spec of `privatizer`, each is a process with
@@ -66,7 +68,7 @@ def run(
     public = PublicRecords([(privatizer.mechanism.embedding.corpus, ADAPTED)], skip=skip_public)
     batches = source.batches(batch_records, _LETTERS * piece)
     batches = public.screened(refuse_identifiers(source, batches))
-    if privatizer.length is not None:
+    if privatizer.hides_length:
         # A text that is missing must not show either: it is filled up like an empty one.
         batches = (replace(batch, nulls=frozenset()) for batch in batches)
     batches = rows(batches)
@@ -93,11 +95,14 @@ def run(
         repeated=source.repeated,
         left_out=public.count if skip_public else None,
     )
+    guarantee = stated(privatizer.guaranteed(rng), fate, rng).passing(
+        _shown_by_the_file(source, hides_length=privatizer.hides_length)
+    )
+    if isinstance(privatizer, PoolPrivatizer):
+        return PoolSummary(privatizer, guarantee, documents, counts, seconds, fate)
     return Summary(
         privatizer,
-        stated(privatizer.guaranteed(rng), fate, rng).passing(
-            _shown_by_the_file(source, hides_length=privatizer.length is not None)
-        ),
+        guarantee,
         typical_loss(privatizer.mechanism),
         documents,
         empty,

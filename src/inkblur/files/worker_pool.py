@@ -20,6 +20,7 @@ from inkblur.documents.privatizer import BatchRelease, Privatizer
 from inkblur.mechanisms.nearest import engine
 from inkblur.mechanisms.nearest.engine import Device
 from inkblur.mechanisms.perturbation import Perturbation
+from inkblur.pools.privatizer import PoolPrivatizer
 from inkblur.processes import process_pool
 from inkblur.rng import Rng
 from inkblur.spec import ReleaseSpec
@@ -40,10 +41,10 @@ class WorkerCopy:
     device: Device
     threads: int | None = None
 
-    def privatizer(self) -> Privatizer:
+    def privatizer(self) -> Privatizer | PoolPrivatizer:
         """The privatizer, made in the process that calls."""
         table = self.spec.table()
-        made = self.spec.privatizer(table)
+        made = self.spec.releaser(table)
         if isinstance(made.mechanism, Perturbation):
             engine.serve(table, self.device, threads=self.threads)
         return made
@@ -74,6 +75,6 @@ def _release(records: Sequence[Record]) -> BatchRelease:
 
 
 @cache
-def _privatizer() -> Privatizer:
+def _privatizer() -> Privatizer | PoolPrivatizer:
     """Made with the first batch, so that an error reaches the caller like any other."""
     return _copy.privatizer()

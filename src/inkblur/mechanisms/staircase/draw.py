@@ -9,12 +9,12 @@ draws from q, and one draw from all M units takes their place.
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from inkblur.mechanisms.staircase.sets import Sets
-from inkblur.mechanisms.staircase.units import Steps
+from inkblur.mechanisms.staircase.units import Steps, WordUnits
 from inkblur.rng import Bits
 from inkblur.types import NULL_ID, Ids
 
@@ -22,10 +22,24 @@ _HALF = np.uint64(32)
 _LOWER = np.uint64(0xFFFFFFFF)
 
 
+class NearUnits(Protocol):
+    """Which T units each input marks, of the units that the outputs own."""
+
+    units: WordUnits  # by output, (outputs,)
+
+    def at(self, ids: Ids, places: WordUnits) -> Ids:
+        """The output that owns unit `places[i]` (below T) of those that `ids[i]` marks."""
+        ...
+
+    def shares(self, word: int) -> WordUnits:
+        """How many units of each output this input marks, (outputs,). They sum to T."""
+        ...
+
+
 class Draw:
     """Words from random bits; the sets of the words that enter must be there."""
 
-    def __init__(self, steps: Steps, sets: Sets) -> None:
+    def __init__(self, steps: Steps, sets: NearUnits) -> None:
         self.steps, self.sets = steps, sets
         self.ends = np.cumsum(sets.units)  # a word's units end here, in order of ids
 

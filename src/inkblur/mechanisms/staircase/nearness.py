@@ -22,7 +22,7 @@ from inkblur.types import Array, Ids, Vectors
 
 Keys = NDArray[np.int32]  # the larger, the nearer
 
-_LONGEST = 4096  # its square is 2^24: float32 holds all whole numbers up to there
+LONGEST = 4096  # its square is 2^24: float32 holds all whole numbers up to there
 _FINE = 15  # bits of the largest coordinate in a first rounding, in which squares are exact
 
 
@@ -51,7 +51,7 @@ class Grid:
         exponent = _FINE - math.frexp(largest)[1]
         out = np.empty(self._vectors.shape, dtype=np.float32)
         # Every operation below is one that IEEE 754 rounds in one way only, number by number.
-        longest = _LONGEST - 1 - math.isqrt(self._vectors.shape[1])  # rounding adds at most that
+        longest = LONGEST - 1 - math.isqrt(self._vectors.shape[1])  # rounding adds at most that
         squares = np.array([_squares(block).max() for block in self._fine(exponent)])
         for start, block in zip(range(0, len(out), _ROWS), self._fine(exponent), strict=True):
             lengths = (

@@ -61,17 +61,36 @@ class Steps:
 
     @classmethod
     def fit(
-        cls, *, epsilon: float, tau: float, words: int, bits: int = 64, precision: int = PRECISION
+        cls,
+        *,
+        epsilon: float,
+        tau: float,
+        words: int,
+        parts: int = 1,
+        bits: int = 64,
+        precision: int = PRECISION,
     ) -> Steps:
         """The steps of this height with a share of nearly `tau` of all units near each word.
 
         b = 2^j divides T, say T = b t, so that the sum is 2^bits for M = 2^(bits - j) - (a - b) t.
+        M is a multiple of `parts`: so many labels may own the same number of units each.
         """
-        high, low = heights(epsilon, precision)
+        highest, low = heights(epsilon, precision)
         all_groups = (1 << bits) // low
         share = Fraction(tau)
-        groups = max(1, round(all_groups * share / (low + (high - low) * share)))
-        units = all_groups - (high - low) * groups
+        # Where a - b shares a factor with `parts`, M may miss every multiple: the next a does not.
+        for high in range(highest, low - 1, -1):
+            step = high - low
+            wanted = max(1, round(all_groups * share / (low + step * share)))
+            nearest = sorted(
+                range(max(1, wanted - parts), wanted + parts), key=lambda t: abs(t - wanted)
+            )
+            groups = next((t for t in nearest if (all_groups - step * t) % parts == 0), None)
+            if groups is not None:
+                break
+        else:
+            raise ParameterError(f"epsilon {epsilon:g} is too small for {parts:,} equal parts")
+        units = all_groups - step * groups
         steps = cls(high, low, low * groups, units, bits)
         if not words <= units or not steps.near < units:
             raise ParameterError(

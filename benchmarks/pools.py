@@ -1,0 +1,194 @@
+"""What does a whole text keep at a loss of epsilon, and what does an attacker learn of its author?
+
+Private texts are released through a pool of other, public texts; a linear SVM that was fitted on
+the pool reads the label from what was released. Labels: SMS spam and disaster tweets (macro F1),
+20 Newsgroups without headers, footers and quotes (accuracy). Authors: half of C50's are the pool,
+the other half are attacked by an SVM that has studied their released training texts. Meaning:
+cosines of means of GloVe vectors, which have no part in the release, beside those of random pairs
+and of the nearest text of the pool. Three runs with other keys each. Needs the folder that
+INKBLUR_DATA names, and minutes:
+
+    python benchmarks/pools.py [sms|tweets|newsgroups|authors]...
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.metrics import accuracy_score, f1_score
+from sklearn.svm import LinearSVC
+
+import inkblur
+from inkblur.evaluation import LinearSvm
+from reproduction.corpora import data_folder, disaster_tweets, newsgroups, reuters_c50, sms_spam
+from reproduction.newsgroups import bare
+
+SEEDS = (1, 2, 3)
+Texts = Sequence[str]
+
+
+def released(
+    pool: inkblur.Pool, texts: Texts, seed: int, epsilon: float, tau: float | None, keep: float
+) -> Texts:
+    """The stand-ins of these texts."""
+    mechanism = inkblur.PoolStaircase(
+        pool, inkblur.load_embedding(), epsilon=epsilon, tau=tau, keep_meaning=keep
+    )
+    records = [inkblur.Record(str(row), text) for row, text in enumerate(texts)]
+    rng = inkblur.seeded_rng(seed)
+    return inkblur.PoolPrivatizer(mechanism).release_batch(records, rng).texts
+
+
+def labels(name: str, parts: Any, epsilons: Sequence[float], macro: bool) -> None:
+    """Print the score of each epsilon with all of a label near a text, and with a share of 0.3."""
+    (public, public_labels), (texts, truth) = parts
+    pool = inkblur.build_pool(public, inkblur.load_embedding(), labels=public_labels, name=name)
+    reader = Reader(list(pool.texts), [pool.label_names[i] for i in pool.labels])
+    counts = Counter(truth)
+    alike = [1 / counts[label] for label in truth]
+
+    def score(said: Texts, weights: Sequence[float] | None = None) -> float:
+        if not macro:
+            return float(accuracy_score(truth, said, sample_weight=weights))
+        return float(f1_score(truth, said, average="macro", sample_weight=weights))
+
+    print(f"\n{name}: {len(pool):,} in the pool, {len(texts):,} private texts", flush=True)
+    plain = Reader(public, public_labels).read(texts)
+    untouched = score(plain)
+    print(
+        f"untouched {untouched:.3f}, all labels weighing alike {score(plain, alike):.3f}",
+        flush=True,
+    )
+    count = len(pool.label_names)
+    for share in (1.0, 0.3):
+        for epsilon in epsilons:
+            runs = [released(pool, texts, seed, epsilon, share / count, 0.5) for seed in SEEDS]
+            read = [reader.read(shown) for shown in runs]
+            found = [score(said) for said in read]
+            even = float(np.mean([score(said, alike) for said in read]))
+            same = np.mean([meaning(texts, shown) for shown in runs])
+            mean = float(np.mean(found))
+            print(
+                f"share {share:g} epsilon {epsilon:g}: {mean:.3f} ({min(found):.3f} to "
+                f"{max(found):.3f}), {mean / untouched:.1%} of untouched; labels alike "
+                f"{even:.3f}; cosine {same:.3f}",
+                flush=True,
+            )
+    chance = np.random.default_rng(0).permutation(len(texts))
+    print(
+        f"cosine of random pairs {meaning(texts, [texts[i] for i in chance]):.3f}, of the nearest "
+        f"in the pool {nearest(texts, list(pool.texts)):.3f}"
+    )
+
+
+class Reader:
+    """Tells the label of a text, having studied the pool."""
+
+    def __init__(self, texts: Texts, names: Sequence[str]) -> None:
+        self._terms = TfidfVectorizer(sublinear_tf=True, min_df=2, ngram_range=(1, 2))
+        self._model = LinearSVC(C=0.5).fit(self._terms.fit_transform(texts), names)
+
+    def read(self, texts: Texts) -> list[str]:
+        """The labels."""
+        return list(self._model.predict(self._terms.transform(texts)))
+
+
+_glove: dict[str, int] = {}
+_vectors: list[NDArray[np.float32]] = []
+
+
+def means(texts: Texts) -> NDArray[np.float32]:
+    """Directions of the means of GloVe vectors, stop words and all."""
+    if not _vectors:
+        folder = data_folder() / "vectors"
+        words = (folder / "glove-6b-300d.vocab.txt").read_text("utf-8").split("\n")
+        _glove.update({word: row for row, word in enumerate(words)})
+        _vectors.append(np.load(folder / "glove-6b-300d.npy", mmap_mode="r"))
+    out = np.zeros((len(texts), 300), dtype=np.float32)
+    for row, text in enumerate(texts):
+        ids = [_glove[w] for w in re.findall(r"[a-z]+", text.lower()) if w in _glove]
+        if ids:
+            out[row] = _vectors[0][ids].mean(axis=0)
+    out -= out.mean(axis=0)
+    out /= np.maximum(np.linalg.norm(out, axis=1, keepdims=True), 1e-9)
+    return out
+
+
+def meaning(left: Texts, right: Texts) -> float:
+    """The mean cosine of pairs, what all texts have in common taken away."""
+    both = means([*left, *right])
+    return float((both[: len(left)] * both[len(left) :]).sum(axis=1).mean())
+
+
+def nearest(texts: Texts, pool: Texts) -> float:
+    """The mean cosine of a text and its nearest in the pool."""
+    both = means([*texts, *pool])
+    rows, others = both[: len(texts)], both[len(texts) :].T
+    blocks = range(0, len(rows), 512)
+    return float(np.concatenate([(rows[s : s + 512] @ others).max(axis=1) for s in blocks]).mean())
+
+
+def authors(epsilons: Sequence[float]) -> None:
+    """Print how often an attacker names the author of a released text; the pool has no labels."""
+    split = reuters_c50()
+    assert split.train.authors is not None
+    assert split.test.authors is not None
+    numbers = np.unique(split.train.authors)
+    public, attacked = set(numbers[::2].tolist()), set(numbers[1::2].tolist())
+
+    def of(part: Any, who: set[int]) -> tuple[list[str], NDArray[Any]]:
+        rows = [row for row, author in enumerate(part.authors.tolist()) if author in who]
+        return [part.texts[row] for row in rows], part.authors[rows]
+
+    texts = [*of(split.train, public)[0], *of(split.test, public)[0]]
+    pool = inkblur.build_pool(texts, inkblur.load_embedding(), name="half of C50")
+    train, test = of(split.train, attacked), of(split.test, attacked)
+    print(f"\nauthors: {len(pool):,} in the pool, {len(attacked)} authors attacked", flush=True)
+    plain = LinearSvm(seed=1).fit(*train).predict(test[0])
+    print(f"untouched {np.mean(plain == test[1]):.3f}", flush=True)
+    for epsilon in epsilons:
+        found: dict[str, list[float]] = {"studied released": [], "studied true": []}
+        for seed in SEEDS:
+            shown = released(pool, [*train[0], *test[0]], seed, epsilon, 100 / len(pool), 0.5)
+            known, unknown = shown[: len(train[0])], shown[len(train[0]) :]
+            for name, studied in (("studied released", known), ("studied true", train[0])):
+                said = LinearSvm(seed=seed).fit(studied, train[1]).predict(unknown)
+                found[name].append(float(np.mean(said == test[1])))
+        told = ", ".join(f"{name} {np.mean(rates):.3f}" for name, rates in found.items())
+        print(f"epsilon {epsilon:g}: {told}", flush=True)
+
+
+def halves(corpus: Any, share: float) -> tuple[Any, Any]:
+    """A public part and a private one, by chance."""
+    rows = np.random.default_rng(0).permutation(len(corpus.texts))
+    cut = int(share * len(rows))
+    parts = [
+        ([corpus.texts[r] for r in part], [corpus.labels[r] for r in part])
+        for part in (rows[:cut], rows[cut:])
+    ]
+    return parts[0], parts[1]
+
+
+def main(chosen: Sequence[str]) -> None:
+    """Print the tables that were asked for, or all."""
+    if not chosen or "sms" in chosen:
+        labels("sms", halves(sms_spam(), 0.7), (1, 2, 3, 4, 6), macro=True)
+    if not chosen or "tweets" in chosen:
+        labels("tweets", halves(disaster_tweets(), 0.7), (1, 2, 3, 4, 6), macro=True)
+    if not chosen or "newsgroups" in chosen:
+        split = newsgroups()
+        parts = [(p.texts, p.labels) for p in (bare(split.train), bare(split.test))]
+        labels("newsgroups", parts, (4, 5, 6), macro=False)
+    if not chosen or "authors" in chosen:
+        authors((4, 6))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,101 @@
+"""`inkblur pool`: build a pool of public texts, look at one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from inkblur.cli.console import plain_errors, talk
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Public texts that may take the place of private ones: build a pool, describe one.",
+    epilog="Example: inkblur pool build public.csv -o public.pool --label-column topic",
+)
+
+
+@app.command("build", epilog="Example: inkblur pool build posts.csv -o posts.pool --license CC0")
+def build_command(
+    public: Annotated[
+        str, typer.Argument(help="Public texts: .txt, .csv, .tsv, .jsonl or .parquet.")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The .pool file to write.")],
+    text_column: Annotated[str, typer.Option(help="The column that holds the text.")] = "text",
+    label_column: Annotated[
+        list[str] | None,
+        typer.Option(help="What a release should keep first; several are taken together."),
+    ] = None,
+    identifiers: Annotated[
+        str,
+        typer.Option(
+            help="Texts with addresses, long numbers or names: mask these, drop or keep the text."
+        ),
+    ] = "mask",
+    license: Annotated[
+        str, typer.Option(help="The license of the texts; reports of releases repeat it.")
+    ] = "",
+    name: Annotated[str | None, typer.Option(help="What to call it; the file's name else.")] = None,
+    embedding: Annotated[
+        str | None, typer.Option(help="Word vectors to encode with; the bundled ones if not given.")
+    ] = None,
+) -> None:
+    """Clean, encode and classify public texts, and write them to one file that opens at once.
+
+    The texts must have been published, and must not be those to be protected: what comes out of a
+    release is one of them, word for word. Their authors are not protected.
+    """
+    with plain_errors():
+        from inkblur.cli.texts import read_columns
+        from inkblur.embeddings import load_embedding
+        from inkblur.files.release import file_sha256
+        from inkblur.pools.building import build_pool
+        from inkblur.pools.store import write_pool
+
+        columns = list(dict.fromkeys(label_column or ()))
+        with talk.status("building"):
+            texts, found = read_columns(public, text_column, columns)
+            together = list(zip(*(found[column] for column in columns), strict=True))
+            kept = [row for row in range(len(texts)) if not columns or None not in together[row]]
+            built = build_pool(
+                [texts[row] for row in kept],
+                load_embedding(embedding),
+                labels=[" / ".join(map(str, together[row])) for row in kept] if columns else None,
+                name=name or Path(public).name,
+                license=license,
+                identifiers=identifiers,
+                source={
+                    "source": Path(public).name,
+                    "sha256": file_sha256(Path(public)),
+                    "label_columns": columns,
+                    "without_label": len(texts) - len(kept),
+                },
+            )
+            write_pool(output, built)
+        _tell(output)
+
+
+@app.command("info", epilog="Example: inkblur pool info public.pool --json")
+def info_command(
+    file: Annotated[Path, typer.Argument(help="A .pool file.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Describe a pool: size, labels, license, what was left out, fingerprint."""
+    with plain_errors():
+        if as_json:
+            from inkblur.pools.store import open_pool
+
+            typer.echo(json.dumps(open_pool(file).facts(), ensure_ascii=False))
+        else:
+            _tell(file, data=True)
+
+
+def _tell(file: Path, *, data: bool = False) -> None:
+    from inkblur.pools.store import open_pool
+
+    for key, value in open_pool(file).facts().items():
+        shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        line = f"{key.replace('_', ' '):20}{shown}"
+        typer.echo(line, err=not data)

@@ -1,0 +1,137 @@
+"""Building a pool from public texts: cleaned, encoded, classified, put in order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from inkblur.blas import one_thread
+from inkblur.embeddings.table import Embedding
+from inkblur.errors import InputError, MissingExtra
+from inkblur.pools import classifier
+from inkblur.pools.cleaning import Identifiers, clean
+from inkblur.pools.encoder import TextPoints, Whole, WordEncoder, center_of, on_sphere, points_of
+from inkblur.pools.pool import Pool
+from inkblur.types import Ids, choose
+
+LEAST = 2 * classifier.FOLDS  # texts of a label
+_CELL = 2048  # texts in a cell, about
+_ONE_CELL = 16 * _CELL  # labels of at most so many texts are one cell: the order is exact there
+
+
+def build_pool(
+    texts: Sequence[str],
+    embedding: Embedding,
+    *,
+    labels: Sequence[str] | None = None,
+    name: str = "pool",
+    license: str = "",
+    identifiers: Identifiers | str = Identifiers.MASK,
+    source: Mapping[str, Any] | None = None,
+) -> Pool:
+    """A pool of these public texts, encoded with this embedding.
+
+    The texts must have been published, and must not be those to be protected. `labels` name what a
+    release should keep first; a classifier for them is fitted on the pool (extra `sklearn`).
+    """
+    cleaned = clean(texts, choose(Identifiers, identifiers, "identifiers"))
+    encoder = WordEncoder(embedding)
+    with one_thread():  # many small products
+        sums = encoder.sums(cleaned.texts)
+    known = np.flatnonzero(sums.any(axis=1))
+    if len(known) < LEAST:
+        raise InputError(
+            f"{name}: {len(known)} texts are left after cleaning, at least {LEAST} are needed "
+            f"({_shown(cleaned.left_out) or 'none was left out'}); give more public texts"
+        )
+    kept = [cleaned.texts[row] for row in known]
+    sums = sums[known]
+    named = ("",) if labels is None else tuple(labels[cleaned.rows[row]] for row in known)
+    numbers, names = _numbered(named, len(kept), name)
+    center = center_of(sums)
+    points = points_of(sums, center)
+    model, given = None, numbers
+    if labels is not None:
+        model, given = classifier.fit(kept, numbers)
+    order, cells, cell_labels = _in_cells(points, numbers, len(names))
+    points = points[order]
+    middles = [points[a:b].sum(axis=0, dtype=np.int64) for a, b in pairwise(cells.tolist())]
+    return Pool(
+        texts=[kept[row] for row in order],
+        points=points,
+        center=center,
+        cells=cells,
+        cell_points=on_sphere(np.stack(middles)).astype(np.int16),
+        cell_labels=cell_labels,
+        label_names=names,
+        given=given[order],
+        classifier=model,
+        encoder=encoder.name,
+        provenance={
+            "name": name,
+            "license": license,
+            "identifiers": choose(Identifiers, identifiers, "identifiers").value,
+            "texts_given": len(texts),
+            "left_out": dict(cleaned.left_out),
+            "masked": cleaned.masked,
+            **(source or {}),
+        },
+    )
+
+
+def _numbered(labels: Sequence[str], count: int, name: str) -> tuple[Ids, tuple[str, ...]]:
+    """Labels as numbers, in order of their names."""
+    if len(labels) != count:
+        return np.zeros(count, dtype=np.int64), ("",)
+    found = Counter(labels)
+    if len(found) < 2:
+        raise InputError(
+            f"{name}: all texts have the label {next(iter(found))!r}, which keeps nothing apart; "
+            "build the pool without labels"
+        )
+    label, least = min(found.items(), key=lambda item: (item[1], item[0]))
+    if least < LEAST:
+        raise InputError(
+            f"{name}: the label {label!r} has {least} texts after cleaning, at least {LEAST} are "
+            "needed; give more, or leave this label out"
+        )
+    names = tuple(sorted(found))
+    places = {label: number for number, label in enumerate(names)}
+    return np.array([places[label] for label in labels], dtype=np.int64), names
+
+
+def _in_cells(points: TextPoints, labels: Ids, count: int) -> tuple[Ids, Whole, Whole]:
+    """Texts by label and cell, where cells begin, and the label of each."""
+    order, starts, owners = [], [0], []
+    for label in range(count):
+        rows = np.flatnonzero(labels == label)
+        for cell in _cells(points, rows):
+            order.append(cell)
+            starts.append(starts[-1] + len(cell))
+            owners.append(label)
+    return np.concatenate(order), np.array(starts), np.array(owners)
+
+
+def _cells(points: TextPoints, rows: Ids) -> list[Ids]:
+    if len(rows) <= _ONE_CELL:
+        return [rows]
+    try:
+        from sklearn.cluster import MiniBatchKMeans
+    except ImportError:
+        raise MissingExtra(
+            f"a pool of more than {_ONE_CELL:,} texts is put into cells by scikit-learn: "
+            "pip install 'inkblur[sklearn]'"
+        ) from None
+    near = points[rows].astype(np.float32)
+    model = MiniBatchKMeans(len(rows) // _CELL, batch_size=8192, n_init=1, random_state=0)
+    model.fit(near[:: max(1, len(rows) // 200_000)])
+    cell = model.predict(near)
+    return [found for c in range(model.n_clusters) if len(found := rows[cell == c])]
+
+
+def _shown(left_out: Counter[str]) -> str:
+    return ", ".join(f"{count:,} {reason}" for reason, count in left_out.items())

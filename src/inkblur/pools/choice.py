@@ -1,0 +1,115 @@
+"""How much of a label's mass lies near a private text: chosen on the pool alone.
+
+Pool texts play private ones, each left out of the pool and labeled by a classifier that was fitted
+without it. With a share s of its label's mass near a text, at this epsilon,
+
+    label(s)   is the probability that the label comes out right,
+    meaning(s) the expected cosine of a text and what replaces it, above that of a random text.
+
+The smaller the share, the nearer the texts that come out, but the more often a far one does. What
+is maximized is (1 - k) label(s) / max label + k meaning(s) / max meaning, k being `keep_meaning`.
+
+Only operations that IEEE 754 rounds in one way are used, in a fixed order: a choice is part of the
+spec that a release's draws are bound to, so it has to be the same on every machine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from inkblur.blas import one_thread
+from inkblur.mechanisms.staircase.units import heights
+from inkblur.pools.order import Order, text_units
+from inkblur.pools.pool import Pool
+from inkblur.types import Array
+
+KEEP_MEANING = 0.5
+_SHARES = tuple(
+    float(f"{digits}e{exponent}") for exponent in range(-6, 0) for digits in (1, 1.5, 2, 3, 5, 7)
+)
+_SAMPLE = 256  # texts that play private ones, at even steps through the pool
+_FEWEST = 4  # texts near a private one, at least
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What to expect of a release with this share of a label's mass near each text."""
+
+    share: float  # in (0, 1]
+    label: float  # probability that the label comes out right; 1 where there are no labels
+    meaning: float  # mean cosine of a text and what replaces it
+    random: float  # mean cosine of a text and one drawn from q
+
+    def sentence(self, labels: int) -> str:
+        """For the person who is about to release."""
+        near = (
+            f"share {self.share:g} of {'each label' if labels > 1 else 'the pool'} is near a text"
+        )
+        right = f"; expected label accuracy {self.label:.3f}" if labels > 1 else ""
+        return (
+            f"{near}{right}; expected cosine to the true text {self.meaning:.3f} "
+            f"(of random pairs {self.random:.3f}), measured on the pool"
+        )
+
+
+def expectations(pool: Pool, epsilon: float, extra: tuple[float, ...] = ()) -> list[Expected]:
+    """What each share would do at this epsilon, smallest first; `extra` are shares to add."""
+    fewest = _FEWEST / int(np.diff(pool.label_starts).min())
+    largest = 1.0 if len(pool.label_names) > 1 else 0.7
+    usual = [share for share in (*_SHARES, 1.0) if fewest <= share <= largest] or [largest]
+    shares = np.array(sorted({*usual, *extra}))
+    with one_thread():
+        inside, anywhere = _cosines(pool, shares)
+    labels = len(pool.label_names)
+    high, low = heights(epsilon)
+    lift = (high - low) / low / labels
+    found = []
+    for share, near in zip(shares.tolist(), inside.tolist(), strict=True):
+        mass = lift * share  # of the near part, over that of the rest
+        own = (1 / labels + mass) / (1 + mass)  # of the label that was given
+        other = (1 - own) / max(labels - 1, 1)
+        right = pool.accuracy * own + (1 - pool.accuracy) * other
+        found.append(Expected(share, right, (anywhere + mass * near) / (1 + mass), anywhere))
+    return found
+
+
+def best(found: list[Expected], keep_meaning: float) -> Expected:
+    """The share to choose; the larger of equally good ones."""
+    label = max(each.label for each in found)
+    gain = max(each.meaning - each.random for each in found)
+
+    def value(each: Expected) -> float:
+        meaning = (each.meaning - each.random) / gain if gain > 0 else 0.0
+        return (1 - keep_meaning) * each.label / label + keep_meaning * meaning
+
+    return max(found, key=lambda each: (value(each), each.share))
+
+
+def _cosines(pool: Pool, shares: Array) -> tuple[Array, float]:
+    """Mean cosines within each share of the given label's texts, and anywhere under q."""
+    labels = len(pool.label_names)
+    units = text_units(pool, labels << 40)
+    order = Order(pool, units)
+    mean = np.zeros(pool.points.shape[1])
+    for start, stop in pairwise(pool.label_starts.tolist()):
+        # Whole numbers below 2^53: exact, whatever the order of additions.
+        mean += pool.points[start:stop].sum(axis=0, dtype=np.int64) / float(stop - start) / labels
+    rows = np.unique(np.linspace(0, len(pool) - 1, min(_SAMPLE, len(pool))).astype(np.int64))
+    squared = float(np.square(pool.points[rows].astype(np.int64)).sum() / len(rows))
+    inside, anywhere = np.zeros(len(shares)), 0.0
+    for row in rows.tolist():
+        point = pool.points[row].astype(np.float32)
+        label = int(pool.given[row])
+        first, stop = pool.label_starts[label : label + 2]
+        seen = order.own_texts(label, point)
+        seen = seen[seen != row]
+        nearness = (pool.points[seen].astype(np.float32) @ point).astype(np.float64) / squared
+        sums = np.cumsum(nearness)
+        last = np.maximum(1, np.rint(shares * (stop - first)).astype(np.int64))
+        last = np.minimum(last, len(seen))
+        inside += sums[last - 1] / last
+        anywhere += float(np.cumsum(mean * pool.points[row])[-1]) / squared
+    return inside / len(rows), anywhere / len(rows)

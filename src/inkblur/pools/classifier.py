@@ -1,0 +1,140 @@
+"""The public classifier of a pool: a linear model over tf-idf of words, kept as whole numbers.
+
+It is fitted on the pool alone (scikit-learn, only then) and gives a private text its label. Scores
+are sums of whole numbers, so that a text has the same label on every machine.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inkblur.documents.analysis import folded
+from inkblur.documents.tokens import TokenClass, tokenize
+from inkblur.errors import MissingExtra
+from inkblur.pools.cleaning import MASKED
+from inkblur.types import Ids
+
+FOLDS = 5
+_ONE = 1 << 10  # 1 as a whole number, of term weights
+_FINE = 1 << 20  # of the classifier's own
+
+
+def terms(text: str) -> Counter[str]:
+    """What the classifier sees of a text: words, signs, and that there are numbers and addresses.
+
+    >>> sorted(terms("Call 0800123 now! NOW"))
+    ['!', '<number of 7>', 'call', 'now']
+    """
+    found = Counter(_term(token.kind, token.text) for token in tokenize(MASKED.sub(" ", text)))
+    found.update(f"<{what}>" for what in MASKED.findall(text))
+    return found
+
+
+def _term(kind: TokenClass, text: str) -> str:
+    if kind is TokenClass.ADDRESS:
+        return "<address>"
+    # A number is known by its length alone: a phone number, a year, a price.
+    return f"<number of {min(len(text), 9)}>" if kind is TokenClass.NUMBER else folded(text)
+
+
+@dataclass(frozen=True, eq=False)
+class Classifier:
+    """Scores of labels: the sum over terms of f(count) weights[term], and `bias` times the length.
+
+    f(count) is 1 + ln(count); the length is that of the vector of f(count) idf.
+    """
+
+    terms: tuple[str, ...]
+    idf: NDArray[np.int32]  # (terms,), in units of 1 / 1024
+    weights: NDArray[np.int32]  # (terms, labels): idf times coefficient, in units of 2^-20
+    bias: NDArray[np.int64]  # (labels,)
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {term: row for row, term in enumerate(self.terms)}
+
+    def labels(self, texts: Sequence[str]) -> Ids:
+        """The label of each text; the first of equally good ones."""
+        out = np.zeros(len(texts), dtype=np.int64)
+        for row, text in enumerate(texts):
+            known = {self._index[t]: c for t, c in terms(text).items() if t in self._index}
+            at = np.fromiter(known, dtype=np.int64, count=len(known))
+            often = np.array([_often(count) for count in known.values()], dtype=np.int64)
+            scores = often @ self.weights[at].astype(np.int64)
+            # (often idf) are units of 2^-20, as the weights of the scores are of 2^-30.
+            length = math.sqrt(int(((often * self.idf[at]) ** 2).sum()))
+            out[row] = np.argmax(scores + np.rint(self.bias * (length / _ONE)))
+        return out
+
+
+def _often(count: int) -> int:
+    return round(_ONE * (1 + math.log(count)))
+
+
+def fit(texts: Sequence[str], labels: Ids) -> tuple[Classifier, Ids]:
+    """The classifier of these texts, and the label that it gives to each when fitted on others.
+
+    Which kind of model is decided by how often those labels are right, all labels weighing alike.
+    """
+    try:
+        from sklearn.feature_extraction import DictVectorizer
+        from sklearn.metrics import balanced_accuracy_score
+        from sklearn.model_selection import StratifiedKFold
+        from sklearn.naive_bayes import ComplementNB
+        from sklearn.svm import LinearSVC
+    except ImportError:
+        raise MissingExtra("labels need scikit-learn: pip install 'inkblur[sklearn]'") from None
+
+    kinds = (
+        LinearSVC(C=0.3, random_state=0),
+        LinearSVC(C=1.0, class_weight="balanced", random_state=0),
+        ComplementNB(alpha=0.3),
+    )
+    counted = DictVectorizer(dtype=np.float64)
+    table = counted.fit_transform([terms(text) for text in texts]).tocsr()
+    table.data = np.array([_often(int(c)) for c in table.data]) / _ONE
+    names = np.asarray(counted.get_feature_names_out(), dtype=object)
+    folds = list(StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(table, labels))
+    found = []
+    for place, kind in enumerate(kinds):
+        given = np.empty(len(texts), dtype=np.int64)
+        for rest, part in folds:
+            model = _fitted(kind, table[rest], labels[rest], names)
+            given[part] = model.labels([texts[row] for row in part])
+        found.append((float(balanced_accuracy_score(labels, given)), -place, given))
+    _, place, given = max(found, key=lambda each: each[:2])
+    return _fitted(kinds[-place], table, labels, names), given
+
+
+def _fitted(kind: Any, table: Any, labels: Ids, names: NDArray[Any]) -> Classifier:
+    """A linear model of this kind over tf-idf rows of length 1, in whole numbers."""
+    from sklearn.base import clone
+    from sklearn.preprocessing import normalize
+
+    occurs = np.asarray((table > 0).sum(axis=0)).ravel()
+    kept = np.flatnonzero(occurs >= 2)
+    idf = np.rint(_ONE * (1 + np.log((1 + table.shape[0]) / (1 + occurs[kept])))) / _ONE
+    rows = normalize(table[:, kept].multiply(idf).tocsr())
+    model = clone(kind).fit(rows, labels)
+    if hasattr(model, "coef_"):
+        coefficients, bias = model.coef_, model.intercept_
+    else:  # naive Bayes: rows of one label each, and no bias in its complement form
+        coefficients, bias = model.feature_log_prob_, np.zeros(len(model.classes_))
+    if len(coefficients) == 1:  # two labels share a row of scores: those of the second
+        coefficients = np.vstack([-coefficients, coefficients]) / 2
+        bias = np.concatenate([-bias, bias]) / 2
+    weights = np.rint(coefficients.T * idf[:, None] * _FINE)
+    return Classifier(
+        tuple(names[kept].tolist()),
+        (idf * _ONE).astype(np.int32),
+        np.clip(weights, -(2**31) + 1, 2**31 - 1).astype(np.int32),
+        np.rint(bias * _FINE).astype(np.int64),
+    )

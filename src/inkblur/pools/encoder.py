@@ -1,0 +1,116 @@
+"""A text as a point in meaning: the weighted mean of its words' vectors, in whole numbers.
+
+Rare words count more: a word of frequency p has the weight a / (a + p), a = 1/1000 (Arora, Liang
+and Ma, "A simple but tough-to-beat baseline for sentence embeddings", 2017). What all texts of a
+pool have in common, their mean, is taken away.
+
+A keyed release has to repeat on every machine, so nothing here depends on the order of additions:
+vectors and weights are whole numbers, and so are their sums.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inkblur.documents.analysis import known_id
+from inkblur.documents.tokens import TokenClass, tokenize
+from inkblur.embeddings.table import Embedding
+from inkblur.errors import ParameterError
+from inkblur.mechanisms.staircase.nearness import LONGEST, Grid, Nearness
+from inkblur.pools.cleaning import MASKED
+from inkblur.types import NULL_ID, Ids
+
+Whole = NDArray[np.int64]
+TextPoints = NDArray[np.int16]  # (texts, dimension): whole numbers, no row longer than LONGEST
+
+_RARE = 1000  # 1 / a
+_HEAVIEST = 1024  # the weight of a word that never occurs
+_BITS = 20  # of a coordinate before squares are taken
+_KNOWN = 1 << 16  # words remembered
+
+
+class WordEncoder:
+    """Encodes texts by the words that an embedding knows.
+
+    >>> from inkblur.embeddings.table import Embedding
+    >>> table = Embedding(["cat", "dog"], [[1.0, 0.0], [0.0, 1.0]], name="toy")
+    >>> WordEncoder(table).sums(["A cat, a cat and a dog.", "?"]).tolist()
+    [[8384512, 4192256], [0, 0]]
+    """
+
+    def __init__(self, embedding: Embedding) -> None:
+        if embedding.adaptations:  # they must not meet texts of their corpus, which nobody checks
+            raise ParameterError("a pool is encoded with plain word vectors, not with adapted ones")
+        self.embedding = embedding
+        self._grid = Grid(embedding, Nearness.COSINE)
+        self._weights = _weights(embedding)
+        self._ids: dict[str, int] = {}
+
+    @property
+    def name(self) -> str:
+        """What a pool was encoded with: rule and table."""
+        return f"words 1 {self.embedding.sha256}"
+
+    def words(self, text: str) -> Ids:
+        """The known words of a text, by id; what was masked has no meaning."""
+        tokens = tokenize(MASKED.sub(" ", text))
+        found = [self._id(token.text) for token in tokens if token.kind is TokenClass.WORD]
+        return np.array([word for word in found if word != NULL_ID], dtype=np.int64)
+
+    def _id(self, word: str) -> int:
+        found = self._ids.get(word)
+        if found is None:
+            found = known_id(self.embedding, word)
+            if len(self._ids) < _KNOWN:
+                self._ids[word] = found
+        return found
+
+    def sums(self, texts: Sequence[str]) -> Whole:
+        """Weighted sums of the words' vectors, (texts, dimension); 0 where no word is known."""
+        out = np.zeros((len(texts), self.embedding.dimension))
+        points = self._grid.points
+        for row, text in enumerate(texts):
+            ids = self.words(text)
+            # Below 2^53 in size, whatever the order of additions: float64 is exact.
+            out[row] = self._weights[ids] @ points[ids].astype(np.float64)
+        return out.astype(np.int64)
+
+
+def _weights(embedding: Embedding) -> NDArray[np.float64]:
+    """Whole numbers up to 1024; all of them 1024 where the table has no counts."""
+    if embedding.counts is None:
+        return np.full(len(embedding), float(_HEAVIEST))
+    total = int(embedding.counts.sum())
+    weights = [_HEAVIEST * total // (total + _RARE * int(count)) for count in embedding.counts]
+    return np.maximum(np.array(weights, dtype=np.float64), 1.0)
+
+
+def on_sphere(rows: Whole) -> Whole:
+    """The directions of these rows, as whole numbers of one length; 0 stays 0.
+
+    >>> on_sphere(np.array([[3, 4], [0, 0]])).tolist()
+    [[2456, 3275], [0, 0]]
+    """
+    size = np.abs(rows).max(axis=1, initial=0)
+    spare = np.maximum(0, np.frexp(size.astype(np.float64))[1] - _BITS)
+    small = rows >> spare[:, None]
+    lengths = np.sqrt(np.einsum("ij,ij->i", small, small).astype(np.float64))[:, None]
+    longest = LONGEST - 1 - math.isqrt(rows.shape[1])  # rounding adds at most that
+    directions: Whole = np.rint(small * float(longest) / np.maximum(lengths, 1.0)).astype(np.int64)
+    return directions
+
+
+def points_of(sums: Whole, center: Whole) -> TextPoints:
+    """Where texts of these sums lie, seen from the center of their pool."""
+    points: TextPoints = on_sphere(on_sphere(sums) - center).astype(np.int16)
+    return points
+
+
+def center_of(sums: Whole) -> Whole:
+    """The mean direction of these texts, (dimension,)."""
+    total: Whole = on_sphere(sums).sum(axis=0)
+    return total // max(len(sums), 1)

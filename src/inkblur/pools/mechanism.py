@@ -1,0 +1,169 @@
+"""The staircase over a pool: a whole text is one draw, and so is one loss.
+
+    Q(y | x) = q(y) w / Z,    w = e^epsilon for texts y near x, 1 for the others,
+
+where y runs over the texts of a public pool and x is any text at all. q gives every label the same
+mass; near x are the first texts in `Order` until their mass is tau, the last counted in part. Both
+do not depend on x, so Z does not either, and between *any* two texts the loss is epsilon. A text
+without a known word has nothing near it and draws from q.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inkblur.blas import one_thread
+from inkblur.embeddings.table import Embedding
+from inkblur.errors import InputError, ParameterError
+from inkblur.guarantees import ADD_UP, SECRET_KEY, Guarantee
+from inkblur.mechanisms.staircase.draw import Draw
+from inkblur.mechanisms.staircase.units import MOST_EPSILON, Steps, safe_for_null
+from inkblur.pools.choice import KEEP_MEANING, Expected, best, expectations
+from inkblur.pools.cleaning import Identifiers, mask
+from inkblur.pools.encoder import TextPoints, Whole, WordEncoder, points_of
+from inkblur.pools.order import Marked, Order, text_units
+from inkblur.pools.pool import Pool
+from inkblur.rng import Bits
+from inkblur.types import NULL_ID, Ids, Metric, Unit, fraction, positive
+
+PUBLIC_POOL = (
+    "the pool and everything computed from it are public and were not made from the protected texts"
+)
+
+
+class Encoded:
+    """Texts as the mechanism sees them."""
+
+    def __init__(self, labels: Whole, points: TextPoints, known: NDArray[np.bool_]) -> None:
+        self.labels, self.points = labels, points
+        self.ids: Ids = np.where(known, np.arange(len(known)), NULL_ID)
+
+    def __len__(self) -> int:
+        """How many texts."""
+        return len(self.ids)
+
+    def entering(self, row: int) -> bytes:
+        """All that a draw depends on for this text, besides the mechanism and the bits."""
+        if self.ids[row] == NULL_ID:
+            return b""
+        return bytes(self.labels[row].tobytes() + self.points[row].tobytes())
+
+
+class PoolStaircase:
+    """Chooses a text of a public pool in place of any text, at a loss of epsilon.
+
+    `tau` is the mass of the near texts under q. Where it is not given it is chosen on the pool, for
+    this epsilon and `keep_meaning` in [0, 1]: 0 keeps the label as often as can be, 1 the meaning.
+    """
+
+    name = "staircase"
+    batch = 50_000
+
+    def __init__(
+        self,
+        pool: Pool,
+        embedding: Embedding,
+        *,
+        epsilon: float,
+        tau: float | None = None,
+        keep_meaning: float | None = None,
+    ) -> None:
+        self.pool, self.embedding = pool, embedding
+        self.epsilon = positive(epsilon, "epsilon")
+        self.encoder = WordEncoder(embedding)
+        if self.encoder.name != pool.encoder:
+            raise InputError(
+                f"the pool {pool.name} was encoded with other word vectors than {embedding.name}; "
+                "name the embedding that it was built with, or build it again"
+            )
+        labels = len(pool.label_names)
+        if tau is None:
+            keep = KEEP_MEANING if keep_meaning is None else fraction(keep_meaning, "keep_meaning")
+            chosen = best(expectations(pool, epsilon), keep)
+            self.expected = chosen
+            tau = chosen.share / labels
+        if not 0 < tau < 1:
+            raise ParameterError(f"tau must lie between 0 and 1, both excluded, got {tau}")
+        self.tau = tau
+        self.steps = Steps.fit(epsilon=self.epsilon, tau=tau, words=len(pool), parts=labels)
+        units = text_units(pool, self.steps.units)
+        if not safe_for_null(self.steps, int(units.min())):
+            raise ParameterError(
+                f"tau {tau:g} leaves too few units a text at epsilon {epsilon:g}; choose a larger "
+                "tau or epsilon"
+            )
+        self._order = Order(pool, units)
+        self.guarantee = Guarantee(
+            # a / b is at most e to this power.
+            epsilon=min(self.epsilon, MOST_EPSILON),
+            metric=Metric.DISCRETE,
+            unit=Unit.TEXT,
+            assumptions=(PUBLIC_POOL, SECRET_KEY, ADD_UP),
+            reveals=(self._shown(),),
+        )
+
+    def _shown(self) -> str:
+        kept = (
+            f"; what is kept first is the label ({', '.join(self.pool.label_names[:20])})"
+            if len(self.pool.label_names) > 1
+            else ""
+        )
+        return (
+            f"every text that comes out is a public one, from the pool {self.pool.name} (license: "
+            f"{self.pool.license}), whose authors are not protected{kept}"
+        )
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
+        """Itself: a mechanism never changes, and scikit-learn's `clone` copies parameters."""
+        return self
+
+    @property
+    def parameters(self) -> dict[str, float | str]:
+        """epsilon for a text, and the mass of near texts."""
+        return {"epsilon": self.epsilon, "tau": self.tau}
+
+    @cached_property
+    def spec(self) -> str:
+        """Everything the output law depends on: bits must never choose in two ways."""
+        steps = self.steps
+        return (
+            f"pool-staircase epsilon={self.epsilon!r} tau={self.tau!r} a={steps.high} "
+            f"b={steps.low} T={steps.near} pool={self.pool.sha256} encoder={self.encoder.name} "
+            "draw=1"
+        )
+
+    @cached_property
+    def expected(self) -> Expected:
+        """What to expect of a release, measured on the pool."""
+        share = min(1.0, self.tau * len(self.pool.label_names))
+        found = expectations(self.pool, self.epsilon, (share,))
+        return next(each for each in found if each.share == share)
+
+    def encode(self, texts: Sequence[str]) -> Encoded:
+        """Where these texts lie, and the label that the public classifier gives each."""
+        if self.pool.provenance.get("identifiers") == Identifiers.MASK.value:
+            texts = [mask(text) for text in texts]  # as the classifier has learned to read
+        with one_thread():
+            sums = self.encoder.sums(texts)
+        model = self.pool.classifier
+        labels = np.zeros(len(texts), dtype=np.int64) if model is None else model.labels(texts)
+        known: NDArray[np.bool_] = np.any(sums != 0, axis=1)
+        return Encoded(labels, points_of(sums, self.pool.center), known)
+
+    def draw(self, encoded: Encoded, bits: Bits) -> Ids:
+        """The texts of the pool that these numbers of 64 random bits draw, by place."""
+        with one_thread():  # many small products
+            return self._drawing(encoded).words(encoded.ids, bits)
+
+    def weights(self, encoded: Encoded, row: int) -> NDArray[np.uint64]:
+        """How many of the 2^64 equally likely numbers draw each text of the pool, (texts,)."""
+        return self._drawing(encoded).weights(int(encoded.ids[row]))
+
+    def _drawing(self, encoded: Encoded) -> Draw:
+        marked = Marked(self._order, self.steps.near, encoded.labels, encoded.points)
+        return Draw(self.steps, marked)

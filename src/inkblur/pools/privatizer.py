@@ -1,0 +1,128 @@
+"""Releases texts through a pool: one draw for a whole text, or one for each of its sentences."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from inkblur.documents.privatizer import BatchRelease, TextRelease, check_records
+from inkblur.documents.tokens import TokenClass, tokenize
+from inkblur.errors import ParameterError
+from inkblur.guarantees import Guarantee
+from inkblur.mechanisms.base import for_rng, require_rng
+from inkblur.pools.mechanism import PoolStaircase
+from inkblur.rng import JoinedRows, Rng
+from inkblur.types import NULL_ID, Piece, Record, Unit, choose, whole
+
+
+class PoolPrivatizer:
+    """Texts in, texts of a public pool out. Nothing else passes: not words, length or layout.
+
+    With `unit="text"` the loss is epsilon between any two texts. With `unit="sentence"` each
+    sentence is replaced by one draw: epsilon a sentence, between texts of one number of sentences.
+    `length` fixes that number: longer texts are cut, shorter ones filled with draws from q, and
+    then the loss is `length` times epsilon between any two texts.
+    """
+
+    def __init__(
+        self,
+        mechanism: PoolStaircase,
+        *,
+        unit: Piece | str = Piece.TEXT,
+        length: int | None = None,
+    ) -> None:
+        self.mechanism = mechanism
+        self.piece = choose(Piece, unit, "unit")
+        self.length = whole(length, "length") if length is not None else None
+        if self.piece is Piece.WORD:
+            raise ParameterError("a pool replaces whole texts or sentences, not words")
+        if self.piece is Piece.TEXT and self.length is not None:
+            raise ParameterError(
+                "a whole text is one draw and shows no length: leave out `length=`, or choose "
+                '`unit="sentence"`'
+            )
+        self.guarantee = self._guarantee()
+
+    def _guarantee(self) -> Guarantee:
+        own = self.mechanism.guarantee
+        if self.piece is Piece.TEXT:
+            return own
+        shown = () if self.hides_length else ("the number of sentences",)
+        return own.lifted(Unit.SENTENCES, size=self.length, passed=shown)
+
+    def expectation(self) -> str:
+        """What to expect of a release, measured on the pool; to be read before it is drawn."""
+        pool = self.mechanism.pool
+        return f"pool {pool.name}: {self.mechanism.expected.sentence(len(pool.label_names))}"
+
+    @property
+    def hides_length(self) -> bool:
+        """Whether a missing or empty text comes out like any other."""
+        return self.piece is Piece.TEXT or self.length is not None
+
+    @property
+    def spec(self) -> str:
+        """Everything the output law depends on: binds each record's stream to this release."""
+        return f"{self.mechanism.spec} {self.piece.value} length={self.length}"
+
+    def guaranteed(self, rng: Rng) -> Guarantee:
+        """The guarantee of a release drawn from `rng`: a seeded one promises nothing."""
+        return for_rng(rng, self.guarantee)
+
+    def draws(self, text: str) -> int:
+        """How many draws this text takes: what it spends, in epsilons."""
+        return len(self._pieces(text))
+
+    def release(self, text: str, rng: Rng) -> TextRelease:
+        """One text. Each call spends: the same text again draws anew."""
+        require_rng(rng)
+        batch = self._batch([Record("", text)], rng.next_child(self.spec))
+        return TextRelease(batch.texts[0], self.guaranteed(rng))
+
+    def release_batch(self, records: Sequence[Record], rng: Rng) -> BatchRelease:
+        """Many records. What a record draws depends on key, id, text and settings alone, so that
+        drawing it again with the same key spends nothing. Under one key an id must name one record.
+        """
+        require_rng(rng)
+        check_records(records)
+        return self._batch(records, rng)
+
+    def _batch(self, records: Sequence[Record], rng: Rng) -> BatchRelease:
+        parts = [self._pieces(record.text) for record in records]
+        encoded = self.mechanism.encode([piece for part in parts for piece in part])
+        streams, first = [], 0
+        for record, part in zip(records, parts, strict=True):
+            entering = [encoded.entering(row) for row in range(first, first + len(part))]
+            streams.append(rng.child(self.spec, record.id, record.text, *entering))
+            first += len(part)
+        sizes = tuple(len(part) for part in parts)
+        bits = JoinedRows(streams, sizes).bits(first, 1)[:, 0]
+        drawn = self.mechanism.draw(encoded, bits).tolist()
+        counts = Counter(drawn=first, null=int((encoded.ids == NULL_ID).sum()))
+        texts, ends = self.mechanism.pool.texts, np.cumsum(sizes).tolist()
+        out = [
+            " ".join(texts[place] for place in drawn[end - size : end])
+            for end, size in zip(ends, sizes, strict=True)
+        ]
+        return BatchRelease(tuple(out), counts, sizes)
+
+    def _pieces(self, text: str) -> list[str]:
+        if self.piece is Piece.TEXT:
+            return [text]
+        found = sentences(text)
+        if self.length is None:
+            return found
+        return [*found[: self.length], *[""] * (self.length - len(found))]
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text; the last may lack its full stop.
+
+    >>> sentences("One. Two? And three")
+    ['One.', 'Two?', 'And three']
+    """
+    ends = [token.end for token in tokenize(text) if token.kind is TokenClass.SENTENCE_END]
+    spans = zip([0, *ends], [*ends, len(text)], strict=True)
+    return [piece for start, end in spans if (piece := text[start:end].strip())]

@@ -1,0 +1,152 @@
+"""`inkblur pool` and `inkblur privatize --unit text`: from public texts to a release."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+import inkblur
+from inkblur.cli.app import app
+from inkblur.rng import read_key, write_key
+from tests.pools.test_building import LABELS, TABLE, TEXTS
+
+EPSILON = ("--epsilon", "4")
+MADE = {"p.pool", "o.pool", "out.csv", "r.json", "l.db", "m.db"}  # by the commands, in the folder
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("pools")
+    from inkblur.embeddings.store import write_store
+
+    write_store(made / "toy.ink", TABLE)
+    _write(made / "public.csv", TEXTS, LABELS)
+    _write(made / "mine.csv", ["alpha beta", "", "sigma; kappa 12", TEXTS[0]], ["a", "b", "c", "d"])
+    result = run(made, "pool", "build", "public.csv", "-o", "p.pool", "--label-column", "label",
+                 "--license", "CC0", "--embedding", "toy.ink")  # fmt: skip
+    assert result.exit_code == 0, result.output
+    return made
+
+
+def _write(path: Path, texts: list[str], labels: list[str]) -> None:
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([("text", "label"), *zip(texts, labels, strict=True)])
+
+
+def run(folder: Path, *words: str) -> Result:
+    named = {path.name for path in folder.iterdir()} | MADE
+    return CliRunner().invoke(app, [str(folder / w) if w in named else w for w in words])
+
+
+def released(folder: Path, *words: str) -> Result:
+    return run(folder, "privatize", "mine.csv", "-o", "out.csv", "--unit", "text", "--pool", "p.pool",
+               "--embedding", "toy.ink", "--ledger", "l.db", *words)  # fmt: skip
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_info_says_what_it_is(folder: Path) -> None:
+    result = run(folder, "pool", "info", "p.pool", "--json")
+    facts = json.loads(result.stdout)
+    assert facts["license"] == "CC0"
+    assert facts["labels"].keys() == {"even", "odd"}
+    assert facts["texts"] == sum(facts["labels"].values()) <= 120
+    assert "CC0" in run(folder, "pool", "info", "p.pool").stdout
+
+
+def test_a_file_is_released_text_by_text(folder: Path) -> None:
+    result = released(folder, *EPSILON, "--report", "r.json")
+    assert result.exit_code == 0, result.output
+    assert "expected label accuracy" in result.stderr
+    assert result.stderr.index("expected label accuracy") < result.stderr.index("texts drawn")
+    assert "For any two texts, whatever their words and length" in result.stderr
+    out = rows(folder / "out.csv")
+    assert [row["label"] for row in out] == ["a", "b", "c", "d"]
+    assert all(row["text"] in TEXTS for row in out)  # the empty one too
+    report = json.loads((folder / "r.json").read_text())
+    assert report["pool"]["license"] == "CC0"
+    assert report["guarantee"]["unit"] == "text"
+    assert report["spec"]["pool_sha256"] == report["pool"]["sha256"]
+    assert report["ledger"]["largest_loss_of_a_record"] == 4.0  # for a text, however long
+
+
+def test_a_report_repeats_a_release_under_its_key(folder: Path) -> None:
+    key = folder / "key"
+    write_key(key)
+    outs = []
+    for words in ((*EPSILON, "--report", "r.json"), ("--workers", "1", *EPSILON)):
+        assert released(folder, *words, "--key-file", str(key)).exit_code == 0
+        outs.append(rows(folder / "out.csv"))
+    again = run(folder, "privatize", "mine.csv", "-o", "out.csv", "--spec", "r.json", "--key-file",
+                str(key), "--ledger", "l.db")  # fmt: skip
+    assert again.exit_code == 0, again.output
+    assert outs[0] == outs[1] == rows(folder / "out.csv")
+
+
+def test_python_gives_what_the_file_gives(folder: Path) -> None:
+    path = folder / "key2"
+    write_key(path)
+    texts = [row["text"] for row in rows(folder / "mine.csv")]
+    assert released(folder, *EPSILON, "--key-file", str(path)).exit_code == 0
+    result = inkblur.privatize(
+        [*texts[:1], None, *texts[2:]],
+        epsilon=4.0,
+        unit="text",
+        pool=str(folder / "p.pool"),
+        embedding=str(folder / "toy.ink"),
+        rng=inkblur.keyed_rng(read_key(path)),
+    )
+    assert result.texts == [row["text"] for row in rows(folder / "out.csv")]
+    assert result.guarantee.loss(1.0) == 4.0
+
+
+def test_sentences_with_a_fixed_number_and_a_budget(folder: Path) -> None:
+    words = ("--unit", "sentence", "--epsilon", "2", "--budget", "5", "--ledger", "m.db")
+    refused = released(folder, *words, "--length", "3")
+    assert refused.exit_code == 1
+    assert "this release takes 6" in refused.stderr
+    assert released(folder, *words, "--length", "2").exit_code == 0
+
+
+def test_what_is_refused_in_one_line(folder: Path) -> None:
+    (folder / "bad.pool").write_bytes(b"no pool")
+    for words, message in (
+        (("--strength", "light"), "--strength is calibrated on words"),
+        ((*EPSILON, "--keep-meaning", "3"), "keep_meaning must lie between 0 and 1"),
+        ((*EPSILON, "--pool", str(folder / "bad.pool")), "not a readable pool"),
+        ((*EPSILON, "--embedding", "bundled"), "encoded with other word vectors"),
+    ):
+        result = released(folder, *words)
+        assert result.exit_code == 1, words
+        assert message in result.stderr
+        assert len(result.stderr.strip().splitlines()) == 1
+    own = run(folder, "privatize", "public.csv", "--unit", "text", "--pool", "p.pool", *EPSILON,
+              "--embedding", "toy.ink", "--no-ledger")  # fmt: skip
+    assert own.exit_code == 1
+    assert "built from the file being protected" in own.stderr
+    _write(folder / "one.csv", TEXTS, ["x"] * len(TEXTS))
+    for file, message in (("one.csv", "all texts have the label"), ("mine.csv", "texts are left")):
+        result = run(folder, "pool", "build", file, "-o", "o.pool", "--label-column", "label",
+                     "--embedding", "toy.ink")  # fmt: skip
+        assert result.exit_code == 1
+        assert message in result.stderr
+        assert not (folder / "o.pool").exists()
+
+
+def test_scikit_learn_clones_and_repeats(folder: Path) -> None:
+    from sklearn.base import clone
+
+    pool = inkblur.open_pool(folder / "p.pool")
+    mechanism = inkblur.PoolStaircase(pool, TABLE, epsilon=4.0)
+    blur = clone(inkblur.PoolTextPrivatizer(mechanism, key=bytes(range(32))))
+    out = blur.fit_transform(["alpha", "", "beta sigma"])
+    assert out == blur.transform(["alpha", "", "beta sigma"])
+    assert set(out) <= set(TEXTS)
+    assert blur.guarantee.loss(1.0) == 4.0

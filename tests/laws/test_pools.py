@@ -1,0 +1,197 @@
+"""Laws of releases from a pool, in exact arithmetic: any two texts, whatever their words and length."""
+
+from __future__ import annotations
+
+from decimal import Context, Decimal
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from inkblur.errors import ParameterError
+from inkblur.mechanisms.staircase.units import Steps
+from inkblur.pools import PoolPrivatizer, PoolStaircase
+from inkblur.pools.order import Order, text_units
+from inkblur.rng import keyed_rng, seeded_rng
+from inkblur.types import Record, Unit
+from tests.pools.made import WORDS, pool, table
+
+EXACT = Context(prec=60)
+TOTAL = 1 << 64
+TABLE = table()
+
+private = st.one_of(
+    st.lists(st.sampled_from([*WORDS, "unheard", "12", "a@b.org"]), max_size=12).map(" ".join),
+    st.text(max_size=20),
+)
+sizes = st.lists(st.integers(1, 9), min_size=1, max_size=5).map(tuple).filter(lambda s: sum(s) > 1)
+
+
+def mechanism(
+    sizes: tuple[int, ...], epsilon: float, tau: float, *, twins: bool = False, cells: int = 1
+) -> PoolStaircase:
+    made = pool(TABLE, sizes, twins=twins, cells=cells)
+    return PoolStaircase(made, TABLE, epsilon=epsilon, tau=tau)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    sizes,
+    st.one_of(st.floats(0.01, 12), st.floats(12, 60)),
+    st.floats(0.001, 0.9),
+    st.booleans(),
+    st.integers(1, 4),
+    st.lists(private, min_size=1, max_size=6),
+)
+@example((9, 1), 3.0, 0.5, False, 1, ["alpha", "beta gamma"])  # a heavy text; share 1
+@example((8, 8), 6.0, 0.15, True, 3, ["alpha beta", "alpha beta"])  # ties
+def test_no_output_of_any_two_texts_beats_the_ratio(
+    sizes: tuple[int, ...], epsilon: float, tau: float, twins: bool, cells: int, texts: list[str]
+) -> None:
+    """Null, texts of the pool itself and any others against each other, for every output."""
+    made = mechanism(sizes, epsilon, tau, twins=twins, cells=cells)
+    encoded = made.encode(["", *made.pool.texts, *texts])
+    rows = [[int(w) for w in made.weights(encoded, row)] for row in range(len(encoded))]
+    assert {sum(row) for row in rows} == {TOTAL}
+    assert all(min(row) > 0 for row in rows)
+    steps = made.steps
+    worst = max(Fraction(max(column), min(column)) for column in zip(*rows, strict=True))
+    assert worst <= Fraction(steps.high, steps.low)
+    stated = EXACT.exp(Decimal(made.guarantee.epsilon))
+    assert Decimal(steps.high) <= stated * steps.low
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(1, 60), st.floats(0.001, 18), st.floats(0.0001, 0.9), st.integers(60, 10**6))
+def test_every_label_owns_exactly_the_same_units(
+    labels: int, epsilon: float, tau: float, texts: int
+) -> None:
+    steps = Steps.fit(epsilon=epsilon, tau=tau, words=texts, parts=labels)
+    assert steps.units % labels == 0
+    assert steps.low * steps.units + steps.step * steps.near == TOTAL
+    assert Decimal(steps.high) <= EXACT.exp(Decimal(epsilon)) * steps.low
+    assert float(steps.tau) == pytest.approx(tau, rel=0.05)
+
+
+def test_heavy_and_light_labels_weigh_alike() -> None:
+    made = pool(TABLE, (40, 3, 7))
+    units = text_units(made, 3 * 1_000_003)
+    starts = made.label_starts
+    owned = [int(units[a:b].sum()) for a, b in pairwise(starts)]
+    assert owned == [1_000_003] * 3
+    assert units.min() >= 1
+
+
+@pytest.mark.parametrize("cells", [1, 3])
+def test_a_draw_counts_units_in_the_order_of_nearness(cells: int) -> None:
+    """Every text owns exactly the places between its predecessors' units and its own."""
+    made = mechanism((12, 5, 8), 4.0, 0.3, twins=True, cells=cells)
+    order = Order(made.pool, text_units(made.pool, made.steps.units))
+    encoded = made.encode(["alpha beta", "kappa kappa sigma"])
+    points = encoded.points.astype(np.float32)
+    for row in range(2):
+        label = int(encoded.labels[row])
+        whole = order.whole(label, points[row])
+        assert sorted(whole.tolist()) == list(range(25))
+        own = made.pool.labels[whole] == label
+        assert own[: int(own.sum())].all()  # the label first
+        ends = np.cumsum(order.units[whole])
+        for places in (ends - 1, ends - order.units[whole]):
+            same = (
+                np.full(len(places), label),
+                np.repeat(points[row : row + 1], len(places), axis=0),
+            )
+            assert order.at(*same, places).tolist() == whole.tolist()
+
+
+def test_nearness_is_exact_in_whole_numbers() -> None:
+    """One cell a label: the order is that of exact products, ties by place."""
+    made = mechanism((15, 15), 4.0, 0.3, twins=True)
+    order = Order(made.pool, text_units(made.pool, made.steps.units))
+    encoded = made.encode(["alpha beta gamma", "sigma"])
+    for row in range(2):
+        exact = made.pool.points.astype(np.int64) @ encoded.points[row].astype(np.int64)
+        label = int(encoded.labels[row])
+        own = [i for i in range(30) if made.pool.labels[i] == label]
+        assert order.own_texts(label, encoded.points[row].astype(np.float32)).tolist() == sorted(
+            own, key=lambda i: (-exact[i], i)
+        )
+    assert (np.square(made.pool.points.astype(np.int64)).sum(axis=1) <= 2**24).all()
+
+
+@pytest.mark.parametrize("text", ["alpha beta", "", "unheard"])
+def test_draws_follow_the_weights(text: str) -> None:
+    made = mechanism((6, 3), 2.0, 0.25)
+    blur, draws = PoolPrivatizer(made), 4000
+    records = [Record(str(i), text) for i in range(draws)]
+    out = blur.release_batch(records, seeded_rng(5)).texts
+    weights = made.weights(made.encode([text]), 0).astype(np.float64)
+    names = list(made.pool.texts)
+    assert len(set(names)) == len(names)
+    observed = np.bincount([names.index(each) for each in out], minlength=len(names))
+    expected = weights / weights.sum() * draws
+    assert stats.chisquare(observed, expected).pvalue > 1e-4
+
+
+def test_null_draws_from_q() -> None:
+    made = mechanism((6, 3), 2.0, 0.25)
+    weights = made.weights(made.encode([""]), 0).astype(np.float64)
+    units = text_units(made.pool, made.steps.units)
+    assert weights / 2.0**64 == pytest.approx(units / units.sum(), rel=1e-9)
+
+
+def test_what_comes_out_is_a_text_of_the_pool_and_nothing_else() -> None:
+    blur = PoolPrivatizer(mechanism((6, 3), 8.0, 0.1))
+    texts = [
+        "",
+        "alpha",
+        "x " * 500,
+        "a@b.org 0800 12345\n\n\tALPHA!",
+        blur.mechanism.pool.texts[0],
+    ]
+    for text in texts:
+        assert blur.release(text, seeded_rng(3)).text in blur.mechanism.pool.texts
+    assert blur.guarantee.passed == ()
+    assert blur.guarantee.unit is Unit.TEXT
+    assert blur.guarantee.sentence().startswith(
+        "For any two texts, whatever their words and length"
+    )
+
+
+def test_a_key_repeats_a_release_in_any_batch_and_binds_id_text_pool_and_settings() -> None:
+    key = bytes(range(32))
+    blur = PoolPrivatizer(mechanism((40, 30), 3.0, 0.1))
+    records = [Record(str(i), " ".join(WORDS[: i % 7])) for i in range(60)]
+    together = blur.release_batch(records, keyed_rng(key)).texts
+    alone = [blur.release_batch([r], keyed_rng(key)).texts[0] for r in records]
+    assert list(together) == alone
+    others = [Record(f"x{i}", r.text) for i, r in enumerate(records)]
+    assert blur.release_batch(others, keyed_rng(key)).texts != together
+    made = blur.mechanism
+    changed = [
+        PoolStaircase(made.pool, TABLE, epsilon=3.5, tau=0.1),
+        PoolStaircase(made.pool, TABLE, epsilon=3.0, tau=0.2),
+        PoolStaircase(pool(TABLE, (40, 30), seed=2), TABLE, epsilon=3.0, tau=0.1),
+    ]
+    assert len({made.spec, *(each.spec for each in changed)}) == 4
+    assert PoolPrivatizer(made, unit="sentence").spec != blur.spec
+
+
+def test_sentences_are_one_draw_each_and_a_fixed_number_hides_how_many() -> None:
+    made = mechanism((6, 3), 2.0, 0.25)
+    own = PoolPrivatizer(made, unit="sentence")
+    assert [own.draws(t) for t in ("Alpha. Beta!", "alpha", "")] == [2, 1, 0]
+    assert own.guarantee.unit is Unit.SENTENCES
+    assert own.guarantee.passed == ("the number of sentences",)
+    assert own.guarantee.loss(2) == pytest.approx(4.0)
+    fixed = PoolPrivatizer(made, unit="sentence", length=3)
+    assert {fixed.draws(t) for t in ("Alpha. Beta!", "a. b. c. d. e.", "")} == {3}
+    assert fixed.guarantee.passed == ()
+    assert fixed.guarantee.loss(1) == pytest.approx(6.0)
+    assert "3 x epsilon" in fixed.guarantee.sentence()
+    with pytest.raises(ParameterError, match="shows no length"):
+        PoolPrivatizer(made, length=3)

@@ -1,0 +1,165 @@
+"""Building, storing and opening pools; what is refused, in one line."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import inkblur
+from inkblur.errors import InputError, ParameterError
+from inkblur.pools import Identifiers, Pool, PoolStaircase, build_pool
+from inkblur.pools import building as built
+from inkblur.pools.choice import best, expectations
+from inkblur.pools.cleaning import clean, mask
+from inkblur.pools.store import open_pool, write_pool
+from tests.pools.made import WORDS, table
+
+TABLE = table(dimension=8)
+RNG = np.random.default_rng(5)
+# The label shows in the words: half of them belong to each.
+TEXTS = [" ".join(RNG.choice(WORDS[:5] if i % 2 else WORDS[3:], 6)) for i in range(120)]
+LABELS = ["odd" if i % 2 else "even" for i in range(120)]
+
+
+@pytest.fixture(scope="module")
+def pool() -> Pool:
+    return build_pool(TEXTS, TABLE, labels=LABELS, name="toy", license="CC0")
+
+
+def test_texts_keep_their_labels_and_stand_in_order(pool: Pool) -> None:
+    truth = dict(zip(TEXTS, LABELS, strict=True))
+    assert pool.label_names == ("even", "odd")
+    assert [truth[t] for t in pool.texts] == [pool.label_names[i] for i in pool.labels]
+    assert pool.accuracy > 0.8
+    assert pool.classifier is not None
+    said = pool.classifier.labels([" ".join(WORDS[:3]), " ".join(WORDS[5:])])
+    assert [pool.label_names[i] for i in said] == ["odd", "even"]
+
+
+def test_the_stored_classifier_is_scikit_learns(pool: Pool) -> None:
+    """Whole numbers answer as the fitted floats do, on texts that it was fitted on."""
+    assert pool.classifier is not None
+    again = pool.classifier.labels(list(pool.texts))
+    assert np.mean(again == pool.labels) > 0.9
+
+
+def test_a_stored_pool_is_the_same(pool: Pool, tmp_path: Path) -> None:
+    write_pool(tmp_path / "a.pool", pool)
+    opened = open_pool(tmp_path / "a.pool")
+    assert opened.sha256 == pool.sha256
+    assert list(opened.texts) == list(pool.texts)
+    assert opened.texts[3] == pool.texts[3]
+    assert opened.texts[2:5] == pool.texts[2:5]
+    assert opened.facts() == pool.facts()
+    first, second = (PoolStaircase(p, TABLE, epsilon=4.0) for p in (pool, opened))
+    assert first.spec == second.spec
+
+
+def test_a_tampered_pool_is_refused(pool: Pool, tmp_path: Path) -> None:
+    path = tmp_path / "a.pool"
+    write_pool(path, pool)
+    body = bytearray(path.read_bytes())
+    place = body.index(pool.texts[0].encode())
+    body[place : place + 5] = b"sigma" if body[place : place + 5] != b"sigma" else b"alpha"
+    path.write_bytes(body)
+    with pytest.raises(InputError, match="damaged or was changed"):
+        open_pool(path)
+
+
+def test_every_flipped_byte_is_refused_or_harmless(pool: Pool, tmp_path: Path) -> None:
+    path = tmp_path / "a.pool"
+    write_pool(path, pool)
+    body = path.read_bytes()
+    for place in range(0, len(body), len(body) // 150):
+        path.write_bytes(body[:place] + bytes([body[place] ^ 0x55]) + body[place + 1 :])
+        with contextlib.suppress(InputError):  # and nothing else is raised
+            assert open_pool(path).sha256 == pool.sha256
+    path.write_bytes(body[: len(body) // 2])
+    with pytest.raises(InputError, match="not a readable pool"):
+        open_pool(path)
+    with pytest.raises(InputError, match="no such pool"):
+        open_pool(tmp_path / "none.pool")
+
+
+def test_what_cannot_be_a_pool() -> None:
+    with pytest.raises(InputError, match="0 texts are left after cleaning"):
+        build_pool(["", "a b"], TABLE)
+    with pytest.raises(InputError, match="all texts have the label 'x'"):
+        build_pool(TEXTS, TABLE, labels=["x"] * 120)
+    with pytest.raises(InputError, match="the label 'rare' has 1 texts"):
+        build_pool(TEXTS, TABLE, labels=["rare", *LABELS[1:]])
+    with pytest.raises(ParameterError, match="unknown identifiers"):
+        build_pool(TEXTS, TABLE, identifiers="shred")
+
+
+def test_another_encoder_is_refused(pool: Pool) -> None:
+    with pytest.raises(InputError, match="encoded with other word vectors"):
+        PoolStaircase(pool, table(seed=2, dimension=8), epsilon=3.0)
+
+
+def test_texts_that_point_at_somebody_are_masked_or_dropped() -> None:
+    text = "Write to Maria at maria@example.org or call +44 20 7946-0000 by 2024"
+    assert mask(text) == "Write to [name] at [address] or call [number] by 2024"
+    assert clean([text], Identifiers.DROP).left_out == {"identifier": 1}
+    assert clean([text], Identifiers.KEEP).texts == (text,)
+
+
+def test_keeping_more_meaning_takes_a_smaller_share(pool: Pool) -> None:
+    found = expectations(pool, 5.0)
+    label, meaning = best(found, 0.0), best(found, 1.0)
+    assert label.share == 1.0
+    assert meaning.share < 1.0
+    assert label.label >= meaning.label
+    assert meaning.meaning > label.meaning > label.random
+    made = PoolStaircase(pool, TABLE, epsilon=5.0, keep_meaning=1.0)
+    assert made.tau == meaning.share / 2
+
+
+def test_what_is_expected_is_what_happens(pool: Pool) -> None:
+    """On texts of the pool, with the labels that a classifier gives which has not seen them."""
+    made = PoolStaircase(pool, TABLE, epsilon=3.0, tau=0.5)
+    encoded = made.encode(list(pool.texts))
+    encoded.labels[:] = pool.given
+    right = []
+    for row in range(len(pool)):
+        weights = made.weights(encoded, row).astype(np.float64)
+        right.append(weights[pool.labels == pool.labels[row]].sum() / 2.0**64)
+    by_label = [
+        np.mean([r for r, own in zip(right, pool.labels, strict=True) if own == k]) for k in (0, 1)
+    ]
+    assert np.mean(by_label) == pytest.approx(made.expected.label, abs=1e-3)
+
+
+def test_a_large_label_lies_in_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(built, "_ONE_CELL", 20)
+    monkeypatch.setattr(built, "_CELL", 10)
+    made = build_pool(TEXTS, TABLE, labels=LABELS)
+    assert len(made.cell_labels) > 4
+    truth = dict(zip(TEXTS, LABELS, strict=True))
+    assert [truth[t] for t in made.texts] == [made.label_names[i] for i in made.labels]
+
+
+def test_a_pool_without_labels_needs_no_scikit_learn(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.modules['sklearn'] = None\n"
+        "from tests.pools.test_building import TEXTS, TABLE\n"
+        "import inkblur\n"
+        "pool = inkblur.build_pool(TEXTS, TABLE)\n"
+        "made = inkblur.PoolStaircase(pool, TABLE, epsilon=4.0)\n"
+        "print(inkblur.PoolPrivatizer(made).release('alpha', inkblur.secure_rng()).text in TEXTS)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "True"
+
+
+def test_adapted_vectors_are_refused(pool: Pool) -> None:
+    adapted = inkblur.adapt_embedding(TABLE, TEXTS, {"parity": LABELS})
+    with pytest.raises(ParameterError, match="plain word vectors"):
+        PoolStaircase(pool, adapted, epsilon=3.0)
+    with pytest.raises(ParameterError, match="plain word vectors"):
+        build_pool(TEXTS, adapted)
