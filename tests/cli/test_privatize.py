@@ -78,6 +78,7 @@ def test_other_columns_pass_and_the_report_says_what_happened(folder: Path) -> N
         "empty": 0,
         "repeated": 0,
         "left_out_as_public": 0,
+        "draws": {"median": 6, "longest": 6},
     }
     assert report["tokens"]["total"] == 240  # the 60 signs too
     assert report["tokens"]["replaced"] + report["tokens"]["unchanged"] == 150

@@ -23,7 +23,7 @@ from inkblur.guarantees import Guarantee, rounded_up
 from inkblur.types import Unit
 
 WORDS = [f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(60)]
-LENGTHS = [0, 3, 3, 4, 9]  # words of the texts: the median of those with any is 3
+LENGTHS = [0, 0, 3, 5, 5, 9]  # words of the texts: the median of those with any is 5
 JUDGEMENTS = "strong weak safe secure good bad low high robust anonymous private excellent"
 
 
@@ -65,18 +65,18 @@ def table(text: str, first: str) -> dict[str, list[str]]:
 
 def test_a_metric_release(folder: Path) -> None:
     report = privatize("--mechanism", "laplace", "--epsilon", "3")
-    assert report["documents"]["draws"] == {"median": 3, "longest": 9}
+    assert report["documents"]["draws"] == {"median": 5, "longest": 9}
     text = explained()
     rows = table(text, "for")
     typical = report["bound_at_typical_distances"]
     for name, count in (
         ("one word", 1),
-        ("the median text, 3 words", 3),
+        ("the median text, 5 words", 5),
         ("the longest text, 9 words", 9),
     ):
         losses = [typical[at]["loss"] for at in ("nearest_neighbour", "median_pair")]
         assert rows[name] == [rounded_up(count * loss) for loss in losses]
-    assert "Epsilon is 3 for each word and unit of euclidean distance." in text
+    assert "Epsilon is 3 per word and unit of euclidean distance." in text
     assert report["guarantee"]["sentence"] in text
     for line in (*report["guarantee"]["passed"], *report["guarantee"]["assumptions"]):
         assert line[1:] in text.replace("&lt;", "<")
@@ -103,10 +103,10 @@ def test_a_discrete_release_bounds_whole_texts(folder: Path) -> None:
     epsilon = report["guarantee"]["epsilon"]
     text = explained()
     rows = table(text, "for")
-    assert rows["the median text, 3 words"] == [rounded_up(3 * epsilon)]
+    assert rows["the median text, 5 words"] == [rounded_up(5 * epsilon)]
     assert rows["the longest text, 9 words"] == [rounded_up(9 * epsilon)]
-    sure = 100 / (1 + np.exp(-3 * epsilon))
-    found = re.search(r"two texts of 3 words were equally likely can be up to ([\d.]+)%", text)
+    sure = 100 / (1 + np.exp(-5 * epsilon))
+    found = re.search(r"two texts of 5 words were equally likely can be up to ([\d.]+)%", text)
     assert found is not None
     assert sure <= float(found[1]) <= sure + 0.1
 

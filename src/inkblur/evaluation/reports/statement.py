@@ -2,7 +2,7 @@
 
 The sections follow what such readers ask: the unit of protection and its neighboring inputs, the
 loss for one word and for whole texts, what is left open, the three questions of Opinion 05/2014 on
-Anonymisation Techniques (Article 29 Working Party, section 2.2.2) and the topics of NIST SP 800-226
+Anonymisation Techniques (Article 29 Working Party) and the topics of NIST SP 800-226
 (Guidelines for Evaluating Differential Privacy Guarantees). Every judgement is a number or "not
 measured".
 """
@@ -199,7 +199,7 @@ class _Facts:
         shown = len(self.guarantee.passed)
         measured = NOT_MEASURED if risk is None else risk.author
         return (
-            f"Released as they are, and so not protected, are {shown:,} things listed below; how "
+            f"Released as is, and so not protected, are {shown:,} things listed below; how "
             f"often an attacker names the author of a released text: {measured}."
         )
 
@@ -236,7 +236,7 @@ class _Facts:
             head: tuple[str, ...] = ("for", "largest loss")
             rows = [(name, rounded_up(count * self.guarantee.epsilon)) for name, count in sizes]
             return Section(
-                title, (f"Epsilon is {epsilon} for each {self.piece}.", _LOG), (), (head, *rows)
+                title, (f"Epsilon is {epsilon} per {self.piece}.", _LOG), (), (head, *rows)
             )
         typical = self.report["bound_at_typical_distances"]
         near, pair = typical["nearest_neighbour"], typical["median_pair"]
@@ -250,7 +250,7 @@ class _Facts:
             for name, count in sizes
         ]
         metric = self.guarantee.metric.value
-        each = f"Epsilon is {epsilon} for each word and unit of {metric} distance."
+        each = f"Epsilon is {epsilon} per word and unit of {metric} distance."
         return Section(title, (each, _LOG), rows=(head, *wide))
 
     def _one_size(self) -> bool:
@@ -286,7 +286,7 @@ class _Facts:
                 "is not counted."
             )
         else:
-            unit = "" if self.discrete else " a unit of distance"
+            unit = "" if self.discrete else " per unit of distance"
             times = ledger["most_releases_of_a_record"]
             so_far = (
                 "The ledger counts this as the first release of these records"
