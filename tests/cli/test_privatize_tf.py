@@ -46,6 +46,7 @@ def test_npz_holds_vectors_of_the_asked_length(folder: Path) -> None:
         "without_known_terms": 2,
         "repeated": 0,
         "left_out_as_public": 0,
+        "draws": {"median": 15, "longest": 15},
     }
     guarantee = report["guarantee"]
     assert guarantee["unit"] == "vector"
