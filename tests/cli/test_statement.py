@@ -74,7 +74,7 @@ def test_a_metric_release(folder: Path) -> None:
         ("the median text, 5 words", 5),
         ("the longest text, 9 words", 9),
     ):
-        losses = [typical[at]["loss"] for at in ("nearest_neighbour", "median_pair")]
+        losses = [typical[at]["loss"] for at in ("nearest_neighbor", "median_pair")]
         assert rows[name] == [rounded_up(count * loss) for loss in losses]
     assert "Epsilon is 3 per word and unit of euclidean distance." in text
     assert report["guarantee"]["sentence"] in text

@@ -185,7 +185,7 @@ class _Facts:
             pair = "two texts" if self._one_size() else f"two texts of {self._typical():,} words"
             rest = "whatever the two say"
         else:
-            near = self.report["bound_at_typical_distances"]["nearest_neighbour"]
+            near = self.report["bound_at_typical_distances"]["nearest_neighbor"]
             loss = near["loss"]
             pair = f"a word and the word nearest to it (median distance {near['distance']:.3g})"
             rest = "the factor grows with the distance between the words"
@@ -239,7 +239,7 @@ class _Facts:
                 title, (f"Epsilon is {epsilon} per {self.piece}.", _LOG), (), (head, *rows)
             )
         typical = self.report["bound_at_typical_distances"]
-        near, pair = typical["nearest_neighbour"], typical["median_pair"]
+        near, pair = typical["nearest_neighbor"], typical["median_pair"]
         head = (
             "for",
             f"largest loss, each word exchanged for the nearest (distance {near['distance']:.3g})",
