@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inkblur import Laplace, Privatizer
+from inkblur import Laplace, Privatizer, load_embedding
 from inkblur.documents import TokenPolicies, Treatment
 from inkblur.documents.tokens import tokenize
 from inkblur.embeddings.table import Embedding
@@ -127,3 +127,44 @@ def test_counts_are_sums_over_documents() -> None:
     for place, text in enumerate(documents):
         total += blur.release_batch([Record(str(place), text)], seeded_rng(3)).counts
     assert +total == +summarized(blur, documents).counts
+
+
+ENGLISH = "the doctor said that nobody should worry about the weather before the end of spring " * 2
+FOREIGN = {
+    "German": "Der Arzt sagte, niemand solle sich vor dem Ende des Frühlings um das Wetter sorgen, "
+    "denn der Regen komme ohnehin erst mit den letzten warmen Tagen im Herbst zurück.",
+    "French": "Le médecin a dit que personne ne devait se soucier du temps avant la fin du "
+    "printemps, car la pluie ne reviendrait de toute façon qu'avec les derniers beaux jours.",
+    "Spanish": "El médico dijo que nadie debería preocuparse por el tiempo antes del final de la "
+    "primavera, porque la lluvia no volvería hasta los últimos días cálidos del otoño.",
+}
+
+
+@pytest.mark.parametrize("language", FOREIGN)
+def test_a_table_of_another_language_is_questioned(language: str) -> None:
+    blur = Privatizer(Laplace(load_embedding(), epsilon=50.0))
+    summary = summarized(blur, [FOREIGN[language]] * 2)
+    assert "vocabulary, which is English: are the texts?" in "\n".join(summary.lines())
+    report = summary.to_json()["vocabulary"]
+    assert report["unknown_share"] > 0.3
+    assert not report["fits_the_texts"]
+
+
+def test_english_texts_fit_the_bundled_table() -> None:
+    blur = Privatizer(Laplace(load_embedding(), epsilon=50.0))
+    summary = summarized(blur, [ENGLISH] * 2)
+    assert "are not in the vocabulary" not in "\n".join(summary.lines())
+    assert summary.to_json()["vocabulary"]["fits_the_texts"]
+
+
+@pytest.mark.parametrize("unknown", ["blur", "drop", "keep"])
+def test_other_tables_are_questioned_in_their_own_terms(unknown: str) -> None:
+    """Whatever becomes of unknown words, and however English the stop words are."""
+    chosen = TokenPolicies.of(**{} if unknown == "blur" else {unknown: ["unknown"]})
+    blur = Privatizer(Laplace(TABLE, epsilon=1.0), policies=chosen)
+    summary = summarized(blur, ["the zork of alpha and the blarg of zonk doctor"] * 5)
+    assert (summary.coverage.known, summary.coverage.unknown) == (10, 15)
+    told = "\n".join(summary.lines())
+    assert "60% of the content words are not in the vocabulary: is this table's language" in told
+    few = summarized(blur, ["zork alpha"])
+    assert few.coverage.fits  # two words say nothing about a language

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from inkblur.documents.coverage import Coverage
 from inkblur.documents.policies import CLASSES, Treatment
 from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.survival import Survival
@@ -84,12 +85,18 @@ class Summary:
             self.counts["content unchanged"],
         )
 
+    @property
+    def coverage(self) -> Coverage:
+        """How many true words the table knows."""
+        return Coverage.of(self.counts)
+
     def lines(self) -> list[str]:
         """What happened, for the person who ran it."""
         lines = [
             f"{self.documents:,} texts ({self.empty:,} empty), {self.counts['drawn']:,} words "
             f"drawn; {self.seconds:.1f} s, {self.words_per_second:,.0f} words/s",
             *self.survival.lines(),
+            *self.coverage.lines(self.privatizer.mechanism.embedding),
         ]
         names = self.counts["names null"]
         others = self.counts["null"] - names
@@ -168,6 +175,7 @@ class Summary:
                 "sentences": self.typical.sentences(),
             },
             "embedding": described(mechanism.embedding),
+            "vocabulary": self.coverage.to_json(mechanism.embedding),
             "tokens": self.tokens(),
             "columns": self.fate.to_json(),
             "documents": {
