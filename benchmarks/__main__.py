@@ -69,9 +69,10 @@ def bench(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Race this program against NumPy, faiss, mldp-text and pypantera, where installed.
+    """Race this program against NumPy, faiss, mldp-text and pypantera.
 
-    All take turns in one run on the same vectors, words and epsilon: trust the ratios.
+    All take turns in one run on the same vectors, words and epsilon: trust the ratios. The last
+    two run in environments of their own, which the first run that names them makes with pip.
 
     Example: python -m benchmarks --words 10000 --words 100000 --epsilon 10 --plot speed.svg
     """
@@ -104,6 +105,7 @@ def bench(
                         device=device,
                         threads=threads,
                         only=only or (),
+                        on_skip=lambda reason: talk.print(escape(reason)),
                     )
                 speeds += found
                 if not as_json:
@@ -119,8 +121,6 @@ def bench(
                 "Prescott: that one does not know this processor and runs at a fraction of its "
                 "speed; compare again with OPENBLAS_CORETYPE=SKYLAKEX (or HASWELL) set"
             )
-        if peers.missing():
-            talk.print(f"not installed, so not measured: {', '.join(peers.missing())}")
     except InkblurError as error:
         talk.print(f"[bold red]error:[/] {escape(str(error))}")
         raise typer.Exit(1) from None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import count, islice
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 
 from benchmarks import peers
 from benchmarks.peak_memory import peak_of
+from benchmarks.peer_process import Peer, PeerProcess, Unavailable
 from benchmarks.plain_search import NearestSearch, brute_force, numpy_product, numpy_tiled
 from inkblur import Embedding, ReleaseSpec, import_embedding, privatize_file
 from inkblur.evaluation import Array, Device, Engine, Reference, backend_on, exhaustive
@@ -36,7 +38,7 @@ _BLOCK = 1 << 15  # rows made at a time where a table is grown
 
 Clock = Callable[[], float]
 Turn = Callable[[Clock], float]  # given a clock, the seconds it took
-MakeContender = Callable[[], "Contender | None"]
+MakeContender = Callable[[], "Contender"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ class Contender:
     words: int  # handled in one turn
     turn: Turn
     search: NearestSearch | None = None  # where its answers can be checked
+    own_memory: Callable[[], int | None] | None = None  # where it runs in a process of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,16 +94,17 @@ def compare(
     device: Device = Device.CPU,
     threads: int | None = None,
     only: Sequence[str] = (),
+    on_skip: Callable[[str], None] = lambda reason: None,
 ) -> list[Speed]:
     """Race everything that can run here; compare `check` answers with a float64 brute force.
 
     `table` has as many words as the setting says (see :func:`grown`). `only` names parts of
-    contenders' names.
+    contenders' names; `on_skip` hears why one of them cannot run.
     """
     rng = np.random.default_rng()
     queries = noisy(table.vectors, setting.epsilon, setting.batch, rng)
-    with TemporaryDirectory() as folder:
-        makers = _makers(table, setting, queries, Path(folder), device, threads)
+    with TemporaryDirectory() as folder, ExitStack() as opened:
+        makers = _makers(table, setting, queries, Path(folder), device, threads, opened)
         wanted = {
             name: make
             for name, make in makers.items()
@@ -109,9 +113,14 @@ def compare(
         made: list[Contender] = []
         memory: dict[str, int | None] = {}
         for name, make in wanted.items():
-            contender, memory[name] = peak_of(partial(_warmed, make, clock))
-            if contender is not None:
-                made.append(contender)
+            try:
+                contender, memory[name] = peak_of(partial(_warmed, make, clock))
+            except Unavailable as reason:
+                on_skip(f"{name} is not measured: {reason}")
+                continue
+            if contender.own_memory is not None:
+                memory[name] = contender.own_memory()
+            made.append(contender)
         seconds = race(made, repeat=repeat, clock=clock)
     searches = {c.name: c.search for c in made if c.search is not None}
     agreed = (
@@ -237,14 +246,13 @@ def _makers(
     folder: Path,
     device: Device,
     threads: int | None,
+    opened: ExitStack,
 ) -> dict[str, MakeContender]:
     """Every contender's maker by name; the baseline comes first."""
     vectors = table.vectors
 
-    def searching(name: str, make: Callable[[], NearestSearch | None]) -> Contender | None:
+    def searching(name: str, make: Callable[[], NearestSearch]) -> Contender:
         search = make()
-        if search is None:
-            return None
         return Contender(name, len(queries), _timed(lambda: search(queries)), search)
 
     def backend() -> NearestSearch:
@@ -256,7 +264,7 @@ def _makers(
         plain.put(vectors)
         return plain.nearest
 
-    searches: dict[str, Callable[[], NearestSearch | None]] = {}
+    searches: dict[str, Callable[[], NearestSearch]] = {}
     if setting.batch * len(vectors) <= _MOST_SCORES:
         searches[BASELINE] = lambda: numpy_product(vectors, setting.batch)
     searches[TILED] = lambda: numpy_tiled(vectors)
@@ -268,16 +276,21 @@ def _makers(
     }
     makers[PRIVATIZE] = lambda: _privatize(table, setting, folder, device, threads)
     for name, peer in peers.MECHANISMS.items():
-        makers[name] = partial(_peer, name, peer, table, setting)
+        makers[name] = partial(_peer, name, peer, table, setting, opened)
     return makers
 
 
-def _peer(name: str, peer: peers.Peer, table: Embedding, setting: RaceSetting) -> Contender | None:
-    release = peer.make(table, setting.epsilon, LAMBDA)
-    if release is None:
-        return None
-    words = _sampled(table, peer.words)
-    return Contender(name, peer.words, _timed(lambda: release(words)))
+def _peer(
+    name: str, peer: Peer, table: Embedding, setting: RaceSetting, opened: ExitStack
+) -> Contender:
+    running = PeerProcess(peer, table, epsilon=setting.epsilon, lam=LAMBDA)
+    opened.enter_context(running)
+    return Contender(
+        name,
+        peer.words,
+        partial(running.turn, _sampled(table, peer.words)),
+        own_memory=lambda: running.memory,
+    )
 
 
 def _privatize(
@@ -326,10 +339,9 @@ def _sampled(table: Embedding, count: int) -> list[str]:
     return [known[pick] for pick in picks] if known else list(table.words[:1]) * count
 
 
-def _warmed(make: MakeContender, clock: Clock) -> Contender | None:
+def _warmed(make: MakeContender, clock: Clock) -> Contender:
     contender = make()
-    if contender is not None:
-        contender.turn(clock)
+    contender.turn(clock)
     return contender
 
 

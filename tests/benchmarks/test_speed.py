@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import math
+import os
+import sys
+import time
+from dataclasses import replace
+from functools import partial
+from importlib.util import find_spec
 from itertools import count
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from benchmarks import peers, speed
 from benchmarks.peak_memory import peak_of
+from benchmarks.peer_process import PeerProcess, Unavailable
 from benchmarks.plain_search import brute_force, numpy_product, numpy_tiled
 from inkblur.embeddings.table import Embedding
 from inkblur.mechanisms.nearest.canonical import Float64s, exhaustive
@@ -100,27 +108,51 @@ def test_made_up_names_avoid_the_words_there_are() -> None:
     assert speed.grown(table, 4).words == ("growna", "grownup", "grownb", "grownc")
 
 
-def test_peers_that_are_not_installed_stay_away(
+def test_a_peer_that_pip_cannot_reach_is_left_out_with_a_reason(
+    toy: Embedding, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
+    setting = speed.RaceSetting(len(toy), batch=4, tokens=10, epsilon=5.0)
+    reasons: list[str] = []
+    only = ["mldp-text", "pypantera"]
+    race = partial(speed.compare, toy, setting, clock=time.perf_counter, repeat=1, only=only)
+    assert race(on_skip=reasons.append) == []
+    assert "mldp-text mahalanobis is not measured: it needs a table of at least 100" in reasons[0]
+    assert "pypantera mahalanobis is not measured: -m pip install failed" in reasons[1]
+    assert "\n" not in reasons[1]
+
+
+def test_a_peer_that_breaks_gives_its_last_line(
     toy: Embedding, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(peers, "installed", lambda name: False)
-    assert peers.missing() == ["faiss-cpu", "mldp-text", "pypantera"]
-    assert peers.faiss_flat(toy.vectors) is None
-    assert all(peer.make(toy, 1.0, 0.5) is None for peer in peers.MECHANISMS.values())
+    """In this environment, where the peer's package is not installed."""
+    peer = peers.MECHANISMS["mldp-text mahalanobis"]
+    monkeypatch.setattr(type(peer), "python", lambda self: Path(sys.executable))
+    with pytest.raises(Unavailable, match=r"stopped .*No module named 'mldp_text'"):
+        PeerProcess(replace(peer, fewest=2), toy, epsilon=5.0, lam=0.5)
 
 
-@pytest.mark.skipif("pypantera" in peers.missing(), reason="pypantera is not installed")
-def test_pypantera_gives_words_of_the_table(toy: Embedding) -> None:
-    release = peers.pypantera(toy, 5.0, 0.5)
-    assert release is not None
-    assert set(str(release(list(toy.words[:2]))).split()) <= set(toy.words)
+@pytest.mark.skipif("INKBLUR_PEERS" not in os.environ, reason="pip would fetch hundreds of MB")
+@pytest.mark.parametrize("name", peers.MECHANISMS)
+def test_a_peer_in_its_own_environment_gives_words_of_the_table(name: str) -> None:
+    vectors = np.random.default_rng(0).normal(size=(200, 6))
+    table = Embedding(
+        [f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(200)], vectors, name="t"
+    )
+    with PeerProcess(peers.MECHANISMS[name], table, epsilon=5.0, lam=0.5) as peer:
+        answer = peer.replace(table.words[:2])
+        assert set(answer["out"].split()) <= set(table.words)
+        assert peer.turn(table.words[:2], time.process_time) >= 0
+        assert peer.memory is not None
 
 
-@pytest.mark.skipif("faiss-cpu" in peers.missing(), reason="faiss is not installed")
+@pytest.mark.skipif(find_spec("faiss") is None, reason="faiss is not installed")
 def test_faiss_finds_the_nearest_word(toy: Embedding) -> None:
     queries = speed.noisy(toy.vectors, 5.0, 100, np.random.default_rng(4))
     search = peers.faiss_flat(toy.vectors)
-    assert search is not None
     assert search(queries).tolist() == exhaustive(toy.vectors, queries).tolist()
 
 

@@ -22,6 +22,7 @@ from inkblur.embeddings.store import write_store
 from inkblur.embeddings.table import Embedding
 from inkblur.files.run import run as plain
 from inkblur.files.summary import Summary
+from inkblur.mechanisms import CATALOGUE
 from inkblur.mechanisms.nearest.cpu import native
 
 WORDS = [f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(200)]
@@ -383,3 +384,9 @@ def test_csv_without_header_and_with_another_delimiter(folder: Path) -> None:
     )
     assert done.exit_code == 0, done.output
     assert [line[:2] for line in (folder / "out.csv").read_text().splitlines()] == ["1;", "2;"]
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_an_epsilon_near_the_largest_float_is_one_line(folder: Path, name: str) -> None:
+    consent = ["--accept-no-guarantee"] if not CATALOGUE[name].private else []
+    refused(folder, "in.csv", "--mechanism", name, "--epsilon", "1e308", *consent)

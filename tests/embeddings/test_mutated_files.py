@@ -65,6 +65,15 @@ def test_a_compressed_store_is_refused_before_it_is_unpacked(tmp_path: Path) -> 
         load_embedding(path)
 
 
+@pytest.mark.parametrize("middle", [b"", b"\0" * 64, b"\xff" * 64, b"{}" * 500])
+def test_a_store_with_nothing_inside(middle: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "x.ink"
+    path.write_bytes(b"ARROW1\0\0" + middle + b"ARROW1")
+    with pytest.raises(EmbeddingError, match=r"is not a readable \.ink file") as error:
+        load_embedding(path)
+    assert "\n" not in str(error.value)
+
+
 def test_an_index_out_of_range(tmp_path: Path) -> None:
     path = tmp_path / "x.npz"
     write_npz(path)

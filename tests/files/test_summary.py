@@ -160,7 +160,7 @@ def test_english_texts_fit_the_bundled_table() -> None:
 @pytest.mark.parametrize("unknown", ["blur", "drop", "keep"])
 def test_other_tables_are_questioned_in_their_own_terms(unknown: str) -> None:
     """Whatever becomes of unknown words, and however English the stop words are."""
-    chosen = TokenPolicies.of(**{} if unknown == "blur" else {unknown: ["unknown"]})
+    chosen = TokenPolicies(unknown=Treatment(unknown))
     blur = Privatizer(Laplace(TABLE, epsilon=1.0), policies=chosen)
     summary = summarized(blur, ["the zork of alpha and the blarg of zonk doctor"] * 5)
     assert (summary.coverage.known, summary.coverage.unknown) == (10, 15)

@@ -46,8 +46,12 @@ def calibrate(
     words: Ids | None = None,
     **options: Any,
 ) -> float:
-    """The epsilon at which a word survives with probability `survival`: one drawn evenly from the
-    vocabulary, or one of the `words` (public ids, in random order).
+    """The largest epsilon at which a word survives with probability `survival` at most: one drawn
+    evenly from the vocabulary, or one of the `words` (public ids, in random order).
+
+    The staircase's near sets shrink in steps as epsilon grows, and survival leaps at each of them:
+    from 0.49 to 0.66 at epsilon 13.9 over the bundled table. Then the epsilon before the leap is
+    given, which lets fewer words through.
 
     For vector noise the same uniforms serve every epsilon tried. A word's cell of nearest points is
     convex and holds its vector, so a draw that survives at one epsilon survives at every larger
@@ -139,9 +143,9 @@ def _sampled_ids(vocabulary: int, sample: int) -> Ids:
 
 
 def _bisect(rate: Callable[[float, int], float], wanted: float, sample: int) -> float:
-    """The epsilon, to 3 digits, at which `rate(epsilon, sample)` rises to `wanted`.
+    """The epsilon, to 3 digits, up to which `rate(epsilon, sample)` is at most `wanted`.
 
-    A tenth of the sample finds the neighborhood, the whole sample the value.
+    A tenth of the sample finds the neighborhood, all of it the value, which is rounded down.
     """
     low = high = 1.0
     for size, precision in ((min(sample, max(400, sample // 10)), 1.1), (sample, 1.002)):
@@ -160,4 +164,5 @@ def _bisect(rate: Callable[[float, int], float], wanted: float, sample: int) -> 
                 low = middle
             else:
                 high = middle
-    return float(f"{high:.4g}")
+    digit = 10.0 ** (math.floor(math.log10(low)) - 3)
+    return float(f"{math.floor(low / digit) * digit:.4g}")
