@@ -84,9 +84,7 @@ def test_a_strength_on_an_adapted_table_would_say_too_little(
 ) -> None:
     name, options = setting
     for table in (adapted, adapted.restricted(adapted.words[:30], origin="a list")):
-        with pytest.raises(
-            ParameterError, match="give `epsilon=`: the command `inkblur tune --target`"
-        ):
+        with pytest.raises(ParameterError, match="give `epsilon=`: `inkblur tune --target`"):
             epsilon_for(strength, name, table, **options)
 
 
