@@ -127,6 +127,21 @@ def test_one_bound_for_all_texts_of_a_fixed_size(
     assert "to whom two texts were equally likely" in text
 
 
+@pytest.mark.parametrize("unit", ["text", "sentence"])
+def test_a_release_from_a_pool(folder: Path, unit: str) -> None:
+    with (folder / "public.csv").open("w", newline="") as file:
+        rows = [[f"{WORDS[i]} {WORDS[i + 1]} {WORDS[i + 2]}."] for i in range(50)]
+        csv.writer(file).writerows([["text"], *rows])
+    built = ["pool", "build", "public.csv", "-o", "p.pool", "--embedding", "small.ink"]
+    done = CliRunner().invoke(app, built)
+    assert done.exit_code == 0, done.output
+    privatize("--unit", unit, "--pool", "p.pool", "--epsilon", "4")
+    text = explained()
+    assert table(text, "for")["every text" if unit == "text" else "one sentence"] == ["4"]
+    assert f"Unit of protection: one {unit}" in text
+    assert f"two {unit}s were equally likely can be up to 98.3% sure of one of them" in text
+
+
 def test_a_seeded_run_has_no_guarantee(folder: Path) -> None:
     privatize("--mechanism", "laplace", "--epsilon", "3", "--seed", "7")
     result = statement()

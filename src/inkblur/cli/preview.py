@@ -19,7 +19,17 @@ if TYPE_CHECKING:
     from inkblur.files.preview import Preview
 
 _WIDE = 120  # columns of a terminal from which on four texts stand side by side
-_OTHERS = ("strength", "level", "radius", "morphology", "weighting", "reference", "wordnet")
+_STRENGTHS = ("strength", "level", "radius")  # which a preview varies by itself
+_OTHER_RELEASES = (
+    "morphology",
+    "weighting",
+    "reference",
+    "wordnet",
+    "unit",
+    "pool",
+    "keep_meaning",
+)
+_OTHERS = (*_STRENGTHS, *_OTHER_RELEASES)
 
 
 @options.release_options(

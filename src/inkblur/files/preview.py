@@ -167,6 +167,8 @@ def preview_file(
         raise ParameterError(
             'a preview shows words in their places or as a bag: leave out `release="tf"`'
         )
+    if spec.pool is not None:
+        raise ParameterError("a preview shows words: leave out `pool=` and `unit=`")
     refuse_private_ingredients(source, spec)
     with open_source(
         source,

@@ -172,8 +172,9 @@ class _Facts:
 
     def what_was_done(self) -> str:
         columns = ", ".join(self.report["columns"]["released"])
+        each = "each" if self.piece == "text" else f"each {self.piece}"
         return (
-            f"{self.texts:,} texts (column {columns}) were released, each {self.piece} of them "
+            f"{self.texts:,} texts (column {columns}) were released, {each} of them "
             f"replaced by a random draw of the mechanism {self.spec.mechanism}; {self.left()}."
         )
 
@@ -182,7 +183,12 @@ class _Facts:
             return f"There is no privacy guarantee: {self.guarantee.void}."
         if self.discrete:
             loss = self.guarantee.epsilon * self._typical()
-            pair = "two texts" if self._one_size() else f"two texts of {self._typical():,} words"
+            if self._one_size():
+                pair = "two texts"
+            elif self.median is None:
+                pair = f"two {self.piece}s"
+            else:
+                pair = f"two texts of {self.median:,} {self.piece}s"
             rest = "whatever the two say"
         else:
             near = self.report["bound_at_typical_distances"]["nearest_neighbor"]
