@@ -22,8 +22,8 @@ ORDER = [
     ("spec",),
     ("ledger",),
     ("files",),
-    ("series",),
-    ("evaluation",),
+    ("arrow", "series"),
+    ("engines", "evaluation"),
     ("cli",),
     ("__main__",),
 ]

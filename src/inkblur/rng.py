@@ -300,9 +300,21 @@ def read_key(path: Path) -> bytes:
             f"{path} is not a key: expected 32 raw bytes or 64 hexadecimal digits, "
             f"found {len(data)} bytes; `inkblur keygen FILE` writes one"
         )
+    return _strong(key, str(path))
+
+
+def key_from_digits(digits: str, name: str) -> bytes:
+    """A key of 64 hexadecimal digits, such as a variable of the environment holds."""
+    key = _from_digits(digits.strip().encode("ascii", "replace"))
+    if key is None:
+        raise InputError(f"{name} is not a key: expected 64 hexadecimal digits")
+    return _strong(key, name)
+
+
+def _strong(key: bytes, name: str) -> bytes:
     if is_weak(key):
         raise InputError(
-            f"{path} holds a key that can be guessed: its bytes repeat or follow a pattern; "
+            f"{name} holds a key that can be guessed: its bytes repeat or follow a pattern; "
             "`inkblur keygen FILE` writes a random one"
         )
     return key

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from inkblur.errors import ParameterError
+from inkblur.spec import ReleaseSpec
 from inkblur.types import choose
 
 
@@ -81,4 +82,20 @@ def make_layout(
         delimiter,
         choose(Quoting, quoting, "quoting"),
         option,
+    )
+
+
+def layout_of(spec: ReleaseSpec) -> Layout:
+    """What a spec says about columns, for rows that are no file."""
+    return make_layout(
+        spec.columns,
+        spec.id_column,
+        spec.person_column,
+        spec.drop_columns,
+        spec.keep_columns,
+        spec.encoding,
+        not spec.no_header,
+        spec.delimiter,
+        spec.quoting,
+        "`columns=`",
     )

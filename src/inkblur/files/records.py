@@ -58,6 +58,18 @@ class Batch:
         """Where a row stands in its file: "line 7"."""
         return self.records[row * self.width].place
 
+    def with_ids(self, ids: Sequence[str]) -> Batch:
+        """The same batch with other ids, one a record."""
+        pairs = zip(self.records, ids, strict=True)
+        return replace(self, records=tuple(replace(record, id=name) for record, name in pairs))
+
+    def with_ids_by_column(self, columns: Sequence[str]) -> Batch:
+        """Several texts of a row get an id each, of the row's id and their column's name."""
+        if len(columns) == 1:
+            return self
+        named = zip(self.records, list(columns) * len(self), strict=True)
+        return self.with_ids([f"{len(column)}:{column}:{record.id}" for record, column in named])
+
     def take(self, rows: Sequence[int]) -> Batch:
         """Only these rows."""
         places = [row * self.width + i for row in rows for i in range(self.width)]

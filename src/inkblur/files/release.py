@@ -29,7 +29,7 @@ from inkblur.files.sink import open_sink
 from inkblur.files.source import Source, open_source
 from inkblur.files.spending import Limits, Spending, accounted, spending_of
 from inkblur.files.summary import Summary
-from inkblur.files.worker_pool import WorkerCopy
+from inkblur.files.worker_pool import WorkerCopy, each_search
 from inkblur.ledger import Ledger
 from inkblur.mechanisms.nearest import engine
 from inkblur.mechanisms.nearest.cpu import native
@@ -162,7 +162,7 @@ def privatize_file(
                     spending=spending,
                 )
             else:
-                copies = WorkerCopy(resolved, *_each_search(where, threads)) if processes else None
+                copies = WorkerCopy(resolved, *each_search(where, threads)) if processes else None
                 sink_format = given if str(target) == "-" else None
                 with open_sink(target, opened, format=sink_format) as sink:
                     summary = run(
@@ -277,15 +277,6 @@ def _search(table: Embedding, device: Device, threads: int | None) -> None:
     """Search this table so; leaves the usual way alone where nothing else is wanted."""
     if device is not Device.AUTO or threads is not None:
         engine.serve(table, device, threads=threads)
-
-
-def _each_search(device: Device, threads: int | None) -> tuple[Device, int | None]:
-    """Where each of many processes searches: the GPU if there is one, else on one thread."""
-    from inkblur.mechanisms.nearest.gpu import backend as gpu
-
-    if device is Device.CUDA or (device is Device.AUTO and threads is None and gpu.available()):
-        return Device.CUDA, threads
-    return Device.CPU, 1 if threads is None else threads
 
 
 def _reference(spec: ReleaseSpec) -> list[str] | None:

@@ -10,7 +10,6 @@ import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self, cast
@@ -201,18 +200,9 @@ class Source:
             numbers = [next(counted if one else empty) for one in full]
             if self.layout.id_column is None:
                 ids = [f"{mark.hex()}.{n}" for mark, n in zip(marks, numbers, strict=True)]
-            elif len(several) > 1:
-                ids = [
-                    f"{len(column or '')}:{column}:{record.id}"
-                    for record, column in zip(batch.records, columns, strict=True)
-                ]
+                yield batch.with_ids(ids)
             else:
-                yield batch
-                continue
-            records = (
-                replace(record, id=name) for record, name in zip(batch.records, ids, strict=True)
-            )
-            yield replace(batch, records=tuple(records))
+                yield batch.with_ids_by_column(self.layout.columns)
 
     def __enter__(self) -> Self:
         """The source is open already."""

@@ -209,17 +209,8 @@ def spending_of(
     place = None if ledger is True else ledger
     opened = place if isinstance(place, Ledger) else open_ledger(place)
     try:
-        key = opened.key_fingerprint(rng.fingerprint())
-        account = opened.open_release(
-            {
-                **description,
-                "guarantee": guarantee.to_json(),
-                "key": key,
-                "file": opened.file_fingerprint(source),
-            },
-            space=space_of(guarantee),
-            draw=f"{key} {draw}",
-        )
+        described = {**description, "file": opened.file_fingerprint(source)}
+        account = open_account(opened, guarantee, rng=rng, draw=draw, description=described)
         with account:
             yield Spending(account, guarantee, columns, limits)
             account.about_to_show()  # what fails from here on fails after the output was complete
@@ -227,6 +218,26 @@ def spending_of(
     finally:
         if opened is not place:
             opened.close()
+
+
+def open_account(
+    ledger: Ledger, guarantee: Guarantee, *, rng: Rng, draw: str, description: Mapping[str, Any]
+) -> ReleaseAccount:
+    """Begin a release in a ledger; `draw` as in `spending_of`."""
+    key = ledger.key_fingerprint(rng.fingerprint())
+    return ledger.open_release(
+        {**description, "guarantee": guarantee.to_json(), "key": key},
+        space=space_of(guarantee),
+        draw=f"{key} {draw}",
+    )
+
+
+def continued_account(
+    ledger: Ledger, release: str, guarantee: Guarantee, *, rng: Rng, draw: str
+) -> ReleaseAccount:
+    """A release that another process began with `open_account`."""
+    key = ledger.key_fingerprint(rng.fingerprint())
+    return ledger.continue_release(release, space=space_of(guarantee), draw=f"{key} {draw}")
 
 
 def accounted(guarantee: Guarantee, spending: Spending | None) -> Guarantee:

@@ -50,6 +50,15 @@ class WorkerCopy:
         return made
 
 
+def each_search(device: Device, threads: int | None) -> tuple[Device, int | None]:
+    """Where each of many processes searches: the GPU if there is one, else on one thread."""
+    from inkblur.mechanisms.nearest.gpu import backend as gpu
+
+    if device is Device.CUDA or (device is Device.AUTO and threads is None and gpu.available()):
+        return Device.CUDA, threads
+    return Device.CPU, 1 if threads is None else threads
+
+
 def worker_pool(copy: WorkerCopy, rng: Rng, size: int) -> tuple[Executor, ReleaseRecords]:
     """So many processes, and what to ask of them; each makes a privatizer of its own."""
     return process_pool(size, _begin, copy, rng.copies()), _release

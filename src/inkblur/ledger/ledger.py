@@ -20,11 +20,13 @@ from inkblur.ledger.account import NOT_VOID, ChargeRow, ReleaseAccount
 from inkblur.ledger.secret import VARIABLE, Secret, secret_beside, secret_from_environment
 from inkblur.ledger.store import PostgresStore, SqliteStore, Store, migrate
 
+PLACE = "INKBLUR_LEDGER"  # the environment's word for where the ledger is
 _START = b"\0" * 32  # what the first entry is chained to
 
 
 def open_ledger(place: str | Path | None = None) -> Ledger:
-    """A ledger by path or by a `postgresql://` URL; by default one file in the user's data folder.
+    """A ledger by path or by a `postgresql://` URL; by default the one that INKBLUR_LEDGER names,
+    or one file in the user's data folder.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder, open_ledger(f"{folder}/ledger.db") as ledger:
@@ -32,6 +34,7 @@ def open_ledger(place: str | Path | None = None) -> Ledger:
     []
     """
     secret = secret_from_environment()
+    place = os.environ.get(PLACE) if place is None else place
     if isinstance(place, str) and place.startswith(("postgresql://", "postgres://")):
         if secret is None:
             raise ParameterError(
@@ -99,6 +102,16 @@ class Ledger:
         release = os.urandom(12).hex()
         with self.store.transaction():
             self.append(release, "open", {"space": space, **description})
+        return ReleaseAccount(self, release, space, draw)
+
+    def continue_release(self, release: str, *, space: str, draw: str) -> ReleaseAccount:
+        """A release that was begun elsewhere, to charge more to it."""
+        begun = "SELECT 1 FROM entry WHERE release = ? AND kind = 'open'"
+        if not self.store.run(begun, (release,)):
+            raise InputError(
+                f"the ledger {self.place} does not know this release: it was begun in another one. "
+                f"Name one ledger for all processes in {PLACE}"
+            )
         return ReleaseAccount(self, release, space, draw)
 
     def key_fingerprint(self, key_digest: bytes) -> str:

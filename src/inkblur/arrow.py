@@ -1,0 +1,340 @@
+"""One function for every engine: an Arrow batch in, the same batch with released texts out.
+
+Engines run a task again whenever they like: after a lost worker, speculatively, for a second action
+on a lazy plan. With fresh noise each of these would be another release of the same texts. Here a
+text's noise is a function of key, id, content and spec, so a task that runs again gives the same
+bytes and costs nothing. That is why an id column and a kept key are required.
+
+What travels to a worker is a `ReleasePlan`: the spec as JSON and the fingerprint of the key. The
+key itself comes from the worker's environment or from a file there, and the tables are loaded once
+a process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+import pyarrow as pa
+
+from inkblur.blas import one_thread
+from inkblur.documents.fingerprints import ADAPTED
+from inkblur.documents.privatizer import Privatizer
+from inkblur.documents.weakness import refuse_weak
+from inkblur.errors import InputError, ParameterError
+from inkblur.files.arrow_rows import ArrowColumns, ArrowRows, cuts
+from inkblur.files.identifiers import ROWS, ColumnValues, collect_values, refuse_columns
+from inkblur.files.layout import Layout, layout_of
+from inkblur.files.public_records import PublicRecords
+from inkblur.files.records import Batch
+from inkblur.files.run import stated
+from inkblur.files.spending import NOBODY_COUNTS, Spending, continued_account, open_account
+from inkblur.files.summary import Fate
+from inkblur.files.worker_pool import WorkerCopy, each_search
+from inkblur.guarantees import Guarantee
+from inkblur.ledger import Budget, Ledger, ReleaseAccount, open_ledger
+from inkblur.ledger.ledger import PLACE
+from inkblur.mechanisms.nearest.engine import Device
+from inkblur.rng import Rng, key_from_digits, keyed_rng, read_key
+from inkblur.spec import ReleaseSpec
+from inkblur.types import ReleaseKind
+
+KEY = "INKBLUR_KEY"  # 64 hexadecimal digits
+KEY_FILE = "INKBLUR_KEY_FILE"
+_LETTERS = 5  # of a word and the space after it: how much text holds so many words
+
+
+def release(
+    batch: pa.RecordBatch,
+    spec: ReleaseSpec,
+    *,
+    key_file: str | Path | None = None,
+    ledger: str | Path | bool = True,
+) -> pa.RecordBatch:
+    """The batch with every text of `spec.columns` released: the bytes that `privatize_file` gives
+    the same rows under the same key.
+
+    The key is read from `key_file`, or from the file that INKBLUR_KEY_FILE names, or from
+    INKBLUR_KEY (64 hexadecimal digits). The spec names an id column, whose ids must be unique over
+    all batches, which a batch alone cannot know: the adapters in `inkblur.engines` check it first.
+    Each call is entered in the `ledger` as a release of its own; a batch that was released before
+    costs nothing.
+
+    >>> import tempfile
+    >>> from inkblur.rng import write_key
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> key = Path(folder.name, "key")
+    >>> write_key(key)
+    >>> spec = ReleaseSpec("laplace", strength="medium", id_column="id")
+    >>> rows = pa.record_batch({"id": [7, 8], "text": ["the doctor was angry", None]})
+    >>> out = release(rows, spec, key_file=key, ledger=False)
+    >>> len(out["text"][0].as_py().split()), out["text"][1].as_py(), out["id"].to_pylist()
+    (4, None, [7, 8])
+    >>> out == release(rows, spec, key_file=key, ledger=False)
+    True
+    >>> folder.cleanup()
+    """
+    plan = plan_release(spec, key_file=key_file)
+    plan.check(batch.slice(0, 0))  # its columns' names: values of a few rows say little
+    counted = plan.counted_in(ledger)
+    out = counted(batch)
+    counted.confirm()
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasePlan:
+    """A release as it is sent to workers: call it with a batch. Made by `plan_release`."""
+
+    spec: str  # resolved, as JSON: a worker whose table differs refuses
+    key: str  # the key's fingerprint: a worker that has another key refuses
+    key_file: str | None = None  # on the worker; None: its environment says
+    ledger: str | None = None  # where the account is; None: the worker's own ledger
+    account: str | None = None  # of this release in the ledger; None: nobody counts
+
+    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The batch with released texts."""
+        made, rng = _made_from(self.spec), self._rng()
+        spec, privatizer = made.spec, made.privatizer
+        rows = ArrowRows(batch.schema, _NAME, made.layout)
+        whole = rows.batch(batch, rows.texts(batch, 1), 1).with_ids_by_column(spec.columns)
+        if spec.length is not None:
+            whole = replace(whole, nulls=frozenset())  # filled up like an empty text
+        corpora = [(privatizer.mechanism.embedding.corpus, ADAPTED)]
+        left = list(PublicRecords(corpora, skip=spec.skip_public).screened(iter([whole])))
+        if not left or not left[0].records:
+            return pa.RecordBatch.from_pylist([], schema=rows.written)
+        texts: list[str] = []
+        words: list[int] = []
+        chars = _LETTERS * privatizer.mechanism.batch
+        with one_thread():
+            for start, stop in cuts([(text,) for text in left[0].texts], chars):
+                released = privatizer.release_batch(left[0].records[start:stop], rng)
+                texts += released.texts
+                words += released.words
+        if self.account is not None:
+            self._charge(made, rng, left[0], words)
+        columns = left[0].columns
+        assert isinstance(columns, ArrowColumns)
+        return columns.with_texts(left[0].released(texts))
+
+    def table(self, table: pa.Table) -> pa.Table:
+        """The same for a table."""
+        return pa.Table.from_batches([self(one_batch(table))])
+
+    def texts_alone(self) -> ReleasePlan:
+        """The plan for batches of ids and texts that gives the texts back, row by row: for engines
+        that put columns into tables of their own.
+        """
+        spec = _made_from(self.spec).spec
+        if spec.skip_public:
+            raise ParameterError(
+                "this engine wants a row for each row, so `skip_public=` cannot leave any out: "
+                "filter them before"
+            )
+        beside = tuple(name for name in (spec.id_column, spec.person_column) if name is not None)
+        narrow = spec.varied(drop_columns=beside, keep_columns=())
+        return replace(self, spec=_as_json(narrow))
+
+    def check(self, sample: pa.RecordBatch) -> pa.Schema:
+        """Refuse, before anything runs, what a batch alone would show late or never: columns that
+        are not there, or that seem to say who wrote a text. The schema of what comes out.
+        """
+        made = _made_from(self.spec)
+        rows = ArrowRows(sample.schema, _NAME, made.layout)
+        first = sample.slice(0, ROWS)
+        read = rows.batch(first, rows.texts(first, 1), 1)
+        values: ColumnValues = defaultdict(list)
+        values.update({name: [] for name in rows.copied})
+        collect_values(read, ROWS, values)
+        refuse_columns(values, made.layout.keep)
+        return rows.written
+
+    def counted_in(self, ledger: str | Path | bool) -> ReleasePlan:
+        """The same plan with an account in a ledger, to which each batch is charged (True: the one
+        that INKBLUR_LEDGER names, or the user's own; False: none). All workers must reach it.
+        """
+        made, rng = _made_from(self.spec), self._rng()
+        promised = made.privatizer.guaranteed(rng)
+        if ledger is False or not promised.private:
+            return replace(self, ledger=None, account=None)
+        place = None if ledger is True else str(ledger)
+        if place is not None and "://" not in place:
+            place = str(Path(place).absolute())
+        with open_ledger(place) as opened:
+            account = open_account(
+                opened,
+                promised,
+                rng=rng,
+                draw=made.privatizer.spec,
+                description={
+                    "spec": made.spec.to_json(),
+                    "embedding": made.spec.embedding_sha256,
+                },
+            )
+        return replace(self, ledger=place, account=account.release)
+
+    def confirm(self) -> None:
+        """The output exists. An engine that is lazy never says so: what it released then stays
+        reserved in the ledger, which counts as spent.
+        """
+        if self.account is not None:
+            made, rng = _made_from(self.spec), self._rng()
+            with _charging:
+                self._account(made, rng).confirm()
+
+    def guarantee(self, schema: pa.Schema) -> Guarantee:
+        """What is promised about the release of a table of this schema."""
+        made, rng = _made_from(self.spec), self._rng()
+        rows = ArrowRows(schema, _NAME, made.layout)
+        fate = Fate(made.spec.columns, rows.copied, made.spec.drop_columns)
+        promised = stated(made.privatizer.guaranteed(rng), fate, rng)
+        if made.spec.length is None:
+            promised = promised.passing(["which texts are missing (null)"])
+        if self.account is None:
+            promised = promised.revealing(NOBODY_COUNTS)
+        return promised
+
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """The columns that do not come out."""
+        return _made_from(self.spec).spec.drop_columns
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The columns that a release reads: the id, the person if there is one, and the texts."""
+        spec = _made_from(self.spec).spec
+        names = (spec.id_column, spec.person_column, *spec.columns)
+        return tuple(dict.fromkeys(name for name in names if name is not None))
+
+    @property
+    def id_column(self) -> str:
+        """The column that names each record."""
+        return _made_from(self.spec).spec.id_column or ""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that hold texts."""
+        return _made_from(self.spec).spec.columns
+
+    def _rng(self) -> Rng:
+        rng = worker_key(self.key_file)
+        if rng.fingerprint().hex() != self.key:
+            raise InputError(
+                "the key on this worker is not the one that the release began with; give every "
+                f"worker the same {KEY_FILE} or {KEY}"
+            )
+        return rng
+
+    def _charge(self, made: _Made, rng: Rng, batch: Batch, words: Sequence[int]) -> None:
+        promised = made.privatizer.guaranteed(rng)
+        with _charging:
+            account = self._account(made, rng)
+            Spending(account, promised, made.spec.columns, Budget()).charge(batch, words)
+
+    def _account(self, made: _Made, rng: Rng) -> ReleaseAccount:
+        return continued_account(
+            _opened_ledger(self.ledger or os.environ.get(PLACE), os.getpid()),
+            self.account or "",
+            made.privatizer.guaranteed(rng),
+            rng=rng,
+            draw=made.privatizer.spec,
+        )
+
+
+def plan_release(spec: ReleaseSpec, *, key_file: str | Path | None = None) -> ReleasePlan:
+    """The plan of a release: its spec resolved on the tables that it names, and its key known.
+
+    The key is read here and again by each worker; the plan holds its fingerprint alone.
+    """
+    if spec.kind is ReleaseKind.TF:
+        raise ParameterError("a tf release holds no texts: use inkblur.VectorPrivatizer")
+    if spec.id_column is None:
+        raise ParameterError(
+            "an engine may run a task again, so `id_column=` must name a column whose ids tell the "
+            "records apart"
+        )
+    named = None if key_file is None else str(Path(key_file).absolute())
+    rng = worker_key(named)
+    made = _made_from(_as_json(spec))
+    refuse_weak(made.privatizer.mechanism, accept_weak=spec.accept_weak)
+    return ReleasePlan(_as_json(made.spec), rng.fingerprint().hex(), named)
+
+
+def worker_key(key_file: str | Path | None = None) -> Rng:
+    """The key of this process: from the file, or from the environment; never a fresh one."""
+    path = key_file or os.environ.get(KEY_FILE)
+    if path:
+        return keyed_rng(read_key(Path(path)))
+    digits = os.environ.get(KEY)
+    if digits is None:
+        raise ParameterError(
+            "an engine may run a task again, and a fresh key would draw again: write a key with "
+            f"`inkblur keygen FILE`, and name it in `key_file=` or in {KEY_FILE}"
+        )
+    return keyed_rng(key_from_digits(digits, KEY))
+
+
+def one_batch(table: pa.Table) -> pa.RecordBatch:
+    """A table as one batch."""
+    batches = table.combine_chunks().to_batches()
+    return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)
+
+
+def refuse_ids(repeated: object, missing: object, column: str) -> None:
+    """Raise where ids repeat or are missing, as an adapter found by looking at all of them."""
+    if missing:
+        raise InputError(f"column {column!r} has rows with a null id; fill them in")
+    if repeated:
+        raise InputError(
+            f"column {column!r} repeats an id: equal texts under one id would be given the same "
+            "noise. Ids must differ"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """What a process makes once from a spec."""
+
+    spec: ReleaseSpec  # resolved
+    privatizer: Privatizer
+    layout: Layout
+
+
+_NAME = "the table"  # what messages call it
+_KEPT = 4  # specs whose tables a process holds at a time
+_made: dict[tuple[str, int], _Made] = {}  # by spec and process: threads do not survive a fork
+_making = threading.Lock()
+_charging = threading.Lock()  # one connection, used by one thread at a time
+
+
+def _made_from(described: str) -> _Made:
+    """The privatizer of a spec, made when a process first needs it."""
+    process = os.getpid()
+    with _making:
+        if (described, process) not in _made:
+            spec = ReleaseSpec.from_json(json.loads(described))
+            privatizer = WorkerCopy(spec, *each_search(Device.AUTO, None)).privatizer()
+            mechanism = privatizer.mechanism
+            resolved = spec.resolved(mechanism.embedding, mechanism)
+            made = _Made(resolved, privatizer, layout_of(resolved))
+            _made[described, process] = _made[_as_json(resolved), process] = made
+            while len(_made) > 2 * _KEPT:
+                del _made[next(iter(_made))]
+        return _made[described, process]
+
+
+def _as_json(spec: ReleaseSpec) -> str:
+    return json.dumps(spec.to_json(), sort_keys=True)
+
+
+@cache
+def _opened_ledger(place: str | None, process: int) -> Ledger:
+    """A process's connection: opened once, and never one that was opened before a fork."""
+    return open_ledger(place)

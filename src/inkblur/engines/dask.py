@@ -1,0 +1,53 @@
+"""Dask: a data frame of pandas partitions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import dask
+import pyarrow as pa
+from dask.dataframe import DataFrame
+
+from inkblur.arrow import ReleasePlan, one_batch, plan_release, refuse_ids
+from inkblur.files.identifiers import ROWS
+from inkblur.spec import ReleaseSpec
+
+
+def privatize(
+    frame: DataFrame,
+    spec: ReleaseSpec,
+    *,
+    key_file: str | Path | None = None,
+    ledger: str | Path | bool = True,
+) -> DataFrame:
+    """The frame with its texts released; lazy, as every Dask frame, and safe to compute again.
+
+    Index, columns and their types stay as they are, but for `spec.drop_columns`. The ids are
+    counted once before.
+    """
+    plan = plan_release(spec, key_file=key_file)
+    sample = frame.head(ROWS, npartitions=-1, compute=True)
+    plan.check(one_batch(pa.Table.from_pandas(sample, preserve_index=False)))
+    ids = frame[plan.id_column]
+    most, missing = dask.compute(
+        ids.value_counts(split_out=frame.npartitions).max(), ids.isna().any()
+    )
+    refuse_ids(most > 1, missing, plan.id_column)
+    counted = plan.counted_in(ledger)
+    meta = frame._meta.drop(columns=list(plan.dropped))
+    return frame.map_partitions(
+        _released, counted.texts_alone(), plan.needed, plan.dropped, meta=meta
+    )
+
+
+def _released(
+    rows: Any, plan: ReleasePlan, needed: tuple[str, ...], dropped: tuple[str, ...]
+) -> Any:
+    """A pandas frame with its texts released."""
+    out = plan(one_batch(pa.Table.from_pandas(rows[list(needed)], preserve_index=False)))
+    texts = {
+        name: type(rows[name])(out[name].to_pandas(), dtype=rows[name].dtype).set_axis(rows.index)
+        for name in out.schema.names
+    }
+    return rows.assign(**texts).drop(columns=list(dropped))

@@ -1,0 +1,83 @@
+"""Hugging Face datasets.
+
+`Dataset.map` keeps its results in a cache whose name is a hash of the function that is mapped. That
+hash would cover neither the key, which is not in the function, nor be the same from one process to
+the next. So the name is given: it is made of the dataset, the spec and the key's fingerprint.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TypeVar, cast
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from datasets import Dataset, DatasetDict, Features, Value
+
+from inkblur.arrow import ReleasePlan, one_batch, plan_release, refuse_ids
+from inkblur.errors import ParameterError
+from inkblur.files.identifiers import ROWS
+from inkblur.spec import ReleaseSpec
+
+Data = TypeVar("Data", Dataset, DatasetDict)
+
+
+def privatize(
+    data: Data,
+    spec: ReleaseSpec,
+    *,
+    key_file: str | Path | None = None,
+    ledger: str | Path | bool = True,
+    batch_size: int = 10_000,
+    num_proc: int | None = None,
+) -> Data:
+    """The dataset, or every split of it, with its texts released; ids differ over all splits.
+
+    A second call with the same dataset, spec and key finds the first one's result in the cache of
+    `datasets`; another key or spec never does.
+    """
+    splits = data if isinstance(data, DatasetDict) else {"": data}
+    for split in splits.values():
+        if not isinstance(split, Dataset):
+            raise ParameterError(
+                f"cannot check the ids of a {type(split).__name__}; give a Dataset or DatasetDict"
+            )
+    plan = plan_release(spec, key_file=key_file)
+    for split in splits.values():
+        plan.check(one_batch(split.with_format("arrow")[:ROWS]))
+    ids = pa.chunked_array(
+        [
+            chunk
+            for split in splits.values()
+            for chunk in split.select_columns(plan.id_column).with_format("arrow")[:][0].chunks
+        ]
+    )
+    repeated = pc.count_distinct(ids, mode="only_valid").as_py() < len(ids) - ids.null_count
+    refuse_ids(repeated, ids.null_count, plan.id_column)
+    plan = plan.counted_in(ledger)
+    released = {name: _released(d, plan, batch_size, num_proc) for name, d in splits.items()}
+    plan.confirm()
+    return cast(Data, DatasetDict(released) if isinstance(data, DatasetDict) else released[""])
+
+
+def _released(data: Dataset, plan: ReleasePlan, batch_size: int, num_proc: int | None) -> Dataset:
+    features = {name: kind for name, kind in data.features.items() if name not in plan.dropped}
+    features |= {
+        name: Value("large_string" if data.features[name].dtype == "large_string" else "string")
+        for name in plan.columns
+    }
+    cached = hashlib.blake2b(digest_size=8)
+    for part in (data._fingerprint, plan.spec, plan.key):
+        cached.update(f"{len(part)}:{part}".encode())
+    out = data.with_format("arrow").map(
+        plan.table,
+        batched=True,
+        batch_size=batch_size,
+        num_proc=num_proc,
+        remove_columns=list(plan.dropped),
+        features=Features(features),
+        new_fingerprint=cached.hexdigest(),
+        desc="privatizing",
+    )
+    return out.with_format(data.format["type"])

@@ -1,0 +1,74 @@
+"""DuckDB: a query."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from inkblur.arrow import ReleasePlan, one_batch, plan_release, refuse_ids
+from inkblur.files.identifiers import ROWS
+from inkblur.spec import ReleaseSpec
+
+
+def privatize(
+    connection: duckdb.DuckDBPyConnection,
+    query: str,
+    spec: ReleaseSpec,
+    *,
+    key_file: str | Path | None = None,
+    ledger: str | Path | bool = True,
+) -> duckdb.DuckDBPyRelation:
+    """The rows of `query` with their texts released, as a relation: nothing is drawn before it is
+    read, and it may be read again.
+
+    The query runs once before, for its ids. The relation lives as long as the connection, where a
+    function is registered for it.
+    """
+    plan = plan_release(spec, key_file=key_file)
+    rows = f"({query.strip().rstrip(';')})"
+    plan.check(one_batch(connection.sql(f"FROM {rows} LIMIT {ROWS}").to_arrow_table()))
+    name = _quoted(plan.id_column)
+    [(repeated, missing)] = connection.sql(
+        f"SELECT count({name}) <> count(DISTINCT {name}), count({name}) <> count(*) FROM {rows}"
+    ).fetchall()
+    refuse_ids(repeated, missing, plan.id_column)
+    plan = plan.counted_in(ledger)
+    function = f"inkblur_{secrets.token_hex(6)}"
+    types = {c: connection.sql(f"SELECT {_quoted(c)} FROM {rows}").types[0] for c in plan.needed}
+    connection.create_function(
+        function,
+        _Function(plan.texts_alone()),
+        [duckdb.struct_type(types)],
+        duckdb.struct_type(dict.fromkeys(plan.columns, duckdb.sqltype("VARCHAR"))),
+        type="arrow",
+        # Called for every row, and once: DuckDB must not fold, share or repeat the calls.
+        side_effects=True,
+        null_handling="special",  # a null text is the release's business
+    )
+    needed = ", ".join(f"{_quoted(c)} := {_quoted(c)}" for c in plan.needed)
+    texts = ", ".join(f"released.{_quoted(c)} AS {_quoted(c)}" for c in plan.columns)
+    left_out = ", ".join(map(_quoted, ("released", *plan.dropped)))
+    return connection.sql(
+        f"SELECT * EXCLUDE ({left_out}) REPLACE ({texts}) "
+        f"FROM (SELECT *, {function}(struct_pack({needed})) AS released FROM {rows})"
+    )
+
+
+class _Function:
+    """What DuckDB calls with a vector of rows."""
+
+    def __init__(self, plan: ReleasePlan) -> None:
+        self._plan = plan
+
+    def __call__(self, rows: Any) -> Any:
+        batch = one_batch(pa.Table.from_struct_array(rows))
+        return self._plan(batch).to_struct_array()
+
+
+def _quoted(name: str) -> str:
+    escaped = name.replace('"', '""')
+    return f'"{escaped}"'

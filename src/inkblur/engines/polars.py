@@ -1,0 +1,56 @@
+"""Polars: a data frame or a lazy one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeVar
+
+import polars as pl
+import pyarrow as pa
+
+from inkblur.arrow import ReleasePlan, one_batch, plan_release, refuse_ids
+from inkblur.files.identifiers import ROWS
+from inkblur.spec import ReleaseSpec
+
+Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
+
+
+def privatize(
+    frame: Frame,
+    spec: ReleaseSpec,
+    *,
+    key_file: str | Path | None = None,
+    ledger: str | Path | bool = True,
+) -> Frame:
+    """The frame with its texts released; a lazy frame stays lazy, and may be collected again.
+
+    Columns, their order and rows stay as they are, but for `spec.drop_columns`. The ids of a lazy
+    frame are read once before.
+    """
+    plan = plan_release(spec, key_file=key_file)
+    lazy = frame.lazy()
+    plan.check(one_batch(lazy.head(ROWS).collect().to_arrow()))
+    ids = pl.col(plan.id_column)
+    facts = lazy.select(
+        repeated=ids.drop_nulls().is_duplicated().any(), missing=ids.is_null().any()
+    )
+    repeated, missing = facts.collect().row(0)
+    refuse_ids(repeated, missing, plan.id_column)
+    plan = plan.counted_in(ledger)
+    narrow = plan.texts_alone()
+    released = pl.struct(plan.needed).map_batches(
+        lambda rows: _released(rows, narrow),
+        return_dtype=pl.Struct(dict.fromkeys(plan.columns, pl.String)),
+        is_elementwise=True,
+    )
+    out = lazy.with_columns(released.struct.unnest()).drop(plan.dropped)
+    if isinstance(frame, pl.LazyFrame):
+        return out
+    collected = out.collect()
+    plan.confirm()
+    return collected
+
+
+def _released(rows: pl.Series, plan: ReleasePlan) -> pl.Series:
+    out = plan(one_batch(rows.struct.unnest().to_arrow()))
+    return pl.DataFrame(pl.from_arrow(pa.Table.from_batches([out]))).to_struct(rows.name)

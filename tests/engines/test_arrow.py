@@ -1,0 +1,215 @@
+from __future__ import annotations
+
+import csv
+import pickle
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from inkblur import arrow
+from inkblur.arrow import KEY, KEY_FILE, ReleasePlan, one_batch, plan_release, release
+from inkblur.embeddings.table import Embedding
+from inkblur.errors import InputError, ParameterError, PrivacyError
+from inkblur.files.release import privatize_file
+from inkblur.ledger import Ledger
+from inkblur.rng import keyed_rng, read_key, write_key
+from inkblur.spec import ReleaseSpec
+from tests.engines.made import charged, one_machine, rows
+
+
+def test_a_table_comes_out_as_from_one_machine_however_it_is_cut(
+    table: pa.Table, spec: ReleaseSpec, expected: pa.Table
+) -> None:
+    for size in (1000, 7):
+        parts = [release(part, spec, ledger=False) for part in table.to_batches(size)]
+        assert pa.Table.from_batches(parts) == expected
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "exponential", "mahalanobis"])
+def test_so_do_other_mechanisms(
+    table: pa.Table, mechanism: str, key_file: Path, tmp_path: Path
+) -> None:
+    spec = ReleaseSpec(
+        mechanism, strength="medium", id_column="id", length=6, keep=("numbers",), accept_weak=True
+    )
+    expected = one_machine(table, spec, key_file, tmp_path)
+    out = release(one_batch(table), spec, ledger=False)
+    assert pa.Table.from_batches([out]) == expected
+    assert out["text"].null_count == 0  # a fixed length hides that a text is missing
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())],
+    ids=str,
+)
+def test_every_kind_of_string_is_text(
+    table: pa.Table, spec: ReleaseSpec, key_file: Path, expected: pa.Table, kind: pa.DataType
+) -> None:
+    texts = table["text"].combine_chunks()
+    cast = texts.dictionary_encode() if pa.types.is_dictionary(kind) else texts.cast(kind)
+    given = table.set_column(1, "text", cast)
+    assert given.schema.field("text").type == kind
+    out = release(one_batch(given), spec, ledger=False)
+    assert out["text"].to_pylist() == expected["text"].to_pylist()
+
+
+def test_ids_are_integers_or_strings_and_mean_the_same(
+    table: pa.Table, spec: ReleaseSpec, key_file: Path, expected: pa.Table
+) -> None:
+    named = table.set_column(0, "id", table["id"].cast(pa.string()))
+    assert release(one_batch(named), spec, ledger=False)["text"].to_pylist() == (
+        expected["text"].to_pylist()
+    )
+    with pytest.raises(InputError, match="expected string or integer"):
+        release(
+            one_batch(table.set_column(0, "id", table["id"].cast(pa.float64()))), spec, ledger=False
+        )
+
+
+def test_several_columns_of_a_csv_file(
+    table: pa.Table, spec: ReleaseSpec, key_file: Path, tmp_path: Path
+) -> None:
+    several = spec.varied(columns=("text", "title"))
+    filled = pa.array([text or "" for text in table["text"].to_pylist()])
+    given = table.set_column(1, "text", filled).append_column("title", filled)
+    source, target = tmp_path / "rows.csv", tmp_path / "out.parquet"
+    with source.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, given.column_names)
+        writer.writeheader()
+        writer.writerows(given.to_pylist())
+    privatize_file(source, target, several, rng=keyed_rng(read_key(key_file)), ledger=False)
+    written = pq.read_table(target)
+    out = release(one_batch(given), several, ledger=False)
+    for column in ("text", "title"):
+        assert out[column].to_pylist() == written[column].to_pylist()
+    assert out["text"].to_pylist() != out["title"].to_pylist()  # equal texts, other draws
+
+
+def test_a_plan_travels_by_spec_and_holds_neither_key_nor_tables(
+    table: pa.Table, spec: ReleaseSpec, key_file: Path, expected: pa.Table
+) -> None:
+    plan = plan_release(spec)
+    sent = pickle.dumps(plan)
+    assert len(sent) < 5000
+    key = read_key(key_file)
+    assert key not in sent
+    assert key.hex().encode() not in sent
+    arrived: ReleasePlan = pickle.loads(sent)
+    assert pa.Table.from_batches([arrived(one_batch(table))]) == expected
+
+
+def test_tables_are_loaded_once_a_process(
+    table: pa.Table, spec: ReleaseSpec, key_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loads = []
+    load = ReleaseSpec.table
+
+    def counting(self: ReleaseSpec) -> Embedding:
+        loads.append(1)
+        return load(self)
+
+    monkeypatch.setattr(ReleaseSpec, "table", counting)
+    monkeypatch.setattr(arrow, "_made", {})
+    for part in table.to_batches(50):
+        release(part, spec, ledger=False)
+    assert len(loads) == 1
+
+
+def test_the_key_comes_from_a_file_or_the_environment_and_is_never_fresh(
+    table: pa.Table,
+    spec: ReleaseSpec,
+    key_file: Path,
+    expected: pa.Table,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    batch = one_batch(table)
+    plan = plan_release(spec)
+    monkeypatch.delenv(KEY_FILE)
+    with pytest.raises(ParameterError, match="keygen"):
+        release(batch, spec, ledger=False)
+    assert pa.Table.from_batches([release(batch, spec, key_file=key_file, ledger=False)]) == (
+        expected
+    )
+    monkeypatch.setenv(KEY, read_key(key_file).hex())
+    assert pa.Table.from_batches([release(batch, spec, ledger=False)]) == expected
+    other = tmp_path / "other"
+    write_key(other)
+    monkeypatch.setenv(KEY, read_key(other).hex())
+    with pytest.raises(InputError, match="not the one that the release began with"):
+        plan(batch)
+    monkeypatch.setenv(KEY, "00" * 32)
+    with pytest.raises(InputError, match="can be guessed"):
+        release(batch, spec, ledger=False)
+
+
+def test_what_is_refused(table: pa.Table, spec: ReleaseSpec, key_file: Path) -> None:
+    batch = one_batch(table)
+    with pytest.raises(ParameterError, match="id_column"):
+        release(batch, spec.varied(id_column=None), ledger=False)
+    with pytest.raises(ParameterError, match="tf release"):
+        release(batch, ReleaseSpec("staircase", 8.0, release="tf", length=5, id_column="id"))
+    with pytest.raises(InputError, match="no column 'title'"):
+        release(batch, spec.varied(columns=("title",)), ledger=False)
+    with pytest.raises(PrivacyError, match="author"):
+        release(one_batch(table.append_column("author", table["spare"])), spec, ledger=False)
+    mails = pa.array(["ann@example.org"] * len(table))
+    with pytest.raises(PrivacyError, match="e-mail"):
+        plan_release(spec).check(one_batch(table.append_column("note", mails)))
+
+
+def test_a_batch_without_rows(table: pa.Table, spec: ReleaseSpec, key_file: Path) -> None:
+    out = release(one_batch(table.slice(0, 0)), spec, ledger=False)
+    assert (out.num_rows, out.schema.names) == (0, ["id", "text", "stars"])
+
+
+def test_a_batch_released_again_costs_nothing_and_another_text_does(
+    table: pa.Table, spec: ReleaseSpec, key_file: Path, ledger: Ledger
+) -> None:
+    batch = one_batch(table)
+    release(batch, spec)
+    once = charged(ledger)
+    assert once > 0
+    release(batch, spec)
+    assert charged(ledger) == once
+    release(one_batch(rows(301).slice(300)), spec)
+    assert charged(ledger) > once
+    assert {entry["state"] for entry in ledger.history()} == {"confirmed"}
+
+
+def test_an_engine_and_a_file_share_an_account(
+    table: pa.Table, spec: ReleaseSpec, key_file: Path, ledger: Ledger, tmp_path: Path
+) -> None:
+    source = tmp_path / "rows.parquet"
+    pq.write_table(table, source)
+    privatize_file(source, tmp_path / "out.parquet", spec, rng=keyed_rng(read_key(key_file)))
+    once = charged(ledger)
+    release(one_batch(table), spec)
+    assert charged(ledger) == once > 0
+
+
+def test_a_worker_with_another_ledger_refuses(
+    table: pa.Table,
+    spec: ReleaseSpec,
+    key_file: Path,
+    ledger: Ledger,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plan = plan_release(spec).counted_in(True)
+    monkeypatch.setenv("INKBLUR_LEDGER", str(tmp_path / "elsewhere.db"))
+    with pytest.raises(InputError, match="does not know this release"):
+        plan(one_batch(table))
+
+
+def test_the_guarantee_names_what_is_copied(
+    table: pa.Table, spec: ReleaseSpec, key_file: Path
+) -> None:
+    lines = " ".join(plan_release(spec).guarantee(table.schema).lines())
+    assert "stars" in lines
+    assert "spare" not in lines
+    assert "missing" in lines
+    assert "nobody counts" in lines

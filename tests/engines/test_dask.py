@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from inkblur.errors import InputError
+from inkblur.ledger import Ledger
+from inkblur.spec import ReleaseSpec
+from tests.engines.made import charged
+
+pytest.importorskip("pandas")
+dd = pytest.importorskip("dask.dataframe")
+engine = pytest.importorskip("inkblur.engines.dask")
+
+
+@pytest.mark.parametrize("scheduler", ["threads", "processes"])
+def test_a_frame_comes_out_as_from_one_machine_and_is_charged_once(
+    table: pa.Table, spec: ReleaseSpec, expected: pa.Table, ledger: Ledger, scheduler: str
+) -> None:
+    frame = dd.from_pandas(table.to_pandas().set_index("stars", drop=False), npartitions=3)
+    out = engine.privatize(frame, spec)
+    assert list(out.columns) == expected.column_names
+    computed = out.compute(scheduler=scheduler)
+    assert (computed.index == computed["stars"]).all()
+    arrived = pa.Table.from_pandas(computed, preserve_index=False).sort_by("id")
+    assert arrived.to_pydict() == expected.to_pydict()
+    once = charged(ledger)
+    assert once > 0
+    out.compute(scheduler=scheduler)
+    assert charged(ledger) == once
+
+
+def test_ids_are_looked_at_before_anything_runs(
+    table: pa.Table, spec: ReleaseSpec, key_file: object, ledger: Ledger
+) -> None:
+    frame = dd.from_pandas(table.to_pandas(), npartitions=3)
+    with pytest.raises(InputError, match="repeats an id"):
+        engine.privatize(dd.concat([frame, frame.partitions[0]]), spec)
+    named = frame.assign(id=frame["id"].astype("Int64"))
+    with pytest.raises(InputError, match="null id"):
+        engine.privatize(named.assign(id=named["id"].where(named["id"] > 10_000 // 7)), spec)
+    assert ledger.history() == []

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from inkblur.errors import InputError
+from inkblur.ledger import Ledger
+from inkblur.spec import ReleaseSpec
+from tests.engines.made import charged
+
+duckdb = pytest.importorskip("duckdb")
+engine = pytest.importorskip("inkblur.engines.duckdb")
+
+
+def test_a_query_comes_out_as_from_one_machine_and_is_charged_once(
+    table: pa.Table, spec: ReleaseSpec, expected: pa.Table, ledger: Ledger
+) -> None:
+    with duckdb.connect() as connection:
+        connection.register("reviews", table)
+        out = engine.privatize(connection, "SELECT * FROM reviews;", spec)
+        assert charged(ledger) == 0
+        assert out.to_arrow_table().to_pydict() == expected.to_pydict()
+        once = charged(ledger)
+        assert once > 0
+        assert out.filter("stars = 3").to_arrow_table().num_rows == 60
+        assert charged(ledger) == once
+
+
+def test_several_columns_of_odd_names(
+    table: pa.Table, spec: ReleaseSpec, key_file: object, ledger: Ledger
+) -> None:
+    odd = table.rename_columns(["id", 'a "text"', "stars", "spare"]).append_column(
+        "title", table["text"]
+    )
+    several = spec.varied(columns=('a "text"', "title"))
+    from inkblur.arrow import one_batch, release
+
+    with duckdb.connect() as connection:
+        connection.register("odd", odd)
+        out = engine.privatize(connection, "FROM odd", several).to_arrow_table()
+    assert out.to_pydict() == release(one_batch(odd), several).to_pydict()
+
+
+def test_ids_are_looked_at_before_anything_runs(
+    table: pa.Table, spec: ReleaseSpec, key_file: object, ledger: Ledger
+) -> None:
+    with duckdb.connect() as connection:
+        connection.register("reviews", table)
+        with pytest.raises(InputError, match="repeats an id"):
+            engine.privatize(connection, "FROM reviews UNION ALL (FROM reviews LIMIT 1)", spec)
+        with pytest.raises(InputError, match="null id"):
+            engine.privatize(
+                connection, "SELECT * REPLACE (nullif(id, 7) AS id) FROM reviews", spec
+            )
+    assert ledger.history() == []

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from inkblur.errors import InputError, ParameterError
+from inkblur.ledger import Ledger
+from inkblur.spec import ReleaseSpec
+from tests.engines.made import charged
+
+pl = pytest.importorskip("polars")
+engine = pytest.importorskip("inkblur.engines.polars")
+
+
+def test_a_frame_comes_out_as_from_one_machine(
+    table: pa.Table, spec: ReleaseSpec, expected: pa.Table, ledger: Ledger
+) -> None:
+    out = engine.privatize(pl.from_arrow(table), spec)
+    assert out.columns == expected.column_names
+    assert out.to_dict(as_series=False) == expected.to_pydict()
+    assert [release["state"] for release in ledger.history()] == ["confirmed"]
+
+
+@pytest.mark.parametrize("way", ["in-memory", "streaming"])
+def test_a_lazy_frame_may_be_collected_again_and_is_charged_once(
+    table: pa.Table, spec: ReleaseSpec, expected: pa.Table, ledger: Ledger, way: str
+) -> None:
+    out = engine.privatize(pl.from_arrow(table).lazy(), spec)
+    assert charged(ledger) == 0
+    assert out.collect(engine=way).to_dict(as_series=False) == expected.to_pydict()
+    once = charged(ledger)
+    assert once > 0
+    assert out.collect(engine=way).to_dict(as_series=False) == expected.to_pydict()
+    assert charged(ledger) == once
+
+
+def test_ids_are_looked_at_before_anything_runs(
+    table: pa.Table, spec: ReleaseSpec, key_file: object, ledger: Ledger
+) -> None:
+    frame = pl.from_arrow(table)
+    with pytest.raises(InputError, match="repeats an id"):
+        engine.privatize(pl.concat([frame, frame[:1]]), spec)
+    with pytest.raises(InputError, match="null id"):
+        engine.privatize(frame.with_columns(pl.when(pl.col("id") > 0).then("id").alias("id")), spec)
+    with pytest.raises(ParameterError, match="id_column"):
+        engine.privatize(frame, spec.varied(id_column=None))
+    assert ledger.history() == []
