@@ -41,6 +41,7 @@ from inkblur.guarantees import Guarantee
 from inkblur.ledger import Budget, Ledger, ReleaseAccount, open_ledger
 from inkblur.ledger.ledger import PLACE
 from inkblur.mechanisms.nearest.engine import Device
+from inkblur.pools import PoolPrivatizer
 from inkblur.rng import Rng, key_from_digits, keyed_rng, read_key
 from inkblur.spec import ReleaseSpec
 from inkblur.types import ReleaseKind
@@ -104,7 +105,7 @@ class ReleasePlan:
         spec, privatizer = made.spec, made.privatizer
         rows = ArrowRows(batch.schema, _NAME, made.layout)
         whole = rows.batch(batch, rows.texts(batch, 1), 1).with_ids_by_column(spec.columns)
-        if spec.length is not None:
+        if privatizer.hides_length:
             whole = replace(whole, nulls=frozenset())  # filled up like an empty text
         corpora = [(privatizer.mechanism.embedding.corpus, ADAPTED)]
         left = list(PublicRecords(corpora, skip=spec.skip_public).screened(iter([whole])))
@@ -195,7 +196,7 @@ class ReleasePlan:
         rows = ArrowRows(schema, _NAME, made.layout)
         fate = Fate(made.spec.columns, rows.copied, made.spec.drop_columns)
         promised = stated(made.privatizer.guaranteed(rng), fate, rng)
-        if made.spec.length is None:
+        if not made.privatizer.hides_length:
             promised = promised.passing(["which texts are missing (null)"])
         if self.account is None:
             promised = promised.revealing(NOBODY_COUNTS)
@@ -263,7 +264,8 @@ def plan_release(spec: ReleaseSpec, *, key_file: str | Path | None = None) -> Re
     named = None if key_file is None else str(Path(key_file).absolute())
     rng = worker_key(named)
     made = _made_from(_as_json(spec))
-    refuse_weak(made.privatizer.mechanism, accept_weak=spec.accept_weak)
+    if isinstance(made.privatizer, Privatizer):
+        refuse_weak(made.privatizer.mechanism, accept_weak=spec.accept_weak)
     return ReleasePlan(_as_json(made.spec), rng.fingerprint().hex(), named)
 
 
@@ -303,7 +305,7 @@ class _Made:
     """What a process makes once from a spec."""
 
     spec: ReleaseSpec  # resolved
-    privatizer: Privatizer
+    privatizer: Privatizer | PoolPrivatizer
     layout: Layout
 
 

@@ -13,6 +13,7 @@ from inkblur.arrow import KEY, KEY_FILE, ReleasePlan, one_batch, plan_release, r
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError, ParameterError, PrivacyError
 from inkblur.files.release import privatize_file
+from inkblur.files.spending import NOBODY_COUNTS
 from inkblur.ledger import Ledger
 from inkblur.rng import keyed_rng, read_key, write_key
 from inkblur.spec import ReleaseSpec
@@ -212,4 +213,4 @@ def test_the_guarantee_names_what_is_copied(
     assert "stars" in lines
     assert "spare" not in lines
     assert "missing" in lines
-    assert "nobody counts" in lines
+    assert NOBODY_COUNTS in lines
