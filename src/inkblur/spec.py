@@ -315,7 +315,7 @@ class ReleaseSpec:
     @property
     def name(self) -> str:
         """A short name of what was set: what tables and plots call this release."""
-        return ", ".join([self.mechanism, self._strength(), *self._told()])
+        return ", ".join([self.mechanism, self._strength(), *self._features()])
 
     @property
     def family(self) -> str:
@@ -324,7 +324,7 @@ class ReleaseSpec:
         >>> ReleaseSpec("mahalanobis", 10.0).family
         'mahalanobis, lambda 0.5'
         """
-        return ", ".join([self.mechanism, *self._told()])
+        return ", ".join([self.mechanism, *self._features()])
 
     def _strength(self) -> str:
         if self.epsilon is not None:
@@ -333,10 +333,10 @@ class ReleaseSpec:
             return self.strength
         return f"level {self.level:g} within {self.radius:g}"
 
-    def _told(self) -> list[str]:
+    def _features(self) -> list[str]:
         parts = [
             f"{parameter.title} {_shown(value)}"
-            for parameter, value in find(self.mechanism).telling(self.parameters)
+            for parameter, value in find(self.mechanism).distinguishing(self.parameters)
         ]
         if self.kind is not ReleaseKind.SEQUENCE:
             parts.append(self.release)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from scipy.sparse import csr_matrix
 
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import MissingExtra, ParameterError
-from inkblur.evaluation.measures.utility import Model, label_answers, label_scores, rates, rates_of
+from inkblur.evaluation.measures.utility import Model, Scores, label_answers, rates, rates_of
 from reproduction.corpora import sms_spam
 
 SKY = ["rain", "wind", "cloud", "storm", "sun", "snow"]
@@ -28,6 +29,10 @@ def corpus(seed: int, size: int) -> tuple[list[str], list[str]]:
         texts.append(" ".join(str(word) for word in rng.permutation(words)))
         labels.append("the sky" if row % 2 else "sea")
     return texts, labels
+
+
+def label_scores(*parts: Any, **options: Any) -> Scores:
+    return label_answers(*parts, **options).scores()
 
 
 @pytest.mark.parametrize("model", [m for m in Model if m is not Model.FASTTEXT])

@@ -166,7 +166,7 @@ def typed(spec: ReleaseSpec) -> list[str]:
         if field.name == "mechanism" or value != field.default:
             for each in value if isinstance(value, tuple) else (value,):
                 words += [flag] if each is True else [flag, _written(each)]
-    for parameter, value in find(spec.mechanism).telling(spec.parameters):
+    for parameter, value in find(spec.mechanism).distinguishing(spec.parameters):
         words += [parameter.flag] if value is True else [parameter.flag, _written(value)]
     return words
 

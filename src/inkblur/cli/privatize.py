@@ -142,7 +142,7 @@ def privatize(
                 on_progress=show,
                 on_expectation=lambda sentence: talk.print(escape(sentence)),
             )
-        _tell(summary)
+        _print_summary(summary)
 
 
 def _read(file: Path, given: options.Given) -> ReleaseSpec:
@@ -161,7 +161,7 @@ def _read(file: Path, given: options.Given) -> ReleaseSpec:
     return read_spec(text)
 
 
-def _tell(summary: Summary | PoolSummary | VectorSummary) -> None:
+def _print_summary(summary: Summary | PoolSummary | VectorSummary) -> None:
     for line in summary.lines():
         talk.print(escape(line))
     color = "green" if summary.guarantee.private else "bold red"

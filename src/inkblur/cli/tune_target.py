@@ -103,7 +103,7 @@ def run(request: Request) -> None:
             f"{found.nearest.name}, attack {found.nearest.attack:.3f}, utility left "
             f"{found.nearest.utility:.3f}: widen the grid or ask for less"
         )
-    _tell(found, commands)
+    _print_choice(found, commands)
 
 
 def _parts(request: Request, table: Embedding) -> Parts:
@@ -178,7 +178,7 @@ def _print(found: Search) -> None:
     out.print(grid)
 
 
-def _tell(found: Search, commands: Sequence[str]) -> None:
+def _print_choice(found: Search, commands: Sequence[str]) -> None:
     assert found.held_out is not None
     from inkblur.evaluation.reports.target_page import verdict
 

@@ -23,16 +23,15 @@ from inkblur.documents.stop_words import STOP_WORDS
 from inkblur.documents.weakness import refuse_weak
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError, ParameterError, WeakSetting
-from inkblur.files.formats import Format
 from inkblur.files.identifiers import ROWS, ColumnValues, collect_values, telling_columns
 from inkblur.files.public_records import PublicRecords
 from inkblur.files.release import refuse_private_ingredients
-from inkblur.files.source import Source, open_source
+from inkblur.files.source import Source, open_described
 from inkblur.guarantees import Guarantee
 from inkblur.mechanisms.calibration import Risk, risk_of
 from inkblur.rng import Rng, secure_rng
 from inkblur.spec import ReleaseSpec
-from inkblur.types import NULL_ID, Ids, Record, ReleaseKind, Strength, choose
+from inkblur.types import NULL_ID, Ids, Record, ReleaseKind, Strength
 
 TEXTS = 5  # that are shown
 NOTE = (
@@ -170,18 +169,7 @@ def preview_file(
     if spec.pool is not None:
         raise ParameterError("a preview shows words: leave out `pool=` and `unit=`")
     refuse_private_ingredients(source, spec)
-    with open_source(
-        source,
-        column=spec.columns,
-        id_column=spec.id_column,
-        drop_columns=spec.drop_columns,
-        keep_columns=spec.keep_columns,
-        no_header=spec.no_header,
-        delimiter=spec.delimiter,
-        quoting=spec.quoting,
-        encoding=spec.encoding,
-        format=None if spec.format is None else choose(Format, spec.format, "format"),
-    ) as opened:
+    with open_described(source, spec) as opened:
         table = spec.table()
         extract = _read(opened, table, skip_public=spec.skip_public)
     shown = _evenly(extract.texts, TEXTS)

@@ -8,7 +8,6 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from filecmp import cmp
-from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -26,7 +25,7 @@ from inkblur.files.records import Batch
 from inkblur.files.run import ChooseRows, chosen_rows, run
 from inkblur.files.run_vectors import VectorSummary, run_vectors
 from inkblur.files.sink import open_sink
-from inkblur.files.source import Source, open_source
+from inkblur.files.source import Source, open_described, open_source
 from inkblur.files.spending import Limits, Spending, accounted, spending_of
 from inkblur.files.summary import Summary
 from inkblur.files.worker_pool import WorkerCopy, each_search
@@ -102,21 +101,7 @@ def privatize_file(
     given = None if spec.format is None else choose(Format, spec.format, "format")
     limits = Limits() if limits is None else limits
     summary: Summary | PoolSummary | VectorSummary
-    reading = partial(
-        open_source,
-        source,
-        column=spec.columns,
-        id_column=spec.id_column,
-        person_column=spec.person_column,
-        drop_columns=spec.drop_columns,
-        keep_columns=spec.keep_columns,
-        no_header=spec.no_header,
-        delimiter=spec.delimiter,
-        quoting=spec.quoting,
-        encoding=spec.encoding,
-        format=given,
-    )
-    with reading() as opened:
+    with open_described(source, spec) as opened:
         table = spec.table()
         tf = spec.kind is ReleaseKind.TF
         made = spec.synthetic_vectors(table, _reference(spec)) if tf else spec.releaser(table)
@@ -147,7 +132,7 @@ def privatize_file(
         ) as spending:
             rows: ChooseRows = lambda batches: batches  # noqa: E731
             if limits and spending is not None:
-                with reading() as ahead:
+                with open_described(source, spec) as ahead:
                     rows = chosen_rows(_charge_ahead(ahead, made, spending, spec, limits))
             if spending is not None and str(target) == "-":
                 spending.about_to_show()

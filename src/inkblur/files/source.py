@@ -25,7 +25,25 @@ from inkblur.files.occurrences import Occurrences, digest
 from inkblur.files.plain import TxtReader
 from inkblur.files.records import Batch, Schema
 from inkblur.files.seen_ids import UniqueIds
-from inkblur.types import whole
+from inkblur.spec import ReleaseSpec
+from inkblur.types import choose, whole
+
+
+def open_described(path: str | Path, spec: ReleaseSpec) -> Source:
+    """Open a file of records as a spec describes it: see :func:`open_source`."""
+    return open_source(
+        path,
+        column=spec.columns,
+        id_column=spec.id_column,
+        person_column=spec.person_column,
+        drop_columns=spec.drop_columns,
+        keep_columns=spec.keep_columns,
+        no_header=spec.no_header,
+        delimiter=spec.delimiter,
+        quoting=spec.quoting,
+        encoding=spec.encoding,
+        format=None if spec.format is None else choose(Format, spec.format, "format"),
+    )
 
 
 def open_source(

@@ -150,3 +150,9 @@ class DiscreteMechanism(WordMechanism):
     @abstractmethod
     def probabilities(self, ids: Ids) -> Array:
         """Where these words go, (ids, vocabulary), computed and not estimated."""
+
+    def distribution(
+        self, word: str, rng: Rng | None = None, *, draws: int = 10_000
+    ) -> Distribution:
+        """Where `word` goes: exact, so `rng` and `draws` are not used."""
+        return Distribution(word, self.probabilities(self.ids([word]))[0], None)

@@ -63,7 +63,7 @@ class Entry:
                 raise ParameterError(f"{self.name} has no parameter {name}; it takes {known}")
         return {p.name: p.checked(given.get(p.name, p.default)) for p in self.parameters}
 
-    def telling(self, given: Mapping[str, Any]) -> list[tuple[Parameter, Value]]:
+    def distinguishing(self, given: Mapping[str, Any]) -> list[tuple[Parameter, Value]]:
         """The parameters that tell two releases apart: principal ones, and what is not default."""
         values = self.complete(given)
         return [
@@ -78,8 +78,8 @@ class Entry:
         >>> find("mahalanobis").key({})
         'mahalanobis lam=0.5'
         """
-        told = sorted((p.name, value) for p, value in self.telling(given))
-        return " ".join([self.name, *(f"{name}={value}" for name, value in told)])
+        named = sorted((p.name, value) for p, value in self.distinguishing(given))
+        return " ".join([self.name, *(f"{name}={value}" for name, value in named)])
 
     def variants(self) -> list[dict[str, Value]]:
         """Every combination of the values that the parameters are tried with."""

@@ -39,7 +39,6 @@ from inkblur.mechanisms.exact_choice import (
 from inkblur.mechanisms.loss import remembered_loss
 from inkblur.mechanisms.nearest.cpu.native import processors
 from inkblur.mechanisms.rating import SENSITIVITY, CosineRating, Rating, checked
-from inkblur.protocols import Distribution
 from inkblur.rng import Rng, Rows
 from inkblur.types import Array, Bounding, Ids, Metric, choose, positive
 
@@ -168,12 +167,6 @@ class Exponential(DiscreteMechanism):
             block = ids[start : start + step]
             total += float(self.probabilities(block)[np.arange(len(block)), block].sum())
         return total / len(ids)
-
-    def distribution(
-        self, word: str, rng: Rng | None = None, *, draws: int = 10_000
-    ) -> Distribution:
-        """Where `word` goes: exact, so `rng` and `draws` are not used."""
-        return Distribution(word, self.probabilities(self.ids([word]))[0], None)
 
     def replace(self, ids: Ids, rng: Rows) -> Ids:
         """A weighted draw for each id; token i uses row i of `rng`, :attr:`width` uniforms."""

@@ -139,28 +139,6 @@ def _rates(truth: Any, answers: Any, **options: Any) -> Rates:
         return Rates(float(accuracy_score(truth, answers)), *(float(mean) for mean in means))
 
 
-def label_scores(
-    train: Sequence[str] | csr_matrix,
-    train_labels: Sequence[str],
-    test: Sequence[str] | csr_matrix,
-    test_labels: Sequence[str],
-    *,
-    model: Model | str,
-    seed: int,
-    embedding: Embedding | None = None,
-) -> Scores:
-    """Train on one part and score on the other: see :func:`label_answers`.
-
-    >>> spam = ["win cash", "cash prize now", "see you", "home at six"]
-    >>> labels = ["spam", "spam", "ham", "ham"]
-    >>> label_scores(spam, labels, ["cash now"], ["spam"], model="naive-bayes", seed=1).accuracy
-    1.0
-    """
-    return label_answers(
-        train, train_labels, test, test_labels, model=model, seed=seed, embedding=embedding
-    ).scores()
-
-
 def label_answers(
     train: Sequence[str] | csr_matrix,
     train_labels: Sequence[str],
@@ -175,6 +153,12 @@ def label_answers(
 
     Both parts are texts, or both are counts over the same terms (released vectors, for example).
     fastText takes texts only; `embedding` gives it pretrained vectors, the others ignore it.
+
+    >>> spam = ["win cash", "cash prize now", "see you", "home at six"]
+    >>> labels = ["spam", "spam", "ham", "ham"]
+    >>> found = label_answers(spam, labels, ["cash now"], ["spam"], model="naive-bayes", seed=1)
+    >>> found.scores().accuracy
+    1.0
     """
     from inkblur.types import choose
 

@@ -40,7 +40,6 @@ from inkblur.mechanisms.staircase.units import (
     safe_for_null,
     word_units,
 )
-from inkblur.protocols import Distribution
 from inkblur.rng import Bits, Rng, Rows
 from inkblur.types import NULL_ID, Array, Ids, Metric, positive
 
@@ -239,12 +238,6 @@ class Staircase(DiscreteMechanism):
         near = np.minimum(units, self.steps.near)
         weights = units * float(self.steps.low) + near * float(self.steps.step)
         return float(weights.sum() * 2.0**-64 / len(ids))
-
-    def distribution(
-        self, word: str, rng: Rng | None = None, *, draws: int = 10_000
-    ) -> Distribution:
-        """Where `word` goes: exact, so `rng` and `draws` are not used."""
-        return Distribution(word, self.probabilities(self.ids([word]))[0], None)
 
     def replace(self, ids: Ids, rng: Rows) -> Ids:
         """A draw for each id; token i uses row i of `rng`, one number of 64 bits."""
