@@ -20,6 +20,15 @@ class Release:
 
 
 @dataclass(frozen=True, slots=True)
+class DrawnText:
+    """A text drawn as a whole: its words, and how they are written."""
+
+    ids: Ids
+    text: str  # with punctuation and capitals that rest on released words alone
+    base: str  # a digest of what the draws were made from besides key and text
+
+
+@dataclass(frozen=True, slots=True)
 class Distribution:
     """Where one word goes: probabilities over the vocabulary."""
 
@@ -112,4 +121,13 @@ class Mechanism(Protocol):
 
     def distribution(self, word: str, rng: Rng, *, draws: int = 10_000) -> Distribution:
         """Where `word` goes, exact or estimated: it says which."""
+        ...
+
+
+@runtime_checkable
+class TextMechanism(Protocol):
+    """A mechanism whose draws depend on those before them in the same text."""
+
+    def replace_texts(self, texts: Sequence[Ids], streams: Sequence[Rng]) -> list[DrawnText]:
+        """Draw texts, each from a stream of its own."""
         ...

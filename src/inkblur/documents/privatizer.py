@@ -18,6 +18,7 @@ from inkblur.documents.stop_words import STOP_WORDS
 from inkblur.errors import InputError, ParameterError
 from inkblur.guarantees import Guarantee
 from inkblur.mechanisms.base import WordMechanism, for_rng, require_rng
+from inkblur.protocols import TextMechanism
 from inkblur.rng import JoinedRows, Rng
 from inkblur.types import NULL_ID, Ids, Record, ReleaseKind, Unit, choose, whole
 
@@ -39,6 +40,7 @@ class BatchRelease:
     texts: tuple[str, ...]
     counts: Counter[str]
     words: tuple[int, ...]  # drawn for each document: what it spent
+    bases: tuple[str, ...] = ()  # what else each draw was bound to; empty: nothing
 
 
 def check_records(records: Sequence[Record]) -> None:
@@ -110,8 +112,18 @@ class Privatizer:
             raise ParameterError(
                 f"a bag copies nothing: blur or drop {', '.join(self.policies.kept)} instead"
             )
-        if self.length is not None and self.policies.punctuation is Treatment.BLUR:
-            # A full stop before the filling would show where the true text ends.
+        whole_texts = isinstance(mechanism, TextMechanism)
+        if whole_texts and (self.kind is not ReleaseKind.SEQUENCE or self.consistent):
+            kind = "consistent text" if self.consistent else self.kind.value
+            raise ParameterError(f"with a language model only plain sequences are drawn, no {kind}")
+        if whole_texts and self.policies.kept:
+            raise ParameterError(
+                "with a language model nothing is copied from the text: blur or drop "
+                f"{', '.join(self.policies.kept)} instead"
+            )
+        if (self.length is not None or whole_texts) and self.policies.punctuation is Treatment.BLUR:
+            # A full stop before the filling would show where the true text ends; a language model
+            # puts its own.
             self.policies = replace(self.policies, punctuation=Treatment.DROP)
         self._analyst = Analyst(mechanism.embedding, self.policies)
         self.guarantee = self._guarantee()
@@ -175,6 +187,15 @@ class Privatizer:
         ]
         sizes = [len(part) for part in ids]
         joined = np.concatenate(ids) if ids else np.empty(0, dtype=np.int64)
+        if isinstance(self.mechanism, TextMechanism):
+            texts = self.mechanism.replace_texts(ids, streams)
+            drawn = np.concatenate([text.ids for text in texts]) if texts else joined
+            return BatchRelease(
+                tuple(text.text for text in texts),
+                self._counts(analyses, ids, joined, drawn),
+                tuple(sizes),
+                tuple(text.base for text in texts),
+            )
         drawn = self.mechanism.replace(joined, JoinedRows(streams, sizes))
         if self.consistent:
             drawn = drawn[_first_uses(ids)]

@@ -35,6 +35,7 @@ from inkblur.mechanisms.nearest.cpu import native
 from inkblur.mechanisms.nearest.engine import Device
 from inkblur.mechanisms.perturbation import Perturbation
 from inkblur.pools import Pool, PoolPrivatizer
+from inkblur.protocols import TextMechanism
 from inkblur.rng import Rng, secure_rng
 from inkblur.spec import ReleaseSpec
 from inkblur.types import ReleaseKind, choose, whole
@@ -200,7 +201,8 @@ def _charge_ahead(
         return [made.draws(text) for text in batch.texts]
 
     batches = public.screened(source.batches(*_CORPUS))
-    return spending.charge_ahead(batches, words, partial=limits.partial)
+    bound = isinstance(made.mechanism, TextMechanism)
+    return spending.charge_ahead(batches, words, bound=bound, partial=limits.partial)
 
 
 def refuse_private_ingredients(source: str | Path, spec: ReleaseSpec) -> None:

@@ -80,7 +80,7 @@ def run(
     with one_thread():  # the workers are threads enough
         for batch, released in _in_order(batches, pool, release, workers):
             if spending is not None:
-                spending.charge(batch, released.words)
+                spending.charge(batch, released.words, released.bases)
             sink.write(batch, released.texts)
             counts.update(released.counts)
             lengths.update(released.words)

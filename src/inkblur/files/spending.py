@@ -7,6 +7,7 @@ known before the first draw.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from inkblur.guarantees import Guarantee
 from inkblur.ledger import Budget, Charge, Exceeded, Ledger, ReleaseAccount, micros, open_ledger
 from inkblur.ledger.charges import shown
 from inkblur.rng import Rng
-from inkblur.types import Metric
+from inkblur.types import Metric, Unit
 
 _NAMED = 20  # records over budget that an error names
 COUNTED = "according to the ledger"
@@ -69,7 +70,8 @@ class Limits:
 def space_of(guarantee: Guarantee) -> str:
     """What this guarantee's losses add up with: one metric on one table, or any discrete ones."""
     if guarantee.metric is Metric.DISCRETE:
-        return f"between any two texts{_counted(guarantee)}"
+        which = "of one repetition pattern" if guarantee.unit is Unit.PATTERN else ""
+        return f"between any two texts{which and ' '}{which}{_counted(guarantee)}"
     detail = f" ({guarantee.metric_detail})" if guarantee.metric_detail else ""
     return (
         f"{guarantee.metric.value}{detail} on {guarantee.space[:12]}, {guarantee.unit.value}"
@@ -96,27 +98,31 @@ class Spending:
         """Output may be visible from here on: what was charged stays spent."""
         self._account.about_to_show()
 
-    def charge(self, batch: Batch, words: Sequence[int]) -> None:
+    def charge(self, batch: Batch, words: Sequence[int], bases: Sequence[str] = ()) -> None:
         """Charge a batch that is about to be written, unless that was done ahead."""
         if not self._ahead:
-            self._charge(batch, words, partial=False)
+            self._charge(batch, words, bases, partial=False)
 
     def charge_ahead(
         self,
         batches: Iterator[Batch],
         words: Callable[[Batch], Sequence[int]],
         *,
+        bound: bool,
         partial: bool,
     ) -> frozenset[int]:
         """Charge a whole file before anything is drawn; which of its rows may be released.
 
+        Where draws are `bound` to more than key and content, nobody can know yet whether one will
+        be a replay, so each counts as new.
         Over budget, everything is refused with the list of records; or, if `partial`, those.
         """
         exceeded: list[tuple[str, Exceeded]] = []
         granted: set[int] = set()
         row = 0
         for batch in batches:
-            over, fine = self._charge(batch, words(batch), partial=partial)
+            bases = [os.urandom(16).hex() for _ in batch.records] if bound else []
+            over, fine = self._charge(batch, words(batch), bases, partial=partial)
             exceeded += over
             granted.update(row + place for place in fine)
             row += len(batch)
@@ -126,7 +132,7 @@ class Spending:
         return frozenset(granted)
 
     def _charge(
-        self, batch: Batch, words: Sequence[int], *, partial: bool
+        self, batch: Batch, words: Sequence[int], bases: Sequence[str], *, partial: bool
     ) -> tuple[list[tuple[str, Exceeded]], set[int]]:
         epsilon = self._guarantee.epsilon
         charges = []
@@ -141,6 +147,7 @@ class Spending:
                     count,
                     micros(epsilon, count),
                     record.person,
+                    bases[place] if bases else "",
                 )
             )
         result = self._account.charge(charges, self._limits, partial=partial)

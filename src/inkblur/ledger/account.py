@@ -120,7 +120,7 @@ class ReleaseAccount:
             keyed("id", charge.id),
             keyed("content", charge.content),
             None if charge.person is None else keyed("person", charge.person),
-            keyed("draw", self._draw, charge.column, charge.id, charge.content),
+            keyed("draw", self._draw, charge.column, charge.id, charge.content, charge.base),
             charge.words,
             charge.amount,
         )

@@ -55,6 +55,7 @@ class Charge:
     words: int
     amount: int  # micro-units; see `micros`
     person: str | None = None  # whom the record belongs to, where a column says so
+    base: str = ""  # what its draw was bound to besides key, content and spec
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,6 +143,11 @@ class Staircase(DiscreteMechanism):
         return f"{self.nearness.value} a={steps.high} b={steps.low} T={steps.near} units={units}"
 
     @property
+    def grid(self) -> Grid:
+        """Nearness between words."""
+        return self._sets.grid
+
+    @property
     def units(self) -> NDArray[np.int64]:
         """c(y): units that each word owns, (words,)."""
         return self._sets.units
