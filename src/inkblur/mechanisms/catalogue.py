@@ -154,7 +154,7 @@ CATALOGUE: Mapping[str, Entry] = {
             Metric.DISCRETE,
             "at most epsilon between any two words; near words have e^epsilon times their weight",
             "docs/staircase.md",
-            "inkblur.mechanisms.staircase:Staircase",
+            "inkblur.mechanisms.staircase.making:make_staircase",
             (
                 Parameter(
                     "tau",
@@ -170,6 +170,18 @@ CATALOGUE: Mapping[str, Entry] = {
                     "How strongly common words are preferred, from 0 (not at all) to 1.",
                     low=0.0,
                     high=1.0,
+                ),
+                Parameter(
+                    "base",
+                    "frequency",
+                    "What fills the text around near words: frequency (common words) or lm (what "
+                    "a language model expects after the words released so far).",
+                    choices=("frequency", "lm"),
+                ),
+                Parameter(
+                    "language_model",
+                    "",
+                    "With --base lm: a causal model's folder or .gguf file; SmolLM2 if not given.",
                 ),
             ),
         ),

@@ -120,7 +120,6 @@ class FluentStaircase(WordMechanism):
             "epsilon": self.fixed.epsilon,
             "tau": self.fixed.tau,
             "base": "lm",
-            "delta": self.delta,
             "language_model": self.model.name,
         }
 

@@ -1,0 +1,200 @@
+"""Laws of the staircase whose base follows what was already released, in exact arithmetic."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise, product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inkblur import Privatizer
+from inkblur.embeddings.table import Embedding
+from inkblur.errors import ParameterError
+from inkblur.mechanisms.staircase.conditional import draw, near_words, weights
+from inkblur.mechanisms.staircase.fluent import FluentStaircase, Shares
+from inkblur.mechanisms.staircase.nearness import Grid, Nearness
+from inkblur.mechanisms.staircase.units import Steps, safe_for_null
+from inkblur.rng import keyed_rng, seeded_rng
+from inkblur.types import NULL_ID, Ids, Record
+
+WORDS = 5
+
+
+def table(seed: int = 1, words: int = WORDS) -> Embedding:
+    vectors = np.random.default_rng(seed).standard_normal((words, 3)).astype(np.float32)
+    vectors[-1] = vectors[0]  # a twin
+    counts = np.arange(words, 0, -1) ** 2
+    return Embedding([f"w{i}" for i in range(words)], vectors, name="toy", counts=counts)
+
+
+def expected_next(prefix: Sequence[int], words: int, salt: str) -> list[int]:
+    """A toy model: whole numbers that depend on every released word, some of them 0."""
+    seed = hashlib.sha256(f"{salt} {list(prefix)}".encode()).digest()
+    return [max(0, byte - 100) for byte in seed[:words]]
+
+
+class ToyReading:
+    def __init__(self, model: ToyModel, texts: int) -> None:
+        self.model = model
+        self.released: list[list[int]] = [[] for _ in range(texts)]
+
+    def shares(self) -> Shares:
+        rows = [expected_next(text, self.model.words, self.model.salt) for text in self.released]
+        shares = np.array(rows, dtype=np.int64)
+        shares[:, 0] += 1
+        return shares
+
+    def marks(self) -> list[str]:
+        return ["." if text and text[-1] == 1 else "" for text in self.released]
+
+    def add(self, words: Ids) -> None:
+        self.model.read.append(words.tolist())
+        for text, word in zip(self.released, words.tolist(), strict=True):
+            text.append(word)
+
+    def keep(self, texts: int) -> None:
+        self.released = self.released[:texts]
+
+
+class ToyModel:
+    name = "toy"
+
+    def __init__(self, words: int = WORDS, salt: str = "") -> None:
+        self.words, self.salt = words, salt
+        self.fingerprint = f"toy {words} {salt}"
+        self.read: list[list[int]] = []
+
+    def begin(self, texts: int) -> ToyReading:
+        return ToyReading(self, texts)
+
+
+def fluent(salt: str = "", words: int = WORDS, epsilon: float = 3.0) -> FluentStaircase:
+    model = ToyModel(words, salt)
+    embedding = table(words=words)
+    return FluentStaircase(embedding, epsilon=epsilon, tau=0.2, model=model, cache=None)
+
+
+bases = st.lists(st.integers(1, 1000), min_size=2, max_size=12)
+
+
+@settings(max_examples=200, deadline=None)
+@given(bases, st.integers(0, 99), st.floats(0.1, 6), st.floats(0.01, 0.8))
+def test_a_draw_from_any_base_loses_at_most_epsilon(
+    parts: list[int], seed: int, epsilon: float, tau: float
+) -> None:
+    embedding = table(seed, len(parts))
+    steps = Steps.fit(epsilon=epsilon, tau=tau, words=len(parts))
+    base = np.array(parts, dtype=np.int64) * (steps.units // (2 * sum(parts))) + 1
+    base[0] += steps.units - base.sum()
+    keys = Grid(embedding, Nearness.COSINE).keys(np.arange(len(parts)))
+    rows = [weights(steps, base, word, keys[word]) for word in range(len(parts))]
+    if safe_for_null(steps, int(base.min())):
+        rows.append(weights(steps, base, NULL_ID, keys[0]))
+    assert {sum(row) for row in rows} == {1 << 64}
+    ratio = max(Fraction(max(column), min(column)) for column in zip(*rows, strict=True))
+    assert ratio <= Fraction(steps.high, steps.low)
+    for word in range(len(parts)):
+        words, shares = near_words(keys[word], word, base, steps.near)
+        assert words[0] == word
+        assert shares.sum() == steps.near
+        assert (shares >= 0).all()
+        assert (shares <= base[words]).all()
+
+
+@pytest.mark.parametrize("word", [NULL_ID, 0, 2, 4])
+def test_every_number_draws_by_its_weight(word: int) -> None:
+    steps = Steps.fit(epsilon=1.5, tau=0.3, words=WORDS, bits=14, precision=4)
+    base = np.array([9, 1, 4, 2, 3], dtype=np.int64) * (steps.units // 19)
+    base[1] += steps.units - base.sum()
+    keys = Grid(table(), Nearness.COSINE).keys(np.array([word]))[0]
+    drawn = [draw(steps, base, word, keys, number) for number in range(1 << 14)]
+    counts = np.bincount(drawn, minlength=WORDS).tolist()
+    assert counts == weights(steps, base, word, keys)
+
+
+def test_whole_texts_lose_at_most_epsilon_a_word_over_every_prefix() -> None:
+    """Every text of two words against every other, for every output, bases of every prefix."""
+    mechanism = fluent(words=4)
+    keys = mechanism.fixed.grid.keys(np.arange(4))
+    claimed = Fraction(mechanism.steps.high, mechanism.steps.low)
+    reading = {}
+    for prefix in [(), *product(range(4), repeat=1)]:
+        toy = mechanism.model.begin(1)
+        for word in prefix:
+            toy.add(np.array([word]))
+        base = mechanism.base(toy.shares()[0])
+        assert base.sum() == mechanism.steps.units
+        inputs = (NULL_ID, *range(4))
+        reading[prefix] = {x: weights(mechanism.steps, base, x, keys[x]) for x in inputs}
+    texts = list(product((NULL_ID, *range(4)), repeat=2))
+    largest = Fraction(0)
+    for out in product(range(4), repeat=2):
+        likely = [reading[()][x][out[0]] * reading[out[:1]][y][out[1]] for x, y in texts]
+        largest = max(largest, Fraction(max(likely), min(likely)))
+    assert largest <= claimed**2
+    assert largest > claimed  # the second word is protected by its own draw, not by the first's
+
+
+def test_the_model_reads_released_words_and_nothing_else() -> None:
+    mechanism = fluent()
+    model = mechanism.model
+    assert isinstance(model, ToyModel)
+    texts = [np.array([0, 1, 2, NULL_ID]), np.array([3, 3])]
+    streams = [keyed_rng(bytes(range(32))).child(str(i)) for i in range(2)]
+    drawn = mechanism.replace_texts(texts, streams)
+    read = [[row[text] for row in model.read if len(row) > text] for text in range(2)]
+    assert read == [text.ids.tolist() for text in drawn]
+
+
+def test_texts_drawn_together_come_out_as_drawn_alone() -> None:
+    mechanism = fluent()
+    texts = [np.array([i % 5, (i * i) % 5, NULL_ID][: 1 + i % 3]) for i in range(50)]
+    key = keyed_rng(bytes(range(32)))
+    together = mechanism.replace_texts(texts, [key.child(str(i)) for i in range(50)])
+    alone = [mechanism.replace_texts([t], [key.child(str(i))])[0] for i, t in enumerate(texts)]
+    assert [(t.ids.tolist(), t.text, t.base) for t in together] == [
+        (t.ids.tolist(), t.text, t.base) for t in alone
+    ]
+
+
+def test_another_base_draws_from_other_bits() -> None:
+    """Bits shared by two bases would void the composition: a null word shows the bits themselves."""
+    text = [np.full(400, NULL_ID)]
+    key = keyed_rng(bytes(range(32)))
+    one, other = (fluent(salt).replace_texts(text, [key.child("r")])[0] for salt in ("a", "b"))
+    again = fluent("a").replace_texts(text, [key.child("r")])[0]
+    assert one.ids.tolist() == again.ids.tolist()
+    assert one.base == again.base != other.base
+    same = np.mean(one.ids == other.ids)
+    assert same < 0.6  # q agrees with itself about that often by chance, never always
+
+
+def test_punctuation_comes_from_released_words() -> None:
+    blur = Privatizer(fluent())
+    released = blur.release("w1. W2! w3, w0 w1? w1 w1 w1", seeded_rng(3)).text
+    assert "where sentences end" not in " ".join(blur.guarantee.passed)
+    body = released.rstrip(".").split()
+    for before, after in pairwise(body):
+        assert before.endswith(".") == (before.lower().rstrip(".") == "w1")
+        assert after[0].isupper() == before.endswith(".")
+
+
+@pytest.mark.parametrize(
+    "more", [{"release": "bag"}, {"consistent": True}], ids=["bag", "consistent"]
+)
+def test_what_a_language_model_cannot_do_is_refused(more: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError, match="language model"):
+        Privatizer(fluent(), **more)
+
+
+def test_records_are_charged_with_their_bases() -> None:
+    blur = Privatizer(fluent())
+    batch = blur.release_batch([Record("1", "w1 w2"), Record("2", "w1 w2")], seeded_rng(1))
+    assert len(set(batch.bases)) == 2 or batch.texts[0] == batch.texts[1]
+    assert all(batch.bases)
