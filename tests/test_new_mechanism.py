@@ -21,7 +21,7 @@ COMMANDS = ("privatize", "evaluate", "tune", "audit", "synonyms", "calibrate")
 
 def python(*arguments: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
     paths = [str(ROOT / "src"), str(ROOT), str(ROOT / "examples")]
-    given = {"PYTHONPATH": os.pathsep.join(paths), "COLUMNS": "200"}
+    given = {"PYTHONPATH": os.pathsep.join(paths), "COLUMNS": "300"}
     return subprocess.run(
         [sys.executable, *arguments],
         capture_output=True,
