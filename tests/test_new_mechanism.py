@@ -21,7 +21,7 @@ COMMANDS = ("privatize", "evaluate", "tune", "audit", "synonyms", "calibrate")
 
 def python(*arguments: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
     paths = [str(ROOT / "src"), str(ROOT), str(ROOT / "examples")]
-    given = {"PYTHONPATH": os.pathsep.join(paths), "COLUMNS": "300"}
+    given = {"PYTHONPATH": os.pathsep.join(paths), "COLUMNS": "200"}
     return subprocess.run(
         [sys.executable, *arguments],
         capture_output=True,
@@ -40,7 +40,7 @@ def inkblur(*arguments: str, folder: Path = ROOT) -> subprocess.CompletedProcess
 def test_its_parameter_is_an_option_with_help(command: str) -> None:
     shown = " ".join(inkblur(command, "--help").stdout.split())
     assert "--redraw" in shown
-    assert "randomized-response: Share of the words" in shown
+    assert "For randomized-response: share of the words" in shown
 
 
 def test_it_runs_is_reported_and_is_refused_elsewhere(tmp_path: Path) -> None:
