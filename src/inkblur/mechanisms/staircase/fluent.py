@@ -42,7 +42,7 @@ MODEL_IS_PUBLIC = (
 )
 
 
-class Reading(Protocol):
+class ModelReading(Protocol):
     """A language model part of the way through some texts."""
 
     def shares(self) -> Shares:
@@ -68,7 +68,7 @@ class NextWords(Protocol):
     name: str
     fingerprint: str  # of its weights, and of how it scores words
 
-    def begin(self, texts: int) -> Reading:
+    def begin(self, texts: int) -> ModelReading:
         """Start so many texts."""
         ...
 
