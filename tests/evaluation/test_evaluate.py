@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,11 @@ from inkblur.evaluation.evaluate import ATTACKS, Plan, evaluate
 from inkblur.evaluation.releasers import Released, releaser
 from inkblur.evaluation.results import ADAPTIVE, STATIC, Interval, headline
 from inkblur.guarantees import Guarantee
+from inkblur.pools import build_pool
+from inkblur.pools.store import write_pool
 from inkblur.rng import Rng
 from inkblur.spec import ReleaseSpec
-from inkblur.types import Metric
+from inkblur.types import Metric, Unit
 
 from .made import NAMES, corpus, table
 
@@ -388,3 +391,14 @@ class TestData:
         assert names.masked("I will ask Will, WILL HO, R2D2 and bob@mail.org.") == (
             "I will ask [name], [name], [name] and [name]."
         )
+
+
+def test_releases_from_a_pool_are_measured_like_any_other(tmp_path: Path) -> None:
+    """The label is kept at a large epsilon, the author's habits are not."""
+    texts, _, labels = corpus(each=30, authors=1, seed=11)
+    write_pool(tmp_path / "a.pool", build_pool(texts, table(), labels=labels, name="made"))
+    spec = ReleaseSpec(epsilon=8.0, unit="text", pool=str(tmp_path / "a.pool"), keep_meaning=0.0)
+    found = evaluate(made(), table(), [spec], QUICK).settings[0]
+    assert found.guarantee is not None
+    assert found.guarantee.unit is Unit.TEXT
+    assert max(each.f1.mean for each in found.utility) > 0.9

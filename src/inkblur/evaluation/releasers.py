@@ -13,6 +13,7 @@ from inkblur.evaluation.attacks.reverse import reverse_vectorized
 from inkblur.guarantees import Guarantee, rounded_up
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.mechanisms.typical import typical_loss
+from inkblur.pools.privatizer import PoolPrivatizer
 from inkblur.rng import Rng
 from inkblur.spec import ReleaseSpec
 from inkblur.types import Record, ReleaseKind
@@ -62,8 +63,12 @@ class Releaser(Protocol):
         ...
 
 
-def releaser(spec: ReleaseSpec, embedding: Embedding) -> TextReleaser | VectorReleaser:
+def releaser(
+    spec: ReleaseSpec, embedding: Embedding
+) -> TextReleaser | PoolReleaser | VectorReleaser:
     """The release that a spec describes, ready to run on these public word vectors."""
+    if spec.pool is not None:
+        return PoolReleaser(spec, spec.pool_privatizer(embedding))
     if spec.kind is ReleaseKind.TF:
         return VectorReleaser(spec, spec.synthetic_vectors(embedding))
     return TextReleaser(spec, spec.privatizer(embedding))
@@ -92,6 +97,31 @@ class TextReleaser:
         if not self.guarantee.private:
             return ()
         return tuple(typical_loss(self.mechanism).sentences())
+
+    def to_json(self) -> dict[str, Any]:
+        """Its spec."""
+        return self.spec.to_json()
+
+
+class PoolReleaser:
+    """A spec that releases texts of a pool."""
+
+    def __init__(self, spec: ReleaseSpec, blur: PoolPrivatizer) -> None:
+        self.spec, self.blur = spec, blur
+        self.name, self.guarantee = spec.name, blur.guarantee
+        self.mechanism = blur.mechanism
+
+    def release(self, texts: Sequence[str], rng: Rng) -> Released:
+        """Texts of the pool."""
+        return Released(self.blur.release_batch(_records(texts), rng).texts)
+
+    def true_counts(self, texts: Sequence[str]) -> csr_matrix | None:
+        """None: this release has no vectors."""
+        return None
+
+    def worth(self) -> tuple[str, ...]:
+        """What to expect, measured on the pool."""
+        return (self.blur.expectation(),)
 
     def to_json(self) -> dict[str, Any]:
         """Its spec."""

@@ -29,7 +29,7 @@ from inkblur.errors import InputError, ParameterError
 from inkblur.evaluation.dataset import Dataset
 from inkblur.evaluation.evaluate import Plan, PreparedEvaluation
 from inkblur.evaluation.measures.statistics import RUNS, privacy_statistics
-from inkblur.evaluation.releasers import releaser
+from inkblur.evaluation.releasers import PoolReleaser, releaser
 from inkblur.evaluation.results import ADAPTIVE, STATIC, SettingResult, relative
 from inkblur.files.checkpoint import Checkpoint
 from inkblur.mechanisms.catalogue import find
@@ -201,6 +201,8 @@ def _tried(
     setting: ReleaseSpec, bench: PreparedEvaluation, before: SettingResult, words: int
 ) -> Trial:
     release = releaser(setting, bench.embedding)
+    if isinstance(release, PoolReleaser):
+        raise ParameterError("a pool chooses its own setting for an epsilon: leave out `pool=`")
     found = bench.measure(release, promise=False)
     statistics = privacy_statistics(
         release.mechanism,
