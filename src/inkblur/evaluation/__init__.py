@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from inkblur.evaluation.attacks.classifiers import make_classifier as make_classifier
     from inkblur.evaluation.attacks.koppel import NgramWeighting as NgramWeighting
     from inkblur.evaluation.attacks.koppel import Similarity as Similarity
+    from inkblur.evaluation.attacks.views import Words as Words
     from inkblur.evaluation.attacks.writeprints_features import (
         WritePrintsFeatures as WritePrintsFeatures,
     )
@@ -127,6 +128,7 @@ _HOMES = {
     "TokenClass": "inkblur.documents.tokens",
     "TopicWords": "inkblur.evaluation.preprocessing",
     "VectorReleaser": "inkblur.evaluation.releasers",
+    "Words": "inkblur.evaluation.attacks.views",
     "WritePrintsFeatures": "inkblur.evaluation.attacks.writeprints_features",
     "among": "inkblur.documents.fingerprints",
     "attribute": "inkblur.evaluation.attacks",

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from inkblur.blas import one_thread
 from inkblur.mechanisms.nearest.cpu.native import processors
 from inkblur.mechanisms.staircase import native
-from inkblur.mechanisms.staircase.nearness import Grid
+from inkblur.mechanisms.staircase.nearness import Grid, Keys
 from inkblur.mechanisms.staircase.units import WordUnits
 from inkblur.types import Ids
 
@@ -27,6 +27,7 @@ Members = NDArray[np.unsignedinteger]  # ids, in as few bytes as the vocabulary 
 _ROWS = 192  # words whose products with the whole vocabulary one thread holds
 STRIDE = 64  # members between two marks
 _PASS = 1 << 20  # members whose units are summed at a time
+_SORTED = 512  # nearest words that are sorted at first
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +60,37 @@ def build(grid: Grid, ids: Ids, units: WordUnits, near: int) -> Part:
 def plainly(
     grid: Grid, words: Ids, units: WordUnits, near: int
 ) -> tuple[NDArray[np.int64], Members, NDArray[np.int32]]:
-    """The definition, by sorting the whole vocabulary for each word."""
+    """The definition: for each word, the vocabulary by nearness until T units are reached."""
     lengths, members, last = [], [np.empty(0, dtype=np.uint32)], []
     for word, keys in zip(words.tolist(), grid.keys(words), strict=True):
-        order = grid.order(word, keys)
-        reached = np.cumsum(units[order])
+        order, reached = _nearest(grid, word, keys, units, near)
         end = int(np.searchsorted(reached, near))  # the first with which T is reached
         lengths.append(end)
         members.append(np.sort(order[:end]).astype(np.uint32))
         last.append(order[end])
     return np.array(lengths), np.concatenate(members), np.array(last, dtype=np.int32)
+
+
+def _nearest(
+    grid: Grid, word: int, keys: Keys, units: WordUnits, near: int
+) -> tuple[Ids, WordUnits]:
+    """The words by nearness, as many of them as have T units at least, and their running sums.
+
+    Most sets are small, so only the nearest words are sorted: those whose key is not below the
+    n-th largest, which is all that tie with it too. More where they do not suffice.
+    """
+    some = _SORTED
+    while some < len(keys):
+        edge = np.partition(keys, len(keys) - some)[len(keys) - some]
+        nearest = np.flatnonzero(keys >= edge)
+        falling = nearest[np.argsort(-keys[nearest], kind="stable")]
+        order = np.concatenate([[word], falling[falling != word]])
+        reached = np.cumsum(units[order])
+        if reached[-1] >= near:
+            return order, reached
+        some *= 4
+    order = grid.order(word, keys)
+    return order, np.cumsum(units[order])
 
 
 def joined(parts: Iterable[Part], kind: np.dtype[np.unsignedinteger]) -> Part:

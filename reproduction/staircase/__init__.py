@@ -1,0 +1,1 @@
+"""What the staircase mechanism reaches, measured: `python -m reproduction.staircase`."""

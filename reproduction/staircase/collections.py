@@ -1,0 +1,159 @@
+"""The collections: whose authors are attacked, whose topics are asked for, and untouched models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from inkblur import Embedding, adapt_embedding, load_embedding, seeded_rng
+from inkblur.evaluation import (
+    NULL_ID,
+    ContentWords,
+    Ids,
+    Koppel,
+    LinearSvm,
+    Words,
+    among,
+    content_words,
+    fingerprints,
+    words_of,
+)
+from reproduction.corpora import Corpus, Split, newsgroups, pan18, reuters_c50
+from reproduction.joined.space import BETA, SMOOTHING
+from reproduction.newsgroups import bare
+
+SEED = 1
+JOINED, C50, PAN = "joined", "C50", "PAN 2018"
+JOINED_WORDS = 30_000  # of the bundled table, the commonest
+KNOWN = {JOINED: 50, C50: 12, PAN: 7}  # texts an author that attackers study
+ATTACKED = {JOINED: 50, C50: 10, PAN: 50}  # texts an author, at most
+ASKED = 3_000  # postings whose topic is asked for
+TASK = "task"  # a base distribution learned for the topics, instead of public counts
+
+
+class Attack(Protocol):
+    """Names authors of texts after studying others."""
+
+    def fit(self, texts: Any, authors: Any) -> Any:
+        """Study texts of known authors."""
+        ...
+
+    def predict(self, texts: Any) -> Ids:
+        """The author of each text."""
+        ...
+
+
+ATTACKS: Mapping[str, Callable[[], Attack]] = {
+    "svm": lambda: LinearSvm(seed=SEED),
+    "svm-words": lambda: LinearSvm(seed=SEED, view=Words(), name="svm-words"),
+    "koppel": lambda: Koppel(seed=SEED),
+}
+
+
+@dataclass(slots=True)
+class Collection:
+    """Authors to attack, and topics where there are any, in the form that is released."""
+
+    name: str
+    table: Embedding
+    known: Corpus
+    attacked: Corpus
+    topics: Split | None = None  # train teaches the analyst, test is asked about
+    attacks: dict[str, Attack] = field(default_factory=dict)  # who studied true texts
+    analysts: dict[str, Any] = field(default_factory=dict)  # who learned from true postings
+
+
+def load(sizes: float = 1.0) -> dict[str, Collection]:
+    """All collections; `sizes` below 1 takes that share of texts, for a trial."""
+    table = load_embedding()
+    topics, fresh = _topics(sizes)
+    reuters = reuters_c50()
+
+    def parts(split: Split, name: str) -> tuple[Corpus, Corpus]:
+        known, attacked = (max(2, round(n[name] * sizes)) for n in (KNOWN, ATTACKED))
+        known_part = split.train.first_of_each_author(known)
+        return known_part, split.test.first_of_each_author(attacked)
+
+    first = table.first(JOINED_WORDS)
+    content = Split(_content(topics.train), _content(fresh))
+    known, attacked = (_content(part) for part in parts(reuters, JOINED))
+    return {
+        JOINED: Collection(JOINED, _adapted(first, topics.train), known, attacked, content),
+        TASK: Collection(
+            TASK, _adapted(_learned(first, content.train), topics.train), known, attacked, content
+        ),
+        C50: Collection(C50, table, *parts(reuters, C50), Split(topics.train, fresh)),
+        PAN: Collection(PAN, table, *parts(pan18(1), PAN)),
+    }
+
+
+def _topics(sizes: float) -> tuple[Split, Corpus]:
+    """Postings without headers, quotes and signatures; those asked about are not among the others,
+    for an adapted table refuses the texts that taught it.
+    """
+    both = newsgroups()
+    split = Split(bare(both.train), bare(both.test))
+    order = seeded_rng(SEED).child("postings")
+    if sizes < 1:
+        rows = order.child("train").permutation(len(split.train))
+        train = split.train.rows(rows[: round(len(rows) * sizes)].tolist())
+        split = Split(train, split.test)
+    new = np.flatnonzero(~among(split.test.texts, fingerprints(split.train.texts)))
+    drawn = new[order.child("test").permutation(len(new))[: round(ASKED * sizes)]]
+    return split, split.test.rows(drawn.tolist())
+
+
+def _adapted(base: Embedding, taught: Corpus) -> Embedding:
+    labels = {"topic": taught.labels or ()}
+    return adapt_embedding(base, taught.texts, labels, beta=BETA, smoothing=SMOOTHING)
+
+
+def _content(corpus: Corpus) -> Corpus:
+    return replace(corpus, texts=tuple(ContentWords().transform(corpus.texts)))
+
+
+def _learned(table: Embedding, taught: Corpus) -> Embedding:
+    """The table with counts that favor words which say little about the label.
+
+    A word's count is e^(-2 D), where D is the divergence of its labels from all labels in nats,
+    smoothed by 10 texts of average labels.
+    """
+    names = sorted(set(taught.labels or ()))
+    seen = np.zeros((len(table), len(names)))
+    for text, label in zip(taught.texts, taught.labels or (), strict=True):
+        ids = table.ids(sorted(set(text.split())))
+        seen[ids[ids != NULL_ID], names.index(label)] += 1
+    prior = seen.sum(axis=0) / seen.sum()
+    shares = (seen + 10 * prior) / (seen.sum(axis=1, keepdims=True) + 10)
+    divergence = (shares * np.log(shares / prior)).sum(axis=1)
+    counts = np.rint(1e6 * np.exp(-2 * divergence)).astype(np.int64)
+    return table.with_counts(np.maximum(1, counts), origin="how little a word says of topics")
+
+
+def analyst(kind: str) -> Any:
+    """A classifier of topics: naive Bayes or a linear SVM on tf-idf."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.naive_bayes import MultinomialNB
+    from sklearn.pipeline import make_pipeline
+    from sklearn.svm import LinearSVC
+
+    machine = (
+        MultinomialNB(alpha=0.01)
+        if kind == "naive-bayes"
+        else LinearSVC(C=1.0, max_iter=20_000, random_state=SEED)
+    )
+    return make_pipeline(TfidfVectorizer(analyzer=words_of), machine)
+
+
+ANALYSTS = ("naive-bayes", "svm")
+
+
+def content_ids(collection: Collection, count: int) -> Ids:
+    """Known content words of the attacked texts, as often as they come, in random order."""
+    words = [word for text in collection.attacked.texts for word in content_words(text)]
+    ids = collection.table.ids(words)
+    known: Ids = ids[ids != NULL_ID]
+    return known[seeded_rng(SEED).child("content words").permutation(len(known))[:count]]

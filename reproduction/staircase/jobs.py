@@ -1,0 +1,102 @@
+"""The grid: every job is one release of one collection, measured on its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from inkblur import ReleaseSpec
+from reproduction.staircase.collections import C50, JOINED, JOINED_WORDS, PAN, TASK
+
+RUNS = 2
+NAMES_EPSILON = 8.0
+LEVELS = (9.0, 8.0)  # epsilons of the staircase that others are compared at, at equal cosine
+OTHERS = ("mahalanobis", "laplace", "exponential")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One release and what is measured of it."""
+
+    row: str  # of the table of targets that it belongs to
+    collection: str
+    spec: ReleaseSpec
+    run: int
+    as_staircase: float | None = None  # epsilon is the one with the cosine of this staircase
+
+    @property
+    def key(self) -> str:
+        """Names the job in the file of finished work."""
+        equal = "" if self.as_staircase is None else f" as staircase {self.as_staircase:g}"
+        given = {name: self.spec.parameters[name] for name in sorted(self.spec.parameters)}
+        return f"{self.row}: {self.spec.name} {given}{equal} on {self.collection}, run {self.run}"
+
+    def to_json(self) -> dict[str, Any]:
+        """What the judge needs to know of it."""
+        return {
+            "row": self.row,
+            "collection": self.collection,
+            "spec": self.spec.to_json(),
+            "run": self.run,
+            "as_staircase": self.as_staircase,
+        }
+
+
+def staircase(epsilon: float, tau: float | None = None, power: float | None = None) -> ReleaseSpec:
+    """A staircase; what is not given, it chooses."""
+    given = {"tau": tau, "frequency_power": power}
+    return ReleaseSpec("staircase", epsilon, parameters=given)
+
+
+def grid() -> list[Job]:
+    """All jobs, the long and the important ones first."""
+    jobs = []
+    for run in range(RUNS):
+        jobs += _equal(C50, run)
+        jobs += _joined(run)
+        jobs += _whole(run)
+        jobs += _equal(PAN, run)
+        jobs += _consistent(run)
+    return jobs
+
+
+def _joined(run: int) -> list[Job]:
+    """Settings to choose from on half of the texts, and to judge on the other half."""
+    settings = {
+        6.8: ((200, 400, 800), (0.005, 0.01, 0.02)),
+        5.5: ((400, 800, 1_500), (0.01, 0.02, 0.04)),
+    }
+    jobs = []
+    for epsilon, (uniform, frequent) in settings.items():
+        row = f"joined {epsilon:g}"
+        for words in uniform:
+            jobs.append(Job(row, JOINED, staircase(epsilon, words / JOINED_WORDS, 0.0), run))
+        for tau in frequent:
+            jobs.append(Job(row, JOINED, staircase(epsilon, tau, 0.5), run))
+        learned = staircase(epsilon, uniform[1] / JOINED_WORDS, 1.0)
+        jobs.append(Job(f"{row}, q for the task", TASK, learned, run))
+    return jobs
+
+
+def _whole(run: int) -> list[Job]:
+    settings = [(9.0, 0.0005, 1.0), (9.0, 0.0005, 0.5), (9.0, 0.002, 1.0)]
+    return [Job("plain 9", C50, staircase(*setting), run) for setting in settings]
+
+
+def _equal(collection: str, run: int) -> list[Job]:
+    jobs = []
+    for level in LEVELS:
+        for name in OTHERS:
+            spec = ReleaseSpec(name, 1.0)
+            jobs.append(Job("equal cosine", collection, spec, run, as_staircase=level))
+        row = "plain 9" if level == 9 and collection == C50 else "equal cosine"
+        jobs.append(Job(row, collection, staircase(level), run))
+    return jobs
+
+
+def _consistent(run: int) -> list[Job]:
+    return [
+        Job("pattern", collection, staircase(NAMES_EPSILON).varied(consistent=on), run)
+        for collection in (C50, PAN)
+        for on in (False, True)
+    ]

@@ -1,0 +1,180 @@
+"""Tables of what was measured, beside the targets.
+
+Of every collection half of the texts choose among settings, and the other half judges: attacked
+texts and postings in turn. The strongest attack counts, and intervals are over texts.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from inkblur import seeded_rng
+from inkblur.evaluation import Array
+from reproduction.estimate import Estimate
+from reproduction.resampled_texts import over_texts, share, times_drawn
+
+Row = Mapping[str, Any]
+CHOOSE, JUDGE = 0, 1
+TARGETS = {"joined 6.8": (0.15, 0.78), "joined 5.5": (0.10, 0.70)}  # attack, share of the topic
+
+
+def report(rows: Sequence[Row]) -> str:
+    """All tables, in Markdown."""
+    by_setting: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        if "spec" in row:
+            by_setting[row["key"].rpartition(", run ")[0]].append(row)
+    untouched = {row["collection"]: row for row in rows if row["row"] == "untouched"}
+    lines: list[str] = []
+    for name, row in untouched.items():
+        lines.append(f"untouched {name}: attack {_shown(row['right'])}")
+        if "topic" in row:
+            lines.append(f"untouched {name}: topic {_shown(row['topic'])}")
+    settings = list(by_setting.values())
+    for row_name, (attack, left) in TARGETS.items():
+        lines += _joined(row_name, attack, left, settings, untouched)
+    lines += _plain(settings, untouched)
+    lines += _equal(settings)
+    lines += _pattern(settings)
+    lines += [f"names: {row}" for row in rows if row["row"] == "names"]
+    return "\n".join(lines)
+
+
+def _shown(right: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {bits.count('1') / len(bits):.3f}" for name, bits in right.items())
+
+
+def _column(bits: Sequence[str], half: int | None) -> Array:
+    """Mean over runs of the share of right answers, on real and on redrawn texts."""
+    columns = []
+    for each in bits:
+        right = [int(bit) for bit in (each if half is None else each[half::2])]
+        columns.append(share(times_drawn(len(right), seeded_rng(1).child("redrawn")), right))
+    mean: Array = np.mean(columns, axis=0)
+    return mean
+
+
+def strongest(runs: Sequence[Row], half: int | None = None) -> tuple[Estimate, str]:
+    """The attack that names most authors, and which it is."""
+    names = [name for name in runs[0]["right"] if not name.startswith("pattern")]
+    columns = np.array([_column([run["right"][name] for run in runs], half) for name in names])
+    return over_texts([columns.max(axis=0)]), names[int(columns[:, 0].argmax())]
+
+
+def topic(
+    runs: Sequence[Row], untouched: Row, half: int | None, *, learned: bool
+) -> tuple[Estimate, Estimate]:
+    """The better of the two analysts, and its share of the better untouched one."""
+    names = [name for name in runs[0]["topic"] if name.endswith(" learned") == learned]
+    best = np.max([_column([run["topic"][n] for run in runs], half) for n in names], axis=0)
+    before = np.max([_column([bits], half) for bits in untouched["topic"].values()], axis=0)
+    return over_texts([best]), over_texts([best / before])
+
+
+def _setting(row: Row) -> str:
+    own = row["parameters"]
+    if "tau" in own:
+        return f"epsilon {own['epsilon']:g}, tau {own['tau']:.3g}, power {own['frequency_power']:g}"
+    return f"{row['spec']['mechanism']}, epsilon {own['epsilon']:g}"
+
+
+def _with(estimate: Estimate) -> str:
+    return f"{estimate.value:.3f} ({estimate.low:.3f} to {estimate.high:.3f})"
+
+
+def _joined(
+    name: str,
+    most: float,
+    least: float,
+    settings: Sequence[Sequence[Row]],
+    untouched: Mapping[str, Row],
+) -> list[str]:
+    """All settings on the choosing half, and the chosen one on the other half."""
+    lines = ["", f"{name}: attack at most {most:g}, topic at least {least:.0%}", ""]
+    lines.append("| setting | runs | strongest attack | topic | of untouched | half |")
+    lines.append("|---|---:|---:|---:|---:|---|")
+    found = []
+    for runs in settings:
+        if not runs[0]["row"].startswith(name):
+            continue
+        attack, who = strongest(runs, CHOOSE)
+        told, kept = topic(runs, untouched["joined"], CHOOSE, learned=False)
+        task = ", q for the task" * runs[0]["row"].endswith("task")
+        lines.append(
+            f"| {_setting(runs[0])}{task} | {len(runs)} | {attack.value:.3f} {who} | "
+            f"{told.value:.3f} | {kept.value:.3f} | choosing |"
+        )
+        # A setting that hides enough and keeps most; where none hides enough, the one that does.
+        enough = attack.value <= most
+        found.append((enough, kept.value if enough else -attack.value, len(found), runs))
+    if found:
+        runs = max(found)[3]
+        attack, who = strongest(runs, JUDGE)
+        told, kept = topic(runs, untouched["joined"], JUDGE, learned=False)
+        texts = len(next(iter(runs[0]["right"].values()))[JUDGE::2])
+        lines.append(
+            f"| {_setting(runs[0])} | {len(runs)} | {_with(attack)} {who} | {_with(told)} | "
+            f"{_with(kept)} | judging, {texts} texts |"
+        )
+    return lines
+
+
+def _plain(settings: Sequence[Sequence[Row]], untouched: Mapping[str, Row]) -> list[str]:
+    lines = ["", "plain, whole texts of C50 and 20 Newsgroups", ""]
+    lines.append(
+        "| setting | runs | content cosine | strongest attack | topic | learned from released | "
+        "of untouched |"
+    )
+    lines.append("|---|---:|---:|---:|---:|---:|---:|")
+    for runs in settings:
+        if "topic" in runs[0] and runs[0]["collection"] == "C50":
+            attack, who = strongest(runs)
+            told, _ = topic(runs, untouched["C50"], None, learned=False)
+            learned, kept = topic(runs, untouched["C50"], None, learned=True)
+            cosine = np.mean([run["cosine"] for run in runs])
+            lines.append(
+                f"| {_setting(runs[0])} | {len(runs)} | {cosine:.3f} | {_with(attack)} {who} | "
+                f"{told.value:.3f} | {_with(learned)} | {_with(kept)} |"
+            )
+    return lines
+
+
+def _equal(settings: Sequence[Sequence[Row]]) -> list[str]:
+    lines = ["", "strongest attack at equal content-word cosine", ""]
+    lines.append("| collection | as staircase | release | runs | cosine | loss | attack |")
+    lines.append("|---|---:|---|---:|---:|---:|---:|")
+    found = []
+    for runs in settings:
+        first = runs[0]
+        chosen = first["spec"]["mechanism"] == "staircase" and not first["spec"].get(
+            "parameters", {}
+        ).get("tau")
+        level = first["as_staircase"] or (first["spec"]["epsilon"] if chosen else None)
+        if level is None or first["collection"] == "joined" or first["row"] == "pattern":
+            continue
+        attack, who = strongest(runs)
+        found.append(
+            f"| {first['collection']} | {level:g} | {_setting(first)} | {len(runs)} | "
+            f"{first['cosine']:.3f} | {first['loss']:.1f} | {_with(attack)} {who} |"
+        )
+    return lines + sorted(found)
+
+
+def _pattern(settings: Sequence[Sequence[Row]]) -> list[str]:
+    lines = ["", "once a text (consistent) against plain, epsilon 8", ""]
+    lines.append("| collection | consistent | runs | attack | by the pattern alone |")
+    lines.append("|---|---|---:|---:|---:|")
+    for runs in settings:
+        if runs[0]["row"] == "pattern":
+            attack, who = strongest(runs)
+            alone = over_texts([_column([run["right"]["pattern adaptive"] for run in runs], None)])
+            on = "yes" if runs[0]["spec"].get("consistent") else "no"
+            lines.append(
+                f"| {runs[0]['collection']} | {on} | {len(runs)} | {_with(attack)} {who} | "
+                f"{_with(alone)} |"
+            )
+    return lines
