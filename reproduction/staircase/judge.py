@@ -97,7 +97,7 @@ def _joined(
     lines = ["", f"{name}: attack at most {most:g}, topic at least {least:.0%}", ""]
     lines.append("| setting | runs | strongest attack | topic | of untouched | half |")
     lines.append("|---|---:|---:|---:|---:|---|")
-    found = []
+    found: list[tuple[bool, float, int, Sequence[Row]]] = []
     for runs in settings:
         if not runs[0]["row"].startswith(name):
             continue

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from inkblur import Embedding, ReleaseSpec, seeded_rng
+from inkblur import Embedding, Record, ReleaseSpec, seeded_rng
 from inkblur.evaluation import Ids, LinearSvm, Released, Words, releaser, words_of
 from reproduction.contenders import proved_loss
 from reproduction.corpora import Corpus
@@ -130,6 +130,7 @@ def _at_equal_cosine(spec: ReleaseSpec, level: float, collection: Collection) ->
 
 def _by_pattern(collection: Collection, known: Sequence[str], attacked: Sequence[str]) -> str:
     """An attacker who sees only which words of a text are the same."""
+    assert collection.known.authors is not None
     model = LinearSvm(seed=SEED, view=Words(), name="pattern")
     model.fit([pattern(text) for text in known], collection.known.authors)
     found = model.predict([pattern(text) for text in attacked])
@@ -160,12 +161,9 @@ def names(table: Embedding) -> dict[str, Any]:
     spec = staircase(NAMES_EPSILON)
     mechanism = spec.mechanism_on(table)
     ids = table.ids(COMMON_NAMES)
-    survival = [mechanism.survival(ids[[place]]) for place in range(len(ids))]
-    from inkblur import Record
-
-    batch = spec.privatizer(table).release_batch(
-        [Record("names", " ".join(COMMON_NAMES))], seeded_rng(SEED)
-    )
+    rng = seeded_rng(SEED)  # the staircase's survival is exact and draws nothing
+    survival = [mechanism.survival(ids[[place]], rng) for place in range(len(ids))]
+    batch = spec.privatizer(table).release_batch([Record("names", " ".join(COMMON_NAMES))], rng)
     return {
         "row": "names",
         "parameters": mechanism.parameters,
