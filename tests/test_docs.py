@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import inkblur
+import inkblur.evaluation
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -14,6 +15,13 @@ def test_the_api_page_has_every_public_name_and_no_other() -> None:
     page = (DOCS / "api.md").read_text(encoding="utf-8")
     documented = {line.rpartition(".")[2] for line in re.findall(r"^::: (\S+)$", page, re.M)}
     assert documented == set(inkblur.__all__) - {"__version__"}
+
+
+def test_the_page_of_the_evaluation_has_every_exported_name_and_no_other() -> None:
+    page = (DOCS / "api-evaluation.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^::: inkblur\.evaluation\.(\S+)$", page, re.M)) == set(
+        inkblur.evaluation.__all__
+    )
 
 
 def test_every_page_is_in_the_navigation() -> None:
