@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 import inkblur
-from inkblur.mechanisms.base import ASSUMPTIONS, WordMechanism, standing_on
+from inkblur.mechanisms.base import ASSUMPTIONS, WordMechanism, with_adaptations
 from inkblur.mechanisms.catalogue import CATALOGUE, Entry
 from inkblur.mechanisms.parameters import Parameter
 from inkblur.types import Metric, fraction, positive
@@ -38,7 +38,7 @@ class RandomizedResponse(WordMechanism):
             assumptions=ASSUMPTIONS,
             space=embedding.sha256,
         )
-        self.guarantee = standing_on(embedding, stated)
+        self.guarantee = with_adaptations(embedding, stated)
 
     @property
     def parameters(self):
