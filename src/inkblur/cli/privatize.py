@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from inkblur.files.pool_summary import PoolSummary
     from inkblur.files.run_vectors import VectorSummary
     from inkblur.files.summary import Summary
+    from inkblur.rng import Rng
     from inkblur.spec import ReleaseSpec
 
 
@@ -25,11 +26,12 @@ def privatize(
         str,
         typer.Argument(
             help="A .txt file (one document per line), .csv, .tsv, .jsonl, .json (all also as "
-            ".gz or .zst) or .parquet file; - for standard input."
+            ".gz or .zst) or .parquet file; a folder of them, or a pattern in quotes; - for "
+            "standard input."
         ),
     ],
     output: Annotated[
-        str, typer.Option("--output", "-o", help="File to write; - for standard output.")
+        str, typer.Option("--output", "-o", help="File or folder to write; - for standard output.")
     ] = "-",
     spec: Annotated[
         Path | None,
@@ -111,6 +113,7 @@ def privatize(
     Example: inkblur privatize reviews.csv -o blurred.csv --strength medium --report report.json
     """
     with plain_errors():
+        from inkblur.files.folder import is_folder
         from inkblur.files.release import privatize_file
         from inkblur.files.spending import Limits
 
@@ -118,6 +121,16 @@ def privatize(
             raise typer.BadParameter("use --ledger or --no-ledger, not both")
         described = given.spec() if spec is None else _read(spec, given)
         rng = options.rng_from(key_file, seed)
+        counted: str | bool = False if no_ledger else True if ledger is None else ledger
+        if is_folder(input):
+            if output == "-":
+                raise typer.BadParameter("a folder needs a folder to write: give --output")
+            single = {"--report": report, "--budget": budget, "--person-budget": person_budget}
+            for flag, value in {**single, "--processes": processes or None}.items():
+                if value is not None:
+                    raise typer.BadParameter(f"{flag} is for a single file, not for a folder")
+            _folder(input, output, described, rng, workers, counted)
+            return
         with progress("words") as bar:
             task = bar.add_task("privatizing", total=None, rate="")
             began = time.monotonic()
@@ -137,12 +150,45 @@ def privatize(
                 device=device,
                 threads=threads,
                 untouched=[path for path in (key_file, spec) if path is not None],
-                ledger=False if no_ledger else True if ledger is None else ledger,
+                ledger=counted,
                 limits=Limits(budget, person_budget, budget_radius, partial),
                 on_progress=show,
                 on_expectation=lambda sentence: talk.print(escape(sentence)),
             )
         _print_summary(summary)
+
+
+def _folder(
+    source: str,
+    target: str,
+    spec: ReleaseSpec,
+    rng: Rng,
+    workers: int | None,
+    ledger: str | bool,
+) -> None:
+    from inkblur.files.folder import privatize_folder
+
+    with progress("files") as bar:
+        task = bar.add_task("privatizing", total=None, rate="")
+        began = time.monotonic()
+
+        def show(name: str, done: int, total: int) -> None:
+            rate = done / max(time.monotonic() - began, 1e-9)
+            bar.update(task, completed=done, total=total, rate=f"{rate:.2f}")
+
+        summary = privatize_folder(
+            source,
+            target,
+            spec,
+            rng=rng,
+            workers=2 if workers is None else workers,
+            ledger=ledger,
+            on_file=show,
+        )
+    if summary is None:
+        talk.print("every file was released already")
+    else:
+        _tell(summary)
 
 
 def _read(file: Path, given: options.Given) -> ReleaseSpec:

@@ -116,7 +116,7 @@ def privatize_file(
         if not tf and not processes:
             _search(table, where, threads)
         if isinstance(made, PoolPrivatizer):
-            _refuse_own_source(source, made.mechanism.pool)
+            refuse_own_source(source, made.mechanism.pool)
             on_expectation(made.expectation())
         else:
             refuse_weak(made.mechanism, accept_weak=spec.accept_weak)
@@ -221,7 +221,7 @@ def refuse_private_ingredients(source: str | Path, spec: ReleaseSpec) -> None:
             )
 
 
-def _refuse_own_source(source: str | Path, pool: Pool) -> None:
+def refuse_own_source(source: str | Path, pool: Pool) -> None:
     """A pool must not have been built from the file that it is to protect."""
     built_from = pool.provenance.get("sha256")
     if built_from is None:

@@ -1,0 +1,22 @@
+"""Release the texts of a Dask frame."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import dask.dataframe as dd
+import pandas as pd
+
+import inkblur
+from inkblur.engines.dask import privatize
+from inkblur.rng import write_key
+
+ids, texts = [1, 2], ["the soup was cold", "a kind waiter"]
+spec = inkblur.ReleaseSpec("staircase", 8.0, id_column="id")
+
+with tempfile.TemporaryDirectory() as folder:
+    write_key(Path(folder, "key"))  # yours comes from `inkblur keygen`
+    os.environ["INKBLUR_KEY_FILE"] = f"{folder}/key"  # where workers find it
+    os.environ["INKBLUR_LEDGER"] = f"{folder}/ledger.db"
+    reviews = dd.from_pandas(pd.DataFrame({"id": ids, "text": texts}), npartitions=2)
+    print(privatize(reviews, spec).compute(scheduler="threads"))

@@ -1,0 +1,49 @@
+"""Spark 4: a data frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sql
+from pyspark.sql.types import StringType, StructField, StructType
+
+from inkblur.arrow import ReleasePlan, one_batch, plan_release, refuse_ids
+from inkblur.files.identifiers import ROWS
+from inkblur.spec import ReleaseSpec
+
+
+def privatize(
+    frame: DataFrame,
+    spec: ReleaseSpec,
+    *,
+    key_file: str | Path | None = None,
+    ledger: str | Path | bool = True,
+) -> DataFrame:
+    """The frame with its texts released; lazy, as every Spark frame.
+
+    A lost executor, a speculative task and a second action all give the same bytes and are charged
+    once. One job counts the ids before. Executors find the key in their environment
+    (`spark.executorEnv.INKBLUR_KEY_FILE`), and the ledger too (`INKBLUR_LEDGER`).
+    """
+    plan = plan_release(spec, key_file=key_file)
+    plan.check(one_batch(frame.limit(ROWS).toArrow()))
+    ids = frame.select(sql.col(f"`{plan.id_column}`").alias("id"))
+    twice = ids.groupBy("id").count().where("count > 1 OR id IS NULL").limit(1).collect()
+    missing = bool(twice) and twice[0]["id"] is None
+    refuse_ids(twice, missing, plan.id_column)
+    counted = plan.counted_in(ledger)
+    written = StructType(
+        [
+            StructField(field.name, StringType(), True) if field.name in plan.columns else field
+            for field in frame.schema
+            if field.name not in plan.dropped
+        ]
+    )
+    return frame.mapInArrow(_over(counted), written)
+
+
+def _over(plan: ReleasePlan) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    return lambda batches: map(plan, batches)

@@ -1,0 +1,238 @@
+"""Privatizing a folder of files, partitioned or not, as one release.
+
+Every file appears at once or not at all, and a run that was cut short goes on at the first file
+that is not finished: same key, same ids, same bytes. That is why an id column and a kept key are
+required, and why ids are unique over all files: equal texts under one id would share their noise.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from dataclasses import replace
+from glob import has_magic
+from pathlib import Path
+
+from inkblur.documents.privatizer import Privatizer
+from inkblur.documents.weakness import refuse_weak
+from inkblur.errors import InputError, OutputError, ParameterError
+from inkblur.files.checkpoint import Checkpoint
+from inkblur.files.formats import Format, format_of
+from inkblur.files.identifiers import refuse_columns, refuse_identifiers
+from inkblur.files.pool_summary import PoolSummary
+from inkblur.files.release import refuse_own_source, refuse_private_ingredients
+from inkblur.files.run import run
+from inkblur.files.seen_ids import UniqueIds
+from inkblur.files.sink import open_sink
+from inkblur.files.source import Source, open_source
+from inkblur.files.spending import accounted, spending_of
+from inkblur.files.summary import Summary
+from inkblur.ledger import Budget, Ledger
+from inkblur.pools import PoolPrivatizer
+from inkblur.rng import Rng
+from inkblur.spec import ReleaseSpec
+from inkblur.types import ReleaseKind, choose, whole
+
+STATE = ".inkblur-run.jsonl"  # in the output folder while a run is not finished
+_READ = (4096, 1 << 20)  # records and characters that are read at a time
+
+
+def is_folder(source: str | Path) -> bool:
+    """Whether a source is a folder, or a pattern such as `data/*.parquet`."""
+    return Path(source).is_dir() or (has_magic(str(source)) and not Path(source).exists())
+
+
+def privatize_folder(
+    source: str | Path,
+    target: str | Path,
+    spec: ReleaseSpec,
+    *,
+    rng: Rng,
+    workers: int = 2,
+    ledger: Ledger | str | Path | bool = True,
+    on_file: Callable[[str, int, int], None] = lambda name, done, total: None,
+) -> Summary | PoolSummary | None:
+    """Release every file of a folder, or of a pattern, into the folder `target`, by the same names.
+
+    Hidden files and those that begin with `_`, as engines leave them, are passed over. `on_file` is
+    told the name of each file, how many are finished and how many there are. The summary is of the
+    files that this call released; None where an earlier call had released them all.
+
+    >>> import tempfile, inkblur
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> data = Path(folder.name, "data", "year=2026")
+    >>> data.mkdir(parents=True)
+    >>> _ = (data / "a.csv").write_text("id,text\\n1,the doctor was angry\\n")
+    >>> _ = (data / "b.csv").write_text("id,text\\n2,so was I\\n")
+    >>> spec = inkblur.ReleaseSpec("staircase", 8.0, id_column="id")
+    >>> out = Path(folder.name, "out")
+    >>> summary = privatize_folder(
+    ...     data.parent, out, spec, rng=inkblur.seeded_rng(1), ledger=False
+    ... )
+    >>> summary.documents, sorted(path.name for path in out.rglob("*.csv"))
+    (2, ['a.csv', 'b.csv'])
+    >>> folder.cleanup()
+    """
+    if spec.kind is ReleaseKind.TF:
+        raise ParameterError("a tf release of a folder is not written yet: give one file at a time")
+    if spec.id_column is None or not (rng.kept or rng.seeded):
+        missing = "`id_column=`" if spec.id_column is None else "a key that is kept"
+        raise ParameterError(
+            f"a folder needs {missing}: a run that was cut short goes on where it was, and must "
+            "draw the same words again"
+        )
+    root, files = _files(source, spec)
+    out = Path(target)
+    if out.resolve() == root.resolve():
+        raise OutputError(f"the output is the input itself ({root}); choose another folder")
+    _refuse_partitions([file.relative_to(root) for file in files], spec)
+    for file in files:
+        refuse_private_ingredients(file, spec)
+    _check_ids(files, spec)
+    table = spec.table()
+    made = spec.releaser(table)
+    if isinstance(made, Privatizer):
+        refuse_weak(made.mechanism, accept_weak=spec.accept_weak)
+    resolved = spec.resolved(table, made.mechanism)
+    state = _state(out, root, files, resolved, rng)
+    done = {row["file"] for row in state.rows}
+    promised = made.guaranteed(rng)
+    summaries: list[Summary | PoolSummary] = []
+    with spending_of(
+        ledger,
+        promised,
+        limits=Budget(),
+        columns=spec.columns,
+        rng=rng,
+        draw=made.spec,
+        source=source,
+        description={"spec": resolved.to_json(), "embedding": table.sha256, "files": len(files)},
+    ) as spending:
+        for number, file in enumerate(files):
+            name = file.relative_to(root)
+            on_file(str(name), number, len(files))
+            if str(name) in done:
+                continue
+            if isinstance(made, PoolPrivatizer):
+                refuse_own_source(file, made.mechanism.pool)
+            (out / name).parent.mkdir(parents=True, exist_ok=True)
+            with _opened(file, spec) as opened, open_sink(out / name, opened) as sink:
+                summaries.append(
+                    run(
+                        opened,
+                        sink,
+                        made,
+                        rng,
+                        workers=whole(workers, "workers"),
+                        skip_public=spec.skip_public,
+                        spending=spending,
+                    )
+                )
+                if spending is not None:
+                    spending.about_to_show()
+            state.add({"file": str(name)})
+    state.file.unlink()
+    if not summaries:
+        return None
+    summary = _joined(summaries)
+    guarantee = summary.guarantee.passing(["the names of files and folders"])
+    return replace(summary, guarantee=accounted(guarantee, spending))
+
+
+def _files(source: str | Path, spec: ReleaseSpec) -> tuple[Path, list[Path]]:
+    """The folder that names are relative to, and the files, sorted."""
+    path = Path(source)
+    if path.is_dir():
+        root, pattern = path, "**/*"
+    else:
+        plain = path.parts[: _first_magic(path)]
+        root = Path(*plain) if plain else Path()
+        pattern = str(Path(*path.parts[len(plain) :]))
+    given = None if spec.format is None else choose(Format, spec.format, "format")
+    files = [
+        file
+        for file in sorted(root.glob(pattern))
+        if file.is_file()
+        and not any(part.startswith((".", "_")) for part in file.relative_to(root).parts)
+    ]
+    if not files:
+        raise InputError(f"no files in {source}; check the path")
+    for file in files:
+        format_of(file, given, InputError)
+    return root, files
+
+
+def _first_magic(path: Path) -> int:
+    return next(i for i, part in enumerate(path.parts) if has_magic(part))
+
+
+def _refuse_partitions(names: list[Path], spec: ReleaseSpec) -> None:
+    """Folders such as `author=ann` are a column too, and copied."""
+    values: defaultdict[str, list[str]] = defaultdict(list)
+    for name in names:
+        for part in name.parent.parts:
+            key, equals, value = part.partition("=")
+            if equals:
+                values[key].append(value)
+    refuse_columns(values, spec.keep_columns)
+
+
+def _check_ids(files: list[Path], spec: ReleaseSpec) -> None:
+    """Read everything once, before anything is drawn: ids must differ over all files."""
+    seen = UniqueIds()
+    for file in files:
+        with _opened(file, spec) as opened:
+            for batch in refuse_identifiers(opened, opened.batches(*_READ)):
+                repeat = seen.add([record.id for record in batch.records[:: batch.width]])
+                if repeat is not None:
+                    raise InputError(
+                        f"{batch.place(repeat)} of {file} repeats an id of another file; ids must "
+                        "differ over all files"
+                    )
+
+
+def _opened(file: Path, spec: ReleaseSpec) -> Source:
+    return open_source(
+        file,
+        column=spec.columns,
+        id_column=spec.id_column,
+        person_column=spec.person_column,
+        drop_columns=spec.drop_columns,
+        keep_columns=spec.keep_columns,
+        no_header=spec.no_header,
+        delimiter=spec.delimiter,
+        quoting=spec.quoting,
+        encoding=spec.encoding,
+        format=None if spec.format is None else choose(Format, spec.format, "format"),
+    )
+
+
+def _state(out: Path, root: Path, files: list[Path], spec: ReleaseSpec, rng: Rng) -> Checkpoint:
+    """What an earlier call finished; refused where it was another release or the input changed."""
+    file = out / STATE
+    if not file.exists() and out.is_dir() and any(out.iterdir()):
+        raise OutputError(f"the folder {out} is not empty; choose another for the output")
+    facts = [[str(f.relative_to(root)), f.stat().st_size, f.stat().st_mtime_ns] for f in files]
+    run = {"spec": spec.to_json(), "key": rng.fingerprint().hex(), "files": facts}
+    state = Checkpoint(file, run)
+    file.chmod(0o600)  # sizes of the true files are nobody's business
+    return state
+
+
+def _joined(summaries: list[Summary | PoolSummary]) -> Summary | PoolSummary:
+    """What a run did, over all files; columns as in the last."""
+    last = summaries[-1]
+    counts: Counter[str] = Counter()
+    for each in summaries:
+        counts.update(each.counts)
+    fate = replace(last.fate, repeated=sum(each.fate.repeated for each in summaries))
+    documents = sum(each.documents for each in summaries)
+    seconds = sum(each.seconds for each in summaries)
+    joined = replace(last, counts=counts, fate=fate, documents=documents, seconds=seconds)
+    words = [each for each in summaries if isinstance(each, Summary)]
+    if isinstance(joined, Summary):
+        lengths: Counter[int] = Counter()
+        for each in words:
+            lengths.update(each.lengths)
+        return replace(joined, empty=sum(each.empty for each in words), lengths=lengths)
+    return joined

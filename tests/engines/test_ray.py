@@ -1,0 +1,73 @@
+"""Ray Data on real processes: actors that die and come back."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import inkblur
+from inkblur.errors import InputError
+from inkblur.ledger import Ledger
+from inkblur.spec import ReleaseSpec
+from tests.engines.made import charged
+from tests.engines.processes import kill, started_with, wait_until
+
+ray = pytest.importorskip("ray")
+pytest.importorskip("ray.data")
+engine = pytest.importorskip("inkblur.engines.ray")
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own
+
+
+@pytest.fixture
+def cluster(key_file: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    source = Path(inkblur.__file__).parents[1]
+    paths = (str(source), str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", ""))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
+    ray.data.DataContext.get_current().enable_progress_bars = False
+    yield ray
+    ray.shutdown()
+
+
+def test_an_actor_killed_in_the_middle_changes_and_costs_nothing(
+    cluster: Any,
+    table: pa.Table,
+    spec: ReleaseSpec,
+    key_file: Path,
+    expected: pa.Table,
+    ledger: Ledger,
+) -> None:
+    data = ray.data.from_arrow([table.slice(start, 50) for start in range(0, 300, 50)])
+    with pytest.raises(InputError, match="repeats an id"):
+        engine.privatize(data.union(data.limit(1)), spec)
+    assert ledger.history() == []
+
+    def slowly(batch: pa.Table) -> pa.Table:
+        time.sleep(0.5)
+        return batch
+
+    slow = data.map_batches(slowly, batch_format="pyarrow", batch_size=50)
+    out = engine.privatize(slow, spec, workers=1, batch_size=10)
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(lambda: pa.concat_tables(ray.get(out.to_arrow_refs())))
+        wait_until(lambda: charged(ledger) > 0)
+        actors = started_with(str(key_file), "ray::MapWorker")
+        assert actors
+        kill(actors[0])
+        at_the_kill = charged(ledger)
+        arrived = running.result(timeout=900)
+    assert arrived.sort_by("id").to_pydict() == expected.to_pydict()
+    assert 0 < at_the_kill < charged(ledger)
+    rows = list(ledger.export())[1:]
+    assert len(rows) >= len(table)  # nothing lost,
+    assert sum(int(row[-1]) > 0 for row in rows) <= len(table)  # nothing charged twice
+    assert ledger.verify() == []

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from inkblur.arrow import one_batch, release
+from inkblur.errors import InputError, OutputError, ParameterError, PrivacyError
+from inkblur.files.folder import STATE, is_folder, privatize_folder
+from inkblur.ledger import Ledger, open_ledger
+from inkblur.rng import keyed_rng, read_key, secure_rng, write_key
+from inkblur.spec import ReleaseSpec
+from tests.engines.made import charged, rows
+
+SPEC = ReleaseSpec("staircase", 8.0, id_column="id", drop_columns=("spare",))
+
+
+@pytest.fixture
+def key(tmp_path: Path) -> Path:
+    path = tmp_path / "key"
+    write_key(path)
+    return path
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Sixty rows in three files, two of them in partitions."""
+    folder = tmp_path / "data"
+    for start, name in ((0, "a.parquet"), (20, "year=2025/b.parquet"), (40, "year=2026/c.parquet")):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(rows(60).slice(start, 20), path)
+    (folder / "_SUCCESS").touch()
+    return folder
+
+
+def written(out: Path) -> pa.Table:
+    files = sorted(out.rglob("*.parquet"))
+    return pa.concat_tables([pq.ParquetFile(file).read() for file in files]).sort_by("id")
+
+
+def test_a_folder_comes_out_as_from_an_engine_by_the_same_names(
+    data: Path, key: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        summary = privatize_folder(data, out, SPEC, rng=keyed_rng(read_key(key)), ledger=ledger)
+        assert summary is not None
+        assert summary.documents == 60
+        assert [entry["state"] for entry in ledger.history()] == ["confirmed"]
+    assert written(out) == pa.Table.from_batches(
+        [release(one_batch(rows(60)), SPEC, key_file=key, ledger=False)]
+    )
+    names = {str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()}
+    assert names == {"a.parquet", "year=2025/b.parquet", "year=2026/c.parquet"}
+    assert "names of files" in " ".join(summary.guarantee.lines())
+    with pytest.raises(OutputError, match="not empty"):
+        privatize_folder(data, out, SPEC, rng=keyed_rng(read_key(key)), ledger=False)
+
+
+def test_a_pattern_chooses_files(data: Path, key: Path, tmp_path: Path) -> None:
+    pattern = data / "*" / "*.parquet"
+    assert is_folder(pattern)
+    privatize_folder(pattern, tmp_path / "out", SPEC, rng=keyed_rng(read_key(key)), ledger=False)
+    assert written(tmp_path / "out")["id"].to_pylist() == [7 * i for i in range(20, 60)]
+
+
+def test_a_run_that_was_cut_short_goes_on_at_the_first_unfinished_file(
+    data: Path, key: Path, tmp_path: Path
+) -> None:
+    out, whole = tmp_path / "out", tmp_path / "whole"
+    rng = keyed_rng(read_key(key))
+    privatize_folder(data, whole, SPEC, rng=rng, ledger=False)
+
+    def crash(name: str, done: int, total: int) -> None:
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        with pytest.raises(KeyboardInterrupt):
+            privatize_folder(data, out, SPEC, rng=rng, ledger=ledger, on_file=crash)
+        assert (out / STATE).stat().st_mode & 0o077 == 0
+        assert _states(ledger) == ["reserved"]
+        finished = [out / "a.parquet", out / "year=2025" / "b.parquet"]
+        when = [file.stat().st_mtime_ns for file in finished]
+        assert not (out / "year=2026" / "c.parquet").exists()
+        with pytest.raises(InputError, match="another run"):
+            privatize_folder(data, out, SPEC.varied(epsilon=7.0), rng=rng, ledger=False)
+        privatize_folder(data, out, SPEC, rng=rng, ledger=ledger)
+        assert _states(ledger) == ["reserved", "confirmed"]
+        spent = charged(ledger)
+        again = tmp_path / "again"
+        privatize_folder(data, again, SPEC, rng=rng, ledger=ledger)
+        assert charged(ledger) == spent > 0  # nothing was charged twice
+    assert [file.stat().st_mtime_ns for file in finished] == when  # not written again
+    assert not (out / STATE).exists()
+    assert written(out) == written(whole)
+
+
+def _states(ledger: Ledger) -> list[str]:
+    return [entry["state"] for entry in ledger.history()]
+
+
+def test_what_is_refused(data: Path, key: Path, tmp_path: Path) -> None:
+    out, rng = tmp_path / "out", keyed_rng(read_key(key))
+    with pytest.raises(ParameterError, match="id_column"):
+        privatize_folder(data, out, SPEC.varied(id_column=None), rng=rng)
+    with pytest.raises(ParameterError, match="key that is kept"):
+        privatize_folder(data, out, SPEC, rng=secure_rng())
+    with pytest.raises(OutputError, match="input itself"):
+        privatize_folder(data, data, SPEC, rng=rng)
+    with pytest.raises(InputError, match="no files"):
+        privatize_folder(data / "*.csv", out, SPEC, rng=rng)
+    pq.write_table(rows(21).slice(20), data / "d.parquet")
+    with pytest.raises(InputError, match="repeats an id of another file"):
+        privatize_folder(data, out, SPEC, rng=rng)
+    (data / "d.parquet").unlink()
+    (data / "author=ann").mkdir()
+    pq.write_table(rows(61).slice(60), data / "author=ann" / "e.parquet")
+    with pytest.raises(PrivacyError, match="author"):
+        privatize_folder(data, out, SPEC, rng=rng)
+    assert not out.exists()
