@@ -5,8 +5,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
 from inkblur.arrow import one_batch, release
+from inkblur.cli.app import app
 from inkblur.errors import InputError, OutputError, ParameterError, PrivacyError
 from inkblur.files.folder import STATE, is_folder, privatize_folder
 from inkblur.ledger import Ledger, open_ledger
@@ -122,3 +124,18 @@ def test_what_is_refused(data: Path, key: Path, tmp_path: Path) -> None:
     with pytest.raises(PrivacyError, match="author"):
         privatize_folder(data, out, SPEC, rng=rng)
     assert not out.exists()
+
+
+def test_the_command_takes_a_folder(data: Path, key: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    options = ["--mechanism", "staircase", "--epsilon", "8", "--drop-column", "spare"]
+    given = ["privatize", str(data), *options, "--no-ledger", "--key-file", str(key)]
+    runner = CliRunner()
+    assert runner.invoke(app, [*given, "-o", str(out)]).exit_code == 1  # no ids
+    given += ["--id-column", "id"]
+    assert runner.invoke(app, given).exit_code == 2  # nowhere to write
+    assert runner.invoke(app, [*given, "-o", str(out), "--budget", "9"]).exit_code == 2
+    assert not out.exists()
+    done = runner.invoke(app, [*given, "-o", str(out)])
+    assert done.exit_code == 0, done.output
+    assert len(written(out)) == 60

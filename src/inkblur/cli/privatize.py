@@ -125,9 +125,15 @@ def privatize(
         if is_folder(input):
             if output == "-":
                 raise typer.BadParameter("a folder needs a folder to write: give --output")
-            single = {"--report": report, "--budget": budget, "--person-budget": person_budget}
-            for flag, value in {**single, "--processes": processes or None}.items():
-                if value is not None:
+            for flag, used in {
+                "--report": report is not None,
+                "--budget": budget is not None,
+                "--person-budget": person_budget is not None,
+                "--processes": processes,
+                "--device": device != "auto",
+                "--threads": threads is not None,
+            }.items():
+                if used:
                     raise typer.BadParameter(f"{flag} is for a single file, not for a folder")
             _folder(input, output, described, rng, workers, counted)
             return
@@ -188,7 +194,7 @@ def _folder(
     if summary is None:
         talk.print("every file was released already")
     else:
-        _tell(summary)
+        _print_summary(summary)
 
 
 def _read(file: Path, given: options.Given) -> ReleaseSpec:
