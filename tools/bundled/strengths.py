@@ -1,39 +1,141 @@
-"""Writes the epsilons of light, medium and strong for the bundled embedding beside it.
+"""What light, medium and strong mean for the bundled table: measured, chosen, judged, stored.
 
-Run after build.py: `python tools/bundled/strengths.py`. Deterministic; some minutes on 2 cores.
+    INKBLUR_DATA=... python tools/bundled/strengths.py measure results.jsonl --workers 16
+    python tools/bundled/strengths.py store results.jsonl
+
+`measure` releases and attacks the texts of three public collections (C50: 50 known and 10 attacked
+texts an author; PAN 2018, problem 1; english-novels) with each mechanism at each epsilon of a grid.
+Each (mechanism, epsilon, collection, repetition) is a line of the file; lines that are there
+already are not measured again, so a run that was stopped goes on. `store` chooses the epsilons on
+one half of the authors, judges them on the other, and writes the file that `--strength` reads.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import as_completed
 from pathlib import Path
+from typing import Any
+
+if __name__ == "__main__":  # before NumPy is loaded: every worker is one thread
+    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(variable, "1")
 
 import inkblur
-from inkblur.mechanisms import CATALOGUE, Entry
-from inkblur.mechanisms.calibration import SAMPLE, strengths
-from inkblur.mechanisms.parameters import Value
+from inkblur.evaluation.risk import AuthorTexts, attempts
+from inkblur.processes import process_pool
+from reproduction.corpora import Split, english_novels, pan18, reuters_c50
 
-DESTINATION = Path(inkblur.__file__).parent / "embeddings" / "data" / "strengths.json"
+LENGTHS = (50, 100, 200, 400)  # words, for the curve of risk over text length
+GRID: dict[str, tuple[float, ...]] = {
+    "untouched": (0.0,),
+    "staircase": (2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 7.0, 8.0, 9.0),
+    "mahalanobis": (28, 35, 42, 50, 60),
+    "exponential": (9, 11, 13, 15, 18),
+    "laplace": (26, 32, 39, 46, 55),
+    "component-laplace": (2.6, 3.2, 3.9, 4.6, 5.5),
+}
 
 
-def worth_storing(entry: Entry) -> list[dict[str, Value]]:
-    """The values tried of principal parameters; the defaults of all others."""
-    silent = {p.name: p.default for p in entry.parameters if not p.principal and not p.consent}
-    return [v for v in entry.variants() if all(v[name] == silent[name] for name in silent)]
+def _c50() -> Split:
+    split = reuters_c50()
+    return Split(split.train, split.test.first_of_each_author(10))
+
+
+COLLECTIONS: dict[str, tuple[Callable[[], Split], int]] = {  # and how often each is released
+    "c50": (_c50, 1),
+    "novels": (english_novels, 1),
+    "pan18": (lambda: pan18(1), 2),
+}
+Job = tuple[str, float, str, int]  # mechanism, epsilon, collection, repetition
+
+
+def author_texts(name: str) -> AuthorTexts:
+    """A collection, ready to be attacked."""
+    split = COLLECTIONS[name][0]()
+    assert split.train.authors is not None
+    assert split.test.authors is not None
+    return AuthorTexts(
+        split.train.texts, split.train.authors, split.test.texts, split.test.authors
+    )
+
+
+def measured(job: Job) -> dict[str, Any]:
+    """One line of the file."""
+    began = time.monotonic()
+    mechanism, epsilon, collection, repetition = job
+    table = inkblur.load_embedding()
+    blur = None
+    if mechanism != "untouched":
+        blur = inkblur.ReleaseSpec(mechanism=mechanism, epsilon=epsilon).privatizer(table)
+    rng = inkblur.seeded_rng(20_261_115).child(collection, mechanism, f"{epsilon:g}",
+                                               str(repetition))  # fmt: skip
+    tried = attempts(author_texts(collection), blur, table, rng, lengths=LENGTHS)
+    return {
+        "job": list(job),
+        "table": table.sha256,
+        "parameters": {} if blur is None else dict(blur.mechanism.parameters),
+        "seconds": round(time.monotonic() - began, 1),
+        "attempts": [each.to_json() for each in tried],
+    }
+
+
+def jobs(mechanisms: list[str], collections: list[str], epsilons: list[float]) -> list[Job]:
+    """All of them: mechanisms in the order given, their longest jobs first."""
+    return [
+        (mechanism, float(epsilon), collection, repetition)
+        for mechanism in mechanisms
+        for collection in collections
+        for epsilon in (epsilons or GRID[mechanism])
+        for repetition in range(COLLECTIONS[collection][1] if mechanism != "untouched" else 1)
+    ]
+
+
+def measure(options: argparse.Namespace) -> None:
+    """Measure what is missing, and append each line as it comes."""
+    path = Path(options.results)
+    done = set()
+    if path.exists():
+        done = {tuple(json.loads(line)["job"]) for line in path.read_text().splitlines()}
+    wanted = jobs(options.mechanisms, options.collections, options.epsilons)
+    wanted = [job for job in wanted if job not in done]
+    if wanted:
+        inkblur.load_embedding()  # a table that cannot be read fails here, once
+    print(f"{len(wanted)} jobs, {options.workers} workers", flush=True)
+    began = time.monotonic()
+    with process_pool(options.workers) as pool, path.open("a", encoding="utf-8") as out:
+        running = {pool.submit(measured, job): job for job in wanted}
+        for future in as_completed(running):
+            job = running[future]
+            try:
+                line = future.result()
+            except Exception as error:  # noqa: BLE001  one job must not stop the others
+                print(*job, "failed:", repr(error)[:300], flush=True)
+                continue
+            out.write(json.dumps(line) + "\n")
+            out.flush()
+            print(f"{time.monotonic() - began:6.0f} s", *job, line["seconds"], flush=True)
 
 
 def main() -> None:
-    """Calibrate every mechanism of the catalogue and write the file."""
-    table = inkblur.load_embedding()
-    epsilons: dict[str, dict[str, float]] = {}
-    for name, entry in CATALOGUE.items():
-        for chosen in worth_storing(entry):
-            key = entry.key(chosen)
-            epsilons[key] = strengths(name, table, **chosen)
-            print(key, epsilons[key], flush=True)
-    body = {"sha256": table.sha256, "words_sampled": SAMPLE, "epsilons": epsilons}
-    DESTINATION.write_text(json.dumps(body, indent=2) + "\n", encoding="utf-8")
+    """Parse and run."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parts = parser.add_subparsers(required=True)
+    first = parts.add_parser("measure")
+    first.add_argument("results")
+    first.add_argument("--workers", type=int, default=1)
+    first.add_argument("--mechanisms", nargs="+", default=list(GRID), choices=GRID)
+    first.add_argument("--collections", nargs="+", default=list(COLLECTIONS), choices=COLLECTIONS)
+    first.add_argument("--epsilons", nargs="*", type=float, default=[])
+    first.set_defaults(run=measure)
+    options = parser.parse_args()
+    options.run(options)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

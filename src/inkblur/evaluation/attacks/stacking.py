@@ -1,0 +1,74 @@
+"""Stacking: one attacker who hears several attacks and trusts each as much as it has earned.
+
+Every attack gives each candidate a score. Brought to mean 0 and deviation 1 within a text, these
+are added with one weight an attack, and the chance of a candidate is the softmax of the sum. The
+weights are those of largest likelihood for texts of *other* authors, so the author that is attacked
+takes no part in choosing them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from inkblur.errors import ParameterError
+from inkblur.types import Array, Ids
+
+_PENALTY = 1e-3  # on squared weights: two attacks that always agree share their weight
+
+
+def standardized(scores: Array) -> Array:
+    """Scores (texts, candidates) with mean 0 and deviation 1 in each text; 0 where all are equal.
+
+    >>> standardized(np.array([[1.0, 3.0], [5.0, 5.0]])).tolist()
+    [[-1.0, 1.0], [0.0, 0.0]]
+    """
+    centred = scores - scores.mean(axis=1, keepdims=True)
+    spread = centred.std(axis=1, keepdims=True)
+    even: Array = np.divide(centred, spread, out=np.zeros_like(centred), where=spread > 1e-12)
+    return even
+
+
+def stacking_weights(scores: Sequence[Array], truth: Ids) -> Array:
+    """One weight an attack, at least 0, from texts whose authors are known.
+
+    `scores` holds one (texts, candidates) an attack, `truth` the column of each text's author.
+
+    >>> right, noise = np.eye(3), np.array([[0.0, 1, 2], [2, 0, 1], [2, 1, 0]])
+    >>> good, useless = stacking_weights([right, noise], np.arange(3))
+    >>> bool(good > useless)
+    True
+    """
+    from scipy.optimize import minimize
+
+    if not len(scores) or not len(truth):
+        raise ParameterError("no scores to learn weights from")
+    table = np.stack([standardized(each) for each in scores], axis=-1)  # (texts, candidates, k)
+    rows = np.arange(len(truth))
+
+    def loss(weights: Array) -> tuple[float, Array]:
+        sums = table @ weights
+        sums -= sums.max(axis=1, keepdims=True)
+        chances = np.exp(sums)
+        chances /= chances.sum(axis=1, keepdims=True)
+        value = -np.log(np.maximum(chances[rows, truth], 1e-300)).mean()
+        slope = np.einsum("tc,tck->k", chances, table) - table[rows, truth].sum(axis=0)
+        return (
+            float(value + _PENALTY * weights @ weights),
+            slope / len(rows) + 2 * _PENALTY * weights,
+        )
+
+    start = np.full(table.shape[-1], 1.0)
+    bounds = [(0.0, None)] * len(start)
+    found: Array = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B").x
+    return found
+
+
+def stacked(scores: Sequence[Array], weights: Array) -> Array:
+    """The weighted sum of standardized scores, (texts, candidates)."""
+    total: Array = sum(
+        (weight * standardized(each) for weight, each in zip(weights, scores, strict=True)),
+        np.zeros_like(scores[0]),
+    )
+    return total

@@ -1,0 +1,256 @@
+"""Risk: how many texts the strongest attack tried attributes to their author, above chance.
+
+    risk = (accuracy - chance) / (1 - chance)
+
+It is the largest over the attacks, static and adaptive, so it is a lower bound: a better attacker
+may come. Authors are divided into two halves, whose texts are released and attacked apart. One half
+serves to choose a setting and the other to judge it; an attack that needs weights (stacking) learns
+them on the half that it does not attack.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from inkblur.documents.privatizer import Privatizer
+from inkblur.embeddings.table import Embedding
+from inkblur.errors import ParameterError
+from inkblur.evaluation.attacks.channel import channel_of
+from inkblur.evaluation.attacks.likelihood import Likelihood
+from inkblur.evaluation.attacks.stacking import stacked, stacking_weights
+from inkblur.evaluation.attacks.svm import LinearSvm
+from inkblur.evaluation.attacks.views import Words
+from inkblur.evaluation.measures.bootstrap import percentile_interval, resample_counts
+from inkblur.evaluation.results import ADAPTIVE, STATIC
+from inkblur.rng import Rng, seeded_rng
+from inkblur.types import Array, Ids, Record
+
+_STUDIED = 50  # released texts an author that the adaptive attacker studies, copies counted
+_MOST_COPIES = 8
+_RESAMPLES = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorTexts:
+    """Texts that an attacker knows the authors of, and texts to attribute."""
+
+    known: tuple[str, ...]
+    known_authors: Ids
+    attacked: tuple[str, ...]
+    attacked_authors: Ids
+
+    @property
+    def candidates(self) -> Ids:
+        """The authors, ascending."""
+        return np.unique(self.known_authors)
+
+    def of_authors(self, authors: ArrayLike) -> AuthorTexts:
+        """The texts of these authors only."""
+        known = np.flatnonzero(np.isin(self.known_authors, authors)).tolist()
+        attacked = np.flatnonzero(np.isin(self.attacked_authors, authors)).tolist()
+        return AuthorTexts(
+            tuple(self.known[row] for row in known),
+            self.known_authors[known],
+            tuple(self.attacked[row] for row in attacked),
+            self.attacked_authors[attacked],
+        )
+
+    def halves(self) -> tuple[AuthorTexts, AuthorTexts]:
+        """Every second author each, in order of how many texts are attacked: halves of one size."""
+        authors, times = np.unique(self.attacked_authors, return_counts=True)
+        if len(authors) < 4:
+            raise ParameterError(
+                f"{len(authors)} authors have texts to attack; 4 are needed, two to choose a "
+                "setting on and two to judge it on"
+            )
+        order = authors[np.argsort(-times, kind="stable")]
+        return self.of_authors(order[::2]), self.of_authors(order[1::2])
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One attack on the texts of one half, once."""
+
+    half: int
+    attack: str
+    kind: str  # static or adaptive
+    words: int | None  # how many words of each text were shown; None: all
+    candidates: int
+    authors: Ids  # (texts,)
+    correct: NDArray[np.bool_]  # (texts,)
+
+    def to_json(self) -> dict[str, Any]:
+        """As one JSON object."""
+        return {
+            "half": self.half,
+            "attack": self.attack,
+            "kind": self.kind,
+            "words": self.words,
+            "candidates": self.candidates,
+            "authors": self.authors.tolist(),
+            "correct": "".join("01"[hit] for hit in self.correct.astype(int)),
+        }
+
+    @classmethod
+    def from_json(cls, body: dict[str, Any]) -> Attempt:
+        """What :meth:`to_json` wrote."""
+        correct = np.array([hit == "1" for hit in body["correct"]], dtype=bool)
+        authors = np.array(body["authors"], np.int64)
+        plain = {name: body[name] for name in ("half", "attack", "kind", "words", "candidates")}
+        return cls(**plain, authors=authors, correct=correct)
+
+
+@dataclass(frozen=True, slots=True)
+class Risk:
+    """What the strongest of several attacks reached. All are shares of texts."""
+
+    attack: str
+    kind: str
+    accuracy: float
+    chance: float
+    risk: float  # above chance
+    low: float  # of the risk: interval over authors like these
+    high: float
+
+    def to_json(self) -> dict[str, Any]:
+        """As one JSON object, rounded."""
+        numbers = ("accuracy", "chance", "risk", "low", "high")
+        body: dict[str, Any] = {"attack": self.attack, "kind": self.kind}
+        return body | {name: round(getattr(self, name), 4) for name in numbers}
+
+
+def above_chance(accuracy: float, chance: float) -> float:
+    """(accuracy - chance) / (1 - chance), at least 0.
+
+    >>> above_chance(0.55, 0.1)
+    0.5
+    """
+    return max(0.0, (accuracy - chance) / (1.0 - chance))
+
+
+def strongest(attempts: Iterable[Attempt], *, confidence: float = 0.95, seed: int = 1) -> Risk:
+    """The largest risk among attacks; attempts of one attack (repetitions) are averaged.
+
+    The interval is the percentile bootstrap over authors, for the attack that was strongest.
+    """
+    groups: dict[tuple[str, str], list[Attempt]] = {}
+    for attempt in attempts:
+        groups.setdefault((attempt.attack, attempt.kind), []).append(attempt)
+    if not groups:
+        raise ParameterError("no attack was tried")
+    name, same = max(
+        groups.items(), key=lambda item: float(np.mean([a.correct.mean() for a in item[1]]))
+    )
+    first = same[0]
+    chance = 1.0 / first.candidates
+    share = np.mean([attempt.correct for attempt in same], axis=0)
+    authors, place = np.unique(first.authors, return_inverse=True)
+    hits = np.bincount(place, weights=share)
+    texts = np.bincount(place)
+    times = resample_counts(_RESAMPLES, len(authors), seeded_rng(seed).child("authors"))
+    again = (times @ hits) / np.maximum(times @ texts, 1)
+    low, high = percentile_interval(again, confidence)
+    accuracy = float(share.mean())
+    return Risk(
+        *name,
+        accuracy,
+        chance,
+        above_chance(accuracy, chance),
+        above_chance(low, chance),
+        above_chance(high, chance),
+    )
+
+
+def attempts(
+    texts: AuthorTexts,
+    blur: Privatizer | None,
+    embedding: Embedding,
+    rng: Rng,
+    *,
+    seed: int = 1,
+    lengths: Sequence[int] = (),
+) -> list[Attempt]:
+    """Release the texts of both halves and attack them in every way.
+
+    `blur` None attacks the texts as they are. `lengths` also attacks the first so many words of
+    each text: a released word depends on no other, so the first words of a release are the release
+    of the first words.
+    """
+    halves = texts.halves()
+    shown = (None, *lengths)
+    found: list[dict[tuple[str, str], Array]] = []
+    for number, half in enumerate(halves):
+        stream = rng.child(f"half {number}")
+        released = _released(half.attacked, blur, stream.child("attacked"))
+        cut = [" ".join(text.split()[:words]) for words in shown for text in released]
+        scores = _scores(half, cut, blur, embedding, stream, seed)
+        found.append(dict(scores))
+    return list(_answers(halves, found, shown))
+
+
+def _answers(
+    halves: Sequence[AuthorTexts],
+    found: Sequence[dict[tuple[str, str], Array]],
+    shown: Sequence[int | None],
+) -> Iterator[Attempt]:
+    for number, (half, scores) in enumerate(zip(halves, found, strict=True)):
+        truth = np.searchsorted(half.candidates, half.attacked_authors)
+        other = halves[1 - number]
+        other_truth = np.searchsorted(other.candidates, other.attacked_authors)
+        for place, words in enumerate(shown):
+            rows = slice(place * len(truth), (place + 1) * len(truth))
+            parts = {name: each[rows] for name, each in scores.items()}
+            if len(parts) > 1:
+                there = slice(place * len(other_truth), (place + 1) * len(other_truth))
+                learned = [found[1 - number][name][there] for name in parts]
+                weights = stacking_weights(learned, other_truth)
+                parts["stacked", "both"] = stacked(list(parts.values()), weights)
+            for (attack, kind), part in parts.items():
+                correct = part.argmax(axis=1) == truth
+                count = len(half.candidates)
+                yield Attempt(number, attack, kind, words, count, half.attacked_authors, correct)
+
+
+def _scores(
+    half: AuthorTexts,
+    released: Sequence[str],
+    blur: Privatizer | None,
+    embedding: Embedding,
+    stream: Rng,
+    seed: int,
+) -> Iterator[tuple[tuple[str, str], Array]]:
+    """Scores (texts, candidates) of each attack on released texts."""
+
+    def svms() -> Iterator[LinearSvm]:
+        yield LinearSvm(seed=seed)
+        yield LinearSvm(seed=seed, view=Words(), name="svm-words")
+
+    for attack in svms():
+        attack.fit(half.known, half.known_authors)
+        yield (attack.name, STATIC), attack.scores(released)
+    if blur is None:
+        return
+    channel = channel_of(blur.mechanism, stream.child("channel"))
+    bayes = Likelihood(channel, embedding).fit(half.known, half.known_authors)
+    yield (bayes.name, STATIC), bayes.scores(released)
+    each = len(half.known) / len(half.candidates)
+    copies = min(_MOST_COPIES, max(1, math.ceil(_STUDIED / each)))
+    studied: list[str] = []
+    for copy in range(copies):
+        studied += _released(half.known, blur, stream.child(f"known {copy}"))
+    for attack in svms():
+        attack.fit(studied, np.tile(half.known_authors, copies))
+        yield (attack.name, ADAPTIVE), attack.scores(released)
+
+
+def _released(texts: Sequence[str], blur: Privatizer | None, rng: Rng) -> list[str]:
+    if blur is None:
+        return list(texts)
+    records = [Record(str(row), text) for row, text in enumerate(texts)]
+    return list(blur.release_batch(records, rng).texts)
