@@ -64,16 +64,16 @@ class ReleaseKind(Enum):
 
 
 class Strength(Enum):
-    """A plain-words choice of epsilon: how likely a vocabulary word survives."""
+    """A plain-words choice of epsilon, by the risk that was measured at it."""
 
     LIGHT = "light"
     MEDIUM = "medium"
     STRONG = "strong"
 
     @property
-    def survival(self) -> float:
-        """Probability that a word drawn evenly from the vocabulary comes out unchanged."""
-        return {Strength.LIGHT: 0.75, Strength.MEDIUM: 0.5, Strength.STRONG: 0.2}[self]
+    def most_risk(self) -> float:
+        """Largest share of the texts that attacks attribute to their author, above chance."""
+        return {Strength.LIGHT: 0.5, Strength.MEDIUM: 0.25, Strength.STRONG: 0.1}[self]
 
 
 class Morphology(Enum):

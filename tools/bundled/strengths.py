@@ -27,10 +27,13 @@ if __name__ == "__main__":  # before NumPy is loaded: every worker is one thread
         os.environ.setdefault(variable, "1")
 
 import inkblur
-from inkblur.evaluation.risk import AuthorTexts, attempts
+from inkblur.evaluation.risk import Attempt, AuthorTexts, attempts
+from inkblur.evaluation.strengths import SettingRisk, chosen
+from inkblur.mechanisms import CATALOGUE
 from inkblur.processes import process_pool
 from reproduction.corpora import Split, english_novels, pan18, reuters_c50
 
+DESTINATION = Path(inkblur.__file__).parent / "embeddings" / "data" / "strengths.json"
 LENGTHS = (50, 100, 200, 400)  # words, for the curve of risk over text length
 GRID: dict[str, tuple[float, ...]] = {
     "untouched": (0.0,),
@@ -60,9 +63,7 @@ def author_texts(name: str) -> AuthorTexts:
     split = COLLECTIONS[name][0]()
     assert split.train.authors is not None
     assert split.test.authors is not None
-    return AuthorTexts(
-        split.train.texts, split.train.authors, split.test.texts, split.test.authors
-    )
+    return AuthorTexts(split.train.texts, split.train.authors, split.test.texts, split.test.authors)
 
 
 def measured(job: Job) -> dict[str, Any]:
@@ -114,12 +115,65 @@ def measure(options: argparse.Namespace) -> None:
             job = running[future]
             try:
                 line = future.result()
-            except Exception as error:  # noqa: BLE001  one job must not stop the others
+            except Exception as error:  # one job must not stop the others
                 print(*job, "failed:", repr(error)[:300], flush=True)
                 continue
             out.write(json.dumps(line) + "\n")
             out.flush()
             print(f"{time.monotonic() - began:6.0f} s", *job, line["seconds"], flush=True)
+
+
+def settings(path: Path) -> dict[str, dict[float, SettingRisk]]:
+    """What was measured, by mechanism and epsilon: those that were tried on every collection."""
+    tried: dict[tuple[str, float], dict[str, list[Attempt]]] = {}
+    parameters: dict[tuple[str, float], dict[str, Any]] = {}
+    sha256 = inkblur.load_embedding().sha256
+    for line in path.read_text(encoding="utf-8").splitlines():
+        body = json.loads(line)
+        if body["table"] != sha256:
+            raise SystemExit(f"{path} was measured on another table: {body['table']}")
+        mechanism, epsilon, collection, _ = body["job"]
+        found = tried.setdefault((mechanism, epsilon), {}).setdefault(collection, [])
+        found += [Attempt.from_json(each) for each in body["attempts"]]
+        parameters[mechanism, epsilon] = body["parameters"]
+    untouched = next(found for (mechanism, _), found in tried.items() if mechanism == "untouched")
+    by_mechanism: dict[str, dict[float, SettingRisk]] = {}
+    for (mechanism, epsilon), found in tried.items():
+        if mechanism != "untouched" and set(found) == set(COLLECTIONS):
+            measured = SettingRisk(parameters[mechanism, epsilon], found, untouched)
+            by_mechanism.setdefault(mechanism, {})[epsilon] = measured
+    return by_mechanism
+
+
+def store(options: argparse.Namespace) -> None:
+    """Choose, judge, print and write."""
+    strengths: dict[str, dict[str, Any]] = {}
+    for mechanism, measured in settings(Path(options.results)).items():
+        strengths[CATALOGUE[mechanism].key({})] = {
+            strength.value: setting.to_json() for strength, setting in chosen(measured).items()
+        }
+    body = {"sha256": inkblur.load_embedding().sha256, "strengths": strengths}
+    DESTINATION.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
+    show(options)
+
+
+def show(options: argparse.Namespace) -> None:
+    """Tables for docs/evaluation.md: every setting, and the curves over text length."""
+    for mechanism, measured in settings(Path(options.results)).items():
+        names = {id(setting): strength.value for strength, setting in chosen(measured).items()}
+        for epsilon, setting in sorted(measured.items()):
+            cells = [mechanism, f"{epsilon:g}", names.get(id(setting), "")]
+            for half in (0, 1):
+                for collection, found in sorted(setting.risks(half).items()):
+                    span = f"{found.low:.2f} to {found.high:.2f}"
+                    cells.append(f"{collection} {found.risk:.3f} ({span}) {found.attack}")
+            print("|", " | ".join(cells), "|")
+        for strength, setting in chosen(measured).items():
+            for words in LENGTHS:
+                found_at = setting.risks(1, words)
+                cells = [f"{name} {each.risk:.3f} ({each.low:.2f} to {each.high:.2f})"
+                         for name, each in sorted(found_at.items())]  # fmt: skip
+                print("|", mechanism, strength.value, "|", words, "words |", " | ".join(cells), "|")
 
 
 def main() -> None:
@@ -133,6 +187,10 @@ def main() -> None:
     first.add_argument("--collections", nargs="+", default=list(COLLECTIONS), choices=COLLECTIONS)
     first.add_argument("--epsilons", nargs="*", type=float, default=[])
     first.set_defaults(run=measure)
+    for name, run in (("store", store), ("show", show)):
+        part = parts.add_parser(name)
+        part.add_argument("results")
+        part.set_defaults(run=run)
     options = parser.parse_args()
     options.run(options)
 

@@ -125,13 +125,12 @@ def audit(
 
 def _usual_epsilons(entry: Entry, given: options.Given, table: Embedding) -> list[float]:
     """Strong, medium and light."""
-    from inkblur.mechanisms.calibration import epsilon_for
-    from inkblur.types import Strength
+    from inkblur.mechanisms.strengths import usual_epsilons
 
     first = {name: values[0] for name, values in given.parameters.items()}
     # The default shape calibrates all of them, so that they are compared at one epsilon.
     own = {p.name: first[p.name] for p in entry.parameters if p.name in first and not p.principal}
-    return [epsilon_for(strength, entry.name, table, **own) for strength in reversed(Strength)]
+    return usual_epsilons(entry.name, table, **own)
 
 
 def _check(

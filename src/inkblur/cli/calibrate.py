@@ -1,78 +1,139 @@
-"""`inkblur calibrate`: the epsilon that keeps a typical word with a wanted probability."""
+"""`inkblur calibrate`: epsilons with a measured risk, or with a wanted survival of words."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from inkblur.cli import options
-from inkblur.cli.console import data, plain_errors, talk
+from inkblur.cli import options, texts
+from inkblur.cli.console import data, plain_errors, progress, talk
+
+if TYPE_CHECKING:
+    from inkblur.embeddings.table import Embedding
+    from inkblur.mechanisms.catalogue import Entry
 
 
-@options.release_options("mechanism", "embedding", "vocabulary", usual={"mechanism": "mahalanobis"})
+@options.release_options("mechanism", "embedding", "vocabulary", usual={"mechanism": "staircase"})
 def calibrate(
+    authors: Annotated[
+        Path | None,
+        typer.Option(
+            help="Public texts with their authors (csv, jsonl, parquet): measure the strengths "
+            "light, medium and strong of this mechanism and table on them, and keep them."
+        ),
+    ] = None,
+    text_column: texts.TextColumn = "text",
+    author_column: Annotated[str, typer.Option(help="Column that holds the author.")] = "author",
     survival: Annotated[
-        float | None, typer.Option(help="Probability that a word comes out unchanged.")
+        float | None, typer.Option(help="Wanted probability that a word comes out unchanged.")
     ] = None,
     references: Annotated[
         Path | None,
         typer.Option(
-            help="Public documents, one per line: also print the largest distance between two "
-            "of them."
+            help="Public documents, one a line: also print the radius that holds them all."
         ),
     ] = None,
-    length: Annotated[int, typer.Option(help="With --references: words per document.")] = 50,
+    length: Annotated[int, typer.Option(help="With --references: words a document.")] = 50,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     *,
     given: options.Given,
 ) -> None:
-    """Find the epsilon at which a word survives with a given probability.
+    """Find epsilons: by the risk of attacks on public texts, or by how often words survive.
 
-    Without --survival: for light (0.75), medium (0.5) and strong (0.2).
+    With --authors, --strength works for this mechanism and table from then on. The texts must be
+    public, at least 4 authors with several texts each; some minutes for 1,000 texts.
+
+    Example: inkblur calibrate --authors public.csv --embedding vectors.ink
 
     Example: inkblur calibrate --mechanism laplace --survival 0.4
     """
     with plain_errors():
-        from inkblur.mechanisms import calibration, make_mechanism
         from inkblur.mechanisms.catalogue import find
-        from inkblur.types import Strength
 
+        if (authors is None) == (survival is None):
+            raise typer.BadParameter("use --authors FILE or --survival P")
         entry = find(given.fields["mechanism"])
         own = given.own(entry)
         table = given.table()
-        wanted = (
-            {f"{survival:g}": survival}
-            if survival is not None
-            else {s.value: s.survival for s in Strength}
-        )
-        found: dict[str, float] = {}
-        for name, probability in wanted.items():
-            found[name] = calibration.calibrate(entry.name, table, survival=probability, **own)
-        result: dict[str, object] = {
-            "mechanism": entry.name,
-            "embedding": table.sha256,
-            "words_sampled": min(calibration.SAMPLE, len(table)),
-            "epsilon": found,
-        }
+        result: dict[str, Any] = {"mechanism": entry.key(own), "embedding": table.sha256}
+        if authors is not None:
+            result |= _by_risk(entry, own, table, str(authors), (text_column, author_column))
+        elif survival is not None:
+            result |= _by_survival(entry, own, table, survival)
         if references is not None:
             from inkblur.files.radius import radius_of_file
+            from inkblur.mechanisms import make_mechanism
 
             word = make_mechanism(entry.name, table, epsilon=1.0, **own)
             result["radius"] = radius_of_file(references, word, length=length)
             result["length"] = length
-        if table.adaptations:
-            talk.print(f"warning: {table.name} is adapted: {calibration.UNEVEN}", markup=False)
         if as_json:
             data.print_json(json.dumps(result))
-            return
-        for name, value in found.items():
-            data.print(f"{name:>8}  survival {wanted[name]:.2f}  epsilon {value:g}")
-        if "radius" in result:
-            from inkblur.guarantees import rounded_up
+        else:
+            _print(result)
 
-            radius = rounded_up(float(str(result["radius"])))
-            data.print(f"  radius  {radius} covers every pair of the references")
-        talk.print(f"measured on {result['words_sampled']:,} words of {table.name}")
+
+def _by_risk(
+    entry: Entry, own: dict[str, Any], table: Embedding, path: str, columns: tuple[str, str]
+) -> dict[str, Any]:
+    from inkblur.evaluation.attacks import number_authors
+    from inkblur.evaluation.strengths import author_texts, search_strengths
+    from inkblur.mechanisms.strengths import keep_strengths
+    from inkblur.spec import ReleaseSpec
+
+    text, author = columns
+    public, found = texts.read_columns(path, text, [author])
+    spec = ReleaseSpec(entry.name, 1.0, parameters=own)
+    with progress("settings") as bar:
+        task = bar.add_task("measuring", total=None, rate="")
+
+        def show(epsilon: float) -> None:
+            bar.update(task, advance=1, description=f"attacking epsilon {epsilon:g}")
+
+        measured = search_strengths(
+            author_texts(public, number_authors(found[author])), spec, table, on_step=show
+        )
+    strengths = {strength.value: setting.to_json() for strength, setting in measured.items()}
+    kept = keep_strengths(table, entry.key(own), strengths)
+    talk.print(f"kept in {kept}", markup=False)
+    return {"strengths": strengths}
+
+
+def _by_survival(
+    entry: Entry, own: dict[str, Any], table: Embedding, survival: float
+) -> dict[str, Any]:
+    from inkblur.mechanisms import calibration
+
+    if table.adaptations:
+        talk.print(f"warning: {table.name} is adapted: {calibration.UNEVEN}", markup=False)
+    return {
+        "words_sampled": min(calibration.SAMPLE, len(table)),
+        "survival": survival,
+        "epsilon": calibration.calibrate(entry.name, table, survival=survival, **own),
+    }
+
+
+def _print(result: dict[str, Any]) -> None:
+    from inkblur.types import Strength
+
+    if "survival" in result:
+        data.print(f"survival {result['survival']:.2f}  epsilon {result['epsilon']:g}")
+        talk.print(f"measured on {result['words_sampled']:,} words")
+    for strength in Strength:
+        found = result.get("strengths", {strength.value: None}).get(strength.value)
+        if found is not None:
+            (risk,) = found["collections"].values()
+            data.print(
+                f"{strength.value:>8}  epsilon {found['epsilon']:g}  authors named "
+                f"{found['named']:.0%} ({risk['attack']}; untouched {found['untouched']:.0%}), "
+                f"above chance {risk['risk']:.0%} ({risk['low']:.0%} to {risk['high']:.0%})"
+            )
+        elif "strengths" in result:
+            data.print(f"{strength.value:>8}  no setting that was tried is {strength.value}")
+    if "radius" in result:
+        from inkblur.guarantees import rounded_up
+
+        data.print(f"  radius  {rounded_up(result['radius'])} covers every pair of the references")

@@ -141,8 +141,7 @@ def evaluate(
 
 def _settings(given: options.Given, table: Embedding) -> list[ReleaseSpec]:
     """Every mechanism at every epsilon; a wrong value is refused before the work."""
-    from inkblur.mechanisms.calibration import epsilon_for
-    from inkblur.types import Strength
+    from inkblur.mechanisms.strengths import usual_epsilons
 
     release = given.fields.get("release", "sequence")
     axes = ("epsilon", "length", "morphology")
@@ -152,8 +151,7 @@ def _settings(given: options.Given, table: Embedding) -> list[ReleaseSpec]:
     else:
         made = []
         for spec in given.at(1.0).grid(names, axes, release=release):
-            for strength in reversed(Strength):
-                epsilon = epsilon_for(strength, spec.mechanism, table, **spec.parameters)
+            for epsilon in usual_epsilons(spec.mechanism, table, **spec.parameters):
                 made.append(spec.varied(epsilon=epsilon))
     for spec in made:
         spec.mechanism_on(table)

@@ -12,6 +12,7 @@ from inkblur.embeddings.table import Embedding
 from inkblur.evaluation.attacks.reverse import reverse_vectorized
 from inkblur.guarantees import Guarantee, rounded_up
 from inkblur.mechanisms.base import WordMechanism
+from inkblur.mechanisms.strengths import strength_of
 from inkblur.mechanisms.typical import typical_loss
 from inkblur.pools.privatizer import PoolPrivatizer
 from inkblur.rng import Rng
@@ -79,8 +80,10 @@ class TextReleaser:
 
     def __init__(self, spec: ReleaseSpec, blur: Privatizer) -> None:
         self.spec, self.blur = spec, blur
-        self.name, self.guarantee = spec.name, blur.guarantee
+        self.guarantee = blur.guarantee
         self.mechanism: WordMechanism = blur.mechanism
+        found = strength_of(blur.mechanism)
+        self.name = spec.name if found is None else f"{spec.name} ({found[0].value})"
 
     def release(self, texts: Sequence[str], rng: Rng) -> Released:
         """Blurred texts."""

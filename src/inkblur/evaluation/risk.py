@@ -107,7 +107,7 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Risk:
+class AttackRisk:
     """What the strongest of several attacks reached. All are shares of texts."""
 
     attack: str
@@ -134,7 +134,9 @@ def above_chance(accuracy: float, chance: float) -> float:
     return max(0.0, (accuracy - chance) / (1.0 - chance))
 
 
-def strongest(attempts: Iterable[Attempt], *, confidence: float = 0.95, seed: int = 1) -> Risk:
+def strongest(
+    attempts: Iterable[Attempt], *, confidence: float = 0.95, seed: int = 1
+) -> AttackRisk:
     """The largest risk among attacks; attempts of one attack (repetitions) are averaged.
 
     The interval is the percentile bootstrap over authors, for the attack that was strongest.
@@ -157,7 +159,7 @@ def strongest(attempts: Iterable[Attempt], *, confidence: float = 0.95, seed: in
     again = (times @ hits) / np.maximum(times @ texts, 1)
     low, high = percentile_interval(again, confidence)
     accuracy = float(share.mean())
-    return Risk(
+    return AttackRisk(
         *name,
         accuracy,
         chance,

@@ -28,7 +28,7 @@ from inkblur.files.public_records import PublicRecords
 from inkblur.files.release import refuse_private_ingredients
 from inkblur.files.source import Source, open_described
 from inkblur.guarantees import Guarantee
-from inkblur.mechanisms.calibration import Risk, risk_of
+from inkblur.mechanisms.strengths import Risk, risk_of
 from inkblur.rng import Rng, secure_rng
 from inkblur.spec import ReleaseSpec
 from inkblur.types import NULL_ID, Ids, Record, ReleaseKind, Strength

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from inkblur.documents.coverage import Coverage
-from inkblur.documents.policies import CLASSES, Treatment
+from inkblur.documents.policies import CLASSES, TokenPolicies, Treatment
 from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.survival import Survival
 from inkblur.embeddings.table import Embedding
 from inkblur.guarantees import Guarantee, rounded_up
+from inkblur.mechanisms.strengths import strength_of
 from inkblur.mechanisms.typical import TypicalLoss
-from inkblur.types import Metric
+from inkblur.types import Metric, ReleaseKind
 
 NOTE = "The counts come from the true texts and are not protected: do not publish this report."
 _LAYOUT = ("spaces", "capitals")  # these are no tokens
@@ -112,8 +113,23 @@ class Summary:
         return lines + self.fate.lines()
 
     def worth(self) -> list[str]:
-        """What the bound is worth, in plain words: for one word, and for a text."""
-        return [*self.typical.sentences(), *self._text_worth()]
+        """What the bound is worth, in plain words: for one word, and for a text; and what attacks
+        made of this strength.
+        """
+        return [*self.typical.sentences(), *self._text_worth(), *self._measured_risk()]
+
+    def _measured_risk(self) -> list[str]:
+        """Of a strength, for what it was measured on: texts whose every word is drawn."""
+        blur = self.privatizer
+        found = strength_of(blur.mechanism)
+        plain = blur.kind is ReleaseKind.SEQUENCE and blur.length is None and not blur.consistent
+        if found is None or not plain or blur.policies != TokenPolicies():
+            return []
+        strength, measured = found
+        return [
+            f"{strength.value}: {measured.risk.sentence()}. A better attack may come: this is a "
+            "lower bound."
+        ]
 
     def _text_worth(self) -> list[str]:
         texts = self.documents - (self.empty if self.privatizer.length is None else 0)

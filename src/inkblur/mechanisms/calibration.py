@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass
-from importlib import resources
 from typing import Any
 
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError, Unreachable
 from inkblur.mechanisms.base import WordMechanism
-from inkblur.mechanisms.catalogue import find, make_mechanism
+from inkblur.mechanisms.catalogue import make_mechanism
 from inkblur.rng import seeded_rng
-from inkblur.types import Ids, Strength, positive
+from inkblur.types import Ids, positive
 
 # words drawn evenly from the vocabulary: the survival rate's standard error is at most 0.008
 SAMPLE = 4_000
@@ -25,7 +21,6 @@ UNEVEN = (
     "drawn evenly from the vocabulary, which this is calibrated on; give `epsilon=`: "
     "`inkblur tune --target` finds one"
 )
-_STORED = "strengths.json"  # for the bundled embedding, written by tools/bundled/strengths.py
 
 
 def epsilon_from_level(level: float, radius: float) -> float:
@@ -72,69 +67,6 @@ def survival_rate(mechanism: WordMechanism, words: Ids | None = None) -> float:
     """The chance that one of these words (default: an even public sample) comes out unchanged."""
     ids = _sampled_ids(len(mechanism.vocabulary), SAMPLE) if words is None else words
     return mechanism.survival(ids, seeded_rng(_SEED).child("calibrate"))
-
-
-def epsilon_for(strength: Strength, name: str, embedding: Embedding, **options: Any) -> float:
-    """The epsilon of a strength: stored for the bundled embedding, calibrated for others.
-
-    Refused on an adapted embedding, where it would understate the risk: at "strong" a fifth of the
-    vocabulary survives, but most words of a text.
-    """
-    if embedding.adaptations:
-        raise ParameterError(f"no strength on {embedding.name}, which is adapted: {UNEVEN}")
-    stored = _stored_strengths()
-    if stored.get("sha256") == embedding.sha256:
-        known = stored["epsilons"].get(find(name).key(options), {})
-        if strength.value in known:
-            return float(known[strength.value])
-    return calibrate(name, embedding, survival=strength.survival, **options)
-
-
-@dataclass(frozen=True, slots=True)
-class Risk:
-    """What the strongest attack tried made of a strength, on public test texts: a lower bound."""
-
-    named: float  # share of the texts whose author was named
-    untouched: float  # the same share where the texts are as they were written
-
-    def sentence(self) -> str:
-        """The line that stands beside a strength.
-
-        >>> Risk(named=0.22, untouched=0.69).sentence()
-        'on public test texts the strongest attack tried named 22% of the authors; untouched: 69%'
-        """
-        return (
-            f"on public test texts the strongest attack tried named {self.named:.0%} of the "
-            f"authors; untouched: {self.untouched:.0%}"
-        )
-
-
-def risk_of(strength: Strength, name: str, embedding: Embedding, **options: Any) -> Risk | None:
-    """The risk measured for a strength of the bundled embedding; None where none was measured."""
-    stored = _stored_strengths()
-    if stored.get("sha256") != embedding.sha256:
-        return None
-    found = stored.get("risks", {}).get(find(name).key(options), {}).get(strength.value)
-    return None if found is None else Risk(**found)
-
-
-def strengths(name: str, embedding: Embedding, **options: Any) -> dict[str, float]:
-    """The epsilons of the strengths that the mechanism can reach, calibrated now."""
-    found: dict[str, float] = {}
-    for strength in Strength:
-        with suppress(Unreachable):  # an angle cut off at 90 degrees cannot be strong
-            found[strength.value] = calibrate(
-                name, embedding, survival=strength.survival, **options
-            )
-    return found
-
-
-def _stored_strengths() -> dict[str, Any]:
-    file = resources.files("inkblur.embeddings") / "data" / _STORED
-    if not file.is_file():
-        return {}
-    stored: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    return stored
 
 
 def _sampled_ids(vocabulary: int, sample: int) -> Ids:

@@ -1,0 +1,148 @@
+"""Choosing epsilons by their measured risk: what `light`, `medium` and `strong` stand for.
+
+For each strength the largest epsilon is chosen at which the risk on one half of the authors, on the
+worst collection, is well below what the strength allows; the other half then judges it. What the
+judging half says is what is reported, also where it is more than the strength allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from inkblur.embeddings.table import Embedding
+from inkblur.errors import ParameterError
+from inkblur.evaluation.risk import AttackRisk, Attempt, AuthorTexts, attempts, strongest
+from inkblur.mechanisms.calibration import calibrate
+from inkblur.rng import seeded_rng
+from inkblur.spec import ReleaseSpec
+from inkblur.types import Ids, Strength
+
+CHOOSING, JUDGING = 0, 1  # halves
+# The choosing half must stay this far below the level: the judging half scatters around it.
+MARGIN = 0.8
+_STEPS = 12  # epsilons in the search
+_SPREAD = (0.2, 1.3)  # of the epsilon at which half of the vocabulary survives
+
+ByCollection = Mapping[str, Sequence[Attempt]]
+
+
+@dataclass(frozen=True, slots=True)
+class SettingRisk:
+    """All attempts on one setting, and on the texts as they are, by collection."""
+
+    parameters: Mapping[str, Any]
+    tried: ByCollection
+    untouched: ByCollection
+
+    def risks(self, half: int, words: int | None = None) -> dict[str, AttackRisk]:
+        """What the strongest attack reached on each collection."""
+        return {name: strongest(_part(every, half, words)) for name, every in self.tried.items()}
+
+    def worst(self, half: int) -> float:
+        """The largest risk of any collection."""
+        return max(found.risk for found in self.risks(half).values())
+
+    def to_json(self) -> dict[str, Any]:
+        """What is stored of a strength: the figures of the half that judged it."""
+        judged, chosen = self.risks(JUDGING), self.risks(CHOOSING)
+        worst = max(judged, key=lambda name: judged[name].risk)
+        before = {name: strongest(_part(each, JUDGING)) for name, each in self.untouched.items()}
+        return {
+            "epsilon": self.parameters["epsilon"],
+            "parameters": dict(self.parameters),
+            "named": round(judged[worst].accuracy, 4),
+            "untouched": round(before[worst].accuracy, 4),
+            "collections": {
+                name: {
+                    **judged[name].to_json(),
+                    "choosing_half": round(chosen[name].risk, 4),
+                    "untouched": before[name].to_json(),
+                }
+                for name in judged
+            },
+        }
+
+
+def _part(every: Sequence[Attempt], half: int, words: int | None = None) -> list[Attempt]:
+    return [each for each in every if each.half == half and each.words == words]
+
+
+def chosen(settings: Mapping[float, SettingRisk]) -> dict[Strength, SettingRisk]:
+    """The setting of each strength among measured ones, by epsilon; not every strength has one.
+
+    All smaller epsilons that were measured must qualify as well, so that a lucky draw is not
+    chosen.
+    """
+    found: dict[Strength, SettingRisk] = {}
+    for strength in Strength:
+        for epsilon in sorted(settings):
+            if settings[epsilon].worst(CHOOSING) > MARGIN * strength.most_risk:
+                break
+            found[strength] = settings[epsilon]
+    return found
+
+
+def search_strengths(
+    texts: AuthorTexts,
+    spec: ReleaseSpec,
+    table: Embedding,
+    *,
+    seed: int = 1,
+    on_step: Callable[[float], None] = lambda epsilon: None,
+) -> dict[Strength, SettingRisk]:
+    """Measure a mechanism on a table until each strength has its epsilon, by bisection.
+
+    `spec` names the mechanism and its parameters; its own epsilon is not used.
+    """
+    centre = calibrate(spec.mechanism, table, survival=0.5, **spec.parameters)
+    epsilons = [float(f"{each:.3g}") for each in centre * np.geomspace(*_SPREAD, _STEPS)]
+    untouched = attempts(texts, None, table, seeded_rng(seed), seed=seed)
+    measured: dict[float, SettingRisk] = {}
+
+    def qualifies(epsilon: float, strength: Strength) -> bool:
+        if epsilon not in measured:
+            on_step(epsilon)
+            blur = spec.varied(epsilon=epsilon, strength=None).privatizer(table)
+            rng = seeded_rng(seed).child("strengths", f"{epsilon:g}")
+            tried = attempts(texts, blur, table, rng, seed=seed)
+            measured[epsilon] = SettingRisk(
+                blur.mechanism.parameters, {"own": tried}, {"own": untouched}
+            )
+        return measured[epsilon].worst(CHOOSING) <= MARGIN * strength.most_risk
+
+    found: dict[Strength, SettingRisk] = {}
+    for strength in Strength:
+        low, high = -1, len(epsilons)  # the place below qualifies, that above does not
+        while high - low > 1:
+            middle = (low + high) // 2
+            if qualifies(epsilons[middle], strength):
+                low = middle
+            else:
+                high = middle
+        if low >= 0:
+            found[strength] = measured[epsilons[low]]
+    return found
+
+
+def author_texts(texts: Sequence[str], authors: Ids, *, seed: int = 1) -> AuthorTexts:
+    """Half of each author's texts known and half attacked; authors with one text are left out."""
+    order = seeded_rng(seed).child("known or attacked").permutation(len(texts))
+    known: list[int] = []
+    attacked: list[int] = []
+    for author in np.unique(authors[authors >= 0]).tolist():
+        rows = [row for row in order.tolist() if authors[row] == author and texts[row].strip()]
+        if len(rows) > 1:
+            known += rows[: len(rows) // 2]
+            attacked += rows[len(rows) // 2 :]
+    if not known:
+        raise ParameterError("no author has two texts that are not empty: nothing to attack")
+    return AuthorTexts(
+        tuple(texts[row] for row in known),
+        authors[known],
+        tuple(texts[row] for row in attacked),
+        authors[attacked],
+    )
