@@ -1,26 +1,21 @@
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-import inkblur
 from inkblur.adaptation.adapt import adapt_embedding
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError, Unreachable
 from inkblur.mechanisms import make_mechanism
 from inkblur.mechanisms.calibration import (
     calibrate,
-    epsilon_for,
     epsilon_from_level,
     survival_rate,
 )
 from inkblur.mechanisms.catalogue import find
 from inkblur.rng import seeded_rng
-from inkblur.types import Strength
 from tests.laws.catalogue import ALL, label
 
 
@@ -44,48 +39,12 @@ def test_words_survive_as_often_as_asked(
     assert measured == pytest.approx(wanted, abs=0.15)  # sixty words were sampled once each
 
 
-def usual(setting: tuple[str, dict[str, Any]]) -> bool:
-    """With the defaults of minor parameters, which the stored strengths are for."""
-    name, options = setting
-    minor = [p for p in find(name).parameters if not p.principal and not p.consent]
-    return all(options[p.name] == p.default for p in minor)
-
-
-@pytest.mark.parametrize("setting", [s for s in ALL if usual(s)], ids=label)
-def test_stored_strengths_are_those_of_the_bundled_embedding(
-    setting: tuple[str, dict[str, Any]],
-) -> None:
-    """Checked at one strength on a tenth of the sample: a stale file would be far off."""
-    table = inkblur.load_embedding()
-    name, options = setting
-    stored = json.loads(
-        (Path(inkblur.__file__).parent / "embeddings/data/strengths.json").read_text()
-    )
-    assert stored["sha256"] == table.sha256
-    assert find(name).key(options) in stored["epsilons"]
-    epsilon = epsilon_for(Strength.MEDIUM, name, table, **options)
-    mechanism = make_mechanism(name, table, epsilon=epsilon, **options)
-    words = np.arange(50, len(table), 150, dtype=np.int64)
-    assert survival_rate(mechanism, words) == pytest.approx(0.5, abs=0.1)
-
-
 @pytest.fixture(scope="module")
 def adapted(toy: Embedding) -> Embedding:
     """Twelve of sixty words are in the corpus, and lie far from the others."""
     texts = [f"{toy.words[k]} {toy.words[k + 4]}" for k in range(8)]
     topics = {"topic": ["one", "two"] * 4}
     return adapt_embedding(toy, texts, topics, alpha=0.1, beta=3.0, smoothing=0.1)
-
-
-@pytest.mark.parametrize("setting", ALL, ids=label)
-@pytest.mark.parametrize("strength", Strength)
-def test_a_strength_on_an_adapted_table_would_say_too_little(
-    setting: tuple[str, dict[str, Any]], strength: Strength, adapted: Embedding
-) -> None:
-    name, options = setting
-    for table in (adapted, adapted.restricted(adapted.words[:30], origin="a list")):
-        with pytest.raises(ParameterError, match="give `epsilon=`: `inkblur tune --target`"):
-            epsilon_for(strength, name, table, **options)
 
 
 def test_words_of_texts_survive_more_than_an_adapted_vocabulary(adapted: Embedding) -> None:

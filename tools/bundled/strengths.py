@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import as_completed
@@ -37,11 +36,11 @@ DESTINATION = Path(inkblur.__file__).parent / "embeddings" / "data" / "strengths
 LENGTHS = (50, 100, 200, 400)  # words, for the curve of risk over text length
 GRID: dict[str, tuple[float, ...]] = {
     "untouched": (0.0,),
-    "staircase": (2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 7.0, 8.0, 9.0),
+    "staircase": (1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 7.0, 8.0, 9.0),
     "mahalanobis": (28, 35, 42, 50, 60),
     "exponential": (9, 11, 13, 15, 18),
-    "laplace": (26, 32, 39, 46, 55),
-    "component-laplace": (2.6, 3.2, 3.9, 4.6, 5.5),
+    "laplace": (24, 29, 34, 40),
+    "component-laplace": (2.3, 2.8, 3.3, 3.9),
 }
 
 
@@ -138,9 +137,9 @@ def settings(path: Path) -> dict[str, dict[float, SettingRisk]]:
         parameters[mechanism, epsilon] = body["parameters"]
     untouched = next(found for (mechanism, _), found in tried.items() if mechanism == "untouched")
     by_mechanism: dict[str, dict[float, SettingRisk]] = {}
-    for (mechanism, epsilon), found in tried.items():
-        if mechanism != "untouched" and set(found) == set(COLLECTIONS):
-            measured = SettingRisk(parameters[mechanism, epsilon], found, untouched)
+    for (mechanism, epsilon), collections in tried.items():
+        if mechanism != "untouched" and set(collections) == set(COLLECTIONS):
+            measured = SettingRisk(parameters[mechanism, epsilon], collections, untouched)
             by_mechanism.setdefault(mechanism, {})[epsilon] = measured
     return by_mechanism
 
@@ -196,4 +195,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -2,8 +2,8 @@
 
     risk = (accuracy - chance) / (1 - chance)
 
-It is the largest over the attacks, static and adaptive, so it is a lower bound: a better attacker
-may come. Authors are divided into two halves, whose texts are released and attacked apart. One half
+where every author counts alike and chance is guessing among them. It is the largest over the
+attacks, static and adaptive, so it is a lower bound: a better attacker may come. Authors are divided into two halves, whose texts are released and attacked apart. One half
 serves to choose a setting and the other to judge it; an attack that needs weights (stacking) learns
 them on the half that it does not attack.
 """
@@ -85,6 +85,13 @@ class Attempt:
     authors: Ids  # (texts,)
     correct: NDArray[np.bool_]  # (texts,)
 
+    @property
+    def by_author(self) -> Array:
+        """Share of each author's texts that were attributed to them, (authors,)."""
+        _, place = np.unique(self.authors, return_inverse=True)
+        share: Array = np.bincount(place, weights=self.correct) / np.bincount(place)
+        return share
+
     def to_json(self) -> dict[str, Any]:
         """As one JSON object."""
         return {
@@ -108,7 +115,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class AttackRisk:
-    """What the strongest of several attacks reached. All are shares of texts."""
+    """What the strongest of several attacks reached: shares of texts, every author alike."""
 
     attack: str
     kind: str
@@ -139,6 +146,8 @@ def strongest(
 ) -> AttackRisk:
     """The largest risk among attacks; attempts of one attack (repetitions) are averaged.
 
+    Every author counts alike, however many of their texts are attacked. Otherwise an attack that
+    answers one prolific author to everything would be far above chance without knowing anything.
     The interval is the percentile bootstrap over authors, for the attack that was strongest.
     """
     groups: dict[tuple[str, str], list[Attempt]] = {}
@@ -146,19 +155,14 @@ def strongest(
         groups.setdefault((attempt.attack, attempt.kind), []).append(attempt)
     if not groups:
         raise ParameterError("no attack was tried")
-    name, same = max(
-        groups.items(), key=lambda item: float(np.mean([a.correct.mean() for a in item[1]]))
-    )
-    first = same[0]
-    chance = 1.0 / first.candidates
-    share = np.mean([attempt.correct for attempt in same], axis=0)
-    authors, place = np.unique(first.authors, return_inverse=True)
-    hits = np.bincount(place, weights=share)
-    texts = np.bincount(place)
-    times = resample_counts(_RESAMPLES, len(authors), seeded_rng(seed).child("authors"))
-    again = (times @ hits) / np.maximum(times @ texts, 1)
-    low, high = percentile_interval(again, confidence)
-    accuracy = float(share.mean())
+    by_author = {
+        name: np.mean([a.by_author for a in same], axis=0) for name, same in groups.items()
+    }
+    name = max(by_author, key=lambda name: float(by_author[name].mean()))
+    shares, chance = by_author[name], 1.0 / groups[name][0].candidates
+    times = resample_counts(_RESAMPLES, len(shares), seeded_rng(seed).child("authors"))
+    low, high = percentile_interval(times @ shares / len(shares), confidence)
+    accuracy = float(shares.mean())
     return AttackRisk(
         *name,
         accuracy,

@@ -98,8 +98,9 @@ def search_strengths(
 
     `spec` names the mechanism and its parameters; its own epsilon is not used.
     """
-    centre = calibrate(spec.mechanism, table, survival=0.5, **spec.parameters)
-    epsilons = [float(f"{each:.3g}") for each in centre * np.geomspace(*_SPREAD, _STEPS)]
+    own: dict[str, Any] = dict(spec.parameters)
+    center = calibrate(spec.mechanism, table, survival=0.5, **own)
+    epsilons = [float(f"{each:.3g}") for each in center * np.geomspace(*_SPREAD, _STEPS)]
     untouched = attempts(texts, None, table, seeded_rng(seed), seed=seed)
     measured: dict[float, SettingRisk] = {}
 

@@ -126,7 +126,9 @@ def usual_epsilons(name: str, embedding: Embedding, **options: Any) -> list[floa
 def keep_strengths(embedding: Embedding, key: str, found: Mapping[str, Any]) -> Path:
     """Keep what was measured for a table beside the user's other data; returns the file."""
     path = _own_file(embedding)
-    body = _read(path) if path.is_file() else {"sha256": embedding.sha256, "strengths": {}}
+    body: dict[str, Any] = {"sha256": embedding.sha256, "strengths": {}}
+    if path.is_file():
+        body = _read(path)
     body["strengths"][key] = dict(found)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, json.dumps(body, indent=2) + "\n")

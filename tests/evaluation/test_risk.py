@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from inkblur.embeddings.table import Embedding
+from inkblur.errors import ParameterError
+from inkblur.evaluation.attacks.channel import ExactChannel
+from inkblur.evaluation.attacks.likelihood import Likelihood
+from inkblur.evaluation.attacks.stacking import stacked, stacking_weights
+from inkblur.evaluation.risk import Attempt, AuthorTexts, attempts, strongest
+from inkblur.evaluation.strengths import SettingRisk, author_texts, chosen, search_strengths
+from inkblur import Staircase
+from inkblur.mechanisms.base import DiscreteMechanism
+from inkblur.rng import seeded_rng
+from inkblur.spec import ReleaseSpec
+from inkblur.types import Array, Strength
+
+
+def written(toy: Embedding, authors: int, texts: int, words: int = 60) -> AuthorTexts:
+    """Every author prefers ten words of their own, three times in four."""
+    rng = np.random.default_rng(3)
+    made: list[str] = []
+    numbers: list[int] = []
+    for author in range(authors):
+        own = np.roll(np.arange(60), 7 * author)[:10]
+        for _ in range(texts):
+            ids = np.where(rng.random(words) < 0.75, rng.choice(own, words), rng.integers(60))
+            made.append(" ".join(toy.words[i] for i in ids))
+            numbers.append(author)
+    return author_texts(made, np.array(numbers), seed=1)
+
+
+def test_halves_share_no_author_and_have_every_text(toy: Embedding) -> None:
+    texts = written(toy, 9, 4)
+    one, two = texts.halves()
+    assert not set(one.candidates.tolist()) & set(two.candidates.tolist())
+    assert len(one.attacked) + len(two.attacked) == len(texts.attacked) == 18
+    assert set(one.attacked_authors.tolist()) <= set(one.candidates.tolist())
+    with pytest.raises(ParameterError, match="4 are needed"):
+        written(toy, 3, 4).halves()
+
+
+def test_the_likelihood_attack_is_bayes_rule_through_the_channel(toy: Embedding) -> None:
+    """Against the definition, word by word; and it names authors where the words are replaced."""
+    mechanism = Staircase(toy, epsilon=3.0, tau=0.1)
+    texts = written(toy, 6, 8)
+    attack = Likelihood(ExactChannel(mechanism, 60), toy, smoothing=0.2)
+    attack.fit(texts.known, texts.known_authors)
+    released = released_by(mechanism, texts.attacked)
+    every = mechanism.probabilities(np.arange(60))
+    index = {word: i for i, word in enumerate(toy.words)}
+
+    def counts(rows: list[str]) -> Array:
+        ids = [index[word] for text in rows for word in text.split()]
+        return np.bincount(ids, minlength=60).astype(np.float64)
+
+    own = [
+        counts([t for t, a in zip(texts.known, texts.known_authors, strict=True) if a == author])
+        for author in range(6)
+    ]
+    everybody = np.sum(own, axis=0) / np.sum(own)
+    shares = np.stack([0.8 * each / each.sum() + 0.2 * everybody for each in own])
+    expected = np.stack([counts([text]) for text in released]) @ np.log(shares @ every).T
+    np.testing.assert_allclose(attack.scores(released), expected, rtol=1e-9)
+    assert (attack.predict(released) == texts.attacked_authors).mean() > 0.5  # chance: 0.17
+    assert attack.predict([""]).tolist() == [-1]
+
+
+def released_by(mechanism: DiscreteMechanism, texts: tuple[str, ...]) -> list[str]:
+    rng = seeded_rng(5)
+    return [" ".join(mechanism.release(text.split(), rng.next_child("t")).words) for text in texts]
+
+
+def test_stacking_trusts_the_attack_that_is_right() -> None:
+    rng = np.random.default_rng(1)
+    truth = rng.integers(5, size=300)
+    right = np.eye(5)[truth] + rng.normal(size=(300, 5)) * 0.5
+    useless = rng.normal(size=(300, 5))
+    weights = stacking_weights([useless, right], truth)
+    assert weights[1] > 10 * weights[0] >= 0
+    both = (stacked([useless, right], weights).argmax(axis=1) == truth).mean()
+    assert both == pytest.approx((right.argmax(axis=1) == truth).mean(), abs=0.03)
+
+
+def attempt(half: int, attack: str, hits: int, *, texts: int = 100) -> Attempt:
+    authors = np.repeat(np.arange(10), texts // 10)
+    correct = np.arange(texts) % 10 < hits / texts * 10
+    return Attempt(half, attack, "static", None, 10, authors, correct)
+
+
+def test_the_strongest_attack_counts_above_chance() -> None:
+    found = strongest([attempt(0, "weak", 20), attempt(0, "good", 60), attempt(0, "good", 50)])
+    assert found.attack == "good"
+    assert found.accuracy == pytest.approx(0.55)
+    assert found.risk == pytest.approx(0.5)
+    assert found.low <= found.risk <= found.high
+    again = Attempt.from_json(attempt(1, "good", 30).to_json())
+    assert again.correct.sum() == 30
+    assert strongest([again]).risk == strongest([attempt(1, "good", 30)]).risk
+
+
+def test_a_choice_looks_at_one_half_alone_and_every_smaller_epsilon() -> None:
+    def setting(epsilon: float, choosing: int, judging: int) -> SettingRisk:
+        tried = [attempt(0, "a", choosing), attempt(1, "a", judging)]
+        return SettingRisk({"epsilon": epsilon}, {"c": tried}, {"c": tried})
+
+    settings = {
+        1.0: setting(1.0, 10, 90),  # the judging half has no say
+        2.0: setting(2.0, 20, 10),
+        3.0: setting(3.0, 90, 10),
+        4.0: setting(4.0, 10, 10),  # a lucky draw
+    }
+    found = chosen(settings)
+    assert {s: found[s].parameters["epsilon"] for s in found} == {
+        Strength.LIGHT: 2.0,
+        Strength.MEDIUM: 2.0,
+        Strength.STRONG: 1.0,
+    }
+    body = found[Strength.STRONG].to_json()
+    assert body["named"] == 0.9
+    assert body["collections"]["c"]["choosing_half"] == 0.0
+
+
+def test_shorter_texts_are_attacked_too(toy: Embedding) -> None:
+    texts = written(toy, 4, 4)
+    blur = ReleaseSpec("staircase", 3.0).privatizer(toy)
+    found = attempts(texts, blur, toy, seeded_rng(2), lengths=(5,))
+    assert {each.words for each in found} == {None, 5}
+    assert {each.attack for each in found} == {"svm", "svm-words", "likelihood", "stacked"}
+    names = [(each.half, each.attack, each.kind, each.words) for each in found]
+    assert len(set(names)) == len(names)
+
+
+def test_the_search_finds_epsilons_in_order(toy: Embedding) -> None:
+    texts = written(toy, 6, 8, words=20)
+    found = search_strengths(texts, ReleaseSpec("staircase", 1.0), toy)
+    epsilons = [found[s].parameters["epsilon"] for s in Strength if s in found]
+    assert epsilons == sorted(epsilons, reverse=True)
+    for strength, setting in found.items():
+        assert setting.worst(0) <= strength.most_risk
