@@ -13,6 +13,7 @@ import inkblur
 from inkblur.embeddings.store import write_store
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
+from tests.made_strengths import keep_made_strengths
 
 WORDS = [f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(60)]
 TEXTS = ["waa wab.", None, "wac", "", "waa wab.", None, "wad wae 47"]
@@ -112,9 +113,13 @@ def test_fresh_keys_differ_and_ids_name_texts(spec: inkblur.ReleaseSpec) -> None
     assert first == turned[::-1]
 
 
-def test_what_is_returned_repeats_the_release(spec: inkblur.ReleaseSpec) -> None:
+def test_what_is_returned_repeats_the_release(
+    spec: inkblur.ReleaseSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = spec.embedding
     key = inkblur.keyed_rng(KEY)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    keep_made_strengths(inkblur.load_embedding(path))
     out = inkblur.privatize(TEXTS, "strong", embedding=path, rng=key)
     assert out.spec.epsilon is not None
     assert inkblur.privatize(TEXTS, spec=out.spec, rng=key).texts == out.texts

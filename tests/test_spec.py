@@ -22,6 +22,7 @@ from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError, ParameterError
 from inkblur.mechanisms.catalogue import CATALOGUE
 from inkblur.spec import ReleaseSpec, grid, options_of_a_spec, read_spec
+from tests.made_strengths import keep_made_strengths
 
 WORDS = [f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(60)]
 SPECS = [
@@ -183,9 +184,12 @@ def test_a_grid_takes_fields_and_parameters_together() -> None:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     vectors = np.random.default_rng(0).normal(size=(len(WORDS), 6))
-    write_store(tmp_path / "small.ink", Embedding(WORDS, vectors, name="small"))
+    table = Embedding(WORDS, vectors, name="small")
+    write_store(tmp_path / "small.ink", table)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    keep_made_strengths(table)
     rows = [[f"r{i}", " ".join(WORDS[i : i + 5]) + " 47"] for i in range(20)]
     with (tmp_path / "in.csv").open("w", newline="") as file:
         csv.writer(file).writerows([["id", "body"], *rows])

@@ -19,6 +19,7 @@ from inkblur.embeddings.table import Embedding
 from inkblur.files import preview as module
 from inkblur.files.preview import NO_RISK, preview_file
 from inkblur.ledger import open_ledger
+from tests.made_strengths import keep_made_strengths
 
 WORDS = [f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(200)]
 
@@ -27,7 +28,10 @@ WORDS = [f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(200)]
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Two hundred rows, each with a word of its own, in a table of few dimensions."""
     vectors = np.random.default_rng(0).normal(size=(len(WORDS), 6))
-    write_store(tmp_path / "small.ink", Embedding(WORDS, vectors, name="small"))
+    table = Embedding(WORDS, vectors, name="small")
+    write_store(tmp_path / "small.ink", table)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    keep_made_strengths(table)
     rows = [[i, f"user{i}", f"{WORDS[i]} {WORDS[0]} 47", i % 3] for i in range(200)]
     with (tmp_path / "in.csv").open("w", newline="") as file:
         csv.writer(file).writerows([["id", "author", "text", "stars"], *rows])
@@ -87,7 +91,7 @@ def test_looking_writes_nothing_and_spends_nothing(folder: Path) -> None:
 
 
 def test_identifiers_are_named_and_the_command_runs(folder: Path) -> None:
-    shown = small("--lambda", "1").stdout
+    shown = small("--lambda", "0.5").stdout
     flat = " ".join(shown.split())
     assert "author (by its name an author)" in flat
     assert "id, author, stars" in flat
@@ -158,18 +162,12 @@ def test_names_numbers_unknown_words_and_language(folder: Path) -> None:
     assert dict(seen.facts())["language"].startswith("not English")
 
 
-def test_the_risk_stands_beside_its_strength(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = inkblur.ReleaseSpec("laplace", strength="strong", embedding="small.ink")
-    assert {each.figures()[-1] for each in preview_file("in.csv", spec).looks} == {NO_RISK}
-    stored = {
-        "sha256": spec.table().sha256,
-        "epsilons": {},
-        "risks": {"laplace": {"strong": {"named": 0.22, "untouched": 0.69}}},
-    }
-    monkeypatch.setattr("inkblur.mechanisms.calibration._stored_strengths", lambda: stored)
+def test_the_risk_stands_beside_its_strength(folder: Path) -> None:
+    spec = inkblur.ReleaseSpec(strength="strong", embedding="small.ink")
     lines = [each.figures()[-1] for each in preview_file("in.csv", spec).looks]
-    assert lines[:2] == [NO_RISK, NO_RISK]
-    assert "named 22% of the authors; untouched: 69%" in lines[2]
+    assert all("named 22% of the authors; untouched: 69%" in line for line in lines)
+    (other,) = preview_file("in.csv", spec, epsilons=[1.0]).looks
+    assert other.figures()[-1] == NO_RISK
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from inkblur import Staircase
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.channel import ExactChannel
@@ -10,7 +11,6 @@ from inkblur.evaluation.attacks.likelihood import Likelihood
 from inkblur.evaluation.attacks.stacking import stacked, stacking_weights
 from inkblur.evaluation.risk import Attempt, AuthorTexts, attempts, strongest
 from inkblur.evaluation.strengths import SettingRisk, author_texts, chosen, search_strengths
-from inkblur import Staircase
 from inkblur.mechanisms.base import DiscreteMechanism
 from inkblur.rng import seeded_rng
 from inkblur.spec import ReleaseSpec
@@ -108,15 +108,18 @@ def test_a_choice_looks_at_one_half_alone_and_every_smaller_epsilon() -> None:
     settings = {
         1.0: setting(1.0, 10, 90),  # the judging half has no say
         2.0: setting(2.0, 20, 10),
+        2.5: setting(2.5, 40, 10),
         3.0: setting(3.0, 90, 10),
         4.0: setting(4.0, 10, 10),  # a lucky draw
     }
     found = chosen(settings)
     assert {s: found[s].parameters["epsilon"] for s in found} == {
-        Strength.LIGHT: 2.0,
+        Strength.LIGHT: 2.5,
         Strength.MEDIUM: 2.0,
         Strength.STRONG: 1.0,
     }
+    del settings[2.5]
+    assert Strength.LIGHT not in chosen(settings)  # 2 is medium already
     body = found[Strength.STRONG].to_json()
     assert body["named"] == 0.9
     assert body["collections"]["c"]["choosing_half"] == 0.0

@@ -127,7 +127,7 @@ def test_what_the_user_measured_is_kept(
         ParameterError, match=r"laplace .*is strong, which is at most 10%.*: give `epsilon=`$"
     ):
         epsilon_for(Strength.STRONG, "laplace", toy)
-    with pytest.raises(ParameterError, match="is medium.*: use laplace, or give `epsilon=`"):
+    with pytest.raises(ParameterError, match=r"is medium.*: use laplace, or give `epsilon=`"):
         epsilon_for(Strength.MEDIUM, "exponential", toy)
     path.write_text('{"sha256": 1}')
     with pytest.raises(ParameterError, match=r"cannot read the strengths in .*remove the file"):

@@ -3,9 +3,10 @@
     risk = (accuracy - chance) / (1 - chance)
 
 where every author counts alike and chance is guessing among them. It is the largest over the
-attacks, static and adaptive, so it is a lower bound: a better attacker may come. Authors are divided into two halves, whose texts are released and attacked apart. One half
-serves to choose a setting and the other to judge it; an attack that needs weights (stacking) learns
-them on the half that it does not attack.
+attacks, static and adaptive, so it is a lower bound: a better attacker may come. Authors are
+divided into two halves, whose texts are released and attacked apart. One half serves to choose a
+setting and the other to judge it; an attack that needs weights (stacking) learns them on the half
+that it does not attack.
 """
 
 from __future__ import annotations

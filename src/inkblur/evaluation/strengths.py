@@ -75,15 +75,18 @@ def chosen(settings: Mapping[float, SettingRisk]) -> dict[Strength, SettingRisk]
     """The setting of each strength among measured ones, by epsilon; not every strength has one.
 
     All smaller epsilons that were measured must qualify as well, so that a lucky draw is not
-    chosen.
+    chosen. A setting has one name: that of the strongest strength it reaches.
     """
     found: dict[Strength, SettingRisk] = {}
-    for strength in Strength:
+    for strength in reversed(Strength):
+        best = None
         for epsilon in sorted(settings):
             if settings[epsilon].worst(CHOOSING) > MARGIN * strength.most_risk:
                 break
-            found[strength] = settings[epsilon]
-    return found
+            best = settings[epsilon]
+        if best is not None and best not in found.values():
+            found[strength] = best
+    return {strength: found[strength] for strength in Strength if strength in found}
 
 
 def search_strengths(
@@ -126,7 +129,7 @@ def search_strengths(
                 high = middle
         if low >= 0:
             found[strength] = measured[epsilons[low]]
-    return found
+    return chosen({each.parameters["epsilon"]: each for each in found.values()})
 
 
 def author_texts(texts: Sequence[str], authors: Ids, *, seed: int = 1) -> AuthorTexts:
