@@ -2,11 +2,11 @@
 
 Private texts are released through a pool of other, public texts; a linear SVM that was fitted on
 the pool reads the label from what was released. Labels: SMS spam and disaster tweets (macro F1),
-20 Newsgroups without headers, footers and quotes (accuracy). Authors: half of C50's are the pool,
-the other half are attacked by an SVM that has studied their released training texts. Meaning:
-cosines of means of GloVe vectors, which have no part in the release, beside those of random pairs
-and of the nearest text of the pool. Three runs with other keys each. Needs the folder that
-INKBLUR_DATA names, and minutes:
+part of 20 Newsgroups without headers, footers and quotes (accuracy). Authors: half of C50's are the
+pool, the other half are attacked by an SVM that has studied their training texts, true or released.
+Meaning: cosines of means of GloVe vectors, which have no part in the release, beside those of
+random pairs and of the nearest text of the pool. Three runs with other keys each. Needs the folder
+that INKBLUR_DATA names, and minutes:
 
     python benchmarks/pools.py [sms|tweets|newsgroups|authors]...
 """
@@ -31,20 +31,23 @@ from reproduction.corpora import data_folder, disaster_tweets, newsgroups, reute
 from reproduction.newsgroups import bare
 
 SEEDS = (1, 2, 3)
+POOL, PRIVATE = 6000, 1500  # postings of 20 Newsgroups, by chance
 Texts = Sequence[str]
 Settings = Sequence[tuple[float, float]]  # share and epsilon
 
 
-def released(
-    pool: inkblur.Pool, texts: Texts, seed: int, epsilon: float, tau: float | None, keep: float
-) -> Texts:
-    """The stand-ins of these texts."""
-    mechanism = inkblur.PoolStaircase(
-        pool, inkblur.load_embedding(), epsilon=epsilon, tau=tau, keep_meaning=keep
-    )
-    records = [inkblur.Record(str(row), text) for row, text in enumerate(texts)]
-    rng = inkblur.seeded_rng(seed)
-    return inkblur.PoolPrivatizer(mechanism).release_batch(records, rng).texts
+class Releases:
+    """Stand-ins of the same texts in many settings: where the texts lie does not depend on them."""
+
+    def __init__(self, pool: inkblur.Pool, texts: Texts) -> None:
+        self._pool, self._table = pool, inkblur.load_embedding()
+        self._encoded = inkblur.PoolStaircase(pool, self._table, epsilon=1.0, tau=0.1).encode(texts)
+
+    def drawn(self, epsilon: float, tau: float, seed: int) -> Texts:
+        """The stand-in of each text."""
+        mechanism = inkblur.PoolStaircase(self._pool, self._table, epsilon=epsilon, tau=tau)
+        bits = inkblur.seeded_rng(seed).bits(len(self._encoded), 1)[:, 0]
+        return [self._pool.texts[i] for i in mechanism.draw(self._encoded, bits).tolist()]
 
 
 def labels(name: str, parts: Any, settings: Settings, *, macro: bool) -> None:
@@ -67,9 +70,9 @@ def labels(name: str, parts: Any, settings: Settings, *, macro: bool) -> None:
         f"untouched {untouched:.3f}, all labels weighing alike {score(plain, alike):.3f}",
         flush=True,
     )
-    count = len(pool.label_names)
+    count, releases = len(pool.label_names), Releases(pool, texts)
     for share, epsilon in settings:
-        runs = [released(pool, texts, seed, epsilon, share / count, 0.5) for seed in SEEDS]
+        runs = [releases.drawn(epsilon, share / count, seed) for seed in SEEDS]
         read = [reader.read(shown) for shown in runs]
         found = [score(said) for said in read]
         even = float(np.mean([score(said, alike) for said in read]))
@@ -153,16 +156,23 @@ def authors(epsilons: Sequence[float]) -> None:
     print(f"\nauthors: {len(pool):,} in the pool, {len(attacked)} authors attacked", flush=True)
     plain = LinearSvm(seed=1).fit(*train).predict(test[0])
     print(f"untouched {np.mean(plain == test[1]):.3f}", flush=True)
+    releases = Releases(pool, [*train[0], *test[0]])
     for epsilon in epsilons:
         found: dict[str, list[float]] = {"studied released": [], "studied true": []}
         for seed in SEEDS:
-            shown = released(pool, [*train[0], *test[0]], seed, epsilon, 100 / len(pool), 0.5)
+            shown = releases.drawn(epsilon, 100 / len(pool), seed)
             known, unknown = shown[: len(train[0])], shown[len(train[0]) :]
             for name, studied in (("studied released", known), ("studied true", train[0])):
                 said = LinearSvm(seed=seed).fit(studied, train[1]).predict(unknown)
                 found[name].append(float(np.mean(said == test[1])))
         told = ", ".join(f"{name} {np.mean(rates):.3f}" for name, rates in found.items())
         print(f"epsilon {epsilon:g}: {told}", flush=True)
+
+
+def some(corpus: Any, count: int) -> tuple[list[str], list[str]]:
+    """So many texts by chance, and their labels."""
+    rows = np.random.default_rng(0).permutation(len(corpus.texts))[:count]
+    return [corpus.texts[r] for r in rows], [corpus.labels[r] for r in rows]
 
 
 def halves(corpus: Any, share: float) -> tuple[Any, Any]:
@@ -184,7 +194,7 @@ def main(chosen: Sequence[str]) -> None:
         labels("tweets", halves(disaster_tweets(), 0.7), [(1, 1), (1, 2), (1, 3)], macro=True)
     if not chosen or "newsgroups" in chosen:
         split = newsgroups()
-        parts = [(p.texts, p.labels) for p in (bare(split.train), bare(split.test))]
+        parts = [some(bare(split.train), POOL), some(bare(split.test), PRIVATE)]
         labels("newsgroups", parts, [(1, 4), (1, 5), (1, 6), (0.3, 6)], macro=False)
     if not chosen or "authors" in chosen:
         authors((4, 6))
