@@ -136,7 +136,7 @@ class AttackRisk:
 def above_chance(accuracy: float, chance: float) -> float:
     """(accuracy - chance) / (1 - chance), at least 0.
 
-    >>> above_chance(0.55, 0.1)
+    >>> round(above_chance(0.55, 0.1), 3)
     0.5
     """
     return max(0.0, (accuracy - chance) / (1.0 - chance))

@@ -75,7 +75,7 @@ def epsilon_for(strength: Strength, name: str, embedding: Embedding, **options: 
     >>> import inkblur
     >>> table = inkblur.load_embedding()
     >>> light = epsilon_for(Strength.LIGHT, "staircase", table)
-    >>> epsilon_for(Strength.STRONG, "staircase", table) < light
+    >>> epsilon_for(Strength.MEDIUM, "staircase", table) < light
     True
     """
     known = _of_table(embedding)
