@@ -1,6 +1,7 @@
 """Release the texts of a Spark frame."""
 
 import os
+import sys
 import tempfile
 from pathlib import Path
 
@@ -17,6 +18,7 @@ with tempfile.TemporaryDirectory() as folder:
     write_key(Path(folder, "key"))  # yours comes from `inkblur keygen`
     os.environ["INKBLUR_KEY_FILE"] = f"{folder}/key"  # where workers find it
     os.environ["INKBLUR_LEDGER"] = f"{folder}/ledger.db"
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     session = SparkSession.builder.master("local[2]").getOrCreate()
     reviews = session.createDataFrame(list(zip(ids, texts, strict=True)), ["id", "text"])
     print(privatize(reviews, spec).collect())
