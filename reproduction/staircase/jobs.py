@@ -28,8 +28,7 @@ class Job:
     def key(self) -> str:
         """Names the job in the file of finished work."""
         equal = "" if self.as_staircase is None else f" as staircase {self.as_staircase:g}"
-        given = {name: self.spec.parameters[name] for name in sorted(self.spec.parameters)}
-        return f"{self.row}: {self.spec.name} {given}{equal} on {self.collection}, run {self.run}"
+        return f"{self.row}: {self.spec.name}{equal} on {self.collection}, run {self.run}"
 
     def to_json(self) -> dict[str, Any]:
         """What the judge needs to know of it."""
