@@ -46,7 +46,7 @@ EQUAL_ATTACK = "At equal attack"
 EQUAL_LOSS = "At equal proved loss"
 SURVIVALS = (0.3, 0.13, 0.05)  # of words as they come in the texts that attackers study
 LEVELS = (0.25, 0.15)  # the stronger attack
-LOSSES = (20.0,)  # bound on the log likelihood ratio between a median pair of words
+LOSSES = (9.0, 20.0)  # bound on the log likelihood ratio between a median pair of words
 WORDS = 10_000
 PAIRED = 200  # words whose pairs give the median distance
 SIZES = SampleSizes(studied=50, known=10, unknown=3, taught=12_000, asked=600)
@@ -104,7 +104,7 @@ def run(work: Context) -> Outcome:
         "linear SVM that learned from true postings.",
         sizes.attackers,
         "Proved loss: the bound on the log likelihood ratio between two words of such texts, at "
-        "the median distance in each mechanism's own metric; exponential: between any two words. A "
+        "the median distance in each mechanism's own metric; exponential, staircase: any two. A "
         "mechanism without a guarantee has none, and is left out at equal proved loss.",
         *_named("No epsilon lets so few words survive, so left out there", absent),
         *_named("No epsilon with that proved loss was found, so left out there", unproved),
