@@ -38,3 +38,25 @@ def test_every_example_runs(path: Path, tmp_path: Path) -> None:
 def test_files_that_the_readme_names_exist() -> None:
     for name in re.findall(r"\]\(((?!http)[^)#]+)\)", README):
         assert (ROOT / name).exists(), name
+
+
+def test_the_session_shown_says_what_the_command_says(tmp_path: Path) -> None:
+    """Words and counts are random; what the guarantee promises is not."""
+    command = re.search(r"^\$ pip install \. && inkblur (privatize .*)$", README, re.MULTILINE)
+    assert command is not None
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    done = subprocess.run(
+        [sys.executable, "-m", "inkblur", *command[1].split()],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "XDG_DATA_HOME": str(tmp_path / "data")},
+        check=True,
+    )
+    said = " ".join(done.stderr.split())
+    shown = re.search(r"^guarantee: .*?\.$", README, re.MULTILINE | re.DOTALL)
+    assert shown is not None
+    assert " ".join(shown[0].split()) in said
+    for line in ("columns copied as they are: id, stars", "Rely on the measured risk instead"):
+        assert line in README
+        assert line in said
