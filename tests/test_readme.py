@@ -57,6 +57,6 @@ def test_the_session_shown_says_what_the_command_says(tmp_path: Path) -> None:
     shown = re.search(r"^guarantee: .*?\.$", README, re.MULTILINE | re.DOTALL)
     assert shown is not None
     assert " ".join(shown[0].split()) in said
-    for line in ("columns copied as they are: id, stars", "Rely on the measured risk instead"):
+    for line in ("columns copied as they are: id, stars", "the strongest attack tried named"):
         assert line in README
         assert line in said
