@@ -87,7 +87,7 @@ def test_looking_writes_nothing_and_spends_nothing(folder: Path) -> None:
         assert len(ledger.history()) == entries
     assert first != second  # a fresh key each time
     assert "not a release" in first
-    assert "keep it inside" in " ".join(first.split())
+    assert "do not publish it" in " ".join(first.split())
 
 
 def test_identifiers_are_named_and_the_command_runs(folder: Path) -> None:

@@ -136,7 +136,9 @@ def evaluate(
         if output is not None:
             texts.write(output / "evaluation.json", body)
             texts.write(output / "evaluation.html", html.evaluation_page(report))
-            talk.print(f"wrote evaluation.html and evaluation.json into {output}; keep them inside")
+            talk.print(
+                f"wrote evaluation.html and evaluation.json into {output}; do not publish them"
+            )
 
 
 def _settings(given: options.Given, table: Embedding) -> list[ReleaseSpec]:

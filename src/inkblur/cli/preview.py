@@ -48,7 +48,7 @@ def preview(
     """Show five texts of a file as they are and at three strengths, and what else to know first.
 
     Nothing is released: the draws come from a key that is thrown away, and the ledger stays as it
-    is. What is shown holds true text, so keep it inside. At most 100,000 rows are read.
+    is. It shows original text, so do not publish it. At most 100,000 rows are read.
 
     Example: inkblur preview reviews.csv --html preview.html
     """
@@ -72,7 +72,7 @@ def preview(
             from inkblur.evaluation.reports.preview_page import preview_page
 
             texts.write(html, preview_page(seen, command))
-            talk.print(f"wrote {escape(str(html))}; it shows true text: keep it inside")
+            talk.print(f"wrote {escape(str(html))}; it shows original text: do not publish it")
 
 
 def next_command(path: str, seen: Preview) -> str:

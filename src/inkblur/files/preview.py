@@ -35,8 +35,8 @@ from inkblur.types import NULL_ID, Ids, Record, ReleaseKind, Strength
 
 TEXTS = 5  # that are shown
 NOTE = (
-    "A look, not a release: the draws come from a key that was thrown away. It shows true text: "
-    "keep it inside."
+    "A look, not a release: the draws come from a key that was thrown away. It shows original "
+    "text: do not publish it."
 )
 NO_RISK = "risk not measured for this table and mechanism"
 FIGURES = ("strength", "epsilon", "words left", "content words left", "measured risk")
