@@ -21,7 +21,6 @@ import pyarrow as pa
 
 from inkblur import ReleaseSpec
 from inkblur.arrow import KEY_FILE, plan_release
-from inkblur.rng import write_key
 
 BATCH = 10_000  # rows
 SENTENCE = "the doctor was angry about a cold soup and my late train in a rainy town"
@@ -43,7 +42,8 @@ def main(given: list[str] | None = None) -> None:
     options = parser.parse_args(given)
     with tempfile.TemporaryDirectory() as folder:
         key = Path(folder, "key")
-        write_key(key)
+        key.write_bytes(os.urandom(32))
+        key.chmod(0o600)
         os.environ[KEY_FILE] = str(key)
         table = rows(options.rows)
         began = time.perf_counter()

@@ -25,11 +25,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Vectors = NDArray[np.float32]
+PeerVectors = NDArray[np.float32]
 ReplaceWords = Callable[[Sequence[str]], object]
 
 
-def mldp_text(words: list[str], vectors: Vectors, epsilon: float, lam: float) -> ReplaceWords:
+def mldp_text(words: list[str], vectors: PeerVectors, epsilon: float, lam: float) -> ReplaceWords:
     """Its Mahalanobis mechanism with its own defaults, word by word as it offers it."""
     with contextlib.redirect_stderr(io.StringIO()):  # it tries to fetch WordNet when imported
         package = importlib.import_module("mldp_text")
@@ -41,7 +41,7 @@ def mldp_text(words: list[str], vectors: Vectors, epsilon: float, lam: float) ->
     return lambda texts: [mechanism.replace_word(word) for word in texts]
 
 
-def pypantera(words: list[str], vectors: Vectors, epsilon: float, lam: float) -> ReplaceWords:
+def pypantera(words: list[str], vectors: PeerVectors, epsilon: float, lam: float) -> ReplaceWords:
     """Its Mahalanobis mechanism, given our table in place of a file."""
     module = importlib.import_module("src.EmbeddingPerturbationMechanism.mahalanobis")
     vocabulary = importlib.import_module("src.utils.vocab").Vocab
@@ -67,7 +67,7 @@ def main(name: str, folder: Path, epsilon: float, lam: float) -> None:
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what the peer prints must not mix with the answers
     words: list[str] = json.loads((folder / "words.json").read_text(encoding="utf-8"))
-    vectors: Vectors = np.load(folder / "vectors.npy", allow_pickle=False)
+    vectors: PeerVectors = np.load(folder / "vectors.npy", allow_pickle=False)
     before = peak()
     replace = MAKERS[name](words, vectors, epsilon, lam)
     print(json.dumps({"ready": True}), file=answers, flush=True)

@@ -32,18 +32,18 @@ from reproduction.newsgroups import bare
 
 SEEDS = (1, 2, 3)
 POOL, PRIVATE = 6000, 1500  # postings of 20 Newsgroups, by chance
-Texts = Sequence[str]
+PoolTexts = Sequence[str]
 Settings = Sequence[tuple[float, float]]  # share and epsilon
 
 
 class Releases:
     """Stand-ins of the same texts in many settings: where the texts lie does not depend on them."""
 
-    def __init__(self, pool: inkblur.Pool, texts: Texts) -> None:
+    def __init__(self, pool: inkblur.Pool, texts: PoolTexts) -> None:
         self._pool, self._table = pool, inkblur.load_embedding()
         self._encoded = inkblur.PoolStaircase(pool, self._table, epsilon=1.0, tau=0.1).encode(texts)
 
-    def drawn(self, epsilon: float, tau: float, seed: int) -> Texts:
+    def drawn(self, epsilon: float, tau: float, seed: int) -> PoolTexts:
         """The stand-in of each text."""
         mechanism = inkblur.PoolStaircase(self._pool, self._table, epsilon=epsilon, tau=tau)
         bits = inkblur.seeded_rng(seed).bits(len(self._encoded), 1)[:, 0]
@@ -54,17 +54,17 @@ def labels(name: str, parts: Any, settings: Settings, *, macro: bool) -> None:
     """Print the score for each share of a label near a text and each epsilon."""
     (public, public_labels), (texts, truth) = parts
     pool = inkblur.build_pool(public, inkblur.load_embedding(), labels=public_labels, name=name)
-    reader = Reader(list(pool.texts), [pool.label_names[i] for i in pool.labels])
+    reader = LabelReader(list(pool.texts), [pool.label_names[i] for i in pool.labels])
     counts = Counter(truth)
     alike = [1 / counts[label] for label in truth]
 
-    def score(said: Texts, weights: Sequence[float] | None = None) -> float:
+    def score(said: PoolTexts, weights: Sequence[float] | None = None) -> float:
         if not macro:
             return float(accuracy_score(truth, said, sample_weight=weights))
         return float(f1_score(truth, said, average="macro", sample_weight=weights))
 
     print(f"\n{name}: {len(pool):,} in the pool, {len(texts):,} private texts", flush=True)
-    plain = Reader(public, public_labels).read(texts)
+    plain = LabelReader(public, public_labels).read(texts)
     untouched = score(plain)
     print(
         f"untouched {untouched:.3f}, all labels weighing alike {score(plain, alike):.3f}",
@@ -91,14 +91,14 @@ def labels(name: str, parts: Any, settings: Settings, *, macro: bool) -> None:
     )
 
 
-class Reader:
+class LabelReader:
     """Tells the label of a text, having studied the pool."""
 
-    def __init__(self, texts: Texts, names: Sequence[str]) -> None:
+    def __init__(self, texts: PoolTexts, names: Sequence[str]) -> None:
         self._terms = TfidfVectorizer(sublinear_tf=True, min_df=2, ngram_range=(1, 2))
         self._model = LinearSVC(C=0.5).fit(self._terms.fit_transform(texts), names)
 
-    def read(self, texts: Texts) -> list[str]:
+    def read(self, texts: PoolTexts) -> list[str]:
         """The labels."""
         return list(self._model.predict(self._terms.transform(texts)))
 
@@ -107,7 +107,7 @@ _glove: dict[str, int] = {}
 _vectors: list[NDArray[np.float32]] = []
 
 
-def means(texts: Texts) -> NDArray[np.float32]:
+def means(texts: PoolTexts) -> NDArray[np.float32]:
     """Directions of the means of GloVe vectors, stop words and all."""
     if not _vectors:
         folder = data_folder() / "vectors"
@@ -124,13 +124,13 @@ def means(texts: Texts) -> NDArray[np.float32]:
     return out
 
 
-def meaning(left: Texts, right: Texts) -> float:
+def meaning(left: PoolTexts, right: PoolTexts) -> float:
     """The mean cosine of pairs, what all texts have in common taken away."""
     both = means([*left, *right])
     return float((both[: len(left)] * both[len(left) :]).sum(axis=1).mean())
 
 
-def nearest(texts: Texts, pool: Texts) -> float:
+def nearest(texts: PoolTexts, pool: PoolTexts) -> float:
     """The mean cosine of a text and its nearest in the pool."""
     both = means([*texts, *pool])
     rows, others = both[: len(texts)], both[len(texts) :].T

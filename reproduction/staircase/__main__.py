@@ -20,7 +20,7 @@ from typing import Any
 from inkblur import load_embedding
 from inkblur.evaluation import Checkpoint
 from reproduction.staircase.collections import ANALYSTS, ATTACKS, JOINED, TASK, Collection, load
-from reproduction.staircase.jobs import Job, grid
+from reproduction.staircase.jobs import StaircaseJob, grid
 from reproduction.staircase.judge import report
 from reproduction.staircase.measure import measured, names, studied, taught
 
@@ -45,7 +45,9 @@ def main() -> None:
     print(report(work.rows))
 
 
-def _measure(work: Checkpoint, jobs: list[Job], workers: int, sizes: float, end: float) -> None:
+def _measure(
+    work: Checkpoint, jobs: list[StaircaseJob], workers: int, sizes: float, end: float
+) -> None:
     done = {row["key"] for row in work.rows}
     if "names" not in done:
         work.add({"key": "names", **names(load_embedding())})
@@ -119,7 +121,7 @@ def _prepared(task: tuple[str, str, str]) -> tuple[Any, str]:
     return (studied if role == "attack" else taught)(_loaded[name], which)
 
 
-def _one(job: Job) -> dict[str, Any]:
+def _one(job: StaircaseJob) -> dict[str, Any]:
     try:
         return {"key": job.key, **measured(job, _loaded)}
     except Exception:  # one job that fails must not cost the others

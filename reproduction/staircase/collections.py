@@ -34,7 +34,7 @@ ASKED = 3_000  # postings whose topic is asked for
 TASK = "task"  # a base distribution learned for the topics, instead of public counts
 
 
-class Attack(Protocol):
+class AttackOnTexts(Protocol):
     """Names authors of texts after studying others."""
 
     def fit(self, texts: Any, authors: Any) -> Any:
@@ -46,7 +46,7 @@ class Attack(Protocol):
         ...
 
 
-ATTACKS: Mapping[str, Callable[[], Attack]] = {
+ATTACKS: Mapping[str, Callable[[], AttackOnTexts]] = {
     "svm": lambda: LinearSvm(seed=SEED),
     "svm-words": lambda: LinearSvm(seed=SEED, view=Words(), name="svm-words"),
     "koppel": lambda: Koppel(seed=SEED),
@@ -62,7 +62,7 @@ class Collection:
     known: Corpus
     attacked: Corpus
     topics: Split | None = None  # train teaches the analyst, test is asked about
-    attacks: dict[str, Attack] = field(default_factory=dict)  # who studied true texts
+    attacks: dict[str, AttackOnTexts] = field(default_factory=dict)  # who studied true texts
     analysts: dict[str, Any] = field(default_factory=dict)  # who learned from true postings
 
 

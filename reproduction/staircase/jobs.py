@@ -15,7 +15,7 @@ OTHERS = ("mahalanobis", "laplace", "exponential")
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class StaircaseJob:
     """One release and what is measured of it."""
 
     row: str  # of the table of targets that it belongs to
@@ -47,7 +47,7 @@ def staircase(epsilon: float, tau: float | None = None, power: float | None = No
     return ReleaseSpec("staircase", epsilon, parameters=given)
 
 
-def grid() -> list[Job]:
+def grid() -> list[StaircaseJob]:
     """All jobs, the long and the important ones first."""
     jobs = []
     for run in range(RUNS):
@@ -59,7 +59,7 @@ def grid() -> list[Job]:
     return jobs
 
 
-def _joined(run: int) -> list[Job]:
+def _joined(run: int) -> list[StaircaseJob]:
     """Settings to choose from on half of the texts, and to judge on the other half."""
     settings = {
         6.8: ((200, 400, 800), (0.005, 0.01, 0.02)),
@@ -69,33 +69,35 @@ def _joined(run: int) -> list[Job]:
     for epsilon, (uniform, frequent) in settings.items():
         row = f"joined {epsilon:g}"
         for words in uniform:
-            jobs.append(Job(row, JOINED, staircase(epsilon, words / JOINED_WORDS, 0.0), run))
+            jobs.append(
+                StaircaseJob(row, JOINED, staircase(epsilon, words / JOINED_WORDS, 0.0), run)
+            )
         for tau in frequent:
-            jobs.append(Job(row, JOINED, staircase(epsilon, tau, 0.5), run))
+            jobs.append(StaircaseJob(row, JOINED, staircase(epsilon, tau, 0.5), run))
         learned = staircase(epsilon, uniform[1] / JOINED_WORDS, 1.0)
-        jobs.append(Job(f"{row}, q for the task", TASK, learned, run))
+        jobs.append(StaircaseJob(f"{row}, q for the task", TASK, learned, run))
     return jobs
 
 
-def _whole(run: int) -> list[Job]:
+def _whole(run: int) -> list[StaircaseJob]:
     settings = [(9.0, 0.0005, 1.0), (9.0, 0.0005, 0.5), (9.0, 0.002, 1.0)]
-    return [Job("plain 9", C50, staircase(*setting), run) for setting in settings]
+    return [StaircaseJob("plain 9", C50, staircase(*setting), run) for setting in settings]
 
 
-def _equal(collection: str, run: int) -> list[Job]:
+def _equal(collection: str, run: int) -> list[StaircaseJob]:
     jobs = []
     for level in LEVELS:
         for name in OTHERS:
             spec = ReleaseSpec(name, 1.0)
-            jobs.append(Job("equal cosine", collection, spec, run, as_staircase=level))
+            jobs.append(StaircaseJob("equal cosine", collection, spec, run, as_staircase=level))
         row = "plain 9" if level == 9 and collection == C50 else "equal cosine"
-        jobs.append(Job(row, collection, staircase(level), run))
+        jobs.append(StaircaseJob(row, collection, staircase(level), run))
     return jobs
 
 
-def _consistent(run: int) -> list[Job]:
+def _consistent(run: int) -> list[StaircaseJob]:
     return [
-        Job("pattern", collection, staircase(NAMES_EPSILON).varied(consistent=on), run)
+        StaircaseJob("pattern", collection, staircase(NAMES_EPSILON).varied(consistent=on), run)
         for collection in (C50, PAN)
         for on in (False, True)
     ]

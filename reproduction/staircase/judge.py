@@ -17,14 +17,14 @@ from inkblur.evaluation import Array
 from reproduction.estimate import Estimate
 from reproduction.resampled_texts import over_texts, share, times_drawn
 
-Row = Mapping[str, Any]
+JudgedRow = Mapping[str, Any]
 CHOOSE, JUDGE = 0, 1
 TARGETS = {"joined 6.8": (0.15, 0.78), "joined 5.5": (0.10, 0.70)}  # attack, share of the topic
 
 
-def report(rows: Sequence[Row]) -> str:
+def report(rows: Sequence[JudgedRow]) -> str:
     """All tables, in Markdown."""
-    by_setting: dict[str, list[Row]] = defaultdict(list)
+    by_setting: dict[str, list[JudgedRow]] = defaultdict(list)
     for row in rows:
         if "spec" in row:
             by_setting[row["key"].rpartition(", run ")[0]].append(row)
@@ -58,7 +58,7 @@ def _column(bits: Sequence[str], half: int | None) -> Array:
     return mean
 
 
-def strongest(runs: Sequence[Row], half: int | None = None) -> tuple[Estimate, str]:
+def strongest(runs: Sequence[JudgedRow], half: int | None = None) -> tuple[Estimate, str]:
     """The attack that names most authors, and which it is."""
     names = [name for name in runs[0]["right"] if not name.startswith("pattern")]
     columns = np.array([_column([run["right"][name] for run in runs], half) for name in names])
@@ -66,7 +66,7 @@ def strongest(runs: Sequence[Row], half: int | None = None) -> tuple[Estimate, s
 
 
 def topic(
-    runs: Sequence[Row], untouched: Row, half: int | None, *, learned: bool
+    runs: Sequence[JudgedRow], untouched: JudgedRow, half: int | None, *, learned: bool
 ) -> tuple[Estimate, Estimate]:
     """The better of the two analysts, and its share of the better untouched one."""
     names = [name for name in runs[0]["topic"] if name.endswith(" learned") == learned]
@@ -75,7 +75,7 @@ def topic(
     return over_texts([best]), over_texts([best / before])
 
 
-def _setting(row: Row) -> str:
+def _setting(row: JudgedRow) -> str:
     own = row["parameters"]
     if "tau" in own:
         return f"epsilon {own['epsilon']:g}, tau {own['tau']:.3g}, power {own['frequency_power']:g}"
@@ -90,14 +90,14 @@ def _joined(
     name: str,
     most: float,
     least: float,
-    settings: Sequence[Sequence[Row]],
-    untouched: Mapping[str, Row],
+    settings: Sequence[Sequence[JudgedRow]],
+    untouched: Mapping[str, JudgedRow],
 ) -> list[str]:
     """All settings on the choosing half, and the chosen one on the other half."""
     lines = ["", f"{name}: attack at most {most:g}, topic at least {least:.0%}", ""]
     lines.append("| setting | runs | strongest attack | topic | of untouched | half |")
     lines.append("|---|---:|---:|---:|---:|---|")
-    found: list[tuple[bool, float, int, Sequence[Row]]] = []
+    found: list[tuple[bool, float, int, Sequence[JudgedRow]]] = []
     for runs in settings:
         if not runs[0]["row"].startswith(name):
             continue
@@ -123,7 +123,9 @@ def _joined(
     return lines
 
 
-def _plain(settings: Sequence[Sequence[Row]], untouched: Mapping[str, Row]) -> list[str]:
+def _plain(
+    settings: Sequence[Sequence[JudgedRow]], untouched: Mapping[str, JudgedRow]
+) -> list[str]:
     lines = ["", "plain, whole texts of C50 and 20 Newsgroups", ""]
     lines.append(
         "| setting | runs | content cosine | strongest attack | topic | learned from released | "
@@ -143,7 +145,7 @@ def _plain(settings: Sequence[Sequence[Row]], untouched: Mapping[str, Row]) -> l
     return lines
 
 
-def _equal(settings: Sequence[Sequence[Row]]) -> list[str]:
+def _equal(settings: Sequence[Sequence[JudgedRow]]) -> list[str]:
     lines = ["", "strongest attack at equal content-word cosine", ""]
     lines.append("| collection | as staircase | release | runs | cosine | loss | attack |")
     lines.append("|---|---:|---|---:|---:|---:|---:|")
@@ -164,7 +166,7 @@ def _equal(settings: Sequence[Sequence[Row]]) -> list[str]:
     return lines + sorted(found)
 
 
-def _pattern(settings: Sequence[Sequence[Row]]) -> list[str]:
+def _pattern(settings: Sequence[Sequence[JudgedRow]]) -> list[str]:
     lines = ["", "once a text (consistent) against plain, epsilon 8", ""]
     lines.append("| collection | consistent | runs | attack | by the pattern alone |")
     lines.append("|---|---|---:|---:|---:|")

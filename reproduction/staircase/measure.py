@@ -23,7 +23,7 @@ from reproduction.staircase.collections import (
     analyst,
     content_ids,
 )
-from reproduction.staircase.jobs import NAMES_EPSILON, Job, staircase
+from reproduction.staircase.jobs import NAMES_EPSILON, StaircaseJob, staircase
 from reproduction.staircase.names import COMMON_NAMES
 
 _TOKENS = 4_000  # content words whose cosines are compared
@@ -46,7 +46,7 @@ def taught(collection: Collection, kind: str) -> tuple[Any, str]:
     return model, _right(model.predict(list(test.texts)), test.labels)
 
 
-def measured(job: Job, collections: Mapping[str, Collection]) -> dict[str, Any]:
+def measured(job: StaircaseJob, collections: Mapping[str, Collection]) -> dict[str, Any]:
     """Everything about one job, as JSON."""
     began = time.perf_counter()
     collection = collections[job.collection]

@@ -46,6 +46,8 @@ from inkblur.rng import Rng, key_from_digits, keyed_rng, read_key
 from inkblur.spec import ReleaseSpec
 from inkblur.types import ReleaseKind
 
+__all__ = ["KEY", "KEY_FILE", "ReleasePlan", "plan_release", "release"]
+
 KEY = "INKBLUR_KEY"  # 64 hexadecimal digits
 KEY_FILE = "INKBLUR_KEY_FILE"
 _LETTERS = 5  # of a word and the space after it: how much text holds so many words

@@ -18,7 +18,7 @@ from .catalogue import ALL, label, make
 pytest.importorskip("sklearn")
 
 WORDS = 300
-DRAWN = 20_000
+DRAWN = 80_000
 
 
 class Leaky(WordMechanism):

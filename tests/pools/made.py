@@ -8,7 +8,7 @@ import numpy as np
 
 from inkblur.embeddings.table import Embedding
 from inkblur.pools import Pool
-from inkblur.pools.classifier import Classifier
+from inkblur.pools.classifier import LabelClassifier
 from inkblur.pools.encoder import WordEncoder, center_of, on_sphere, points_of
 
 WORDS = ("alpha", "beta", "gamma", "delta", "iota", "kappa", "lambda", "sigma")
@@ -46,7 +46,7 @@ def pool(
             owners.append(label)
     middles = [points[a:b].sum(axis=0, dtype=np.int64) for a, b in pairwise(starts)]
     labels = len(sizes)
-    model = Classifier(
+    model = LabelClassifier(
         WORDS,
         rng.integers(1000, 4000, len(WORDS)).astype(np.int32),
         rng.integers(-(10**6), 10**6, (len(WORDS), labels)).astype(np.int32),

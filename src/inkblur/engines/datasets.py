@@ -20,18 +20,18 @@ from inkblur.errors import ParameterError
 from inkblur.files.identifiers import ROWS
 from inkblur.spec import ReleaseSpec
 
-Data = TypeVar("Data", Dataset, DatasetDict)
+AnyDataset = TypeVar("AnyDataset", Dataset, DatasetDict)
 
 
 def privatize(
-    data: Data,
+    data: AnyDataset,
     spec: ReleaseSpec,
     *,
     key_file: str | Path | None = None,
     ledger: str | Path | bool = True,
     batch_size: int = 10_000,
     num_proc: int | None = None,
-) -> Data:
+) -> AnyDataset:
     """The dataset, or every split of it, with its texts released; ids differ over all splits.
 
     A second call with the same dataset, spec and key finds the first one's result in the cache of
@@ -58,7 +58,9 @@ def privatize(
     plan = plan.counted_in(ledger)
     released = {name: _released(d, plan, batch_size, num_proc) for name, d in splits.items()}
     plan.confirm()
-    return cast(Data, DatasetDict(released) if isinstance(data, DatasetDict) else released[""])
+    return cast(
+        AnyDataset, DatasetDict(released) if isinstance(data, DatasetDict) else released[""]
+    )
 
 
 def _released(data: Dataset, plan: ReleasePlan, batch_size: int, num_proc: int | None) -> Dataset:

@@ -12,16 +12,16 @@ from inkblur.arrow import ReleasePlan, one_batch, plan_release, refuse_ids
 from inkblur.files.identifiers import ROWS
 from inkblur.spec import ReleaseSpec
 
-Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
+PolarsFrame = TypeVar("PolarsFrame", pl.DataFrame, pl.LazyFrame)
 
 
 def privatize(
-    frame: Frame,
+    frame: PolarsFrame,
     spec: ReleaseSpec,
     *,
     key_file: str | Path | None = None,
     ledger: str | Path | bool = True,
-) -> Frame:
+) -> PolarsFrame:
     """The frame with its texts released; a lazy frame stays lazy, and may be collected again.
 
     Columns, their order and rows stay as they are, but for `spec.drop_columns`. The ids of a lazy

@@ -46,7 +46,7 @@ def _term(kind: TokenClass, text: str) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Classifier:
+class LabelClassifier:
     """Scores of labels: the sum over terms of f(count) weights[term], and `bias` times the length.
 
     f(count) is 1 + ln(count); the length is that of the vector of f(count) idf.
@@ -79,7 +79,7 @@ def _often(count: int) -> int:
     return round(_ONE * (1 + math.log(count)))
 
 
-def fit(texts: Sequence[str], labels: Ids) -> tuple[Classifier, Ids]:
+def fit(texts: Sequence[str], labels: Ids) -> tuple[LabelClassifier, Ids]:
     """The classifier of these texts, and the label that it gives to each when fitted on others.
 
     Which kind of model is decided by those labels: the one with the best macro F1.
@@ -114,7 +114,7 @@ def fit(texts: Sequence[str], labels: Ids) -> tuple[Classifier, Ids]:
     return _fitted(kinds[-place], table, labels, names), given
 
 
-def _fitted(kind: Any, table: Any, labels: Ids, names: NDArray[Any]) -> Classifier:
+def _fitted(kind: Any, table: Any, labels: Ids, names: NDArray[Any]) -> LabelClassifier:
     """A linear model of this kind over tf-idf rows of length 1, in whole numbers."""
     from sklearn.base import clone
     from sklearn.preprocessing import normalize
@@ -132,7 +132,7 @@ def _fitted(kind: Any, table: Any, labels: Ids, names: NDArray[Any]) -> Classifi
         coefficients = np.vstack([-coefficients, coefficients]) / 2
         bias = np.concatenate([-bias, bias]) / 2
     weights = np.rint(coefficients.T * idf[:, None] * _FINE)
-    return Classifier(
+    return LabelClassifier(
         tuple(names[kept].tolist()),
         (idf * _ONE).astype(np.int32),
         np.clip(weights, -(2**31) + 1, 2**31 - 1).astype(np.int32),

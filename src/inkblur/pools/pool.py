@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inkblur.errors import InputError
-from inkblur.pools.classifier import Classifier
+from inkblur.pools.classifier import LabelClassifier
 from inkblur.pools.encoder import TextPoints, Whole
 
 _BLOCK = 1 << 16
@@ -36,7 +36,7 @@ class Pool:
     cell_labels: Whole  # (cells,): rising
     label_names: tuple[str, ...]
     given: Whole  # (texts,): the label that a classifier fitted on other texts gives
-    classifier: Classifier | None  # None where there is one label
+    classifier: LabelClassifier | None  # None where there is one label
     encoder: str  # what points were made with
     provenance: Mapping[str, Any]  # name, license, source, what was left out
 

@@ -19,7 +19,7 @@ from inkblur.atomic_file import AtomicFile
 from inkblur.embeddings.remembered import identity, recall, remember
 from inkblur.embeddings.store import MALFORMED, one_batch
 from inkblur.errors import InputError
-from inkblur.pools.classifier import Classifier
+from inkblur.pools.classifier import LabelClassifier
 from inkblur.pools.pool import Pool
 
 SUFFIX = ".pool"
@@ -186,7 +186,7 @@ def _pool(batch: Any, header: dict[str, Any]) -> Pool:
             values[name] = column
     classifier = None
     if "classifier.weights" in values:
-        classifier = Classifier(
+        classifier = LabelClassifier(
             tuple(values[_TERMS].to_pylist()),
             values["classifier.idf"],
             values["classifier.weights"],

@@ -51,7 +51,7 @@ _UNITS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class StatementSection:
     """A title with paragraphs, a list of lines, and a table whose first row is its head."""
 
     title: str
@@ -65,7 +65,7 @@ class Statement:
     """The whole page."""
 
     summary: tuple[str, str, str]
-    sections: tuple[Section, ...]
+    sections: tuple[StatementSection, ...]
     private: bool
 
 
@@ -209,13 +209,13 @@ class _Facts:
             f"often an attacker names the author of a released text: {measured}."
         )
 
-    def unit(self) -> Section:
+    def unit(self) -> StatementSection:
         protected, neighbors = _UNITS[self.guarantee.unit.value]
         if self.guarantee.size is not None and self.guarantee.unit is not Unit.VECTOR:
             neighbors = f"any two texts, cut or filled to {self.guarantee.size:,} {self.piece}s"
         if self.guarantee.without:
             neighbors += f"; {', '.join(self.guarantee.without)} were dropped and do not count"
-        return Section(
+        return StatementSection(
             "What is protected",
             lines=(
                 f"Unit of protection: {protected}.",
@@ -225,10 +225,10 @@ class _Facts:
             ),
         )
 
-    def losses(self) -> Section:
+    def losses(self) -> StatementSection:
         title = "Epsilon for one word and for a text"
         if not self.guarantee.private:
-            return Section(title, ("None: no figure bounds what this release shows.",))
+            return StatementSection(title, ("None: no figure bounds what this release shows.",))
         epsilon = rounded_up(self.guarantee.epsilon)
         sizes = [(f"one {self.piece}", 1)]
         if self._one_size():
@@ -241,7 +241,7 @@ class _Facts:
         if self.discrete:
             head: tuple[str, ...] = ("for", "largest loss")
             rows = [(name, rounded_up(count * self.guarantee.epsilon)) for name, count in sizes]
-            return Section(
+            return StatementSection(
                 title, (f"Epsilon is {epsilon} per {self.piece}.", _LOG), (), (head, *rows)
             )
         typical = self.report["bound_at_typical_distances"]
@@ -257,7 +257,7 @@ class _Facts:
         ]
         metric = self.guarantee.metric.value
         each = f"Epsilon is {epsilon} per word and unit of {metric} distance."
-        return Section(title, (each, _LOG), rows=(head, *wide))
+        return StatementSection(title, (each, _LOG), rows=(head, *wide))
 
     def _one_size(self) -> bool:
         """Whether one bound holds between any two texts."""
@@ -270,18 +270,20 @@ class _Facts:
             return self.guarantee.size
         return 1 if self.median is None else self.median
 
-    def not_protected(self) -> Section:
+    def not_protected(self) -> StatementSection:
         shown = tuple(map(_full, self.guarantee.passed))
         accounts = (NOBODY_COUNTS, COUNTED)  # these have a section of their own
         notes = [line for line in self.guarantee.reveals if not line.startswith(accounts)]
-        return Section("What is not protected", (), (*shown, *map(_full, notes)))
+        return StatementSection("What is not protected", (), (*shown, *map(_full, notes)))
 
-    def assumptions(self) -> Section:
+    def assumptions(self) -> StatementSection:
         lines = tuple(map(_full, self.guarantee.assumptions))
-        return Section("What the guarantee assumes", (), lines or ("Nothing is promised.",))
+        return StatementSection(
+            "What the guarantee assumes", (), lines or ("Nothing is promised.",)
+        )
 
-    def composition(self) -> Section:
-        return Section("Composition so far", tuple(self._account()))
+    def composition(self) -> StatementSection:
+        return StatementSection("Composition so far", tuple(self._account()))
 
     def _account(self) -> list[str]:
         lines = []
@@ -312,7 +314,7 @@ class _Facts:
             )
         return lines
 
-    def checklist(self, risk: MeasuredRisk | None) -> Section:
+    def checklist(self, risk: MeasuredRisk | None) -> StatementSection:
         protected, neighbors = _UNITS[self.guarantee.unit.value]
         table = self.report["embedding"]
         rows = [
@@ -333,7 +335,7 @@ class _Facts:
             ("utility", f"{self.left()}; labels: {NOT_MEASURED if risk is None else risk.utility}"),
             ("implementation", self._implementation()),
         ]
-        return Section("NIST SP 800-226, by topic", rows=tuple(rows))
+        return StatementSection("NIST SP 800-226, by topic", rows=tuple(rows))
 
     def _implementation(self) -> str:
         version = self.report.get("inkblur", "of an unknown version")
@@ -358,11 +360,11 @@ _QUESTIONS = (
 )
 
 
-def _opinion(risk: MeasuredRisk | None) -> Section:
+def _opinion(risk: MeasuredRisk | None) -> StatementSection:
     answers = {} if risk is None else risk.questions
     rows = [("question", "asked", "measured")]
     rows += [(name, asked, answers.get(name, NOT_MEASURED)) for name, asked in _QUESTIONS]
-    return Section(
+    return StatementSection(
         "The three questions of Opinion 05/2014",
         ("Measured attacks are lower bounds: an attacker who was not tried may do better.",),
         rows=tuple(rows),
