@@ -23,6 +23,7 @@ def test_the_wheel_holds_the_product_alone() -> None:
     assert extensions == {
         "inkblur/mechanisms/nearest/cpu/_scan",
         "inkblur/mechanisms/noise/_sphere",
+        "inkblur/mechanisms/staircase/_staircase",
     }
     assert {"inkblur/__init__.py", "inkblur/py.typed"} <= set(names)
     assert any(name.startswith("inkblur/embeddings/data/") for name in names)

@@ -74,7 +74,7 @@ def release(
     >>> folder = tempfile.TemporaryDirectory()
     >>> key = Path(folder.name, "key")
     >>> write_key(key)
-    >>> spec = ReleaseSpec("laplace", strength="medium", id_column="id")
+    >>> spec = ReleaseSpec("laplace", 60.0, id_column="id")
     >>> rows = pa.record_batch({"id": [7, 8], "text": ["the doctor was angry", None]})
     >>> out = release(rows, spec, key_file=key, ledger=False)
     >>> len(out["text"][0].as_py().split()), out["text"][1].as_py(), out["id"].to_pylist()

@@ -106,7 +106,7 @@ def test_other_arrow_files_are_refused(tmp_path: Path) -> None:
 
 def test_words_that_are_no_text_are_not_written(tmp_path: Path) -> None:
     table = Embedding(["a", "\udc80"], np.ones((2, 2)), name="x")
-    with pytest.raises(EmbeddingError, match="is no Unicode text"):
+    with pytest.raises(EmbeddingError, match="is not valid Unicode"):
         write_store(tmp_path / "x.ink", table)
     assert not list(tmp_path.iterdir())
 

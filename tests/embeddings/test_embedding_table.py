@@ -67,7 +67,7 @@ def test_restricted_keeps_the_order_of_the_table() -> None:
         (["a"], [[1.0]], "at least 2 words"),
         (["a", "b"], [[], []], "at least 2 words and 1 dimension"),
         (["a", "b"], [[1.0], [float("nan")]], r"the vector of 'b' \(row 1\) is not finite"),
-        (["a", "a"], [[1.0], [2.0]], "the word 'a' stands twice"),
+        (["a", "a"], [[1.0], [2.0]], "the word 'a' appears twice"),
     ],
 )
 def test_bad_tables(words: list[str], vectors: Any, message: str) -> None:

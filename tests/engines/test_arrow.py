@@ -33,7 +33,7 @@ def test_so_do_other_mechanisms(
     table: pa.Table, mechanism: str, key_file: Path, tmp_path: Path
 ) -> None:
     spec = ReleaseSpec(
-        mechanism, strength="medium", id_column="id", length=6, keep=("numbers",), accept_weak=True
+        mechanism, 20.0, id_column="id", length=6, keep=("numbers",), accept_weak=True
     )
     expected = one_machine(table, spec, key_file, tmp_path)
     out = release(one_batch(table), spec, ledger=False)

@@ -161,7 +161,7 @@ def test_bad_requests_are_refused() -> None:
     rng = seeded_rng(1)
     with pytest.raises(ParameterError, match="'zebra' is not among the 21 words of line"):
         audit_mechanism(mechanism, rng=rng, pair=("a", "zebra"))
-    with pytest.raises(ParameterError, match="no pair"):
+    with pytest.raises(ParameterError, match="not a pair"):
         audit_mechanism(mechanism, rng=rng, pair=("a", "a"))
     with pytest.raises(ParameterError, match="at least 40 draws"):
         audit_mechanism(mechanism, rng=rng, draws=10)

@@ -39,7 +39,10 @@ _READ = (4096, 1 << 20)  # records and characters that are read at a time
 
 def is_folder(source: str | Path) -> bool:
     """Whether a source is a folder, or a pattern such as `data/*.parquet`."""
-    return Path(source).is_dir() or (has_magic(str(source)) and not Path(source).exists())
+    # os.path: before Python 3.12 Path.is_dir raises where a name is too long.
+    if os.path.isdir(source):
+        return True
+    return has_magic(str(source)) and not os.path.exists(source)
 
 
 def privatize_folder(
