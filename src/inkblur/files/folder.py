@@ -7,6 +7,7 @@ required, and why ids are unique over all files: equal texts under one id would 
 
 from __future__ import annotations
 
+import os
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import replace
