@@ -41,9 +41,9 @@ _READ = (4096, 1 << 20)  # records and characters that are read at a time
 def is_folder(source: str | Path) -> bool:
     """Whether a source is a folder, or a pattern such as `data/*.parquet`."""
     # os.path: before Python 3.12 Path.is_dir raises where a name is too long.
-    if os.path.isdir(source):
+    if os.path.isdir(source):  # noqa: PTH112
         return True
-    return has_magic(str(source)) and not os.path.exists(source)
+    return has_magic(str(source)) and not os.path.exists(source)  # noqa: PTH110
 
 
 def privatize_folder(
