@@ -237,7 +237,11 @@ def _columns(
 
 def _array(column: Any) -> NDArray[Any]:
     """A column of plain numbers without a copy."""
-    kind = np.dtype(column.type.to_pandas_dtype())
+    # Arrow's to_pandas_dtype imports pandas before version 22.
+    name = str(column.type)
+    kind = np.dtype(
+        {"halffloat": "float16", "float": "float32", "double": "float64"}.get(name, name)
+    )
     return np.frombuffer(column.buffers()[1], kind, len(column), column.offset * kind.itemsize)
 
 
