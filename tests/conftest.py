@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,16 @@ from inkblur.embeddings.table import Embedding
 def _own_folders(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Tests write neither to the user's ledger nor, where they run programs, to their caches."""
     os.environ["XDG_DATA_HOME"] = str(tmp_path_factory.mktemp("data"))
+
+
+@pytest.fixture(autouse=True)
+def _environment() -> Iterator[None]:
+    """What a test puts into the environment (an engine's workers read it) ends with the test."""
+    before = dict(os.environ)
+    yield
+    for name in os.environ.keys() - before.keys():
+        del os.environ[name]
+    os.environ.update(before)
 
 
 @pytest.fixture(scope="session")
