@@ -42,6 +42,7 @@ from inkblur.ledger import Budget, Ledger, ReleaseAccount, open_ledger
 from inkblur.ledger.ledger import PLACE
 from inkblur.mechanisms.nearest.engine import Device
 from inkblur.pools import PoolPrivatizer
+from inkblur.protocols import TextMechanism
 from inkblur.rng import Rng, key_from_digits, keyed_rng, read_key
 from inkblur.spec import ReleaseSpec
 from inkblur.types import ReleaseKind
@@ -326,6 +327,12 @@ def _made_from(described: str) -> _Made:
             spec = ReleaseSpec.from_json(json.loads(described))
             privatizer = WorkerCopy(spec, *each_search(Device.AUTO, None)).privatizer()
             mechanism = privatizer.mechanism
+            if isinstance(mechanism, TextMechanism):
+                # A retry on another machine may meet another base: a second release, not a replay.
+                raise ParameterError(
+                    "engines run tasks again, and with a language model that draws again: use "
+                    '`privatize_file`, or `base="frequency"`'
+                )
             resolved = spec.resolved(mechanism.embedding, mechanism)
             made = _Made(resolved, privatizer, layout_of(resolved))
             _made[described, process] = _made[_as_json(resolved), process] = made
