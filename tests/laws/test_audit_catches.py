@@ -18,7 +18,7 @@ import inkblur
 from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.documents.vectorizer import Vectorizer
 from inkblur.evaluation.audit.choice import ChoiceAudit, audit_choice
-from inkblur.evaluation.audit.lower_bound import Audit, audit_documents, audit_mechanism
+from inkblur.evaluation.audit.lower_bound import Audit, audit_mechanism
 from inkblur.evaluation.audit.noise import NoiseAudit, audit_noise
 from inkblur.mechanisms.base import DiscreteMechanism, WordMechanism
 from inkblur.mechanisms.catalogue import CATALOGUE, make_mechanism
@@ -27,6 +27,7 @@ from inkblur.mechanisms.noise import LaplaceNoise, MahalanobisNoise
 from inkblur.mechanisms.perturbation import Laplace, Mahalanobis, Perturbation
 from inkblur.rng import Rows, seeded_rng
 from inkblur.types import Array, Ids, Points
+from tests.laws.document_audit import audit_documents
 
 Table = Callable[[], inkblur.Embedding]
 Plant = Callable[[Points], None]  # spoils rows of noise in place

@@ -14,14 +14,13 @@ its claim falls into two halves that can be checked each by itself, in any vocab
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import logsumexp, ndtri
 
 from inkblur.errors import ParameterError
-from inkblur.evaluation.audit.normality import LawCheck, normality_checks
+from inkblur.evaluation.audit.normality import InsideAudit, LawCheck, normality_checks
 from inkblur.evaluation.measures.intervals import checked_confidence
 from inkblur.guarantees import rounded_up
 from inkblur.mechanisms.base import DiscreteMechanism
@@ -33,29 +32,20 @@ _TEMPERATURES = (0.25, 0.5, 0.8, 1.25, 2.0, 4.0)
 _ROUNDING = 1e-9  # relative: what float64 may add to a log-ratio
 
 
-@dataclass(frozen=True, slots=True)
-class ChoiceAudit:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChoiceAudit(InsideAudit):
     """What was found about a mechanism that states its probabilities."""
 
     words: int  # input words looked at
-    draws: int
-    confidence: float  # that a right mechanism passes all the tests of the law together
-    laws: tuple[LawCheck, ...]
     stated_loss: float  # largest log-ratio of the stated probabilities, over these words
     bound: float  # claimed
-
-    @property
-    def threshold(self) -> float:
-        """A p-value below this convicts: Bonferroni over the tests of the law."""
-        return (1 - self.confidence) / len(self.laws)
 
     @property
     def findings(self) -> tuple[str, ...]:
         """What contradicts the claim, a line each; empty where nothing does."""
         lines = [
             f"words are not drawn with the stated probabilities: {law.name} (p = {law.p_value:.2g})"
-            for law in self.laws
-            if law.p_value < self.threshold
+            for law in self.failed_laws
         ]
         if self.stated_loss > self.bound * (1 + _ROUNDING):
             lines.append(
@@ -64,21 +54,12 @@ class ChoiceAudit:
             )
         return tuple(lines)
 
-    @property
-    def flagged(self) -> bool:
-        """Whether anything contradicts the claim."""
-        return bool(self.findings)
-
     def verdict(self) -> str:
         """One sentence, where nothing contradicts the claim."""
         return (
             f"Inside: the probabilities stated for {self.words:,} words keep the bound, and "
             f"{self.draws:,} draws fit them."
         )
-
-    def to_json(self) -> dict[str, Any]:
-        """A JSON object."""
-        return {**asdict(self), "findings": list(self.findings), "flagged": self.flagged}
 
 
 def audit_choice(

@@ -9,11 +9,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from inkblur.errors import ParameterError
 from inkblur.mechanisms.base import WordMechanism
-from inkblur.types import Array, Ids, Metric, Points, Unit
+from inkblur.types import Array, Ids, Metric, Points
 
 
 class ClaimedMetric:
@@ -67,31 +66,7 @@ class ClaimedMetric:
 
 def word_bounds(mechanism: WordMechanism, left: Ids, right: Ids) -> Array:
     """The claimed bound on the privacy loss between words, pair by pair."""
-    return _loss(mechanism, ClaimedMetric(mechanism).between(left, right))
-
-
-def document_bound(mechanism: WordMechanism, unit: Unit, left: Ids, right: Ids) -> float:
-    """The claimed bound between two documents of one size, given as ids.
-
-    Sequences: epsilon times the sum of distances over positions. Bags: epsilon N times Earth
-    Mover's distance, which for bags of one size N is the cheapest assignment's sum divided by N.
-    """
-    if len(left) != len(right):
-        raise ParameterError(f"texts of {len(left)} and {len(right)} words have no common bound")
-    claimed = ClaimedMetric(mechanism)
-    if unit is Unit.SEQUENCE:
-        return float(_loss(mechanism, claimed.between(left, right)).sum())
-    if unit is Unit.BAG:
-        rows, columns = np.repeat(left, len(right)), np.tile(right, len(left))
-        losses = _loss(mechanism, claimed.between(rows, columns)).reshape(len(left), len(right))
-        # An assignment cannot weigh infinities; where nothing is claimed, equal bags still cost 0.
-        finite = np.where(np.isfinite(losses), losses, 1e300)
-        total = float(finite[linear_sum_assignment(finite)].sum())
-        return total if total < 1e300 else math.inf
-    raise ParameterError(f"a {unit.value} has no bound between two documents of words")
-
-
-def _loss(mechanism: WordMechanism, distances: Array) -> Array:
+    distances = ClaimedMetric(mechanism).between(left, right)
     if not mechanism.guarantee.private:
         return np.where(distances == 0, 0.0, math.inf)
     return mechanism.guarantee.epsilon * distances

@@ -17,16 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from inkblur.documents.privatizer import Privatizer
-from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.errors import ParameterError
-from inkblur.evaluation.audit.choice import ChoiceAudit, audit_choice
+from inkblur.evaluation.audit.choice import audit_choice
 from inkblur.evaluation.audit.distinguishing import Game, play
 from inkblur.evaluation.audit.noise import NoiseAudit, audit_noise
+from inkblur.evaluation.audit.normality import InsideAudit
 from inkblur.evaluation.audit.pair_search import LOOKS, likely_pair
-from inkblur.evaluation.audit.pairs import DocumentPair, Pair, Scorer, WordPair
+from inkblur.evaluation.audit.pairs import Pair, Scorer, WordPair
 from inkblur.evaluation.audit.threshold import best_threshold
-from inkblur.evaluation.audit.vector_pairs import VectorPair
 from inkblur.evaluation.measures.intervals import checked_confidence, log_ratio_lower
 from inkblur.guarantees import rounded_down, rounded_up
 from inkblur.mechanisms.base import DiscreteMechanism, WordMechanism
@@ -105,7 +103,7 @@ class Audit:
     confidence: float
     loss: LossAudit
     game: Game
-    inside: NoiseAudit | ChoiceAudit | None  # None: nothing with a guarantee to look into
+    inside: InsideAudit | None  # None: nothing with a guarantee to look into
 
     @property
     def flagged(self) -> bool:
@@ -216,7 +214,7 @@ def audit_mechanism(
 
 def _look_inside(
     mechanism: WordMechanism, rng: Rng, draws: int, confidence: float
-) -> NoiseAudit | ChoiceAudit | None:
+) -> InsideAudit | None:
     if not mechanism.guarantee.private:
         return None
     if isinstance(mechanism, Perturbation):
@@ -224,35 +222,6 @@ def _look_inside(
     if isinstance(mechanism, DiscreteMechanism):
         return audit_choice(mechanism, rng=rng, draws=draws, confidence=confidence)
     return None
-
-
-def audit_documents(
-    privatizer: Privatizer | SyntheticVectors,
-    left: str,
-    right: str,
-    *,
-    rng: Rng,
-    draws: int = DRAWS,
-    confidence: float = 0.99,
-) -> Audit:
-    """Audit what a privatizer really releases, between two texts; half the error for each part."""
-    part = 1 - (1 - checked_confidence(confidence)) / 2
-    texts: Pair = (
-        VectorPair(privatizer, left, right)
-        if isinstance(privatizer, SyntheticVectors)
-        else DocumentPair(privatizer, left, right)
-    )
-    stream = rng.child("audit", privatizer.spec, left, right)
-    return Audit(
-        mechanism=privatizer.mechanism.name,
-        parameters=dict(privatizer.mechanism.parameters),
-        confidence=confidence,
-        loss=measure_loss(texts, rng=stream, draws=draws, confidence=part),
-        game=play(
-            texts, rng=stream, trials=2 * (draws // 2), lessons=max(1, draws // 4), confidence=part
-        ),
-        inside=None,
-    )
 
 
 def checked_draws(draws: int) -> int:

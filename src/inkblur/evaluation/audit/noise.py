@@ -11,15 +11,14 @@ vector, so that nothing looked at the true word after the noise was drawn.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import gammainc, gammaincc, gammainccinv, gammaincinv, ndtr, ndtri
 
 from inkblur.errors import ParameterError
 from inkblur.evaluation.audit.claimed_metric import ClaimedMetric
-from inkblur.evaluation.audit.normality import LawCheck, normality_checks, uniformity
+from inkblur.evaluation.audit.normality import InsideAudit, normality_checks, uniformity
 from inkblur.evaluation.measures.intervals import checked_confidence
 from inkblur.mechanisms.nearest.engine import engine_for
 from inkblur.mechanisms.perturbation import Perturbation
@@ -32,14 +31,11 @@ _ROUNDING = 1e-9  # relative: what float64 may add to a log-density
 _LEAST = 1e-300  # in place of a probability or a length of 0
 
 
-@dataclass(frozen=True, slots=True)
-class NoiseAudit:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoiseAudit(InsideAudit):
     """What was found inside a vector mechanism."""
 
     dimension: int
-    draws: int
-    confidence: float  # that a right mechanism passes all the tests of the law together
-    laws: tuple[LawCheck, ...]
     mean_radius: float  # in the claimed metric
     claimed_radius: float  # n / epsilon
     excess: float  # largest log-density ratio minus its bound; above rounding: a violation
@@ -49,18 +45,12 @@ class NoiseAudit:
     decoded_otherwise: int  # came out as another word than the one nearest to the noisy vector
 
     @property
-    def threshold(self) -> float:
-        """A p-value below this convicts: Bonferroni over the tests of the law."""
-        return (1 - self.confidence) / len(self.laws)
-
-    @property
     def findings(self) -> tuple[str, ...]:
         """What contradicts the claim, a line each; empty where nothing does."""
         lines = [
             f"the noise is not the claimed one: {law.name} (p = {law.p_value:.2g}; mean radius "
             f"{self.mean_radius:.4g}, claimed {self.claimed_radius:.4g})"
-            for law in self.laws
-            if law.p_value < self.threshold
+            for law in self.failed_laws
         ]
         if self.excess > self.tolerance:
             lines.append(f"the log-density exceeds its bound by {self.excess:.3g}")
@@ -73,11 +63,6 @@ class NoiseAudit:
             )
         return tuple(lines)
 
-    @property
-    def flagged(self) -> bool:
-        """Whether anything contradicts the claim."""
-        return bool(self.findings)
-
     def verdict(self) -> str:
         """One sentence, where nothing contradicts the claim."""
         return (
@@ -85,10 +70,6 @@ class NoiseAudit:
             f"claimed law in {len(self.laws)} tests, the log-density keeps its bound, and all "
             f"{self.decoded:,} outputs replayed are the words nearest to the noisy vectors."
         )
-
-    def to_json(self) -> dict[str, Any]:
-        """A JSON object."""
-        return {**asdict(self), "findings": list(self.findings), "flagged": self.flagged}
 
 
 def audit_noise(

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import gammainc, ndtr
@@ -30,6 +31,43 @@ class LawCheck:
 
     name: str
     p_value: float  # probability of a deviation at least as large, were the claim true
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InsideAudit:
+    """What a look inside a mechanism found; subclasses say what they looked at."""
+
+    draws: int
+    confidence: float  # that a right mechanism passes all the tests of the law together
+    laws: tuple[LawCheck, ...]
+
+    @property
+    def threshold(self) -> float:
+        """A p-value below this convicts: Bonferroni over the tests of the law."""
+        return (1 - self.confidence) / len(self.laws)
+
+    @property
+    def failed_laws(self) -> tuple[LawCheck, ...]:
+        """The tests that convict."""
+        return tuple(law for law in self.laws if law.p_value < self.threshold)
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """What contradicts the claim, a line each; empty where nothing does."""
+        raise NotImplementedError
+
+    @property
+    def flagged(self) -> bool:
+        """Whether anything contradicts the claim."""
+        return bool(self.findings)
+
+    def verdict(self) -> str:
+        """One sentence, where nothing contradicts the claim."""
+        raise NotImplementedError
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object."""
+        return {**asdict(self), "findings": list(self.findings), "flagged": self.flagged}
 
 
 def normality_checks(rows: Points) -> tuple[LawCheck, ...]:
