@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 from scipy.special import gammainc
 
-from inkblur.documents.bag_utility import chance_within, distance_at
+from inkblur.documents.bag_utility import chance_within
 from inkblur.mechanisms.noise import ComponentNoise, LaplaceNoise, MahalanobisNoise
 from inkblur.protocols import Noise
 from inkblur.rng import seeded_rng
@@ -61,8 +61,3 @@ def test_theorem_3_as_printed_promises_too_much() -> None:
     moved = np.linalg.norm(noisy.reshape(-1, 2, 2) - bag, axis=2).sum(axis=1)
     claimed = float(gammainc(2, 2 / math.e))
     assert (moved <= 2 / math.e).mean() < claimed / 5
-
-
-def test_chance_and_distance_are_each_others_reverse() -> None:
-    distance = distance_at(0.3, epsilon=2.0, dimension=50, size=7)
-    assert chance_within(distance, epsilon=2.0, dimension=50, size=7) == pytest.approx(0.3)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scipy.special import gammainc, gammaincinv
+from scipy.special import gammainc
 
 from inkblur.types import positive, whole
 
@@ -30,9 +30,3 @@ def chance_within(distance: float, *, epsilon: float, dimension: int, size: int)
     positive(epsilon, "epsilon")
     shape = whole(dimension, "dimension") * whole(size, "size")
     return float(gammainc(shape, epsilon * size * distance))
-
-
-def distance_at(chance: float, *, epsilon: float, dimension: int, size: int) -> float:
-    """The distance within which a noisy bag lies with at least this chance: the reverse."""
-    shape = whole(dimension, "dimension") * whole(size, "size")
-    return float(gammaincinv(shape, chance)) / (positive(epsilon, "epsilon") * size)

@@ -12,9 +12,6 @@ a mean of N costs and no linear program is needed; other sizes are solved exactl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
@@ -24,37 +21,10 @@ from inkblur.errors import ParameterError
 from inkblur.evaluation.measures.transport import solve
 from inkblur.types import Array
 
-Ground = Callable[[Array, Array], Array]
-"""Costs between all rows of two arrays: (N, n) and (M, n) give (N, M)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Flow:
-    """An optimal flow: what it costs, and how much goes from where to where."""
-
-    distance: float
-    matrix: Array  # (N, M), non-negative, sums to 1
-
 
 def euclidean_costs(left: Array, right: Array) -> Array:
     """||x_i - y_j|| for all rows: (N, n) and (M, n) give (N, M)."""
     costs: Array = cdist(np.asarray(left, np.float64), np.asarray(right, np.float64))
-    return costs
-
-
-def pairwise(distance: Callable[[Array, Array], Array]) -> Ground:
-    """A ground metric from a distance between rows, such as a noise's own `distance`.
-
-    >>> manhattan = pairwise(lambda left, right: np.abs(left - right).sum(axis=1))
-    >>> manhattan(np.zeros((1, 2)), np.array([[1.0, 2.0], [0.0, 1.0]])).tolist()
-    [[3.0, 1.0]]
-    """
-
-    def costs(left: Array, right: Array) -> Array:
-        left, right = np.asarray(left, np.float64), np.asarray(right, np.float64)
-        rows = [distance(np.broadcast_to(x, right.shape), right) for x in left]
-        return np.stack(rows) if rows else np.empty((0, len(right)))
-
     return costs
 
 
@@ -76,50 +46,6 @@ def earth_movers(
     return float((solve(table, from_left, from_right) * table).sum())
 
 
-def optimal_flow(
-    costs: ArrayLike, *, left: ArrayLike | None = None, right: ArrayLike | None = None
-) -> Flow:
-    """The same minimum as :func:`earth_movers`, with a flow that reaches it.
-
-    >>> optimal_flow([[1.0, 9.0], [9.0, 3.0]]).matrix.tolist()
-    [[0.5, 0.0], [0.0, 0.5]]
-    """
-    table, from_left, from_right = _checked(costs, left, right)
-    if _assignable(table, from_left, from_right):
-        rows, columns = linear_sum_assignment(table)
-        matrix = np.zeros(table.shape)
-        matrix[rows, columns] = 1.0 / len(rows)
-    else:
-        matrix = solve(table, from_left, from_right)
-    return Flow(float((matrix * table).sum()), matrix)
-
-
-def document_distance(left: Array, right: Array, *, ground: Ground = euclidean_costs) -> float:
-    """E_ground between two documents given as word vectors, (N, n) and (M, n), a row a word."""
-    return earth_movers(ground(left, right))
-
-
-def document_distances(
-    lefts: Sequence[Array], rights: Sequence[Array], *, ground: Ground = euclidean_costs
-) -> Array:
-    """E_ground between every two documents: A arrays (N_a, n) and B arrays (M_b, n) give (A, B).
-
-    Words that stand twice in a document are merged first where sizes differ, which makes the linear
-    program smaller and leaves the distance as it is.
-    """
-    merged_lefts = [_merged(vectors) for vectors in lefts]
-    merged_rights = [_merged(vectors) for vectors in rights]
-    distances = np.empty((len(lefts), len(rights)))
-    for a, (left, merged_left) in enumerate(zip(lefts, merged_lefts, strict=True)):
-        for b, (right, merged_right) in enumerate(zip(rights, merged_rights, strict=True)):
-            if len(left) == len(right):
-                distances[a, b] = earth_movers(ground(left, right))
-            else:
-                costs = ground(merged_left[0], merged_right[0])
-                distances[a, b] = earth_movers(costs, left=merged_left[1], right=merged_right[1])
-    return distances
-
-
 def relaxed(
     costs: ArrayLike, *, left: ArrayLike | None = None, right: ArrayLike | None = None
 ) -> float:
@@ -133,12 +59,6 @@ def relaxed(
     """
     table, from_left, from_right = _checked(costs, left, right)
     return float(max(from_left @ table.min(axis=1), from_right @ table.min(axis=0)))
-
-
-def _merged(vectors: Array) -> tuple[Array, Array]:
-    """Distinct rows and how often each occurs."""
-    rows, counts = np.unique(np.asarray(vectors, np.float64), axis=0, return_counts=True)
-    return rows, counts.astype(np.float64)
 
 
 def _assignable(table: Array, left: Array, right: Array) -> bool:

@@ -19,18 +19,6 @@ from inkblur.evaluation.measures.ngrams import Counts, count_matrix, space_free_
 from inkblur.types import Array
 
 
-def ruzicka(left: ArrayLike, right: ArrayLike) -> float:
-    """The distance between two vectors, (F,) each, in [0, 1].
-
-    >>> ruzicka([1, 2, 0], [1, 0, 1])
-    0.75
-    """
-    x, y = np.asarray(left, np.float64), np.asarray(right, np.float64)
-    if x.ndim != 1:
-        raise ParameterError(f"ruzicka compares two vectors, got shapes {x.shape} and {y.shape}")
-    return float(ruzicka_distances(x[None], y[None])[0, 0])
-
-
 def ruzicka_distances(left: ArrayLike | Counts, right: ArrayLike | Counts) -> Array:
     """All distances between the rows of two tables, dense or sparse: (A, F), (B, F) give (A, B)."""
     x, y = _table(left), _table(right)
