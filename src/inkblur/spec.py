@@ -43,7 +43,7 @@ if TYPE_CHECKING:  # a spec is read and checked without them; its methods import
 
 _USUAL = {ReleaseKind.TF: "exponential"}  # the mechanism where none is named; else:
 _MECHANISM = "mahalanobis"
-_OVER_A_POOL = "staircase"
+POOL_MECHANISM = "staircase"
 
 
 def option(default: Any, help: str, *flags: str) -> Any:
@@ -184,7 +184,7 @@ class ReleaseSpec:
         kind = choose(ReleaseKind, self.release, "release")
         self._set("release", kind.value)
         self._set("unit", choose(Piece, self.unit, "unit").value)
-        usual = _USUAL.get(kind, _MECHANISM) if self.unit == "word" else _OVER_A_POOL
+        usual = _USUAL.get(kind, _MECHANISM) if self.unit == "word" else POOL_MECHANISM
         self._set("mechanism", self.mechanism or usual)
         complete = find(self.mechanism).complete(self.parameters)
         self._set("parameters", MappingProxyType(complete))
@@ -271,10 +271,10 @@ class ReleaseSpec:
             return
         if self.pool is None:
             raise ParameterError(f"a {self.unit} is replaced by one of a pool: give `pool=`")
-        if self.mechanism != _OVER_A_POOL or self.kind is not ReleaseKind.SEQUENCE:
+        if self.mechanism != POOL_MECHANISM or self.kind is not ReleaseKind.SEQUENCE:
             raise ParameterError(
-                f"a pool is drawn from by the {_OVER_A_POOL} mechanism: leave out `mechanism=` and "
-                "`release=`"
+                f"a pool is drawn from by the {POOL_MECHANISM} mechanism: leave out `mechanism=` "
+                "and `release=`"
             )
         if self.epsilon is None:
             raise ParameterError(

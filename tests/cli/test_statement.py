@@ -139,7 +139,8 @@ def test_a_release_from_a_pool(folder: Path, unit: str) -> None:
     text = explained()
     assert table(text, "for")["every text" if unit == "text" else "one sentence"] == ["4"]
     assert f"Unit of protection: one {unit}" in text
-    assert f"two {unit}s were equally likely can be up to 98.3% sure of one of them" in text
+    pair = "two texts" if unit == "text" else "two texts of 1 sentence"
+    assert f"{pair} were equally likely can be up to 98.3% sure of one of them" in text
 
 
 def test_a_seeded_run_has_no_guarantee(folder: Path) -> None:

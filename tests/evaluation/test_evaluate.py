@@ -14,7 +14,9 @@ import pytest
 from inkblur.errors import ParameterError
 from inkblur.evaluation.dataset import Dataset, Names, Scenario, make_dataset
 from inkblur.evaluation.evaluate import ATTACKS, Plan, evaluate
+from inkblur.evaluation.measures.similarity import WordMeans
 from inkblur.evaluation.releasers import Released, releaser
+from inkblur.evaluation.reports.tables import stand_in_tables
 from inkblur.evaluation.results import ADAPTIVE, STATIC, Interval, headline
 from inkblur.guarantees import Guarantee
 from inkblur.pools import build_pool
@@ -398,7 +400,31 @@ def test_releases_from_a_pool_are_measured_like_any_other(tmp_path: Path) -> Non
     texts, _, labels = corpus(each=30, authors=1, seed=11)
     write_pool(tmp_path / "a.pool", build_pool(texts, table(), labels=labels, name="made"))
     spec = ReleaseSpec(epsilon=8.0, unit="text", pool=str(tmp_path / "a.pool"), keep_meaning=0.0)
-    found = evaluate(made(), table(), [spec], QUICK).settings[0]
+    judge = WordMeans(table())
+    found = evaluate(made(), table(), [spec], QUICK, judge=judge).settings[0]
     assert found.guarantee is not None
     assert found.guarantee.unit is Unit.TEXT
     assert max(each.f1.mean for each in found.utility) > 0.9
+    stand_ins = found.stand_ins
+    assert stand_ins is not None
+    assert stand_ins.told[0].f1.mean > 0.9  # from released texts
+    assert stand_ins.learned[0].f1.mean > 0.9  # from true ones, having studied released ones
+    kept = stand_ins.meaning
+    assert kept is not None
+    assert kept.random.mean < kept.cosine.mean < kept.nearest.mean
+    pool = build_pool(texts, table(), labels=labels, name="made")
+    assert found.settings["pool_sha256"] == pool.sha256
+
+
+def test_a_pool_at_a_small_epsilon_tells_no_label_and_keeps_no_meaning(tmp_path: Path) -> None:
+    texts, _, labels = corpus(each=30, authors=1, seed=11)
+    write_pool(tmp_path / "a.pool", build_pool(texts, table(), labels=labels, name="made"))
+    spec = ReleaseSpec(epsilon=0.01, unit="text", pool=str(tmp_path / "a.pool"))
+    report = evaluate(made(), table(), [spec], QUICK, judge=WordMeans(table()))
+    stand_ins = report.settings[0].stand_ins
+    assert stand_ins is not None
+    assert stand_ins.meaning is not None
+    assert stand_ins.told[0].accuracy.mean < 0.75
+    assert abs(stand_ins.meaning.cosine.mean - stand_ins.meaning.random.mean) < 0.2
+    shown = [table.title + table.caption for table in stand_in_tables(report)]
+    assert len(shown) == 2

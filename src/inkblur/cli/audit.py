@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from inkblur.cli import density, options, texts
+from inkblur.cli import audit_pool, density, options, texts
 from inkblur.cli.console import data, plain_errors, progress, talk
 
 if TYPE_CHECKING:
@@ -27,9 +27,9 @@ WORDS = 300  # measured unless --words says otherwise
 
 
 @options.release_options(
-    *("mechanism", "epsilon", "embedding", "vocabulary"),
+    *("mechanism", "epsilon", "embedding", "vocabulary", "unit", "pool", "keep_meaning"),
     usual={"mechanism": "mahalanobis"},
-    lists=("epsilon",),
+    lists=("epsilon", "keep_meaning"),
     several=True,
 )
 def audit(
@@ -70,7 +70,8 @@ def audit(
 
     Reports how often a word survives (N_w) and how many different words replace it (S_w), with a
     measured lower bound on the privacy loss beside the claimed one. Exits with code 1 if the claim
-    is false.
+    is false. Of a pool (--unit text --pool FILE), the draws are tested against the exact
+    probabilities that the pool states.
 
     Example: inkblur audit --epsilon 5,10,20 --lambda 0,1 --words 200 -o audit
     """
@@ -81,6 +82,18 @@ def audit(
         from inkblur.rng import seeded_rng
         from inkblur.spec import grid
 
+        if given.pooled:
+            words_only = {
+                "--words": words,
+                "--pair": pair,
+                "--density": with_density or None,
+                "--texts": texts_file,
+                "--output": output,
+            }
+            audit_pool.run(
+                given, words_only, draws=draws, confidence=confidence, seed=seed, as_json=as_json
+            )
+            return
         entry = find(given.fields["mechanism"])
         own = given.own(entry)
         for parameter in entry.parameters:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from inkblur.embeddings import Embedding
     from inkblur.evaluation.dataset import Dataset
     from inkblur.evaluation.evaluate import Plan
+    from inkblur.evaluation.measures.similarity import Judge
     from inkblur.evaluation.releasers import Releaser
     from inkblur.evaluation.results import Evaluation
     from inkblur.spec import ReleaseSpec
@@ -26,8 +27,9 @@ if TYPE_CHECKING:
 
 @options.release_options(
     *("mechanism", "epsilon", "release", "length", "morphology", "embedding", "vocabulary"),
+    *("unit", "pool", "keep_meaning"),
     usual={"mechanism": "mahalanobis"},
-    lists=("mechanism", "epsilon", "length", "morphology"),
+    lists=("mechanism", "epsilon", "length", "morphology", "keep_meaning"),
     several=True,
 )
 def evaluate(
@@ -52,6 +54,13 @@ def evaluate(
     read_texts: Annotated[
         int, typer.Option(help="Test texts that the reading attack reads; 0 for none.")
     ] = 40,
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            help="With --pool: word vectors that had no part in the release, to judge how much "
+            "meaning it keeps."
+        ),
+    ] = None,
     test_share: texts.TestShare = 0.3,
     attacks: Annotated[
         str,
@@ -127,7 +136,8 @@ def evaluate(
         table = given.table()
         settings: list[ReleaseSpec | Releaser] = [*_settings(given, table), *scrubbers]
         known = texts.read_columns(public, text_column, [])[0] if public is not None else []
-        report = _run(dataset, table, settings, plan, known)
+        judging = None if judge is None else texts.judge(judge)
+        report = _run(dataset, table, settings, plan, known, judging)
         body = json.dumps(report.to_json(), indent=2, allow_nan=False) + "\n"
         if as_json:
             typer.echo(body, nl=False)
@@ -145,6 +155,8 @@ def _settings(given: options.Given, table: Embedding) -> list[ReleaseSpec]:
     """Every mechanism at every epsilon; a wrong value is refused before the work."""
     from inkblur.mechanisms.strengths import usual_epsilons
 
+    if given.pooled:
+        return given.over_a_pool()
     release = given.fields.get("release", "sequence")
     axes = ("epsilon", "length", "morphology")
     names = given.fields["mechanism"]
@@ -166,6 +178,7 @@ def _run(
     settings: Sequence[ReleaseSpec | Releaser],
     plan: Plan,
     public: Sequence[str],
+    judge: Judge | None,
 ) -> Evaluation:
     from inkblur.evaluation.evaluate import evaluate as measured
 
@@ -177,7 +190,7 @@ def _run(
             rate = done / max(time.monotonic() - began, 1e-9)
             bar.update(task, description=what, completed=done, total=total, rate=f"{rate:.2g}")
 
-        return measured(dataset, table, settings, plan, public=public, on_step=show)
+        return measured(dataset, table, settings, plan, public=public, judge=judge, on_step=show)
 
 
 def _print(report: Evaluation) -> None:
@@ -193,6 +206,7 @@ def _print(report: Evaluation) -> None:
         *tables.disclosure_tables(report),
         *tables.utility_tables(report),
         *tables.meaning_tables(report),
+        *tables.stand_in_tables(report),
     ):
         grid = Table(title=escape(shown.title) if shown.title else None)
         for head in shown.heads:

@@ -21,7 +21,7 @@ from inkblur.cli.console import plain_errors, talk
 from inkblur.errors import ParameterError
 from inkblur.mechanisms.catalogue import CATALOGUE, Entry, find
 from inkblur.mechanisms.parameters import Parameter
-from inkblur.spec import ReleaseSpec, grid, options_of_a_spec
+from inkblur.spec import POOL_MECHANISM, ReleaseSpec, grid, options_of_a_spec
 
 if TYPE_CHECKING:
     from inkblur.embeddings import Embedding
@@ -37,6 +37,8 @@ Seed = Annotated[
 ]
 
 _SEVERAL = "One or more, comma-separated."
+POOL_EPSILONS = (2.0, 4.0, 6.0)  # for a text, where none is given
+_POOLED = ("unit", "pool", "keep_meaning")
 _STRENGTHS = ("epsilon", "strength", "level")
 
 
@@ -99,10 +101,13 @@ class Given:
     ) -> Given:
         """Sorted into fields and parameters, lists taken apart."""
         declared = _declared()
+        pooled = any(values.get(name) is not None for name in _POOLED)
         fields: dict[str, Any] = {}
         parameters: dict[str, Any] = {}
         for name, typed in values.items():
             value = usual.get(name) if typed is None else typed
+            if name == "mechanism" and typed is None and pooled:
+                continue  # a pool has its own
             if value is None or value is False or value == []:
                 continue
             if name in declared:
@@ -146,6 +151,25 @@ class Given:
             values = {name: self.fields.get(name, ()) for name in axes}
             mine = {name: value for name, value in own.items() if entry.has(name)}
             found += grid(entry.name, {"epsilon": values.pop("epsilon"), **mine, **values}, **fixed)
+        return found
+
+    @property
+    def pooled(self) -> bool:
+        """Whether texts are to be drawn from a pool."""
+        return any(name in self.fields for name in _POOLED)
+
+    def over_a_pool(self) -> list[ReleaseSpec]:
+        """Every combination for the pool that was named."""
+        names = self.fields.get("mechanism", POOL_MECHANISM)
+        fixed = {n: self.fields[n] for n in ("unit", "pool", "release") if n in self.fields}
+        axes = {"epsilon": POOL_EPSILONS} | {
+            name: self.fields[name]
+            for name in ("epsilon", "keep_meaning", "length", "morphology")
+            if name in self.fields
+        }
+        found: list[ReleaseSpec] = []
+        for name in [names] if isinstance(names, str) else names:
+            found += grid(name, {**axes, **self.own(find(name))}, **fixed)
         return found
 
     def at(self, epsilon: float) -> Given:

@@ -20,15 +20,7 @@ if TYPE_CHECKING:
 
 _WIDE = 120  # columns of a terminal from which on four texts stand side by side
 _STRENGTHS = ("strength", "level", "radius")  # which a preview varies by itself
-_OTHER_RELEASES = (
-    "morphology",
-    "weighting",
-    "reference",
-    "wordnet",
-    "unit",
-    "pool",
-    "keep_meaning",
-)
+_OTHER_RELEASES = ("morphology", "weighting", "reference", "wordnet")
 _OTHERS = (*_STRENGTHS, *_OTHER_RELEASES)
 
 
@@ -62,7 +54,9 @@ def preview(
             require_page_libraries()
         fields = dict(given.fields)
         epsilons = fields.pop("epsilon", ())
-        made = ReleaseSpec(**fields, strength="medium")  # how strong is for the preview to vary
+        # How strong is for the preview to vary.
+        usual = {"epsilon": 1.0} if given.pooled else {"strength": "medium"}
+        made = ReleaseSpec(**fields, **usual)
         seen = preview_file(
             input, made.varied(**given.own(find(made.mechanism))), epsilons=epsilons
         )
@@ -140,11 +134,10 @@ def _stacked(seen: Preview) -> Table:
 def _strengths(seen: Preview) -> Table:
     from rich.table import Table
 
-    from inkblur.files.preview import FIGURES
-
+    heads = seen.looks[0].heads
     table = Table(expand=True)
-    for name in FIGURES:
-        last = name == FIGURES[-1]
+    for name in heads:
+        last = name == heads[-1]
         table.add_column(name, ratio=1 if last else None, overflow="fold")
     for look in seen.looks:
         table.add_row(*map(escape, look.figures()))

@@ -11,6 +11,7 @@ import typer
 
 if TYPE_CHECKING:
     from inkblur.evaluation.dataset import Dataset
+    from inkblur.evaluation.measures.similarity import Judge
 
 _RECORDS, _CHARACTERS = 1 << 14, 1 << 26
 
@@ -133,6 +134,14 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"cannot make the directory {folder}: {error.strerror}") from None
+
+
+def judge(source: str) -> Judge:
+    """The judge of meaning that an option names: word vectors."""
+    from inkblur.embeddings import load_embedding
+    from inkblur.evaluation.measures.similarity import WordMeans
+
+    return WordMeans(load_embedding(source))
 
 
 def write(path: Path, text: str) -> None:

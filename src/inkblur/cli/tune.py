@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from inkblur.evaluation.tuning.grid import Goal, Trial
+    from inkblur.spec import ReleaseSpec
 
 
 @options.release_options(
     *("mechanism", "epsilon", "length", "morphology", "release", "embedding", "vocabulary"),
+    *("unit", "pool", "keep_meaning"),
     usual={"mechanism": "mahalanobis"},
-    lists=("epsilon", "length", "morphology"),
+    lists=("epsilon", "length", "morphology", "keep_meaning"),
     several=True,
 )
 def tune(
@@ -133,6 +135,11 @@ def tune(
                 "{} cannot be used with --target, which splits the texts itself",
             )
             _refuse(
+                {"--pool": given.fields.get("pool")},
+                "{} cannot be used with --target: a pool learns its labels by itself; choose by "
+                "--criterion",
+            )
+            _refuse(
                 {"--vocabulary": given.fields.get("vocabulary")},
                 "{} cannot be used with --target: limit the word vectors first, with `inkblur "
                 "embeddings import`",
@@ -157,11 +164,7 @@ def tune(
             form=form,
             redact=redact,
         )
-        settings = given.grid(
-            [given.fields["mechanism"]],
-            ("epsilon", "length", "morphology"),
-            release=given.fields.get("release", "sequence"),
-        )
+        settings = _settings(given)
         refuse_unproved(settings)
         columns = texts.ChosenColumns(text_column, author_column, label_column, split_column)
         if target is not None:
@@ -218,6 +221,16 @@ def tune(
                 f"none of the {len(trials)} settings meets the floor; widen the grid or lower it"
             )
         talk.print(f"[green]best:[/] {best.setting.name}; wrote tune.html, tune.json into {output}")
+
+
+def _settings(given: options.Given) -> list[ReleaseSpec]:
+    if given.pooled:
+        return given.over_a_pool()
+    return given.grid(
+        [given.fields["mechanism"]],
+        ("epsilon", "length", "morphology"),
+        release=given.fields.get("release", "sequence"),
+    )
 
 
 def _body(goal: Goal, seed: int, trials: Sequence[Trial], best: Trial | None) -> dict[str, object]:

@@ -33,9 +33,10 @@ from inkblur.evaluation.dataset import Dataset, Scenario
 from inkblur.evaluation.disclosure import Disclosing
 from inkblur.evaluation.measures.intervals import checked_confidence
 from inkblur.evaluation.measures.meaning import Meaning, meaning_kept
+from inkblur.evaluation.measures.similarity import Judge
 from inkblur.evaluation.measures.utility import LabelAnswers, Model, Scores, label_answers
 from inkblur.evaluation.preprocessing import ProperNouns, TopicWords, make_form
-from inkblur.evaluation.releasers import Released, Releaser, releaser
+from inkblur.evaluation.releasers import PoolReleaser, Released, Releaser, releaser
 from inkblur.evaluation.repetitions import (
     Attacked,
     attacks_before,
@@ -53,7 +54,9 @@ from inkblur.evaluation.results import (
     Example,
     Interval,
     SettingResult,
+    StandIns,
 )
+from inkblur.evaluation.stand_ins import StandInMeasures
 from inkblur.files.summary import described
 from inkblur.rng import seeded_rng
 from inkblur.spec import ReleaseSpec
@@ -120,12 +123,14 @@ def evaluate(
     plan: Plan,
     *,
     public: Sequence[str] = (),
+    judge: Judge | None = None,
     on_step: OnStep = lambda what, done, total: None,
 ) -> Evaluation:
     """Measure every setting; the same data, settings and plan give the same result.
 
     `public` texts teach the reading attack which words follow which; they must not be among those
-    that are protected.
+    that are protected. `judge` measures the meaning that a release from a pool keeps; it must have
+    had no part in the release.
     """
     if not settings:
         raise ParameterError("no setting to evaluate")
@@ -143,7 +148,11 @@ def evaluate(
 
     before = prepared.baseline(step)
     found = tuple(
-        replace(prepared.measure(each, step), disclosures=prepared.disclosed(each, public, step))
+        replace(
+            prepared.measure(each, step),
+            disclosures=prepared.disclosed(each, public, step),
+            stand_ins=prepared.stand_ins(each, judge),
+        )
         for each in made
     )
     on_step("done", total, total)
@@ -296,6 +305,21 @@ class PreparedEvaluation:
         )
         rng = seeded_rng(self.plan.seed).child("disclosure", releaser.name)
         return disclosing.disclosed(releaser, *self._first, rng)
+
+    def stand_ins(self, releaser: Releaser, judge: Judge | None) -> StandIns | None:
+        """What the release measured last is worth, where it came from a pool: first repetition."""
+        if not isinstance(releaser, PoolReleaser):
+            return None
+        measures = StandInMeasures(
+            self.data,
+            self.train,
+            self.test,
+            self._models(vectors=False),
+            judge,
+            self.plan.confidence,
+            self.plan.seed,
+        )
+        return measures.measured(releaser, *self._first)
 
     def examples(self, releasers: Sequence[Releaser]) -> tuple[Example, ...]:
         """Test texts before and after (measured releases, first repetition), names masked."""

@@ -102,8 +102,8 @@ class TextReleaser:
         return tuple(typical_loss(self.mechanism).sentences())
 
     def to_json(self) -> dict[str, Any]:
-        """Its spec."""
-        return self.spec.to_json()
+        """Its spec, with the epsilon and the parameters that were chosen for it."""
+        return self.spec.resolved(self.mechanism.embedding, self.mechanism).to_json()
 
 
 class PoolReleaser:
@@ -127,8 +127,8 @@ class PoolReleaser:
         return (self.blur.expectation(),)
 
     def to_json(self) -> dict[str, Any]:
-        """Its spec."""
-        return self.spec.to_json()
+        """Its spec, with what the pool chose and the pool's fingerprint."""
+        return self.spec.resolved(self.mechanism.embedding, self.mechanism).to_json()
 
 
 class VectorReleaser:

@@ -116,6 +116,37 @@ class MeaningResult:
 
 
 @dataclass(frozen=True, slots=True)
+class LabelsFound:
+    """How well one classifier found labels."""
+
+    model: str
+    accuracy: Interval
+    f1: Interval
+    trained: int  # texts
+
+
+@dataclass(frozen=True, slots=True)
+class MeaningKept:
+    """Mean cosines by a judge that had no part in the release."""
+
+    judge: str
+    cosine: Interval  # of a text and its stand-in
+    random: Interval  # of two true texts by chance
+    nearest: Interval  # of a text and its nearest in the pool
+
+
+@dataclass(frozen=True, slots=True)
+class StandIns:
+    """What texts of a pool are worth in place of the true ones."""
+
+    pool: int  # texts
+    studied: int  # of them
+    told: tuple[LabelsFound, ...]  # from released texts, having studied the pool
+    learned: tuple[LabelsFound, ...]  # from true texts, having studied released ones
+    meaning: MeaningKept | None
+
+
+@dataclass(frozen=True, slots=True)
 class SettingResult:
     """Everything about one release, or (`guarantee` None) about the texts before any."""
 
@@ -128,6 +159,7 @@ class SettingResult:
     utility: tuple[UtilityResult, ...]  # the analyst of released texts first
     meaning: MeaningResult | None
     disclosures: tuple[Disclosure, ...] = ()
+    stand_ins: StandIns | None = None  # for releases from a pool
 
     @property
     def epsilon(self) -> float | None:

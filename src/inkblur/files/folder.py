@@ -234,9 +234,9 @@ def _joined(summaries: list[Summary | PoolSummary]) -> Summary | PoolSummary:
     seconds = sum(each.seconds for each in summaries)
     joined = replace(last, counts=counts, fate=fate, documents=documents, seconds=seconds)
     words = [each for each in summaries if isinstance(each, Summary)]
+    lengths: Counter[int] = Counter()
+    for each in summaries:
+        lengths.update(each.lengths)
     if isinstance(joined, Summary):
-        lengths: Counter[int] = Counter()
-        for each in words:
-            lengths.update(each.lengths)
         return replace(joined, empty=sum(each.empty for each in words), lengths=lengths)
-    return joined
+    return replace(joined, lengths=lengths)

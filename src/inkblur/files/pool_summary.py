@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from inkblur.files.summary import NOTE, Fate, described
+from inkblur.files.summary import NOTE, Fate, described, draws_a_text
 from inkblur.guarantees import Guarantee, rounded_up
 from inkblur.pools.privatizer import PoolPrivatizer
 from inkblur.types import Piece
@@ -22,6 +22,7 @@ class PoolSummary:
     counts: Counter[str]
     seconds: float
     fate: Fate
+    lengths: Counter[int] = field(default_factory=Counter)  # texts by the number of their draws
 
     @property
     def draws_per_second(self) -> float:
@@ -78,7 +79,11 @@ class PoolSummary:
             "embedding": described(mechanism.embedding),
             "draws": {"total": self.counts["drawn"], "without_known_words": self.counts["null"]},
             "columns": self.fate.to_json(),
-            "documents": {"total": self.documents, "repeated": self.fate.repeated},
+            "documents": {
+                "total": self.documents,
+                "repeated": self.fate.repeated,
+                "draws": draws_a_text(self.lengths),
+            },
             "seconds": round(self.seconds, 3),
             "draws_per_second": round(self.draws_per_second, 1),
             "note": NOTE,

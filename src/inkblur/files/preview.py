@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from inkblur.documents.weakness import refuse_weak
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError, ParameterError, WeakSetting
 from inkblur.files.identifiers import ROWS, ColumnValues, collect_values, telling_columns
+from inkblur.files.pool_preview import POOL_EPSILONS, PoolLook, pool_looks
 from inkblur.files.public_records import PublicRecords
 from inkblur.files.release import refuse_private_ingredients
 from inkblur.files.source import Source, open_described
@@ -39,7 +40,6 @@ NOTE = (
     "text: do not publish it."
 )
 NO_RISK = "risk not measured for this table and mechanism"
-FIGURES = ("strength", "epsilon", "words left", "content words left", "measured risk")
 _ROWS, _CHARACTERS = 100_000, 1 << 25  # that are read at most
 _BATCH = (1000, 1 << 22)
 _SAMPLE = 500  # rows at least that are analyzed, evenly spread over those read
@@ -52,6 +52,8 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True)
 class Look:
     """The texts at one strength."""
+
+    heads: ClassVar = ("strength", "epsilon", "words left", "content words left", "measured risk")
 
     spec: ReleaseSpec  # with its strength or epsilon, as it can be run
     epsilon: float
@@ -68,7 +70,7 @@ class Look:
         return self.spec.strength or f"epsilon {self.epsilon:g}"
 
     def figures(self) -> tuple[str, ...]:
-        """What `FIGURES` names."""
+        """What `heads` names."""
         return (
             self.name,
             f"{self.epsilon:g}",
@@ -92,7 +94,7 @@ class Preview:
     counts: Counter[str]  # what became of the tokens, as in the run's summary
     language: FunctionWords
     texts: tuple[str, ...]
-    looks: tuple[Look, ...]
+    looks: tuple[Look, ...] | tuple[PoolLook, ...]
     missing: dict[str, str]  # strengths that the mechanism has not, and why
 
     def facts(self) -> list[tuple[str, str]]:
@@ -107,6 +109,9 @@ class Preview:
         if self.telling:
             found = "; ".join(f"{name} ({why})" for name, why in self.telling.items())
             facts.append(("identifiers?", f"{found}: privatize stops until dropped or kept"))
+        first = self.looks[0]
+        if isinstance(first, PoolLook):  # nothing of a text passes, whatever its words
+            return [*facts, *first.facts(), ("language", self.language.line())]
         facts += [
             ("names found", self._names(words)),
             ("unknown words", f"{_share(unknown, words)} of {words:,} words"),
@@ -166,8 +171,6 @@ def preview_file(
         raise ParameterError(
             'a preview shows words in their places or as a bag: leave out `release="tf"`'
         )
-    if spec.pool is not None:
-        raise ParameterError("a preview shows words: leave out `pool=` and `unit=`")
     refuse_private_ingredients(source, spec)
     with open_described(source, spec) as opened:
         table = spec.table()
@@ -184,7 +187,13 @@ def preview_file(
         entering += analysis.ids
     ids = np.array(_evenly([i for i in entering if i != NULL_ID], _WORDS), dtype=np.int64)
     known = np.resize(ids, _WORDS) if len(ids) else ids  # few words are drawn several times
-    looks, missing = _looks(_at_strengths(spec, epsilons), table, shown, known)
+    looks: Sequence[Look] | Sequence[PoolLook]
+    missing: dict[str, str] = {}
+    if spec.pool is not None:
+        chosen = sorted(epsilons or POOL_EPSILONS, reverse=True)
+        looks = pool_looks([spec.varied(epsilon=each) for each in chosen], table, shown)
+    else:
+        looks, missing = _looks(_at_strengths(spec, epsilons), table, shown, known)
     words = sum(n for name, n in counts.items() if name.split()[0] in _WORD_CLASSES)
     function = sum(n for name, n in counts.items() if name.startswith("stop_words"))
     return Preview(
@@ -198,7 +207,7 @@ def preview_file(
         counts=counts,
         language=FunctionWords(words, function),
         texts=tuple(shown),
-        looks=tuple(looks),
+        looks=tuple(looks),  # type: ignore[arg-type]  # all of one kind
         missing=missing,
     )
 

@@ -99,7 +99,7 @@ def run(
         _shown_by_the_file(source, hides_length=privatizer.hides_length)
     )
     if isinstance(privatizer, PoolPrivatizer):
-        return PoolSummary(privatizer, guarantee, documents, counts, seconds, fate)
+        return PoolSummary(privatizer, guarantee, documents, counts, seconds, fate, lengths)
     return Summary(
         privatizer,
         guarantee,

@@ -144,6 +144,12 @@ class PoolStaircase:
         found = expectations(self.pool, self.epsilon, (share,))
         return next(each for each in found if each.share == share)
 
+    @property
+    def likeliest(self) -> float:
+        """The largest probability of any text of the pool, given any text."""
+        most: int = int(self._order.units.max()) * self.steps.high
+        return most / float(1 << self.steps.bits)
+
     def encode(self, texts: Sequence[str]) -> Encoded:
         """Where these texts lie, and the label that the public classifier gives each."""
         if self.pool.provenance.get("identifiers") == Identifiers.MASK.value:

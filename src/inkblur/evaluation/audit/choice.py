@@ -14,6 +14,7 @@ its claim falls into two halves that can be checked each by itself, in any vocab
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,15 +37,17 @@ _ROUNDING = 1e-9  # relative: what float64 may add to a log-ratio
 class ChoiceAudit(InsideAudit):
     """What was found about a mechanism that states its probabilities."""
 
-    words: int  # input words looked at
+    words: int  # inputs looked at: words, or texts where those are drawn
     stated_loss: float  # largest log-ratio of the stated probabilities, over these words
     bound: float  # claimed
+    unit: str = "words"
 
     @property
     def findings(self) -> tuple[str, ...]:
         """What contradicts the claim, a line each; empty where nothing does."""
         lines = [
-            f"words are not drawn with the stated probabilities: {law.name} (p = {law.p_value:.2g})"
+            f"{self.unit} are not drawn with the stated probabilities: {law.name} "
+            f"(p = {law.p_value:.2g})"
             for law in self.failed_laws
         ]
         if self.stated_loss > self.bound * (1 + _ROUNDING):
@@ -57,7 +60,7 @@ class ChoiceAudit(InsideAudit):
     def verdict(self) -> str:
         """One sentence, where nothing contradicts the claim."""
         return (
-            f"Inside: the probabilities stated for {self.words:,} words keep the bound, and "
+            f"Inside: the probabilities stated for {self.words:,} {self.unit} keep the bound, and "
             f"{self.draws:,} draws fit them."
         )
 
@@ -76,10 +79,34 @@ def audit_choice(
     size = len(mechanism.vocabulary)
     order = np.argsort(rng.child("choice audit", "words").rows(size, 1)[:, 0], kind="stable")
     words = np.concatenate([np.sort(order[: _WORDS - 1]), [NULL_ID]]).astype(np.int64)
-    stated = mechanism.probabilities(words)
-    # Each word twice in a row: draws that neighbors share show where the words are the same.
-    which = np.resize(np.repeat(np.arange(len(words)), 2), draws)
-    out = mechanism.replace(words[which], rng.child("choice audit", "draws", mechanism.spec))
+    return audit_draws(
+        mechanism.probabilities(words),
+        lambda which: mechanism.replace(
+            words[which], rng.child("choice audit", "draws", mechanism.spec)
+        ),
+        rng=rng,
+        draws=draws,
+        confidence=confidence,
+        bound=mechanism.guarantee.epsilon,
+    )
+
+
+def audit_draws(
+    stated: Array,
+    draw: Callable[[Ids], Ids],
+    *,
+    rng: Rng,
+    draws: int,
+    confidence: float,
+    bound: float,
+    unit: str = "words",
+) -> ChoiceAudit:
+    """The same for any choice: `stated` holds P(output | input), (inputs, outputs); `draw` gives an
+    output for each input, by its row.
+    """
+    # Each input twice in a row: draws that neighbors share show where the inputs are the same.
+    which = np.resize(np.repeat(np.arange(len(stated)), 2), draws)
+    out = draw(which)
     spread = rng.child("choice audit", "spread").rows(draws, 1)[:, 0]
     logs = np.log(stated)
     laws = (
@@ -87,12 +114,13 @@ def audit_choice(
         LawCheck("another temperature", _temperature(logs, which, out)),
     )
     return ChoiceAudit(
-        words=len(words),
+        words=len(stated),
         draws=draws,
         confidence=checked_confidence(confidence),
         laws=laws,
         stated_loss=float((logs.max(axis=0) - logs.min(axis=0)).max()),
-        bound=mechanism.guarantee.epsilon,
+        bound=bound,
+        unit=unit,
     )
 
 

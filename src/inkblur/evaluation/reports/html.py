@@ -20,6 +20,7 @@ from inkblur.evaluation.reports.tables import (
     facts_table,
     family,
     meaning_tables,
+    stand_in_tables,
     strongest_table,
     utility_tables,
 )
@@ -87,7 +88,7 @@ def evaluation_page(report: Evaluation) -> str:
             "attacks": attack_tables(report),
             "disclosures": disclosure_tables(report),
             "utility": utility_tables(report),
-            "meaning": meaning_tables(report),
+            "meaning": [*meaning_tables(report), *stand_in_tables(report)],
             "facts": [facts_table(report)],
         },
         charts={"attacks": attack_figures(report), "utility": utility_figures(report)},

@@ -39,6 +39,7 @@ def measured_risk(evaluation: Mapping[str, Any], wanted: ReleaseSpec) -> Measure
                 f"the evaluation has no figures for this release ({wanted.name}); it has: {tried}"
             )
         _same_vectors(found, wanted)
+        _same_pool(found, wanted)
         author = _author(found, before)
         questions = {
             question: "; ".join(lines)
@@ -70,6 +71,16 @@ def _same_vectors(found: Mapping[str, Any], wanted: ReleaseSpec) -> None:
         raise InputError(
             f"the evaluation was made with other word vectors ({space[:12]}) than the release "
             f"({own[:12]}); evaluate with the same --embedding"
+        )
+
+
+def _same_pool(found: Mapping[str, Any], wanted: ReleaseSpec) -> None:
+    """Another pool is another release, whatever its file is called."""
+    pool, own = found["settings"].get("pool_sha256"), wanted.pool_sha256
+    if pool and own and pool != own:
+        raise InputError(
+            f"the evaluation was made with another pool ({pool[:12]}) than the release "
+            f"({own[:12]}); evaluate with the same --pool"
         )
 
 

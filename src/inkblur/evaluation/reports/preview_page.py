@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from inkblur.evaluation.reports.html import page
 from inkblur.evaluation.reports.tables import Cell, Table, TableRow
-from inkblur.files.preview import FIGURES, NOTE, Preview, beginning
+from inkblur.files.preview import NOTE, Preview, beginning
 
 _PAGE = """
 <style>
@@ -53,7 +53,9 @@ def preview_page(seen: Preview, command: str) -> str:
         note=NOTE,
         facts=_table(("the file", ""), seen.facts()),
         texts=texts,
-        strengths=_table(FIGURES, [look.figures() for look in seen.looks], numbers=(1, 2, 3)),
+        strengths=_table(
+            seen.looks[0].heads, [look.figures() for look in seen.looks], numbers=(1, 2, 3)
+        ),
         warnings=seen.warnings(),
         command=command,
     )

@@ -135,7 +135,7 @@ class _Facts:
         if "ledger" not in report:
             raise KeyError("ledger")
         draws = report["documents"].get("draws", {})
-        if not draws and unit not in ("text", "sentences"):
+        if not draws:
             raise KeyError("documents.draws")
         return cls(
             report,
@@ -188,7 +188,7 @@ class _Facts:
             elif self.median is None:
                 pair = f"two {self.piece}s"
             else:
-                pair = f"two texts of {self.median:,} {self.piece}s"
+                pair = f"two texts of {self.median:,} {self.piece}{'s' * (self.median != 1)}"
             rest = "whatever the two say"
         else:
             near = self.report["bound_at_typical_distances"]["nearest_neighbor"]

@@ -172,6 +172,35 @@ def meaning_tables(report: Evaluation) -> list[Table]:
     return [Table("", "", names, tuple(rows))] if rows else []
 
 
+def stand_in_tables(report: Evaluation) -> list[Table]:
+    """Releases from a pool: labels told and learned, and the meaning that is kept."""
+    rows, kept = [], []
+    for result in report.settings:
+        if result.stand_ins is None:
+            continue
+        found = result.stand_ins
+        for texts, scores in (
+            ("released, by one who studied the pool", found.told),
+            ("true, by one who studied released texts", found.learned),
+        ):
+            for score in scores:
+                cells = (_interval(score.accuracy, ".1%"), _interval(score.f1, ".3f"))
+                rows.append(TableRow((Cell(result.name), Cell(texts), Cell(score.model), *cells)))
+        if found.meaning is not None:
+            means = (found.meaning.cosine, found.meaning.random, found.meaning.nearest)
+            names = (Cell(result.name), Cell(found.meaning.judge))
+            kept.append(TableRow((*names, *(_interval(mean, ".3f") for mean in means))))
+    tables = []
+    if rows:
+        columns = heads("release", "labels of texts", "classifier", "#accuracy", "#F1")
+        tables.append(Table("", "", columns, tuple(rows)))
+    if kept:
+        columns = heads("release", "judge", "#cosine", "#random pairs", "#nearest in the pool")
+        caption = "Mean cosine of a text and its stand-in, by a judge without part in the release."
+        tables.append(Table("", caption, columns, tuple(kept)))
+    return tables
+
+
 def facts_table(report: Evaluation) -> Table:
     """What the data is, and what was done about awkward cases."""
     facts = report.facts

@@ -29,7 +29,7 @@ from inkblur.errors import InputError, ParameterError
 from inkblur.evaluation.dataset import Dataset
 from inkblur.evaluation.evaluate import Plan, PreparedEvaluation
 from inkblur.evaluation.measures.statistics import RUNS, privacy_statistics
-from inkblur.evaluation.releasers import PoolReleaser, releaser
+from inkblur.evaluation.releasers import PoolReleaser, TextReleaser, VectorReleaser, releaser
 from inkblur.evaluation.results import ADAPTIVE, STATIC, SettingResult, relative
 from inkblur.files.checkpoint import Checkpoint
 from inkblur.mechanisms.catalogue import find
@@ -63,7 +63,7 @@ class Trial:
     """One setting, measured."""
 
     setting: ReleaseSpec
-    survival: float  # mean N_w, of 100 runs
+    survival: float  # mean N_w, of 100 runs; of a pool, for a text that stands in it
     f1: float | None  # the best classifier's, on released texts
     utility: float | None  # that, divided by the best one's before
     attacks: tuple[AttackLeft, ...]
@@ -178,8 +178,7 @@ def tune(
     """
     whole(words, "words")
     refuse_unproved(settings)
-    for setting in settings:
-        setting.mechanism_on(embedding)  # a wrong value is refused before hours of work
+    settings = [_checked(setting, embedding) for setting in settings]
     checkpoint = Checkpoint(folder / FILE, fingerprint([data], embedding, plan, words=words))
     known = _trials(checkpoint)
     bench: PreparedEvaluation | None = None
@@ -197,23 +196,40 @@ def tune(
     return tuple(known[setting] for setting in settings)
 
 
+def _checked(setting: ReleaseSpec, embedding: Embedding) -> ReleaseSpec:
+    """The setting, a wrong value refused before hours of work; a pool is bound by its content."""
+    if setting.pool is not None:
+        pool = setting.pool_privatizer(embedding).mechanism.pool
+        return setting.varied(pool_sha256=pool.sha256)
+    setting.mechanism_on(embedding)
+    return setting
+
+
 def _tried(
     setting: ReleaseSpec, bench: PreparedEvaluation, before: SettingResult, words: int
 ) -> Trial:
     release = releaser(setting, bench.embedding)
-    if isinstance(release, PoolReleaser):
-        raise ParameterError("a pool chooses its own setting for an epsilon: leave out `pool=`")
     found = bench.measure(release, promise=False)
-    statistics = privacy_statistics(
-        release.mechanism,
-        rng=seeded_rng(bench.plan.seed),
-        words=min(words, len(release.mechanism.vocabulary)),
-        runs=RUNS,
-    )
     after = max((u.f1.mean for u in found.utility if u.analyst == ADAPTIVE), default=None)
     old = max((u.f1.mean for u in before.utility), default=None)
     utility = relative(after, old) if after is not None and old is not None else None
-    return Trial(setting, statistics.survival.mean, after, utility, _left(found, before))
+    survival = _survival(release, words, bench.plan.seed)
+    return Trial(setting, survival, after, utility, _left(found, before))
+
+
+def _survival(
+    release: TextReleaser | PoolReleaser | VectorReleaser, words: int, seed: int
+) -> float:
+    """Mean N_w; for a pool, how often a text that stands in it comes out as itself."""
+    if isinstance(release, PoolReleaser):
+        return RUNS * release.mechanism.likeliest
+    statistics = privacy_statistics(
+        release.mechanism,
+        rng=seeded_rng(seed),
+        words=min(words, len(release.mechanism.vocabulary)),
+        runs=RUNS,
+    )
+    return statistics.survival.mean
 
 
 def _left(found: SettingResult, before: SettingResult) -> tuple[AttackLeft, ...]:

@@ -1,0 +1,177 @@
+"""`evaluate`, `tune`, `audit`, `preview` and `statement` take a release from a pool as any other."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from inkblur.cli.app import app
+from inkblur.embeddings.store import write_store
+from inkblur.pools import Pool, PoolPrivatizer, PoolStaircase, build_pool
+from inkblur.pools.order import Marked
+from inkblur.pools.store import write_pool
+from inkblur.rng import seeded_rng
+from inkblur.types import Ids
+from tests.evaluation.made import corpus, table
+
+pytest.importorskip("sklearn")
+POOLED = ("--unit", "text", "--pool")
+LABELS = ("--label-column", "label")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("measured")
+    write_store(made / "toy.ink", table())
+    write_pool(made / "p.pool", pool())
+    texts, authors, labels = corpus()
+    with (made / "mine.csv").open("w", newline="") as file:
+        rows = zip(texts, authors, labels, strict=True)
+        csv.writer(file).writerows([("text", "author", "label"), *rows])
+    return made
+
+
+def pool(seed: int = 11) -> Pool:
+    texts, _, labels = corpus(each=30, authors=1, seed=seed)
+    return build_pool(texts, table(), labels=labels, name="made", license="CC0")
+
+
+def run(folder: Path, command: str, *words: str) -> Result:
+    """The command, with files of the folder by their names."""
+    given = [str(folder / w) if (folder / w).exists() else w for w in words]
+    return CliRunner().invoke(app, [command, *given, "--embedding", str(folder / "toy.ink")])
+
+
+def test_evaluate_tells_labels_judges_meaning_and_attacks(folder: Path) -> None:
+    out = folder / "evaluated"
+    result = run(
+        folder, "evaluate", "mine.csv", *POOLED, "p.pool", "--epsilon", "2,8", "--keep-meaning",
+        "0,1", "--author-column", "author", "--label-column", "label", "--judge", "toy.ink",
+        "--attacks", "koppel", "--models", "naive-bayes", "--repeats", "1", "-o", str(out),
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    report = json.loads((out / "evaluation.json").read_text())
+    assert len(report["settings"]) == 4
+    for setting in report["settings"]:
+        assert setting["attacks"]
+        assert setting["stand_ins"]["meaning"]["judge"] == "made"
+        assert {"told", "learned"} <= setting["stand_ins"].keys()
+    page = (out / "evaluation.html").read_text()
+    assert "nearest in the pool" in page
+    assert "by one who studied the pool" in page
+
+
+def test_tune_chooses_among_settings_of_a_pool_and_resumes(folder: Path) -> None:
+    out = folder / "tuned"
+    words = (
+        "mine.csv", *POOLED, "p.pool", "--epsilon", "1,8", "--keep-meaning", "0,1",
+        "--label-column", "label", "--criterion", "most-utility", "--most-survival", "50",
+        "--models", "naive-bayes", "--repeats", "1", "-o", str(out),
+    )  # fmt: skip
+    result = run(folder, "tune", *words)
+    assert result.exit_code == 0, result.output
+    first = (out / "tune.jsonl").read_text()
+    chosen = json.loads((out / "tune.json").read_text())["best"]["setting"]
+    assert (chosen["epsilon"], chosen["keep_meaning"]) == (8.0, 0.0)
+    assert run(folder, "tune", *words).exit_code == 0
+    assert (out / "tune.jsonl").read_text() == first  # nothing was measured again
+    write_pool(folder / "q.pool", pool(seed=12))
+    (folder / "q.pool").replace(folder / "p.pool")
+    assert run(folder, "tune", *words).exit_code == 0
+    assert (out / "tune.jsonl").read_text() != first  # another pool under the same name
+    write_pool(folder / "p.pool", pool())
+
+
+def test_audit_passes_a_true_pool_and_convicts_a_false_one(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = (*POOLED, "p.pool", "--epsilon", "1,6", "--draws", "4000", "--json")
+    result = run(folder, "audit", *words)
+    assert result.exit_code == 0, result.output
+    audits = json.loads(result.stdout)["audits"]
+    assert [each["flagged"] for each in audits] == [False, False]
+    assert [round(each["stated_loss"], 3) for each in audits] == [1.0, 6.0]
+
+    def nearest_alone(self: Marked, ids: Ids, places: Ids) -> Ids:
+        return honest(self, ids, places // 4)
+
+    honest = Marked.at
+    monkeypatch.setattr(Marked, "at", nearest_alone)
+    result = run(folder, "audit", *words)
+    assert result.exit_code == 1
+    assert "the claim is false" in result.stderr
+
+
+def test_preview_shows_stand_ins_and_what_to_expect(folder: Path) -> None:
+    result = run(
+        folder, "preview", "mine.csv", *POOLED, "p.pool", "--epsilon", "2,6", "--drop-column",
+        "author", "--html", str(folder / "preview.html"),
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    out = " ".join(result.stdout.split())
+    assert "label kept" in out
+    assert "license: CC0" in out
+    assert "--pool" in out
+    assert "as it is" in (folder / "preview.html").read_text()
+
+
+def test_a_statement_explains_the_release_with_its_evaluation(folder: Path) -> None:
+    report = folder / "report.json"
+    result = run(
+        folder, "privatize", "mine.csv", "-o", str(folder / "out.csv"), *POOLED, "p.pool",
+        "--epsilon", "8", "--drop-column", "author", "--no-ledger", "--report", str(report),
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert json.loads(report.read_text())["documents"]["draws"] == {"median": 1, "longest": 1}
+    measured = folder / "measured"
+    words = ("--label-column", "label", "--models", "naive-bayes", "--repeats", "1")
+    evaluated = run(folder, "evaluate", "mine.csv", *POOLED, "p.pool", "--epsilon", "8", *words,
+                    "-o", str(measured))  # fmt: skip
+    assert evaluated.exit_code == 0, evaluated.output
+    figures = ["statement", str(report), "--evaluation", str(measured / "evaluation.json")]
+    explained = CliRunner().invoke(app, figures)
+    assert explained.exit_code == 0, explained.output
+    assert "any two texts, whatever their words and length" in explained.stdout
+    assert "labels: F1" in explained.stdout
+    write_pool(folder / "p.pool", pool(seed=12))
+    run(folder, "evaluate", "mine.csv", *POOLED, "p.pool", "--epsilon", "8", *words,
+        "-o", str(measured))  # fmt: skip
+    other = CliRunner().invoke(app, figures)
+    write_pool(folder / "p.pool", pool())
+    assert other.exit_code == 1
+    assert "another pool" in other.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("evaluate", "mine.csv", *LABELS, "--pool", "p.pool"), "--pool and --keep-meaning go with --unit"),
+        (("evaluate", "mine.csv", *LABELS, "--unit", "text"), "a text is replaced by one of a pool"),
+        (("evaluate", "mine.csv", *LABELS, *POOLED, "p.pool", "-m", "laplace"), "leave out --mechanism"),
+        (("evaluate", "mine.csv", *LABELS, *POOLED, "p.pool", "--release", "bag"), "leave out --mechanism"),
+        (("evaluate", "mine.csv", *LABELS, *POOLED, "p.pool", "--lambda", "1"), "not an option of staircase"),
+        (("audit", *POOLED, "p.pool", "--words", "10"), "--words cannot be used with --pool"),
+        (("tune", "mine.csv", *POOLED, "p.pool", "--label-column", "label", "-o", "x",
+          "--target", "attack<=0.2"), "--pool cannot be used with --target"),
+        (("preview", "mine.csv", *POOLED, "p.pool", "--keep", "numbers"), "nothing of a text"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_refused_in_one_line(
+    folder: Path, words: tuple[str, ...], message: str
+) -> None:
+    result = run(folder, *words)
+    assert result.exit_code == 1, result.output
+    assert message in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_the_likeliest_text_has_the_probability_that_is_stated() -> None:
+    made = PoolStaircase(pool(), table(), epsilon=3.0, tau=0.1)
+    encoded = made.encode([made.pool.texts[0]])
+    assert made.weights(encoded, 0).max() / 2.0**64 == pytest.approx(made.likeliest)
+    blur = PoolPrivatizer(made)
+    assert blur.release("alpha", seeded_rng(1)).text in made.pool.texts
