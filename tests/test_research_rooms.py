@@ -12,6 +12,7 @@ import pytest
 import inkblur
 import inkblur.arrow
 import inkblur.evaluation
+import inkblur.ledger
 
 ENGINES = Path(inkblur.__file__).parent / "engines"
 CHECKOUT = Path(__file__).parents[1]
@@ -22,6 +23,7 @@ PUBLIC = {
     "inkblur": inkblur.__all__,
     "inkblur.evaluation": inkblur.evaluation.__all__,
     "inkblur.arrow": inkblur.arrow.__all__,
+    "inkblur.ledger": inkblur.ledger.__all__,
     # Each engine's adapter is one function, imported from the engine's own module.
     **{f"inkblur.engines.{file.stem}": ["privatize"] for file in ENGINES.glob("[a-z]*.py")},
 }

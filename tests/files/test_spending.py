@@ -174,7 +174,7 @@ def test_tf_vectors_are_charged_for_their_length(folder: Path) -> None:
     vectors = spec(folder, release="tf", length=7)
     privatize_file(folder / "in.csv", folder / "out.npz", vectors, ledger=folder / "ledger.db")
     with open_ledger(folder / "ledger.db") as ledger:
-        assert [row[6] for row in ledger.export()][1:] == ["7", "7", "7"]
+        assert [row[7] for row in ledger.export()][1:] == ["7", "7", "7"]
 
 
 def test_from_the_terminal(folder: Path) -> None:

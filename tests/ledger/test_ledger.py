@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import sqlite3
 import stat
@@ -14,7 +16,8 @@ from hypothesis import strategies as st
 
 from inkblur.errors import InputError, OutputError, ParameterError
 from inkblur.ledger import Budget, Charge, Ledger, ReleaseAccount, micros, open_ledger
-from inkblur.ledger.store import MIGRATIONS, SqliteStore, migrate
+from inkblur.ledger.secret import secret_beside, secret_from_environment
+from inkblur.ledger.store import MIGRATIONS, PostgresStore, SqliteStore, migrate
 
 SPACE = "discrete, a word"
 
@@ -103,6 +106,38 @@ def test_a_replay_costs_nothing_and_anything_else_does(ledger: Ledger) -> None:
         assert release.charge([charge("a", "changed", 15.0)]).replayed == 0
 
 
+def test_a_repeat_counts_when_what_it_repeats_is_voided(ledger: Ledger) -> None:
+    """Two runs of one release at a time: the first fails, and the second's output is visible."""
+    first = opened(ledger)
+    assert first.charge([charge("a", loss=15.0, person="p")]).replayed == 0
+    with opened(ledger) as second:
+        assert second.charge([charge("a", loss=15.0, person="p")]).replayed == 1
+        second.confirm()
+    assert ledger.spent("p") == {SPACE: micros(15.0)}
+    first.void()
+    assert ledger.spent("p") == {SPACE: micros(15.0)}
+    assert not spend(ledger, [charge("a")], 20.0, draw="key b")
+
+
+def test_a_retry_within_a_release_is_not_written_again(ledger: Ledger) -> None:
+    with opened(ledger) as release:
+        release.charge([charge("a"), charge("b")])
+        again = release.charge([charge("b"), charge("c")])
+        release.confirm()
+    assert (again.replayed, len(again.granted), again.most_releases) == (1, 2, 1)
+    assert len(list(ledger.export())) == 1 + 3
+
+
+def test_a_draw_under_another_persons_name_is_charged_to_that_person(ledger: Ledger) -> None:
+    assert spend(ledger, [charge("a", loss=15.0, person="p")])
+    with opened(ledger) as release:
+        mine = [charge("a", loss=15.0, person="q")]
+        assert release.charge(mine, Budget.of(None, 10.0)).exceeded
+        assert not release.charge(mine, Budget.of(10.0, 15.0)).exceeded  # nothing new for a
+        release.confirm()
+    assert ledger.spent("q") == {SPACE: micros(15.0)}
+
+
 def test_columns_of_a_record_add_up(ledger: Ledger) -> None:
     both = [charge("a", "x", 12.0, column="title"), charge("a", "y", 12.0, column="text")]
     assert not spend(ledger, both, 20.0)
@@ -155,7 +190,7 @@ def test_nothing_in_the_file_names_a_record(tmp_path: Path) -> None:
             release.confirm()
         exported = "\n".join(",".join(row) for row in ledger.export())
     held = b"".join(path.read_bytes() for path in tmp_path.iterdir()) + exported.encode()
-    for word in (b"ada", b"secret text", b"lovelace"):
+    for word in (b"id-of", b"secret text", b"lovelace"):  # no hexadecimal digits
         assert word not in held
     for path in tmp_path.iterdir():
         assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
@@ -175,14 +210,16 @@ def test_the_same_record_has_another_hash_under_another_secret(tmp_path: Path) -
     [
         "UPDATE charge SET amount = 1 WHERE number = 2",
         "UPDATE charge SET words = 1 WHERE number = 2",
-        "UPDATE charge SET space = 'x' WHERE number = 2",
+        "UPDATE charge SET draw = id WHERE number = 2",
+        "UPDATE entry SET space = 'x' WHERE number = 2",
+        "UPDATE entry SET space = 'x' WHERE number = 1",
         "DELETE FROM charge WHERE number = 2",
         "UPDATE charge SET person = NULL WHERE number = 2",
         "UPDATE entry SET body = '{{}}' WHERE number = 2",
         "UPDATE entry SET kind = 'void' WHERE number = 3",
         "UPDATE entry SET written = '2000' WHERE number = 2",
         "DELETE FROM entry WHERE number = 3",
-        "INSERT INTO entry SELECT 99, release, 'void', written, body, 0, hash FROM entry "
+        "INSERT INTO entry SELECT 99, release, 'void', written, body, 0, hash, NULL FROM entry "
         "WHERE number = 3",
     ],
 )
@@ -244,14 +281,64 @@ def test_places_that_cannot_hold_a_ledger_are_refused_in_a_line(tmp_path: Path) 
         open_ledger(tmp_path / "not.db")
 
 
-def test_older_ledgers_are_brought_up_to_date_and_newer_ones_refused(tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "ledger.db")
-    migrate(store)
-    next_version = (*MIGRATIONS, ("ALTER TABLE charge ADD COLUMN note TEXT",))
-    migrate(store, next_version)
-    assert store.run("SELECT note FROM charge") == []
-    with pytest.raises(InputError, match="version 2"):
-        migrate(store)
+def _first_version(place: str) -> None:
+    """A ledger as version 1 wrote it: two releases, the second a replay of the first."""
+    migrations = MIGRATIONS[:1]
+    url = place.startswith("postgresql")
+    store = PostgresStore(place) if url else SqliteStore(Path(place))
+    migrate(store, migrations)
+    secret = secret_from_environment() or secret_beside(Path(place).with_name("first.db"))
+    if not url:
+        Path(place).with_name("first.db.secret").rename(f"{place}.secret")
+    check = secret.hash("check", "inkblur ledger").hex()
+    store.run("INSERT INTO about VALUES ('check', ?)", (check,))
+    before, number = b"\0" * 32, 0
+    for release, amount in (("r1", 8_000_000), ("r2", 0)):
+        for kind in ("open", "charge", "confirm"):
+            number += 1
+            body = json.dumps({"amount": amount, "records": 1, "words": 10})
+            row = [
+                secret.hash("id", "a"),
+                secret.hash("content", "text of a"),
+                secret.hash("person", "p"),
+                secret.hash("draw", "key a", "text", "a", "text of a", ""),
+            ]
+            packed = f"{len(release)} {len(SPACE)} {release}{SPACE} 10 {amount} ".encode()
+            packed += row[0] + row[1] + row[3] + b"+" + row[2]
+            digest = hashlib.blake2b(packed if kind == "charge" else b"", digest_size=32).digest()
+            parts = (before, str(number), release, kind, "2026-01-01", body, digest)
+            before = secret.hash("entry", *parts, size=32)
+            store.run(
+                "INSERT INTO entry VALUES (?, ?, ?, '2026-01-01', ?, ?, ?)",
+                (number, release, kind, body, int(kind == "charge"), before),
+            )
+            if kind == "charge":
+                store.run(
+                    "INSERT INTO charge (entry, release, space, id, content, person, draw, words, "
+                    "amount) VALUES (?, ?, ?, ?, ?, ?, ?, 10, ?)",
+                    (number, release, SPACE, *row, amount),
+                )
+    store.close()
+
+
+def test_a_ledger_of_the_first_version_is_brought_up_to_date(place: str) -> None:
+    _first_version(place)
+    with open_ledger(place) as ledger:
+        assert ledger.verify() == []
+        assert ledger.spent("p") == {SPACE: micros(8.0)}
+        assert spend(ledger, [charge("a", person="p")], 8.0)  # a replay still
+        assert not spend(ledger, [charge("a", person="p")], 15.0, draw="key b")
+        assert ledger.verify() == []
+        ledger.store.run("UPDATE charge SET amount = 1 WHERE entry = 2")
+        assert ledger.verify() != []
+
+
+def test_newer_ledgers_are_refused(ledger: Ledger) -> None:
+    newer = (*MIGRATIONS, ("ALTER TABLE charge ADD COLUMN note TEXT",))
+    migrate(ledger.store, newer)
+    assert ledger.store.run("SELECT note FROM charge") == []
+    with pytest.raises(InputError, match=f"version {len(newer)}"):
+        migrate(ledger.store)
 
 
 def test_a_batch_is_charged_whole_or_not_at_all(tmp_path: Path) -> None:

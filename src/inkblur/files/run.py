@@ -29,9 +29,12 @@ from inkblur.processes import explain_broken_pool
 from inkblur.rng import Rng
 
 ChooseRows = Callable[[Iterator[Batch]], Iterator[Batch]]
+Result = tuple[Batch, BatchRelease]
 _RECORDS = 4096  # at most, in one batch
 _FEWER = "use fewer `workers=`, or leave out `processes=`"
 _LETTERS = 5  # of a word and the space after it: how much text holds so many words
+_TOGETHER = 8192  # records that are charged at a time, if they come within _SECONDS
+_SECONDS = 0.5
 _SENT = 50_000  # words that a process is sent at least: each piece wakes it, and a GPU with it
 
 
@@ -78,9 +81,7 @@ def run(
         else worker_pool(copies, rng, workers)
     )
     with one_thread():  # the workers are threads enough
-        for batch, released in _in_order(batches, pool, release, workers):
-            if spending is not None:
-                spending.charge(batch, released.words, released.bases)
+        for batch, released in _charged(_in_order(batches, pool, release, workers), spending):
             sink.write(batch, released.texts)
             counts.update(released.counts)
             lengths.update(released.words)
@@ -156,9 +157,47 @@ def _shown_by_the_file(source: Source, *, hides_length: bool) -> list[str]:
     return shown
 
 
+def _charged(results: Iterator[Result], spending: Spending | None) -> Iterator[Result]:
+    """The same results, each charged before it comes out: some together, because an entry in the
+    ledger costs a write to the disk, and on a thread of their own while the next are drawn.
+    """
+    if spending is None:
+        yield from results
+        return
+    with ThreadPoolExecutor(1) as thread:
+        waiting: tuple[list[Result], Future[None]] | None = None
+        for group in _groups(results):
+            parts = [(batch, released.words, released.bases) for batch, released in group]
+            charging = thread.submit(spending.charge_together, parts)
+            if waiting is not None:
+                yield from _once_charged(*waiting)
+            waiting = group, charging
+        if waiting is not None:
+            yield from _once_charged(*waiting)
+
+
+def _once_charged(group: list[Result], charging: Future[None]) -> Iterator[Result]:
+    charging.result()
+    yield from group
+
+
+def _groups(results: Iterator[Result]) -> Iterator[list[Result]]:
+    """So many results that they have `_TOGETHER` records, or come in within `_SECONDS`."""
+    group: list[Result] = []
+    records, began = 0, time.monotonic()
+    for result in results:
+        group.append(result)
+        records += len(result[0].records)
+        if records >= _TOGETHER or time.monotonic() - began > _SECONDS:
+            yield group
+            group, records, began = [], 0, time.monotonic()
+    if group:
+        yield group
+
+
 def _in_order(
     batches: Iterator[Batch], pool: Executor, release: ReleaseRecords, workers: int
-) -> Iterator[tuple[Batch, BatchRelease]]:
+) -> Iterator[Result]:
     """Release batches, a bounded number in flight, results in input order."""
     waiting: deque[tuple[Batch, Future[BatchRelease]]] = deque()
     try:

@@ -17,7 +17,16 @@ from typing import Any
 from inkblur.errors import BudgetExceeded, ParameterError, PrivacyError
 from inkblur.files.records import Batch
 from inkblur.guarantees import Guarantee
-from inkblur.ledger import Budget, Charge, Exceeded, Ledger, ReleaseAccount, micros, open_ledger
+from inkblur.ledger import (
+    Budget,
+    Charge,
+    Charged,
+    Exceeded,
+    Ledger,
+    ReleaseAccount,
+    micros,
+    open_ledger,
+)
 from inkblur.ledger.charges import shown
 from inkblur.rng import Rng
 from inkblur.types import Metric, Unit
@@ -100,8 +109,13 @@ class Spending:
 
     def charge(self, batch: Batch, words: Sequence[int], bases: Sequence[str] = ()) -> None:
         """Charge a batch that is about to be written, unless that was done ahead."""
+        self.charge_together([(batch, words, bases)])
+
+    def charge_together(self, parts: Sequence[tuple[Batch, Sequence[int], Sequence[str]]]) -> None:
+        """Charge several batches, each with its words and bases, in one entry of the ledger."""
         if not self._ahead:
-            self._charge(batch, words, bases, partial=False)
+            charges = [charge for part in parts for charge in self._charges(*part)]
+            self._enter(self._account.charge(charges, self._limits))
 
     def charge_ahead(
         self,
@@ -134,28 +148,33 @@ class Spending:
     def _charge(
         self, batch: Batch, words: Sequence[int], bases: Sequence[str], *, partial: bool
     ) -> tuple[list[tuple[str, Exceeded]], set[int]]:
-        epsilon = self._guarantee.epsilon
-        charges = []
-        for place, (record, count) in enumerate(zip(batch.records, words, strict=True)):
-            row, column = divmod(place, batch.width)
-            name = batch.records[row * batch.width].id  # one for all texts of the row
-            charges.append(
-                Charge(
-                    name,
-                    self._columns[column],
-                    record.text,
-                    count,
-                    micros(epsilon, count),
-                    record.person,
-                    bases[place] if bases else "",
-                )
-            )
+        charges = self._charges(batch, words, bases)
         result = self._account.charge(charges, self._limits, partial=partial)
+        self._enter(result)
+        over = [(batch.place(e.position // batch.width), e) for e in result.exceeded]
+        return over, {position // batch.width for position in result.granted}
+
+    def _charges(self, batch: Batch, words: Sequence[int], bases: Sequence[str]) -> list[Charge]:
+        amounts = {count: micros(self._guarantee.epsilon, count) for count in set(words)}
+        width = batch.width
+        return [
+            Charge(
+                batch.records[place - place % width].id,  # one for all texts of the row
+                self._columns[place % width],
+                record.text,
+                count,
+                amounts[count],
+                record.person,
+                bases[place] if bases else "",
+            )
+            for place, (record, count) in enumerate(zip(batch.records, words, strict=True))
+        ]
+
+    def _enter(self, result: Charged) -> None:
+        """Keep what the sentence will say."""
         self._most_spent = max(self._most_spent, result.most_spent)
         self._most_releases = max(self._most_releases, result.most_releases)
         self._replayed += result.replayed
-        over = [(batch.place(e.position // batch.width), e) for e in result.exceeded]
-        return over, {position // batch.width for position in result.granted}
 
     def sentence(self) -> str:
         """The account so far, for the guarantee: the text that was released most often decides."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from inkblur.errors import ParameterError
 
@@ -28,7 +28,8 @@ def micros(loss: float, times: int = 1) -> int:
         raise ParameterError(f"a record cannot have {times} words")
     if not math.isfinite(loss) or loss < 0 or 0 < loss < sys.float_info.min:
         raise ParameterError(f"a privacy loss is a normal number of at least 0, got {loss!r}")
-    whole = math.ceil(Fraction(loss) * times * UNIT)
+    above, below = loss.as_integer_ratio()
+    whole = -(-above * times * UNIT // below)
     if whole >= _MOST:
         raise ParameterError(
             f"a privacy loss of {loss:g} x {times} is too large to keep account of"
@@ -45,8 +46,7 @@ def shown(amount: int) -> str:
     return f"{-(-amount // 1000) / 1000:,.10g}"
 
 
-@dataclass(frozen=True, slots=True)
-class Charge:
+class Charge(NamedTuple):
     """One text of one record: whose it is, and what releasing it once costs."""
 
     id: str  # the record's id
@@ -99,8 +99,3 @@ class Exceeded:
             f"record {self.id}: {shown(self.left)} left of the {self.limit}'s budget, "
             f"this release takes {shown(self.asked)}"
         )
-
-
-def total(charges: Sequence[Charge]) -> int:
-    """What some charges come to."""
-    return sum(charge.amount for charge in charges)

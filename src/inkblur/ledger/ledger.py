@@ -10,15 +10,15 @@ import hashlib
 import json
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
 from inkblur.errors import InputError, OutputError, ParameterError
-from inkblur.ledger.account import NOT_VOID, ChargeRow, ReleaseAccount
+from inkblur.ledger.account import COUNTED, ChargeRow, ReleaseAccount
 from inkblur.ledger.secret import VARIABLE, Secret, secret_beside, secret_from_environment
-from inkblur.ledger.store import PostgresStore, SqliteStore, Store, migrate
+from inkblur.ledger.store import CHARGE, PostgresStore, SqliteStore, Store, migrate
 
 PLACE = "INKBLUR_LEDGER"  # the environment's word for where the ledger is
 _START = b"\0" * 32  # what the first entry is chained to
@@ -152,20 +152,26 @@ class Ledger:
     def spent(self, person: str) -> dict[str, int]:
         """What a person's records have spent, space by space: sums across spaces mean nothing."""
         rows = self.store.run(
-            f"SELECT space, SUM(amount) FROM charge WHERE person = ? AND {NOT_VOID} GROUP BY space",
+            "SELECT space, SUM(amount) FROM (SELECT entry.space, draw, MAX(amount) AS amount "
+            f"{COUNTED} AND person = ? GROUP BY entry.space, draw) AS draws GROUP BY space",
             (self.secret.hash("person", person),),
         )
         return {space: int(amount) for space, amount in rows}
 
     def export(self) -> Iterator[tuple[str, ...]]:
-        """Every charge as text, header first; hashes in hexadecimal."""
-        yield ("entry", "release", "space", "id", "content", "person", "words", "amount_micro")
-        for entry, release, space, record, content, person, words, amount in self.store.run(
-            "SELECT entry, release, space, id, content, person, words, amount FROM charge "
-            "ORDER BY number"
+        """Every charge as text, header first; hashes in hexadecimal. Rows with one draw released
+        the same words again, and count once.
+        """
+        yield (
+            *("entry", "release", "space", "id", "content", "person", "draw"),
+            *("words", "amount_micro"),
+        )
+        for entry, release, space, record, content, person, draw, words, amount in self.store.run(
+            "SELECT entry, release, space, id, content, person, draw, words, amount FROM charge "
+            "JOIN entry ON entry.number = charge.entry ORDER BY charge.number"
         ):
             who = bytes(person).hex() if person is not None else ""
-            hashes = bytes(record).hex(), bytes(content).hex(), who
+            hashes = bytes(record).hex(), bytes(content).hex(), who, bytes(draw).hex()
             yield (str(entry), release, space, *hashes, str(words), str(amount))
 
     def anchor(self) -> str:
@@ -179,8 +185,9 @@ class Ledger:
         before, expected = _START, 1
         seen = {0: _START}
         charges = self._charges_by_entry()
-        for number, release, kind, written, body, count, stored in self.store.run(
-            "SELECT number, release, kind, written, body, charges, hash FROM entry ORDER BY number"
+        for number, release, kind, written, body, count, stored, space in self.store.run(
+            "SELECT number, release, kind, written, body, charges, hash, space FROM entry "
+            "ORDER BY number"
         ):
             if number != expected:
                 problems.append(f"entries {expected} to {number - 1} are missing")
@@ -189,8 +196,8 @@ class Ledger:
                 problems.append(
                     f"entry {number} has {len(rows)} charges where {count} were written"
                 )
-            made = self._hash(before, number, release, kind, written, body, rows)
-            if made != bytes(stored):
+            made = self._hash(before, number, release, kind, written, body, space, rows)
+            if made != bytes(stored) or (space is not None and not rows):
                 problems.append(f"entry {number} or one of its charges was changed")
             before, expected = bytes(stored), number + 1
             seen[number] = before
@@ -205,8 +212,7 @@ class Ledger:
     def _charges_by_entry(self) -> dict[int, list[ChargeRow]]:
         rows: dict[int, list[ChargeRow]] = defaultdict(list)
         for entry, *rest in self.store.run(
-            "SELECT entry, release, space, id, content, person, draw, words, amount FROM charge "
-            "ORDER BY number"
+            f"SELECT {', '.join(CHARGE)} FROM charge ORDER BY number"
         ):
             rows[entry].append(ChargeRow(*rest))
         return rows
@@ -216,6 +222,7 @@ class Ledger:
         release: str,
         kind: str,
         body: Mapping[str, Any],
+        space: str | None = None,
         charges: Sequence[ChargeRow] = (),
     ) -> None:
         """Write the next entry and its charges; within a transaction."""
@@ -223,16 +230,14 @@ class Ledger:
         number, before = (last[0][0] + 1, bytes(last[0][1])) if last else (1, _START)
         written = datetime.now(UTC).isoformat(timespec="seconds")
         text = json.dumps(body, sort_keys=True, allow_nan=False)
-        made = self._hash(before, number, release, kind, written, text, charges)
+        made = self._hash(before, number, release, kind, written, text, space, charges)
         self.store.run(
-            "INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (number, release, kind, written, text, len(charges), made),
+            "INSERT INTO entry (number, release, kind, written, body, charges, hash, space) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (number, release, kind, written, text, len(charges), made, space),
         )
-        self.store.run_many(
-            "INSERT INTO charge (entry, release, space, id, content, person, draw, words, amount) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [(number, *row) for row in charges],
-        )
+        if charges:
+            self.store.insert_charges([(number, *row) for row in charges])
 
     def _hash(
         self,
@@ -242,16 +247,28 @@ class Ledger:
         kind: str,
         written: str,
         body: str,
-        charges: Iterable[ChargeRow],
+        space: str | None,
+        charges: Sequence[ChargeRow],
     ) -> bytes:
-        digest = hashlib.blake2b(b"".join(map(_packed, charges)), digest_size=32).digest()
+        digest = hashlib.blake2b(_packed(release, space or "", charges), digest_size=32).digest()
         return self.secret.hash(
             "entry", before, str(number), release, kind, written, body, digest, size=32
         )
 
 
-def _packed(row: ChargeRow) -> bytes:
-    """A charge as bytes that no other charge has."""
-    who = b"-" if row.person is None else b"+" + row.person
-    names = f"{len(row.release)} {len(row.space)} {row.release}{row.space}"
-    return f"{names} {row.words} {row.amount} ".encode() + row.id + row.content + row.draw + who
+def _packed(release: str, space: str, charges: Sequence[ChargeRow]) -> bytes:
+    """The charges of an entry as bytes that no others have."""
+    names = f"{len(release)} {len(space)} {release}{space}".encode()
+    return b"".join(
+        b"%b %d %d %b%b%b%b"
+        % (
+            names,
+            row.words,
+            row.amount,
+            row.id,
+            row.content,
+            row.draw,
+            b"-" if row.person is None else b"+" + row.person,
+        )
+        for row in charges
+    )

@@ -25,18 +25,27 @@ class Secret:
 
     def hash(self, kind: str, *parts: str | bytes, size: int = HASH_BYTES) -> bytes:
         """A keyed hash of some parts; `kind` keeps the hashes of ids and contents apart."""
+        return self.begun(kind, *parts, size=size).digest()
+
+    def begun(self, kind: str, *parts: str | bytes, size: int = HASH_BYTES) -> hashlib.blake2b:
+        """The same hash before more parts: to be copied, and given each of them `framed`."""
         started = self._started.get((kind, size))
         if started is None:
             started = hashlib.blake2b(key=self._key, digest_size=size, person=kind.encode())
             self._started[kind, size] = started
         digest = started.copy()
         for part in parts:
-            data = part if isinstance(part, bytes) else part.encode("utf-8", "surrogatepass")
-            digest.update(b"%d:" % len(data) + data)  # so that ("ab", "c") is not ("a", "bc")
-        return digest.digest()
+            digest.update(framed(part))
+        return digest
 
     def __repr__(self) -> str:
         return "Secret(...)"
+
+
+def framed(part: str | bytes) -> bytes:
+    """A part of a hash with its length, so that ("ab", "c") is not ("a", "bc")."""
+    data = part if isinstance(part, bytes) else part.encode("utf-8", "surrogatepass")
+    return b"%d:" % len(data) + data
 
 
 def secret_from_environment() -> Secret | None:
