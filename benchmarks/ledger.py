@@ -53,13 +53,13 @@ def main(given: Sequence[str] | None = None) -> None:
             place = str(Path(folder, f"{turn}.db"))
             with_ledger.append(_privatized(source, options.epsilon, "--ledger", place))
             ratios.append([b / a - 1 for a, b in zip(without[-1], with_ledger[-1], strict=True)])
-        rates = {"sqlite": []}
         places = {"sqlite": [str(Path(folder, f"alone{i}.db")) for i in range(options.repeat)]}
         if options.postgres:
             os.environ.setdefault("INKBLUR_LEDGER_SECRET", secrets.token_hex(32))
-            places["postgresql"], rates["postgresql"] = [options.postgres] * options.repeat, []
-        for store, where in places.items():
-            rates[store] = [_alone(place, texts) for place in where]
+            places["postgresql"] = [options.postgres] * options.repeat
+        rates = {
+            store: [_alone(place, texts) for place in where] for store, where in places.items()
+        }
     body = {
         "words": options.records * WORDS,
         "load_average": os.getloadavg()[0],
