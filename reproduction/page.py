@@ -14,7 +14,8 @@ from reproduction.result import Claim, ExperimentRecord, Verdict
 
 DOCUMENT, PAGE, FIGURES = "reproduction.md", "reproduction.html", "figures"
 
-_TEMPLATE = """
+_TEMPLATE = """{% extends "base.html" %}
+{% block page %}
 <h1>The papers' claims, measured again</h1>
 <p class="soft">{{ summary }}</p>
 {% for note in notes %}<div class="note"><p>{{ note }}</p></div>{% endfor %}
@@ -41,7 +42,7 @@ on {{ section.record.machine }}{{ "; a quick look" if section.record.quick }}.</
 {% endfor %}
 <h2>The data</h2>
 {{ grid(sources) }}
-</main></body></html>
+{% endblock %}
 """
 
 

@@ -27,3 +27,4 @@ def test_the_wheel_holds_the_product_alone() -> None:
     }
     assert {"inkblur/__init__.py", "inkblur/py.typed"} <= set(names)
     assert any(name.startswith("inkblur/embeddings/data/") for name in names)
+    assert "inkblur/evaluation/reports/templates/base.html" in names

@@ -12,9 +12,7 @@ from typing import Any
 
 from inkblur.errors import MissingExtra
 from inkblur.evaluation.reports.charts import ChartPoint, Column, Series, chart
-from inkblur.evaluation.reports.page_template import GRID, HEAD, PAGE
 from inkblur.evaluation.reports.tables import (
-    Table,
     attack_tables,
     disclosure_tables,
     facts_table,
@@ -53,30 +51,40 @@ def _importable(name: str) -> bool:
 
 
 def page(template: str, **values: Any) -> str:
-    """The common head and a template, filled in; escaped unless the template says `safe`.
+    """A Jinja template that extends `base.html`, filled in; escaped unless it says `safe`.
 
-    The template follows `<main>` and ends the page; `title` is among the values.
+    `title` is among the values; `grid(table)` draws a table.
     """
+    return str(_environment().from_string(template).render(**values))
+
+
+def page_of(name: str, **values: Any) -> str:
+    """The page that the template of this name describes (`templates/`)."""
+    return str(_environment().get_template(name).render(**values))
+
+
+def _environment() -> Any:
     require_page_libraries()
-    from jinja2 import Environment, StrictUndefined
+    from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
     environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=PackageLoader("inkblur.evaluation.reports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     environment.filters["count"] = lambda number: f"{number:,}"
-    grid = environment.from_string(GRID)
-
-    def drawn(table: Table) -> Any:
-        return Markup(grid.render(table=table))  # rendered with escaping already
-
-    return environment.from_string(HEAD + template).render(grid=drawn, **values)
+    grid = environment.get_template("table.html")
+    environment.globals["grid"] = lambda table: Markup(grid.render(table=table))  # escaped there
+    return environment
 
 
 def evaluation_page(report: Evaluation) -> str:
     """The page; the same report gives the same text."""
-    return page(
-        PAGE,
+    return page_of(
+        "evaluation.html",
         title="Inkblur evaluation",
         report=report,
         glance=[

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from inkblur.atomic_file import write_atomically
-from inkblur.errors import MissingExtra, ParameterError
+from inkblur.errors import ParameterError, needs
 from inkblur.evaluation.measures.statistics import PrivacyStatistics, WordStatistic
 
 if TYPE_CHECKING:
@@ -28,12 +28,8 @@ _PAGE_COLORS = {INK: "currentColor", GRID: "var(--line)", PAGE: "var(--page)"}
 
 def require_matplotlib() -> None:
     """Fail now, and not after the measuring, where matplotlib is not installed."""
-    try:
+    with needs("plots need matplotlib", "plots", "leave out the output directory"):
         import matplotlib  # noqa: F401
-    except ImportError:
-        raise MissingExtra(
-            "plots need matplotlib: pip install 'inkblur[plots]', or leave out the output directory"
-        ) from None
 
 
 def survival_figure(results: Sequence[PrivacyStatistics]) -> Figure:

@@ -7,54 +7,12 @@ from typing import Any
 
 from inkblur.evaluation.evaluate import Plan
 from inkblur.evaluation.reports.charts import Path, Spot, scatter
-from inkblur.evaluation.reports.html import Figure, page
+from inkblur.evaluation.reports.html import Figure, page_of
 from inkblur.evaluation.reports.tables import Cell, Table, TableRow
 from inkblur.evaluation.tuning.four_way_split import Parts
 from inkblur.evaluation.tuning.joined_grid import BETA
 from inkblur.evaluation.tuning.search import Judgement, Measured, Search
 from inkblur.evaluation.tuning.target import Aim
-
-_PAGE = """
-<h1>Which metric and setting to use</h1>
-<p class="soft">Public texts in four parts: {{ taught|count }} teach the metric and the classifiers
-what words say about {{ facts.labels|count }} labels; attackers train on {{ studied|count }} texts
-by {{ facts.authors|count }} authors; {{ facts.test|count }} texts are used to choose, and
-{{ held_facts.test|count }} are held out. {{ left_out|count }} texts occurred in two parts and were
-removed from the later one. Word vectors: {{ embedding.name }}, {{ embedding.words|count }} words in
-{{ embedding.dimension }} dimensions. {{ plan.repeats }} repetition{{ "s" if plan.repeats != 1 }} of
-each setting, seed {{ plan.seed }}, form {{ plan.form }}.</p>
-<div class="note"><p><b>Measured on public texts.</b> Your own texts may differ: evaluate the
-choice on them too (<code>inkblur evaluate</code>). The draws are seeded, so nothing drawn here may
-be published.</p></div>
-
-<h2>The choice</h2>
-<p>Goal: {{ wanted }}.</p>
-{% if best %}<p><b>{{ best }}</b></p>
-{% for sentence in verdict %}<p>{{ sentence }}</p>{% endfor %}
-{{ grid(judged) }}
-<p>Commands to run next, with your own file in place of private.csv:</p>
-<pre style="white-space: pre-wrap">{% for command in commands %}{{ command }}
-{% endfor %}</pre>
-{% else %}<p><b>No setting meets it.</b> The nearest is {{ nearest }}. Try more settings, or a
-less ambitious goal. The held-out part was not used.</p>{% endif %}
-
-<h2>The frontier</h2>
-<p>Each point is a setting, measured on the validation part. Thin lines connect settings that differ
-only in epsilon; the thick line is the frontier, the settings that no other beats on both attack and
-utility. The dashed line is the target, the ring is the choice, and the square is the choice on
-held-out texts. Higher and farther left is better. Guessing labels by their frequency alone keeps
-about {{ guessing }} of the utility.</p>
-<div class="charts"><figure><figcaption>{{ figure.title }}</figcaption>
-{{ figure.svg|safe }}</figure></div>
-<p class="soft">Attack: the share of texts whose author is named by the strongest attack tried,
-trained on original texts (static) or released ones (adaptive). F1: the best classifier of labels
-trained on original public texts and tested on released ones. Utility left: that F1, divided by the
-best F1 on the original texts. Alpha is the weight of the word vectors; the weight of the label
-profiles, beta, is always {{ beta }}, because doubling both and halving epsilon gives the same
-release.</p>
-{{ grid(table) }}
-</main></body></html>
-"""
 
 
 def target_page(
@@ -66,8 +24,8 @@ def target_page(
     commands: Sequence[str],
 ) -> str:
     """The page; the same search gives the same text. `embedding` has name, words, dimension."""
-    return page(
-        _PAGE,
+    return page_of(
+        "tuning_target.html",
         title="Inkblur tuning",
         facts=parts.validation.facts,
         held_facts=parts.held_out.facts,

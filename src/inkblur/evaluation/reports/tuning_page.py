@@ -8,38 +8,9 @@ from typing import Any
 from inkblur.evaluation.dataset import Facts
 from inkblur.evaluation.evaluate import Plan
 from inkblur.evaluation.reports.charts import Path, Spot, scatter
-from inkblur.evaluation.reports.html import Figure, page
+from inkblur.evaluation.reports.html import Figure, page_of
 from inkblur.evaluation.reports.tables import Cell, Table, TableRow
 from inkblur.evaluation.tuning.grid import Criterion, Goal, Trial
-
-_PAGE = """
-<h1>Which setting to use</h1>
-<p class="soft">{{ facts.texts|count }} texts{% if facts.authors %},
-{{ facts.authors|count }} authors{% endif %}, {{ facts.labels|count }} labels;
-{{ facts.train|count }} training texts, {{ facts.test|count }} test texts. Word vectors:
-{{ embedding.name }}, {{ embedding.words|count }} words in {{ embedding.dimension }} dimensions.
-{{ plan.repeats }} repetition{{ "s" if plan.repeats != 1 }} of each setting, seed {{ plan.seed }},
-form {{ plan.form }}.</p>
-<div class="note"><p><b>Do not publish this page.</b> It is computed from the original texts. The
-draws are seeded, so nothing drawn here may be published either.</p></div>
-
-<h2>The choice</h2>
-<p>{{ wanted }}</p>
-<p>{% if best %}<b>{{ best }}</b>: {{ reached }}{% else %}<b>No setting meets it.</b> Try more
-settings, or a less ambitious goal.{% endif %}</p>
-
-<h2>The grid</h2>
-<p>{{ reading }} Lines connect settings that differ only in epsilon.</p>
-<div class="charts"><figure><figcaption>{{ figure.title }}</figcaption>
-{{ figure.svg|safe }}</figure></div>
-<p class="soft">N_w: in how many of 100 runs a vocabulary word survives, on average. F1: the best
-classifier of labels, trained on released texts. Utility left: that F1, divided by the best F1 on
-the original texts. Worst attack: the largest share of authors that any attack names, trained on
-released or on original texts. Attack left: the largest F1 of an attack after the release, divided
-by its F1 before. Gap: utility left minus attack left.</p>
-{{ grid(table) }}
-</main></body></html>
-"""
 
 
 def tuning_page(
@@ -47,8 +18,8 @@ def tuning_page(
 ) -> str:
     """The page; the same trials give the same text. `embedding` has name, words, dimension."""
     best = goal.best(trials)
-    return page(
-        _PAGE,
+    return page_of(
+        "tuning_grid.html",
         title="Inkblur tuning",
         facts=facts,
         embedding=dict(embedding),
