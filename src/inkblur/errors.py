@@ -17,6 +17,9 @@ InkblurError
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class InkblurError(Exception):
     """The root: catch this one to catch everything Inkblur raises on purpose."""
@@ -44,6 +47,22 @@ class OutputError(InkblurError):
 
 class MissingExtra(InkblurError, ImportError):
     """An optional library is not installed; the message names the extra that brings it."""
+
+
+@contextmanager
+def needs(what: str, extra: str, otherwise: str = "") -> Iterator[None]:
+    """Imports of an optional library stand inside; where it is missing, the extra is named.
+
+    >>> with needs("charts need X", "plots", "leave them out"):
+    ...     import no_such_library
+    Traceback (most recent call last):
+    inkblur.errors.MissingExtra: charts need X: pip install 'inkblur[plots]', or leave them out
+    """
+    try:
+        yield
+    except ImportError:
+        advice = f", or {otherwise}" if otherwise else ""
+        raise MissingExtra(f"{what}: pip install 'inkblur[{extra}]'{advice}") from None
 
 
 class PrivacyError(InkblurError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from inkblur.errors import MissingExtra
+from inkblur.errors import needs
 
 
 @lru_cache(maxsize=1 << 18)
@@ -13,10 +13,6 @@ def lemma(word: str) -> str:
 
     The dictionary is simplemma's, so it is public and the same for every text.
     """
-    try:
+    with needs("lemmas need simplemma", "lemma", "choose morphology lower"):
         import simplemma
-    except ImportError:
-        raise MissingExtra(
-            "lemmas need simplemma: pip install 'inkblur[lemma]'; or choose morphology lower"
-        ) from None
     return str(simplemma.lemmatize(word, lang="en")).lower()

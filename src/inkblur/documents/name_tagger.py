@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from inkblur.documents.tokens import Token, TokenClass
-from inkblur.errors import MissingExtra
+from inkblur.errors import needs
 
 CONTEXTUAL = (
     "a tagger decides from the neighboring words which words are names, so changing one word of a "
@@ -42,12 +42,8 @@ def tagged_names(tokens: Sequence[Token]) -> frozenset[int]:
 def _tagger() -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # TextBlob leaves its lexicon open after reading it
-        try:
+        with needs("the tagger of names needs TextBlob", "evaluation"):
             from textblob.taggers import PatternTagger
-        except ImportError:
-            raise MissingExtra(
-                "the tagger of names needs TextBlob: pip install 'inkblur[evaluation]'"
-            ) from None
         tagger = PatternTagger()
         tagger.tag("loaded now")  # the lexicon is read on first use
     return tagger

@@ -7,15 +7,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, Self
 
 from inkblur.documents.weakness import refuse_weak
-from inkblur.errors import MissingExtra, ParameterError
+from inkblur.errors import ParameterError, needs
 from inkblur.guarantees import Guarantee
 from inkblur.rng import Rng, keyed_rng, secure_rng, seeded_rng
 from inkblur.types import Record
 
-try:
+with needs("this needs scikit-learn", "sklearn"):
     from sklearn.base import BaseEstimator, TransformerMixin
-except ImportError:
-    raise MissingExtra("this needs scikit-learn: pip install 'inkblur[sklearn]'") from None
 
 
 class Guaranteed(Protocol):

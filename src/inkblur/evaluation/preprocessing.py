@@ -26,7 +26,7 @@ from typing import Protocol, Self
 from inkblur.documents.analysis import folded
 from inkblur.documents.stop_words import STOP_WORDS
 from inkblur.documents.tokens import Token, TokenClass, tokenize
-from inkblur.errors import MissingExtra, ParameterError
+from inkblur.errors import ParameterError, needs
 from inkblur.types import whole
 
 _BOW = re.compile(r"bow-([0-9]+)")
@@ -95,13 +95,9 @@ class TopicWords:
         ]
         if len({label for _, label in pairs}) < 2:
             raise ParameterError(f"{self.name} needs training texts of at least 2 labels")
-        try:
+        with needs(f"{self.name} needs scikit-learn", "evaluation"):
             from sklearn.feature_extraction.text import CountVectorizer
             from sklearn.feature_selection import chi2
-        except ImportError:
-            raise MissingExtra(
-                f"{self.name} needs scikit-learn: pip install 'inkblur[evaluation]'"
-            ) from None
         counter = CountVectorizer(analyzer=list)  # documents are words already
         try:
             counts = counter.fit_transform([words for words, _ in pairs])

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from inkblur.errors import MissingExtra, ParameterError
+from inkblur.errors import ParameterError, needs
 from inkblur.evaluation.releasers import Released
 from inkblur.guarantees import Guarantee
 from inkblur.rng import Rng
@@ -72,12 +72,9 @@ class Scrubber:
 
 
 def _scrubadub() -> Scrub:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # its dependencies', about their own future
-            import scrubadub  # type: ignore[import-untyped, import-not-found, unused-ignore]
-    except ImportError:
-        raise MissingExtra("scrubadub is missing: pip install 'inkblur[pii]'") from None
+    with needs("scrubadub is missing", "pii"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its dependencies', about their own future
+        import scrubadub  # type: ignore[import-untyped, import-not-found, unused-ignore]
     scrubber = scrubadub.Scrubber()
 
     def scrub(text: str) -> str:
@@ -89,23 +86,20 @@ def _scrubadub() -> Scrub:
 
 
 def _presidio() -> Scrub:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            import spacy  # type: ignore[import-not-found, unused-ignore]
-            import tldextract  # type: ignore[import-not-found, unused-ignore]
-            from presidio_analyzer import (  # type: ignore[import-not-found, unused-ignore]
-                AnalyzerEngine,
-                RecognizerRegistry,
-            )
-            from presidio_analyzer import (
-                predefined_recognizers as recognizers,
-            )
-            from presidio_analyzer.nlp_engine import (  # type: ignore[import-not-found, unused-ignore]
-                SpacyNlpEngine,
-            )
-    except ImportError:
-        raise MissingExtra("Presidio is missing: pip install 'inkblur[pii]'") from None
+    with needs("Presidio is missing", "pii"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import spacy  # type: ignore[import-not-found, unused-ignore]
+        import tldextract  # type: ignore[import-not-found, unused-ignore]
+        from presidio_analyzer import (  # type: ignore[import-not-found, unused-ignore]
+            AnalyzerEngine,
+            RecognizerRegistry,
+        )
+        from presidio_analyzer import (
+            predefined_recognizers as recognizers,
+        )
+        from presidio_analyzer.nlp_engine import (  # type: ignore[import-not-found, unused-ignore]
+            SpacyNlpEngine,
+        )
     # Its own way to check an address's domain would fetch a list from the network.
     domains = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
 

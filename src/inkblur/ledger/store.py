@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from inkblur.errors import InputError, MissingExtra, OutputError
+from inkblur.errors import InputError, OutputError, needs
 
 _WAIT_SECONDS = 120.0  # for other writers
 _LOCK = 0x1B10_7E1D  # PostgreSQL's advisory lock: any number that nobody else uses
@@ -184,12 +184,8 @@ class PostgresStore:
     _types = ("int8", "bytea", "bytea", "bytea", "bytea", "int8", "int8")  # of CHARGE
 
     def __init__(self, url: str) -> None:
-        try:
+        with needs("a ledger in PostgreSQL needs psycopg", "postgres"):
             import psycopg
-        except ImportError:
-            raise MissingExtra(
-                "a ledger in PostgreSQL needs psycopg: pip install 'inkblur[postgres]'"
-            ) from None
         try:
             self._connection = psycopg.connect(url, autocommit=True, connect_timeout=10)
         except psycopg.OperationalError as error:

@@ -11,7 +11,7 @@ import numpy as np
 
 from inkblur.blas import one_thread
 from inkblur.embeddings.table import Embedding
-from inkblur.errors import InputError, MissingExtra
+from inkblur.errors import InputError, needs
 from inkblur.pools import classifier
 from inkblur.pools.cleaning import Identifiers, clean
 from inkblur.pools.encoder import TextPoints, Whole, WordEncoder, center_of, on_sphere, points_of
@@ -119,13 +119,8 @@ def _in_cells(points: TextPoints, labels: Ids, count: int) -> tuple[Ids, Whole, 
 def _cells(points: TextPoints, rows: Ids) -> list[Ids]:
     if len(rows) <= _ONE_CELL:
         return [rows]
-    try:
+    with needs(f"a pool of more than {_ONE_CELL:,} texts needs scikit-learn", "sklearn"):
         from sklearn.cluster import MiniBatchKMeans
-    except ImportError:
-        raise MissingExtra(
-            f"a pool of more than {_ONE_CELL:,} texts is put into cells by scikit-learn: "
-            "pip install 'inkblur[sklearn]'"
-        ) from None
     near = points[rows].astype(np.float32)
     model = MiniBatchKMeans(len(rows) // _CELL, batch_size=8192, n_init=1, random_state=0)
     model.fit(near[:: max(1, len(rows) // 200_000)])

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from inkblur.documents.analysis import folded
 from inkblur.documents.tokens import TokenClass, tokenize
-from inkblur.errors import MissingExtra
+from inkblur.errors import needs
 from inkblur.pools.cleaning import MASKED
 from inkblur.types import Ids
 
@@ -84,14 +84,12 @@ def fit(texts: Sequence[str], labels: Ids) -> tuple[LabelClassifier, Ids]:
 
     Which kind of model is decided by those labels: the one with the best macro F1.
     """
-    try:
+    with needs("labels need scikit-learn", "sklearn"):
         from sklearn.feature_extraction import DictVectorizer
         from sklearn.metrics import f1_score
         from sklearn.model_selection import StratifiedKFold
         from sklearn.naive_bayes import ComplementNB
         from sklearn.svm import LinearSVC
-    except ImportError:
-        raise MissingExtra("labels need scikit-learn: pip install 'inkblur[sklearn]'") from None
 
     kinds = (
         LinearSVC(C=0.3, random_state=0),

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inkblur.blas import one_thread
-from inkblur.errors import MissingExtra
+from inkblur.errors import needs
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.mechanisms.noise import MahalanobisNoise
 from inkblur.mechanisms.perturbation import Perturbation
@@ -124,12 +124,8 @@ class EstimatedChannel:
 
     def _fitted(self, ids: Ids, outs: Ids) -> Array:
         """h on the grid: the falling curve under which the draws are likeliest."""
-        try:
+        with needs("the reading attack needs scikit-learn", "evaluation"):
             from sklearn.isotonic import IsotonicRegression
-        except ImportError:
-            raise MissingExtra(
-                "the reading attack needs scikit-learn: pip install 'inkblur[evaluation]'"
-            ) from None
         pairs, hits = np.zeros(_CELLS), np.zeros(_CELLS)
         everything = np.arange(self.size)
         for start in range(0, len(ids), _BLOCK):

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from inkblur.errors import MissingExtra
+from inkblur.errors import needs
 from inkblur.evaluation.measures.ngrams import Counts
 from inkblur.evaluation.measures.training import trained
 from inkblur.types import Array
@@ -33,12 +33,8 @@ class PairwiseSvm:
     """
 
     def __init__(self) -> None:
-        try:
+        with needs("WritePrints needs scikit-learn", "evaluation"):
             from sklearn.svm import SVC
-        except ImportError:
-            raise MissingExtra(
-                "WritePrints needs scikit-learn: pip install 'inkblur[evaluation]'"
-            ) from None
         self._model = SVC(kernel="linear", C=1.0)
 
     def fit(self, rows: Counts, classes: Any) -> Self:
@@ -62,10 +58,6 @@ def make_classifier(kind: Classifier) -> Any:
     """An estimator with `fit` and `predict`."""
     if kind is Classifier.SVM:
         return PairwiseSvm()
-    try:
+    with needs("WritePrints needs scikit-learn", "evaluation"):
         from sklearn.naive_bayes import MultinomialNB
-    except ImportError:
-        raise MissingExtra(
-            "WritePrints needs scikit-learn: pip install 'inkblur[evaluation]'"
-        ) from None
     return MultinomialNB(alpha=1.0)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inkblur.errors import MissingExtra, ParameterError
+from inkblur.errors import ParameterError, needs
 from inkblur.evaluation.measures.words import words_of
 from inkblur.types import Array, Ids
 
@@ -54,12 +54,8 @@ def single_out(originals: Sequence[str], released: Sequence[str]) -> SingledOut:
 
 def _cosines(originals: Sequence[str], released: Sequence[str]) -> Array:
     """(released, originals)."""
-    try:
+    with needs("this attack needs scikit-learn", "evaluation"):
         from sklearn.feature_extraction.text import TfidfVectorizer
-    except ImportError:
-        raise MissingExtra(
-            "this attack needs scikit-learn: pip install 'inkblur[evaluation]'"
-        ) from None
     weights = TfidfVectorizer(analyzer=words_of, sublinear_tf=True)
     try:
         known = weights.fit_transform(originals)

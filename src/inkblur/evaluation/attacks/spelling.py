@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Any
 
-from inkblur.errors import MissingExtra
+from inkblur.errors import needs
 
 _LEAST_LETTERS = 4
 
@@ -47,10 +47,6 @@ def _one_slip(word: str) -> Iterable[str]:
 
 @cache
 def _known_words() -> Any:
-    try:
+    with needs("misspellings need pyspellchecker", "evaluation"):
         from spellchecker import SpellChecker
-    except ImportError:
-        raise MissingExtra(
-            "misspellings need pyspellchecker: pip install 'inkblur[evaluation]'"
-        ) from None
     return SpellChecker().word_frequency.dictionary

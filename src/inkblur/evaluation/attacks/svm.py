@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from inkblur.errors import MissingExtra, ParameterError
+from inkblur.errors import ParameterError, needs
 from inkblur.evaluation.attacks.base import DONT_KNOW, checked_known
 from inkblur.evaluation.attacks.views import View, WordsAndNgrams
 from inkblur.evaluation.measures.training import trained
@@ -42,12 +42,8 @@ class LinearSvm:
 
     def fit(self, texts: Sequence[str], authors: ArrayLike) -> Self:
         """Learn what tells each author from the others."""
-        try:
+        with needs("this attack needs scikit-learn", "evaluation"):
             from sklearn.svm import LinearSVC
-        except ImportError:
-            raise MissingExtra(
-                "this attack needs scikit-learn: pip install 'inkblur[evaluation]'"
-            ) from None
         numbers = checked_known(texts, authors)
         count = len(np.unique(numbers))
         if count > MOST_AUTHORS:

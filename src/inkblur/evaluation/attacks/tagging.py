@@ -13,7 +13,7 @@ import warnings
 from functools import cache
 from typing import Any
 
-from inkblur.errors import MissingExtra
+from inkblur.errors import needs
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"'’”)\]]*\s+|\n\s*\n")
 # Penn tokens: clitics apart (do n't, it 's), numbers in one piece, every other sign alone.
@@ -38,12 +38,8 @@ def sentence_tags(text: str) -> list[list[str]]:
 def _tagger() -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # TextBlob leaves its word list open after reading it
-        try:
+        with needs("part-of-speech tags need TextBlob", "evaluation"):
             from textblob.taggers import PatternTagger
-        except ImportError:
-            raise MissingExtra(
-                "part-of-speech tags need TextBlob: pip install 'inkblur[evaluation]'"
-            ) from None
         tagger = PatternTagger()
         tagger.tag("loaded now")  # the lexicon is read on first use
     return tagger

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from inkblur.embeddings.table import Embedding
-from inkblur.errors import MissingExtra
+from inkblur.errors import needs
 from inkblur.evaluation.attacks.language import entering_ids
 from inkblur.evaluation.attacks.reading import Reader
 from inkblur.evaluation.attacks.views import SparseRows, narrow
@@ -34,12 +34,8 @@ class ExpectedWords:
 
     def fit_transform(self, texts: Sequence[str]) -> SparseRows:
         """Rows of the known texts."""
-        try:
+        with needs("this attack needs scikit-learn", "evaluation"):
             from sklearn.feature_extraction.text import TfidfTransformer
-        except ImportError:
-            raise MissingExtra(
-                "this attack needs scikit-learn: pip install 'inkblur[evaluation]'"
-            ) from None
         self._weights: Any = TfidfTransformer()
         counts = self._expected(texts) if self.known_released else self._counted(texts)
         return narrow(self._weights.fit_transform(_damped(counts)))

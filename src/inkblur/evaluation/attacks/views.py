@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from inkblur.errors import MissingExtra, ParameterError
+from inkblur.errors import ParameterError, needs
 from inkblur.evaluation.measures.words import words_of
 from inkblur.types import whole
 
@@ -46,12 +46,8 @@ class Words:
         return self._rows(texts, "transform")
 
     def _made(self) -> list[Any]:
-        try:
+        with needs("this attack needs scikit-learn", "evaluation"):
             from sklearn.feature_extraction.text import TfidfVectorizer
-        except ImportError:
-            raise MissingExtra(
-                "this attack needs scikit-learn: pip install 'inkblur[evaluation]'"
-            ) from None
         return [TfidfVectorizer(analyzer=words_of, sublinear_tf=True, dtype=np.float32)]
 
     def _rows(self, texts: Sequence[str], method: str) -> SparseRows:

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from inkblur.embeddings.table import Embedding
-from inkblur.errors import MissingExtra
+from inkblur.errors import needs
 from inkblur.types import NULL_ID
 
 _END_OF_LINE = "</s>"  # fastText counts the end of a text as a word
@@ -42,13 +42,8 @@ def fasttext_labels(
     Words of `embedding` start at their vectors, others at small random ones. One thread, because
     two make the result differ from run to run. A text without any word gets the commonest label.
     """
-    try:
+    with needs("this model needs fasttext-numpy2", "fasttext", "leave it out of the models"):
         import fasttext  # type: ignore[import-untyped, import-not-found, unused-ignore]
-    except ImportError:
-        raise MissingExtra(
-            "the fasttext model needs fasttext-numpy2: pip install 'inkblur[fasttext]'; or leave "
-            "it out of the models"
-        ) from None
     names = sorted(set(labels))
     codes = {name: code for code, name in enumerate(names)}  # labels may hold spaces
     commonest = max(names, key=lambda name: (sum(label == name for label in labels), name))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from inkblur.errors import InkblurError, MissingExtra
+from inkblur.errors import InkblurError, needs
 from inkblur.types import Array
 
 _STEPS = 10_000_000  # of the network simplex; POT's own limit is too low for long documents
@@ -13,13 +13,8 @@ def solve(costs: Array, left: Array, right: Array) -> Array:
 
     Exact (network simplex), not the entropic approximation. Both weights are positive, sum to 1.
     """
-    try:
+    with needs("Earth Mover's distance between texts of different sizes needs POT", "evaluation"):
         import ot  # type: ignore[import-untyped, import-not-found, unused-ignore]
-    except ImportError:
-        raise MissingExtra(
-            "the Earth Mover's distance between documents of different sizes needs POT: "
-            "pip install 'inkblur[evaluation]'"
-        ) from None
     flow, log = ot.emd(left, right, costs, numItermax=_STEPS, log=True, check_marginals=False)
     if log["warning"] is not None:
         raise InkblurError(f"the optimal flow was not found: {log['warning']}")

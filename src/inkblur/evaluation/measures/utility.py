@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from inkblur.embeddings.table import Embedding
-from inkblur.errors import MissingExtra, ParameterError
+from inkblur.errors import ParameterError, needs
 from inkblur.evaluation.measures.training import trained
 from inkblur.evaluation.measures.words import words_of
 from inkblur.types import Ids
@@ -128,10 +128,8 @@ def rates_of(label: Any, truth: Sequence[Any], answers: Sequence[Any]) -> Rates:
 
 
 def _rates(truth: Any, answers: Any, **options: Any) -> Rates:
-    try:
+    with needs("scores need scikit-learn", "evaluation"):
         from sklearn.metrics import accuracy_score, precision_recall_fscore_support
-    except ImportError:
-        raise MissingExtra("scores need scikit-learn: pip install 'inkblur[evaluation]'") from None
     with warnings.catch_warnings():
         # It suspects a regression where most texts have a class of their own.
         warnings.filterwarnings("ignore", message="The number of unique classes")
@@ -228,12 +226,8 @@ def _classifier(kind: Model, texts: int, seed: int) -> Any:
 
 def _tf_idf(train: Any, test: Any) -> tuple[Any, Any]:
     """Both parts weighted by the training part's document frequencies."""
-    try:
+    with needs("scoring labels needs scikit-learn", "evaluation"):
         from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
-    except ImportError:
-        raise MissingExtra(
-            "scoring labels needs scikit-learn: pip install 'inkblur[evaluation]'"
-        ) from None
     if isinstance(train, Sequence):
         counter = CountVectorizer(analyzer=words_of)
         try:

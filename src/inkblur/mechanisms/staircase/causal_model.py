@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from inkblur.embeddings.table import Embedding
-from inkblur.errors import InputError, MissingExtra
+from inkblur.errors import InputError, MissingExtra, needs
 from inkblur.mechanisms.staircase.fluent import SCALE, Shares
 from inkblur.types import Ids
 
@@ -177,10 +177,8 @@ def _located(place: str) -> tuple[Path, str | None]:
 @contextmanager
 def _quiet() -> Iterator[Any]:
     """transformers without its progress bars and notices."""
-    try:
+    with needs("a language model needs transformers", "lm"):
         import transformers
-    except ImportError:
-        raise MissingExtra("a language model needs pip install 'inkblur[lm]'") from None
     log: Any = transformers.utils.logging
     level = log.get_verbosity()
     log.set_verbosity_error()

@@ -54,7 +54,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from inkblur.errors import MissingExtra
+from inkblur.errors import MissingExtra, needs
 from inkblur.mechanisms.nearest.canonical import (
     Float64s,
     canonical_rounding,
@@ -88,10 +88,8 @@ def available() -> bool:
 
 
 def _torch() -> Any:
-    try:
+    with needs("the GPU engine needs torch", "gpu"):
         return importlib.import_module("torch")
-    except ImportError:
-        raise MissingExtra("the GPU engine needs torch: pip install 'inkblur[gpu]'") from None
 
 
 @dataclass(slots=True, eq=False)
@@ -130,12 +128,8 @@ class Gpu:
         self._searching: Any = None  # streams, on a GPU
         self._uploading: Any = None
         if self._cuda:
-            try:
+            with needs("the GPU engine needs Triton", "gpu"):
                 self._steps = importlib.import_module("inkblur.mechanisms.nearest.gpu.steps")
-            except ImportError:
-                raise MissingExtra(
-                    "the GPU engine needs Triton: pip install 'inkblur[gpu]'"
-                ) from None
             self._searching = self._torch.cuda.Stream(self._device)
             self._uploading = self._torch.cuda.Stream(self._device)
         self._copiers = ThreadPoolExecutor(min(_COPIERS, processors()))
