@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise, product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -17,7 +17,8 @@ from inkblur import Privatizer
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.mechanisms.staircase.conditional import draw, near_words, weights
-from inkblur.mechanisms.staircase.fluent import FluentStaircase, Shares
+from inkblur.mechanisms.staircase.expectation import Expected
+from inkblur.mechanisms.staircase.fluent import FluentStaircase
 from inkblur.mechanisms.staircase.nearness import Grid, Nearness
 from inkblur.mechanisms.staircase.units import Steps, safe_for_null
 from inkblur.rng import keyed_rng, seeded_rng
@@ -40,35 +41,55 @@ def expected_next(prefix: Sequence[int], words: int, salt: str) -> list[int]:
 
 
 class ToyReading:
+    """Every second text waits one step longer after word 2: texts need not keep step."""
+
     def __init__(self, model: ToyModel, texts: int) -> None:
         self.model = model
         self.released: list[list[int]] = [[] for _ in range(texts)]
+        self.ended = [False] * texts
+        self.turn = 0
 
-    def shares(self) -> Shares:
-        rows = [expected_next(text, self.model.words, self.model.salt) for text in self.released]
-        shares = np.array(rows, dtype=np.int64)
-        shares[:, 0] += 1
-        return shares
+    def waiting(self) -> Ids:
+        self.turn += 1
+        going = [t for t, ended in enumerate(self.ended) if not ended]
+        found = [t for t in going if self.turn % 2 or self.released[t][-1:] != [2]]
+        return np.array(found or going, dtype=np.int64)
 
-    def marks(self) -> list[str]:
-        return ["." if text and text[-1] == 1 else "" for text in self.released]
+    def expected(self, texts: Ids) -> Expected:
+        rows = [
+            expected_next(self.released[text], self.model.words, self.model.salt)
+            for text in texts.tolist()
+        ]
+        parts = np.array(rows, dtype=np.int64)
+        parts[:, 0] += 1
+        return Expected.dense(parts)
 
-    def add(self, words: Ids) -> None:
-        self.model.read.append(words.tolist())
-        for text, word in zip(self.released, words.tolist(), strict=True):
-            text.append(word)
+    def add(self, texts: Ids, words: Ids) -> list[str]:
+        out = []
+        for text, word in zip(texts.tolist(), words.tolist(), strict=True):
+            self.model.read.append((text, word))
+            released = self.released[text]
+            first, ends = not released, released[-1:] == [1]
+            shown = f"W{word}" if first or ends else f"w{word}"
+            out.append(shown if first else f". {shown}" if ends else f" {shown}")
+            released.append(word)
+        return out
 
-    def keep(self, texts: int) -> None:
-        self.released = self.released[:texts]
+    def end(self, texts: Ids) -> None:
+        for text in texts.tolist():
+            self.ended[text] = True
 
 
 class ToyModel:
     name = "toy"
+    device = "cpu"
+    together = 7
+    circumstances: ClassVar[dict[str, str | int]] = {}
 
     def __init__(self, words: int = WORDS, salt: str = "") -> None:
         self.words, self.salt = words, salt
         self.fingerprint = f"toy {words} {salt}"
-        self.read: list[list[int]] = []
+        self.read: list[tuple[int, int]] = []
 
     def begin(self, texts: int) -> ToyReading:
         return ToyReading(self, texts)
@@ -127,8 +148,9 @@ def test_whole_texts_lose_at_most_epsilon_a_word_over_every_prefix() -> None:
     for prefix in [(), *product(range(4), repeat=1)]:
         toy = mechanism.model.begin(1)
         for word in prefix:
-            toy.add(np.array([word]))
-        base = mechanism.base(toy.shares()[0])
+            toy.add(np.array([0]), np.array([word]))
+        ((words, parts),) = toy.expected(np.array([0]))
+        base = mechanism.base(words, parts)
         assert base.sum() == mechanism.steps.units
         inputs = (NULL_ID, *range(4))
         reading[prefix] = {x: weights(mechanism.steps, base, x, keys[x]) for x in inputs}
@@ -148,7 +170,7 @@ def test_the_model_reads_released_words_and_nothing_else() -> None:
     texts = [np.array([0, 1, 2, NULL_ID]), np.array([3, 3])]
     streams = [keyed_rng(bytes(range(32))).child(str(i)) for i in range(2)]
     drawn = mechanism.replace_texts(texts, streams)
-    read = [[row[text] for row in model.read if len(row) > text] for text in range(2)]
+    read = [[word for of, word in model.read if of == text] for text in range(2)]
     assert read == [text.ids.tolist() for text in drawn]
 
 

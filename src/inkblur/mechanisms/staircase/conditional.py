@@ -13,6 +13,7 @@ compose: N words of a text lose N epsilon (adaptive composition; `docs/fluent.md
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -23,8 +24,9 @@ from inkblur.mechanisms.staircase.units import Steps
 from inkblur.types import NULL_ID, Ids
 
 Base = NDArray[np.int64]  # units by word, at one position
+Number = int  # random, below 2^bits
 
-_FIRST = 256  # nearest words that are looked at first
+_FIRST = 2048  # nearest words that are looked at first
 
 
 def near_words(keys: Keys, word: int, base: Base, near: int) -> tuple[Ids, Base]:
@@ -63,12 +65,28 @@ def weights(steps: Steps, base: Base, word: int, keys: Keys) -> list[int]:
     return out
 
 
-def draw(steps: Steps, base: Base, word: int, keys: Keys, number: int) -> int:
-    """The word that a random number below 2^bits draws for `word`, with exactly its weight."""
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a random number points: to a unit of the near set, by nearness, or of all words."""
+
+    near: bool
+    unit: int
+
+
+def place_of(steps: Steps, word: int, number: Number) -> Place:
+    """The unit that a random number below 2^bits chooses for `word`."""
+    if word == NULL_ID:
+        return Place(False, number * steps.units >> steps.bits)
     cut = steps.step * steps.near
-    if word != NULL_ID and number < cut:
+    if number < cut:
+        return Place(True, number // steps.step)
+    return Place(False, (number - cut) // steps.low)
+
+
+def draw(steps: Steps, base: Base, word: int, keys: Keys, number: Number) -> int:
+    """The word that a random number below 2^bits draws for `word`, with exactly its weight."""
+    place = place_of(steps, word, number)
+    if place.near:
         words, shares = near_words(keys, word, base, steps.near)
-        place = number // steps.step
-        return int(words[np.searchsorted(np.cumsum(shares), place, side="right")])
-    place = number * steps.units >> steps.bits if word == NULL_ID else (number - cut) // steps.low
-    return int(np.searchsorted(np.cumsum(base), place, side="right"))
+        return int(words[np.searchsorted(np.cumsum(shares), place.unit, side="right")])
+    return int(np.searchsorted(np.cumsum(base), place.unit, side="right"))

@@ -14,63 +14,30 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import NoReturn, Protocol
+from typing import NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.mechanisms.base import WordMechanism
-from inkblur.mechanisms.staircase.conditional import Base, draw
+from inkblur.mechanisms.staircase.conditional import Base, Number, draw
+from inkblur.mechanisms.staircase.device_draw import DeviceDraw
+from inkblur.mechanisms.staircase.expectation import SCALE, Expected, NextWords, Parts
 from inkblur.mechanisms.staircase.mechanism import Staircase
 from inkblur.mechanisms.staircase.units import safe_for_null, word_units
 from inkblur.protocols import DrawnText
 from inkblur.rng import Rng, Rows
 from inkblur.types import Ids
 
-Shares = NDArray[np.int64]  # (texts, words): what is expected next, in whole parts of SCALE
-
-SCALE = 1 << 16  # of the model's probabilities: finer ones differ more often between machines
 DELTA = 0.1  # the share of q that follows frequency alone, so that no word is out of reach
-_TOGETHER = 32  # texts that advance together
 
 MODEL_IS_PUBLIC = (
     "the language model is public and was not trained on the protected text; it reads only words "
     "that were released already"
 )
-
-
-class ModelReading(Protocol):
-    """A language model part of the way through some texts."""
-
-    def shares(self) -> Shares:
-        """What it expects next, (texts, words): whole numbers, at least one above 0 in a row."""
-        ...
-
-    def marks(self) -> list[str]:
-        """The punctuation it would write before the next word of each text; mostly none."""
-        ...
-
-    def add(self, words: Ids) -> None:
-        """Read the next released word of each text."""
-        ...
-
-    def keep(self, texts: int) -> None:
-        """Go on with the first of the texts only: the others have ended."""
-        ...
-
-
-class NextWords(Protocol):
-    """A public language model over the words of one table."""
-
-    name: str
-    fingerprint: str  # of its weights, and of how it scores words
-
-    def begin(self, texts: int) -> ModelReading:
-        """Start so many texts."""
-        ...
 
 
 class FluentStaircase(WordMechanism):
@@ -102,11 +69,10 @@ class FluentStaircase(WordMechanism):
         if not 0 < delta < 1:
             raise ParameterError(f"delta must lie between 0 and 1, both excluded, got {delta}")
         self.model, self.delta = model, delta
-        followed = max(len(embedding), round(self.steps.units * delta))
-        counts = embedding.counts
-        self._frequencies = word_units(counts, len(embedding), 1.0, followed)
-        self._expected = self.steps.units - followed  # units that follow the model
-        if self._expected < SCALE + len(embedding) or not safe_for_null(self.steps, 1):
+        common = max(len(embedding), round(self.steps.units * delta))
+        self.frequencies = word_units(embedding.counts, len(embedding), 1.0, common)
+        self.followed = self.steps.units - common  # units that follow the model
+        if self.followed < SCALE + len(embedding) or not safe_for_null(self.steps, 1):
             raise ParameterError(
                 f"tau {self.fixed.tau:g} leaves too few units for a language model at epsilon "
                 f"{epsilon:g}"
@@ -121,6 +87,8 @@ class FluentStaircase(WordMechanism):
             "tau": self.fixed.tau,
             "base": "lm",
             "language_model": self.model.name,
+            "delta": self.delta,
+            **self.model.circumstances,
         }
 
     @property
@@ -129,23 +97,23 @@ class FluentStaircase(WordMechanism):
         model = f"lm={self.model.fingerprint} delta={self.delta!r} scale={SCALE}"
         return f"{self.fixed.spec} {model}"
 
-    def base(self, shares: NDArray[np.int64]) -> Base:
+    def base(self, words: Ids, parts: Parts) -> Base:
         """Units of all words at one position from what the model expects, (words,); M in all."""
-        total = int(shares.sum())
-        if total <= 0 or (shares < 0).any() or total > self._expected:
-            raise ValueError("a language model's shares must be whole numbers with a sum above 0")
-        units = self._frequencies + shares * (self._expected // total)
+        total = int(parts.sum())
+        if total <= 0 or (parts < 0).any() or total > self.followed:
+            raise ValueError("what a language model expects must be whole parts, in all above 0")
+        units = self.frequencies.copy()
+        units[words] += parts * (self.followed // total)
         units[0] += self.steps.units - int(units.sum())  # what the division leaves over
         return units
 
     def replace_texts(self, texts: Sequence[Ids], streams: Sequence[Rng]) -> list[DrawnText]:
         """Draw these texts, each from a stream of its own, some of them together."""
         out: list[DrawnText] = [DrawnText(np.empty(0, dtype=np.int64), "", "")] * len(texts)
-        # Lengths are released with the texts; the longest first, so that those that go on are
-        # always the first ones.
+        # Texts of about one length advance together. Lengths are released with the texts.
         order = sorted(range(len(texts)), key=lambda text: -len(texts[text]))
-        for start in range(0, len(order), _TOGETHER):
-            some = order[start : start + _TOGETHER]
+        for start in range(0, len(order), self.model.together):
+            some = order[start : start + self.model.together]
             drawn = self._together([texts[i] for i in some], [streams[i] for i in some])
             for place, text in zip(some, drawn, strict=True):
                 out[place] = text
@@ -153,28 +121,52 @@ class FluentStaircase(WordMechanism):
 
     def _together(self, texts: Sequence[Ids], streams: Sequence[Rng]) -> list[DrawnText]:
         words: list[list[int]] = [[] for _ in texts]
-        written: list[str] = [""] * len(texts)
+        written: list[list[str]] = [[] for _ in texts]
         bases = [hashlib.blake2b(digest_size=16) for _ in texts]
         reading = self.model.begin(len(texts))
-        for position in range(len(texts[0]) if texts else 0):
-            going = sum(len(text) > position for text in texts)
-            reading.keep(going)
-            entering = np.array([text[position] for text in texts[:going]])
-            keys = self.fixed.grid.keys(entering)  # the null word's row is not used
-            marks = reading.marks()
-            for row, shares in enumerate(reading.shares()):
-                base = self.base(shares)
-                digest = hashlib.blake2b(base.astype("<i8").tobytes(), digest_size=32).digest()
-                bases[row].update(digest)
-                bits = streams[row].child("position", str(position), digest).bits(1, 1)
-                word = draw(self.steps, base, int(entering[row]), keys[row], int(bits[0, 0]))
-                words[row].append(word)
-                written[row] = _continued(written[row], marks[row], self.vocabulary[word])
-            reading.add(np.array([words[row][-1] for row in range(going)]))
+        reading.end(np.array([i for i, text in enumerate(texts) if not len(text)], dtype=np.int64))
+        while len(waiting := reading.waiting()):
+            expected = reading.expected(waiting)
+            entering = np.array([texts[i][len(words[i])] for i in waiting.tolist()])
+            numbers: list[Number] = []
+            for text, digest in zip(waiting.tolist(), expected.digests(), strict=True):
+                bases[text].update(digest)
+                position = str(len(words[text]))
+                bits = streams[text].child("position", position, digest).bits(1, 1)
+                numbers.append(int(bits[0, 0]))
+            drawn = self.draw(expected, entering, numbers)
+            shown = reading.add(waiting, drawn)
+            for text, word, piece in zip(waiting.tolist(), drawn.tolist(), shown, strict=True):
+                words[text].append(word)
+                written[text].append(piece)
+            ended = [i for i in waiting.tolist() if len(words[i]) == len(texts[i])]
+            reading.end(np.array(ended, dtype=np.int64))
         return [
-            DrawnText(np.array(ids, dtype=np.int64), f"{text}." if text else "", base.hexdigest())
-            for ids, text, base in zip(words, written, bases, strict=True)
+            DrawnText(
+                np.array(ids, dtype=np.int64),
+                "".join([*pieces, "."]) if pieces else "",
+                base.hexdigest(),
+            )
+            for ids, pieces, base in zip(words, written, bases, strict=True)
         ]
+
+    def draw(self, expected: Expected, entering: Ids, numbers: Sequence[Number]) -> Ids:
+        """The words that these random numbers draw for entering ones, where these are expected."""
+        if self._device is not None:
+            return self._device.words(expected, entering, numbers)
+        keys = self.fixed.grid.keys(entering)  # the null word's row is not used
+        rows = zip(expected, entering.tolist(), keys, numbers, strict=True)
+        drawn = [draw(self.steps, self.base(*row), x, own, n) for row, x, own, n in rows]
+        return np.array(drawn, dtype=np.int64)
+
+    @cached_property
+    def _device(self) -> DeviceDraw | None:
+        """What draws on a GPU, where the model runs on one."""
+        if self.model.device == "cpu":
+            return None
+        return DeviceDraw(
+            self.steps, self.fixed.grid, self.frequencies, self.followed, self.model.device
+        )
 
     def replace(self, ids: Ids, rng: Rows) -> Ids:
         """The words of one text; its stream must be its own."""
@@ -189,12 +181,3 @@ class FluentStaircase(WordMechanism):
     def distribution(self, word: str, rng: Rng, *, draws: int = 10_000) -> NoReturn:
         """None: where a word goes depends on what was released before it."""
         raise ParameterError("with a language model, where a word goes depends on the text so far")
-
-
-def _continued(text: str, mark: str, word: str) -> str:
-    """The text so far, with the model's own punctuation and capitals: it read released words."""
-    begins = not text or mark in (".", "?", "!")
-    shown = word[:1].upper() + word[1:] if begins else word
-    if not text:
-        return shown
-    return f"{text}{mark} {shown}"

