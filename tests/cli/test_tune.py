@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
 from typer.testing import CliRunner, Result
 
 from inkblur.cli.tune import tune
-from inkblur.evaluation.tuning import grid as tuning
+from inkblur.evaluation.evaluate import PreparedEvaluation
 from tests.evaluation.made import NAMES, corpus, table
 
 pytest.importorskip("sklearn")
@@ -65,20 +66,20 @@ def test_a_choice_is_made_printed_and_written(posts: Path, vectors: Path, tmp_pa
 def test_a_stopped_run_says_so_and_goes_on(
     posts: Path, vectors: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = tuning._tried
+    real = PreparedEvaluation.measure
     measured: list[object] = []
 
-    def stopped(setting: object, *rest: object) -> object:
+    def stopped(self: PreparedEvaluation, *rest: Any, **options: Any) -> Any:
         if measured:
             raise KeyboardInterrupt
-        measured.append(setting)
-        return real(setting, *rest)  # type: ignore[arg-type]
+        measured.append(rest)
+        return real(self, *rest, **options)
 
-    monkeypatch.setattr(tuning, "_tried", stopped)
+    monkeypatch.setattr(PreparedEvaluation, "measure", stopped)
     first = run(posts, vectors, tmp_path / "a", "-e", "1,100")
     assert first.exit_code == 130
     assert "goes on from there" in first.stderr
-    monkeypatch.setattr(tuning, "_tried", real)
+    monkeypatch.setattr(PreparedEvaluation, "measure", real)
     second = run(posts, vectors, tmp_path / "a", "-e", "1,100", "--json")
     assert second.exit_code == 0, second.output
     whole = run(posts, vectors, tmp_path / "b", "-e", "1,100", "--json")
@@ -114,7 +115,9 @@ def test_bad_requests_are_refused_before_measuring(
     message: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(tuning, "_tried", lambda *_: pytest.fail("measured before refusing"))
+    monkeypatch.setattr(
+        PreparedEvaluation, "measure", lambda *_: pytest.fail("measured before refusing")
+    )
     result = run(posts, vectors, tmp_path / "a", "-e", "5", *arguments)
     assert result.exit_code == 1, result.output
     assert message in result.stderr

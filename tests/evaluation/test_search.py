@@ -14,12 +14,12 @@ from inkblur.errors import InputError, ParameterError
 from inkblur.evaluation.evaluate import Plan, PreparedEvaluation
 from inkblur.evaluation.releasers import releaser
 from inkblur.evaluation.results import STATIC
-from inkblur.evaluation.tuning import search as module
+from inkblur.evaluation.tuning import trials as module
+from inkblur.evaluation.tuning.adapted_grid import BETA, AdaptedBy, Candidate, Metrics, adapted_grid
 from inkblur.evaluation.tuning.four_way_split import Parts, PublicTexts, TextShare, make_parts
-from inkblur.evaluation.tuning.grid import FILE
-from inkblur.evaluation.tuning.joined_grid import BETA, Candidate, Joining, Metrics, joined_grid
-from inkblur.evaluation.tuning.search import Measured, Search, search
+from inkblur.evaluation.tuning.search import Search, search
 from inkblur.evaluation.tuning.target import Target
+from inkblur.evaluation.tuning.trials import FILE, Trial
 from inkblur.mechanisms.perturbation import Perturbation
 from inkblur.rng import seeded_rng
 from inkblur.spec import ReleaseSpec, grid
@@ -29,7 +29,7 @@ from .made import corpus, table
 pytest.importorskip("sklearn")
 PLAN = Plan(seed=5, attacks=("koppel",), models=("naive-bayes",), repeats=1)
 SETTINGS = grid("laplace", {"epsilon": [0.3, 3.0, 100.0]})
-GRID = joined_grid(SETTINGS, table(), alphas=[0.5, 2.0])
+GRID = adapted_grid(SETTINGS, table(), alphas=[0.5, 2.0])
 
 
 def made(seed: int = 8) -> Parts:
@@ -52,17 +52,17 @@ def found(folder: Path, target: str = "attack<=0.6", **changes: Any) -> Search:
 
 
 def test_the_grid_has_every_metric_at_one_beta() -> None:
-    both = joined_grid(SETTINGS, table(), alphas=[0.5, 2.0], smoothings=[1.0, 10.0])
+    both = adapted_grid(SETTINGS, table(), alphas=[0.5, 2.0], smoothings=[1.0, 10.0])
     assert len(set(both)) == 12
-    assert {c.joining for c in both[:3]} == {Joining(0.5, 1.0)}  # a metric is learned once
-    assert [c.joining for c in joined_grid(SETTINGS, table())] == [None] * 3
-    usual = joined_grid(SETTINGS[:1], table(), smoothings=[1.0])[0].joining
+    assert {c.adapted for c in both[:3]} == {AdaptedBy(0.5, 1.0)}  # a metric is learned once
+    assert [c.adapted for c in adapted_grid(SETTINGS, table())] == [None] * 3
+    usual = adapted_grid(SETTINGS[:1], table(), smoothings=[1.0])[0].adapted
     assert usual is not None
     assert usual.alpha == pytest.approx(usual_alpha(table()), rel=5e-3)
     with pytest.raises(ParameterError, match="twice"):
-        joined_grid(SETTINGS, table(), alphas=[1.0, 1.0])
+        adapted_grid(SETTINGS, table(), alphas=[1.0, 1.0])
     with pytest.raises(ParameterError, match="alpha"):
-        joined_grid(SETTINGS, table(), alphas=[0.0])
+        adapted_grid(SETTINGS, table(), alphas=[0.0])
 
 
 @pytest.mark.parametrize("candidate", [GRID[0], Candidate(ReleaseSpec("mahalanobis", 2.0))])
@@ -72,7 +72,7 @@ def test_candidates_are_read_back(candidate: Candidate) -> None:
 
 def test_the_metric_is_learned_from_the_teaching_part_alone() -> None:
     parts = made()
-    adapted = Metrics(table(), parts).of(Joining(0.5, 10.0))
+    adapted = Metrics(table(), parts).of(AdaptedBy(0.5, 10.0))
     taught = adapted.adaptations[-1]
     assert (taught.alpha, taught.beta, taught.smoothing) == (0.5, BETA, 10.0)
     assert taught.documents == len(parts.taught)
@@ -111,14 +111,14 @@ def test_the_choice_is_judged_once_on_held_out_texts(tmp_path: Path) -> None:
     assert weak.utility == pytest.approx(1.0)  # epsilon 100 changes nothing
     assert weak.attack >= result.before.attack  # the attackers are at least as strong as before
     assert result.guessing == pytest.approx(0.5 / result.before.f1)  # of two labels
-    assert [Measured.from_json(t.to_json()) for t in result.trials] == list(result.trials)
+    assert [Trial.from_json(t.to_json()) for t in result.trials] == list(result.trials)
 
 
 def test_the_strongest_attack_counts_on_the_texts_of_the_part(tmp_path: Path) -> None:
     plan = Plan(seed=5, attacks=("koppel", "koppel-cosine"), models=("naive-bayes",), repeats=1)
     result = found(tmp_path, plan=plan, candidates=GRID[:1])
     parts = made()
-    release = releaser(GRID[0].setting, Metrics(table(), parts).of(GRID[0].joining))
+    release = releaser(GRID[0].setting, Metrics(table(), parts).of(GRID[0].adapted))
     for data, measured in ((parts.validation, result.best), (parts.held_out, result.held_out)):
         bench = PreparedEvaluation(data, table(), replace(plan, analysts=(STATIC,)))
         every = bench.measure(release, promise=False).attacks
@@ -212,7 +212,7 @@ def test_wrong_requests_are_refused_before_any_is_measured(
 
 def test_vectors_are_searched_too(tmp_path: Path) -> None:
     settings = grid("exponential", {"epsilon": [400]}, length=30, release="tf")
-    candidates = joined_grid(settings, table(), alphas=[1.0])
+    candidates = adapted_grid(settings, table(), alphas=[1.0])
     result = found(tmp_path, "utility>=0.1", candidates=candidates)
     assert result.best is not None
     assert result.best.utility > 0.5

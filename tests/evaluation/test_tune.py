@@ -10,9 +10,12 @@ import pytest
 
 from inkblur.errors import InputError, ParameterError
 from inkblur.evaluation.dataset import Dataset, make_dataset
-from inkblur.evaluation.evaluate import Plan
-from inkblur.evaluation.tuning import grid as module
-from inkblur.evaluation.tuning.grid import AttackLeft, Trial, make_goal, tune
+from inkblur.evaluation.evaluate import Plan, PreparedEvaluation
+from inkblur.evaluation.releasers import Releaser
+from inkblur.evaluation.tuning.adapted_grid import Candidate
+from inkblur.evaluation.tuning.criterion import make_goal, tune
+from inkblur.evaluation.tuning.four_way_split import TextShare
+from inkblur.evaluation.tuning.trials import FILE, AttackLeft, Trial
 from inkblur.spec import ReleaseSpec, grid
 
 from .made import corpus, table
@@ -28,13 +31,18 @@ def made() -> Dataset:
 
 
 def trial(epsilon: float, survival: float, utility: float, *attacks: tuple[float, float]) -> Trial:
-    left = tuple(AttackLeft("koppel", f"top-{n}", a, b) for n, (a, b) in enumerate(attacks))
-    return Trial(ReleaseSpec("laplace", epsilon), survival, utility / 2, utility, left)
+    left = tuple(
+        AttackLeft("koppel", f"top-{n}", "static", 5, 40, a, a, b)
+        for n, (a, b) in enumerate(attacks)
+    )
+    candidate = Candidate(ReleaseSpec("laplace", epsilon))
+    rest = (utility / 2, utility, "svm", 90, 2, left)
+    return Trial(candidate, TextShare.VALIDATION, survival, *rest)
 
 
 def chosen(trials: list[Trial], criterion: str, **floors: float) -> float | None:
     best = make_goal(criterion, **floors).best(trials)
-    return None if best is None else best.setting.epsilon
+    return None if best is None or best.candidate is None else best.candidate.setting.epsilon
 
 
 def test_least_survival_keeps_the_utility_floor() -> None:
@@ -105,11 +113,12 @@ def test_the_grid_is_every_combination() -> None:
 
 def test_trials_are_measured_and_repeat(tmp_path: Path) -> None:
     trials = tune(made(), table(), GRID, PLAN, tmp_path, words=10)
-    assert [t.setting for t in trials] == list(GRID)
-    assert trials[0].survival < trials[1].survival <= trials[2].survival == 100.0
+    assert [t.candidate for t in trials] == [Candidate(setting) for setting in GRID]
+    survivals = [t.survival or 0.0 for t in trials]
+    assert survivals[0] < survivals[1] <= survivals[2] == 100.0
     assert trials[2].utility == pytest.approx(1.0)
     assert trials[2].attacks[0].left == pytest.approx(1.0)
-    assert (trials[0].worst or 0) < (trials[2].worst or 0)
+    assert trials[0].attack < trials[2].attack
     again = tune(made(), table(), GRID, PLAN, tmp_path, words=10)
     assert trials == again
 
@@ -121,27 +130,27 @@ def test_a_killed_run_goes_on_and_ends_the_same(
     whole.mkdir()
     part.mkdir()
     tune(made(), table(), GRID, PLAN, whole, words=10)
-    expected = (whole / module.FILE).read_bytes()
+    expected = (whole / FILE).read_bytes()
 
-    def killed(setting: ReleaseSpec, done: int, total: int) -> None:
+    def killed(name: str, done: int, total: int) -> None:
         if done == 2:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         tune(made(), table(), GRID, PLAN, part, words=10, on_trial=killed)
-    file = part / module.FILE
+    file = part / FILE
     with file.open("a", encoding="utf-8") as stream:
         stream.write('{"setting": {"mechanism": "lapl')  # the line that was being written
-    measured: list[ReleaseSpec] = []
-    real = module._tried
+    measured: list[str] = []
+    real = PreparedEvaluation.measure
 
-    def watched(setting: ReleaseSpec, *rest: Any) -> Trial:
-        measured.append(setting)
-        return real(setting, *rest)
+    def watched(self: PreparedEvaluation, release: Releaser, **options: Any) -> Any:
+        measured.append(release.name)
+        return real(self, release, **options)
 
-    monkeypatch.setattr(module, "_tried", watched)
+    monkeypatch.setattr(PreparedEvaluation, "measure", watched)
     tune(made(), table(), GRID, PLAN, part, words=10)
-    assert measured == [GRID[2]]
+    assert measured == [GRID[2].name]
     assert file.read_bytes() == expected
 
 
@@ -149,9 +158,9 @@ def test_a_wider_grid_measures_only_what_is_new(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tune(made(), table(), GRID[:2], PLAN, tmp_path, words=10)
-    count = len((tmp_path / module.FILE).read_text(encoding="utf-8").splitlines())
+    count = len((tmp_path / FILE).read_text(encoding="utf-8").splitlines())
     tune(made(), table(), GRID, PLAN, tmp_path, words=10)
-    assert len((tmp_path / module.FILE).read_text(encoding="utf-8").splitlines()) == count + 1
+    assert len((tmp_path / FILE).read_text(encoding="utf-8").splitlines()) == count + 1
 
 
 def test_other_data_other_measures_and_other_files_are_refused(tmp_path: Path) -> None:
@@ -162,7 +171,7 @@ def test_other_data_other_measures_and_other_files_are_refused(tmp_path: Path) -
         tune(other, table(), GRID[:1], PLAN, tmp_path, words=10)
     with pytest.raises(InputError, match="other data or with other measures"):
         tune(made(), table(), GRID[:1], PLAN, tmp_path, words=11)
-    file = tmp_path / module.FILE
+    file = tmp_path / FILE
     for held, message in (
         ('{"a": 1}\n', "another run"),
         ("a,b\n", "choose another folder"),
@@ -176,7 +185,9 @@ def test_other_data_other_measures_and_other_files_are_refused(tmp_path: Path) -
 def test_wrong_settings_are_refused_before_any_is_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_tried", lambda *_: pytest.fail("measured before refusing"))
+    monkeypatch.setattr(
+        PreparedEvaluation, "measure", lambda *_: pytest.fail("measured before refusing")
+    )
     with pytest.raises(ParameterError, match="epsilon"):
         tune(made(), table(), [*GRID, ReleaseSpec("exponential", 1e9)], PLAN, tmp_path)
 
@@ -184,7 +195,8 @@ def test_wrong_settings_are_refused_before_any_is_measured(
 def test_vectors_are_tuned_too(tmp_path: Path) -> None:
     settings = grid("exponential", {"epsilon": [60], "bigram": [0, 0.3]}, length=30, release="tf")
     plain, disliked = tune(made(), table(), settings, PLAN, tmp_path, words=5)
-    assert plain.utility is not None
-    assert plain.survival > disliked.survival  # a word is spelled most like itself
-    line = (tmp_path / module.FILE).read_text(encoding="utf-8").splitlines()[1]
+    assert (plain.survival or 0) > (disliked.survival or 0)  # a word is spelled most like itself
+    line = (
+        (tmp_path / FILE).read_text(encoding="utf-8").splitlines()[2]
+    )  # the first is the run, the second the texts as they are
     assert Trial.from_json(json.loads(line)) == plain

@@ -15,7 +15,8 @@ from inkblur.cli.console import plain_errors, talk
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from inkblur.evaluation.tuning.grid import Goal, Trial
+    from inkblur.evaluation.tuning.criterion import Goal
+    from inkblur.evaluation.tuning.trials import Trial
     from inkblur.spec import ReleaseSpec
 
 
@@ -115,8 +116,9 @@ def tune(
         from inkblur.errors import InkblurError, ParameterError
         from inkblur.evaluation.evaluate import Plan
         from inkblur.evaluation.reports import html, tuning_page
-        from inkblur.evaluation.tuning.grid import FILE, Criterion, make_goal, refuse_unproved
-        from inkblur.evaluation.tuning.grid import tune as tuned
+        from inkblur.evaluation.tuning.criterion import Criterion, make_goal
+        from inkblur.evaluation.tuning.criterion import tune as tuned
+        from inkblur.evaluation.tuning.trials import FILE, refuse_unproved
         from inkblur.files.summary import described
 
         floors = {
@@ -194,15 +196,7 @@ def tune(
         html.require_page_libraries()
         texts.make_folder(output)
         with tune_progress.shown(len(settings), output / FILE) as show:
-            trials = tuned(
-                dataset,
-                table,
-                settings,
-                plan,
-                output,
-                words=words,
-                on_trial=lambda setting, done, total: show(setting.name, done, total),
-            )
+            trials = tuned(dataset, table, settings, plan, output, words=words, on_trial=show)
         best = goal.best(trials)
         body = json.dumps(_body(goal, seed, trials, best), indent=2, allow_nan=False) + "\n"
         texts.write(output / "tune.json", body)
@@ -220,7 +214,7 @@ def tune(
             raise InkblurError(
                 f"none of the {len(trials)} settings meets the floor; widen the grid or lower it"
             )
-        talk.print(f"[green]best:[/] {best.setting.name}; wrote tune.html, tune.json into {output}")
+        talk.print(f"[green]best:[/] {best.name}; wrote tune.html, tune.json into {output}")
 
 
 def _settings(given: options.Given) -> list[ReleaseSpec]:
@@ -251,10 +245,10 @@ def _print(trials: Sequence[Trial], best: Trial | None) -> None:
 
     grid = Table("setting", "N_w", "F1", "utility left", "worst attack", "gap")
     for trial in trials:
-        shares = (trial.f1, trial.utility, trial.worst, trial.gap)
+        shares = (trial.f1, trial.utility, trial.attack if trial.attacks else None, trial.gap)
         cells = ["-" if share is None else f"{share:.3f}" for share in shares]
-        name = f"{trial.setting.name}{' (best)' if trial is best else ''}"
-        survival = f"{trial.survival:.1f}"
+        name = f"{trial.name}{' (best)' if trial is best else ''}"
+        survival = f"{trial.survival or 0.0:.1f}"
         grid.add_row(escape(name), survival, *cells, style="bold" if trial is best else None)
     out.print(grid)
 

@@ -18,9 +18,10 @@ from inkblur.cli.console import talk
 if TYPE_CHECKING:
     from inkblur.embeddings.table import Embedding
     from inkblur.evaluation.evaluate import Plan
+    from inkblur.evaluation.tuning.adapted_grid import Candidate
     from inkblur.evaluation.tuning.four_way_split import Parts
-    from inkblur.evaluation.tuning.joined_grid import Candidate
-    from inkblur.evaluation.tuning.search import Measured, Search
+    from inkblur.evaluation.tuning.search import Search
+    from inkblur.evaluation.tuning.trials import Trial
     from inkblur.spec import ReleaseSpec
 
 # What the form `content` takes out of a text, for `inkblur privatize` to take out as well.
@@ -53,15 +54,15 @@ def run(request: Request) -> None:
     """Search, write the files, print the frontier; exit code 1 where the target is not met."""
     from inkblur.errors import InkblurError
     from inkblur.evaluation.reports import html, target_page
-    from inkblur.evaluation.tuning.grid import FILE
-    from inkblur.evaluation.tuning.joined_grid import BETA, joined_grid
+    from inkblur.evaluation.tuning.adapted_grid import BETA, adapted_grid
     from inkblur.evaluation.tuning.search import search
     from inkblur.evaluation.tuning.target import Target
+    from inkblur.evaluation.tuning.trials import FILE
     from inkblur.files.summary import described
 
     target = Target.parse(request.target)
     table = options.embedding_from(request.embedding, None)
-    candidates = joined_grid(
+    candidates = adapted_grid(
         request.settings, table, alphas=request.alphas, smoothings=request.smoothings
     )
     parts = _parts(request, table)
@@ -127,17 +128,17 @@ def _parts(request: Request, table: Embedding) -> Parts:
 
 def next_commands(request: Request, candidate: Candidate | None) -> tuple[str, ...]:
     """What to type to release private texts as the chosen candidate does."""
-    from inkblur.evaluation.tuning.joined_grid import BETA
+    from inkblur.evaluation.tuning.adapted_grid import BETA
 
     assert candidate is not None
     commands, source = [], request.embedding
-    if candidate.joining is not None:
-        source = str(request.output / "joined.ink")
+    if candidate.adapted is not None:
+        source = str(request.output / "adapted.ink")
         adapt = ["inkblur", "embeddings", "adapt", request.embedding or "bundled"]
         adapt += ["--corpus", request.labeled, "--text-column", request.columns.text]
         adapt += ["--label-column", str(request.columns.label)]
-        adapt += ["--alpha", _number(candidate.joining.alpha), "--beta", _number(BETA)]
-        adapt += ["--smoothing", _number(candidate.joining.smoothing), "-o", source]
+        adapt += ["--alpha", _number(candidate.adapted.alpha), "--beta", _number(BETA)]
+        adapt += ["--smoothing", _number(candidate.adapted.smoothing), "-o", source]
         commands.append(shlex.join(adapt))
     setting = candidate.setting
     release = ["inkblur", "privatize", "private.csv", "-o", "blurred.csv"]
@@ -162,7 +163,7 @@ def _print(found: Search) -> None:
     grid = Table("setting", "attack", "utility", "place")
     front = found.frontier
 
-    def add(row: Measured, place: str = "", style: str | None = None) -> None:
+    def add(row: Trial, place: str = "", style: str | None = None) -> None:
         shares = (f"{row.attack:.3f}", f"{row.utility:.3f}")
         grid.add_row(escape(row.name), *shares, place, style=style)
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from inkblur.evaluation.dataset import Dataset
 from inkblur.evaluation.measures.bootstrap import over_texts, statistic_over_texts
-from inkblur.evaluation.measures.similarity import Judge, Similarity
+from inkblur.evaluation.measures.similarity import Judge, MeaningSimilarity
 from inkblur.evaluation.measures.utility import LabelAnswers, label_answers
 from inkblur.evaluation.releasers import PoolReleaser, Released
 from inkblur.evaluation.results import Interval, LabelsFound, MeaningKept, StandIns
@@ -91,7 +91,7 @@ class StandInMeasures:
         )
 
     def _meaning(self, judge: Judge, shown: Sequence[str], pool: Sequence[str]) -> MeaningKept:
-        alike = Similarity(judge, self.test)
+        alike = MeaningSimilarity(judge, self.test)
         return MeaningKept(
             judge.name,
             self._mean(alike.with_texts(shown)),

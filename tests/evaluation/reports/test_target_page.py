@@ -15,10 +15,11 @@ from inkblur.evaluation.reports.target_page import (
     target_page,
     verdict,
 )
+from inkblur.evaluation.tuning.adapted_grid import AdaptedBy, Candidate
 from inkblur.evaluation.tuning.four_way_split import PublicTexts, TextShare, make_parts
-from inkblur.evaluation.tuning.joined_grid import Candidate, Joining
-from inkblur.evaluation.tuning.search import Judgement, Measured, Search
+from inkblur.evaluation.tuning.search import Judgement, Search
 from inkblur.evaluation.tuning.target import Target
+from inkblur.evaluation.tuning.trials import AttackLeft, Trial
 from inkblur.spec import ReleaseSpec
 from tests.evaluation.made import corpus
 
@@ -33,21 +34,11 @@ def measured(
     attack: float,
     utility: float,
     part: TextShare = TextShare.VALIDATION,
-) -> Measured:
-    joined = Joining(alpha, 10.0)
-    candidate = Candidate(ReleaseSpec("laplace", epsilon), joined) if epsilon is not None else None
-    return Measured(
-        candidate,
-        part,
-        attack,
-        "adaptive koppel, 5 suspects",
-        40,
-        utility / 2,
-        utility,
-        "svm",
-        90,
-        4,
-    )
+) -> Trial:
+    adapted = AdaptedBy(alpha, 10.0)
+    candidate = Candidate(ReleaseSpec("laplace", epsilon), adapted) if epsilon is not None else None
+    attacks = (AttackLeft("koppel", "all", "adaptive", 5, 40, attack, attack, attack),)
+    return Trial(candidate, part, None, utility / 2, utility, "svm", 90, 4, attacks)
 
 
 TRIALS = (
@@ -64,9 +55,9 @@ def search(target: str, held_attack: float = 0.3, looks: int = 1) -> Search:
     before = measured(None, 0.1, 0.7, 1.0)
     if best is None or best.candidate is None:
         return Search(aim, before, TRIALS, None, None, 0)
-    epsilon, joined = best.candidate.setting.epsilon, best.candidate.joining
-    assert joined is not None
-    held = measured(epsilon, joined.alpha, held_attack, 0.55, TextShare.HELD_OUT)
+    epsilon, adapted = best.candidate.setting.epsilon, best.candidate.adapted
+    assert adapted is not None
+    held = measured(epsilon, adapted.alpha, held_attack, 0.55, TextShare.HELD_OUT)
     return Search(aim, before, TRIALS, held, measured(None, 1, 0.6, 1.0, TextShare.HELD_OUT), looks)
 
 

@@ -11,7 +11,10 @@ from inkblur.evaluation.dataset import Facts
 from inkblur.evaluation.evaluate import Plan
 from inkblur.evaluation.reports.charts import Path, Spot, scatter
 from inkblur.evaluation.reports.tuning_page import trials_table, tuning_figure, tuning_page
-from inkblur.evaluation.tuning.grid import AttackLeft, Goal, Trial, make_goal
+from inkblur.evaluation.tuning.adapted_grid import Candidate
+from inkblur.evaluation.tuning.criterion import Goal, make_goal
+from inkblur.evaluation.tuning.four_way_split import TextShare
+from inkblur.evaluation.tuning.trials import AttackLeft, Trial
 from inkblur.spec import ReleaseSpec
 
 pytest.importorskip("jinja2")
@@ -21,16 +24,12 @@ EMBEDDING = {"name": "toy <i>", "words": 1000, "dimension": 50}
 
 def trial(epsilon: float, lam: float, survival: float, utility: float, left: float) -> Trial:
     attacks = (
-        AttackLeft("koppel", "all", left / 2, left),
-        AttackLeft("koppel", "top-2", 0.1, None),
+        AttackLeft("koppel", "all", "static", 3, 30, left / 2, left / 2, left),
+        AttackLeft("koppel", "top-2", "static", 2, 20, 0.1, 0.1, None),
     )
-    return Trial(
-        ReleaseSpec("mahalanobis", epsilon, parameters={"lam": lam}),
-        survival,
-        utility / 2,
-        utility,
-        attacks,
-    )
+    candidate = Candidate(ReleaseSpec("mahalanobis", epsilon, parameters={"lam": lam}))
+    rest = (utility / 2, utility, "svm", 90, 2, attacks)
+    return Trial(candidate, TextShare.VALIDATION, survival, *rest)
 
 
 TRIALS = (
@@ -53,7 +52,7 @@ TRIALS = (
 def test_the_chosen_setting_is_ringed_where_it_lies(
     goal: Goal, chosen: int, place: tuple[float, float]
 ) -> None:
-    name = TRIALS[chosen].setting.name
+    name = TRIALS[chosen].name
     table = trials_table(goal, TRIALS)
     assert [row.lead for row in table.rows] == [row == chosen for row in range(4)]
     svg = tuning_figure(goal, TRIALS).svg
@@ -81,7 +80,7 @@ def test_the_page_loads_nothing_escapes_and_repeats() -> None:
     assert not re.search(r"<script|src=|href=\"[^#]|url\(|https?:", text)
     assert "toy &lt;i&gt;" in text
     for tried in TRIALS:
-        assert tried.setting.name in text
+        assert tried.name in text
 
 
 def test_a_page_without_a_choice_says_so() -> None:

@@ -58,7 +58,7 @@ class WordMeans:
         return _normalized(out)
 
 
-class Similarity:
+class MeaningSimilarity:
     """Cosines by one judge, with what these true texts have in common taken away."""
 
     def __init__(self, judge: Judge, texts: Sequence[str]) -> None:

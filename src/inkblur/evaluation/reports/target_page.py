@@ -6,13 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from inkblur.evaluation.evaluate import Plan
-from inkblur.evaluation.reports.charts import Path, Spot, scatter
+from inkblur.evaluation.reports.charts import Spot, scatter
 from inkblur.evaluation.reports.html import Figure, page_of
 from inkblur.evaluation.reports.tables import Cell, Table, TableRow
+from inkblur.evaluation.reports.tuning_page import paths
+from inkblur.evaluation.tuning.adapted_grid import BETA
 from inkblur.evaluation.tuning.four_way_split import Parts
-from inkblur.evaluation.tuning.joined_grid import BETA
-from inkblur.evaluation.tuning.search import Judgement, Measured, Search
+from inkblur.evaluation.tuning.search import Judgement, Search
 from inkblur.evaluation.tuning.target import Aim
+from inkblur.evaluation.tuning.trials import Trial
 
 
 def target_page(
@@ -54,10 +56,10 @@ def verdict(found: Search) -> tuple[str, ...]:
         return ()
     low, high = held.attack_between
     sentences = [
-        f"On the texts that chose it: attack {best.attack:.1%} of {best.attacked:,} texts, utility "
-        f"left {best.utility:.1%}.",
+        f"On the texts that chose it: attack {best.attack:.1%} of {_attacked(best):,} texts, "
+        f"utility left {best.utility:.1%}.",
         f"On held-out texts, not used for the choice: attack {held.attack:.1%} of "
-        f"{held.attacked:,} texts (for other texts like these {low:.0%} to {high:.0%}, with 95 % "
+        f"{_attacked(held):,} texts (for other texts like these {low:.0%} to {high:.0%}, with 95 % "
         f"confidence), utility left {held.utility:.1%}.",
         f"Guessing labels by their frequency alone keeps about {found.guessing:.0%} of "
         "the utility.",
@@ -85,18 +87,12 @@ def verdict(found: Search) -> tuple[str, ...]:
 
 def frontier_figure(found: Search) -> Figure:
     """Utility over attack: every trial, the frontier, the choice, and the choice held out."""
-    paths: dict[str, list[Measured]] = {}
-    for trial in found.trials:
-        paths.setdefault(trial.candidate.family if trial.candidate else "", []).append(trial)
     title = "Utility left over the strongest attack"
     bound = found.target.bound
     return Figure(
         title,
         scatter(
-            [
-                Path(name, tuple(_spot(t) for t in sorted(same, key=_epsilon)))
-                for name, same in paths.items()
-            ],
+            paths(found.trials, _spot),
             title=title,
             x_label="texts whose author is named",
             y_label="utility left",
@@ -137,11 +133,11 @@ def _table(rows: Sequence[TableRow]) -> Table:
     return Table("", "", tuple(Cell(head, place > 0) for place, head in enumerate(heads)), (*rows,))
 
 
-def _row(found: Measured, place: str = "", *, lead: bool = False) -> TableRow:
+def _row(found: Trial, place: str = "", *, lead: bool = False) -> TableRow:
     return TableRow(
         (
             Cell(found.name, detail=place),
-            Cell(f"{found.attack:.1%}", True, found.attacker),
+            Cell(f"{found.attack:.1%}", True, _attacker(found)),
             Cell(f"{found.f1:.3f}", True, found.model),
             Cell(f"{found.utility:.1%}", True),
         ),
@@ -149,13 +145,18 @@ def _row(found: Measured, place: str = "", *, lead: bool = False) -> TableRow:
     )
 
 
-def _spot(found: Measured) -> Spot:
+def _spot(found: Trial) -> Spot:
     return Spot(found.name, found.attack, found.utility)
 
 
-def _epsilon(found: Measured) -> float:
-    return found.candidate.setting.known_epsilon if found.candidate is not None else 0.0
-
-
-def _point(found: Measured) -> str:
+def _point(found: Trial) -> str:
     return f"{found.name}: attack {found.attack:.1%}, utility left {found.utility:.1%}"
+
+
+def _attacked(found: Trial) -> int:
+    return found.strongest.attacked if found.strongest is not None else 0
+
+
+def _attacker(found: Trial) -> str:
+    worst = found.strongest
+    return f"{worst.attacker} {worst.attack}, {worst.suspects} suspects" if worst else ""

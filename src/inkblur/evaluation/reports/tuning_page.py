@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from inkblur.evaluation.dataset import Facts
@@ -10,7 +10,8 @@ from inkblur.evaluation.evaluate import Plan
 from inkblur.evaluation.reports.charts import Path, Spot, scatter
 from inkblur.evaluation.reports.html import Figure, page_of
 from inkblur.evaluation.reports.tables import Cell, Table, TableRow
-from inkblur.evaluation.tuning.grid import Criterion, Goal, Trial
+from inkblur.evaluation.tuning.criterion import Criterion, Goal
+from inkblur.evaluation.tuning.trials import Trial
 
 
 def tuning_page(
@@ -25,7 +26,7 @@ def tuning_page(
         embedding=dict(embedding),
         plan=plan,
         wanted=_wanted(goal),
-        best=best.setting.name if best is not None else None,
+        best=best.name if best is not None else None,
         reached=_reached(best) if best is not None else "",
         reading=_reading(goal),
         figure=tuning_figure(goal, trials),
@@ -36,19 +37,12 @@ def tuning_page(
 def tuning_figure(goal: Goal, trials: Sequence[Trial]) -> Figure:
     """Utility left over what the criterion weighs against it, the chosen setting ringed."""
     best = goal.best(trials)
-    paths: dict[str, list[Trial]] = {}
-    for trial in trials:
-        paths.setdefault(_family(trial), []).append(trial)
-    drawn = [
-        Path(name, tuple(_spot(goal, t) for t in sorted(same, key=_epsilon)))
-        for name, same in paths.items()
-    ]
     risk = _risk_name(goal)
     title = f"Utility left over {risk}"
     return Figure(
         title,
         scatter(
-            drawn,
+            paths(trials, lambda trial: _spot(goal, trial)),
             title=title,
             x_label=risk,
             y_label="utility left",
@@ -60,6 +54,19 @@ def tuning_figure(goal: Goal, trials: Sequence[Trial]) -> Figure:
     )
 
 
+def paths(trials: Sequence[Trial], spot: Callable[[Trial], Spot]) -> list[Path]:
+    """A line through the trials that differ in epsilon alone, in its order."""
+    lines: dict[str, list[tuple[float, Spot]]] = {}
+    for trial in trials:
+        if trial.candidate is not None:
+            place = trial.candidate.setting.known_epsilon, spot(trial)
+            lines.setdefault(trial.candidate.family, []).append(place)
+    return [
+        Path(name, tuple(spot for _, spot in sorted(line, key=lambda place: place[0])))
+        for name, line in lines.items()
+    ]
+
+
 def trials_table(goal: Goal, trials: Sequence[Trial]) -> Table:
     """Every setting in the order measured, the chosen one marked."""
     best = goal.best(trials)
@@ -67,11 +74,11 @@ def trials_table(goal: Goal, trials: Sequence[Trial]) -> Table:
     rows = tuple(
         TableRow(
             (
-                Cell(trial.setting.name, detail="chosen" if trial is best else ""),
-                Cell(f"{trial.survival:.1f}", True),
-                Cell(_shown(trial.f1, ".3f"), True),
-                Cell(_shown(trial.utility, ".1%"), True),
-                Cell(_shown(trial.worst, ".1%"), True),
+                Cell(trial.name, detail="chosen" if trial is best else ""),
+                Cell(_shown(trial.survival, ".1f"), True),
+                Cell(f"{trial.f1:.3f}", True),
+                Cell(f"{trial.utility:.1%}", True),
+                Cell(_shown(trial.attack if trial.attacks else None, ".1%"), True),
                 Cell(_shown(trial.attack_left, ".1%"), True),
                 Cell(_shown(trial.gap, ".3f"), True),
             ),
@@ -83,13 +90,13 @@ def trials_table(goal: Goal, trials: Sequence[Trial]) -> Table:
 
 
 def _spot(goal: Goal, trial: Trial) -> Spot:
-    return Spot(trial.setting.name, _risk(goal, trial), trial.utility or 0.0)
+    return Spot(trial.name, _risk(goal, trial), trial.utility)
 
 
 def _risk(goal: Goal, trial: Trial) -> float:
     if goal.criterion is Criterion.LARGEST_GAP:
         return trial.attack_left or 0.0
-    return trial.worst or 0.0 if goal.most_attack is not None else trial.survival / 100
+    return trial.attack if goal.most_attack is not None else (trial.survival or 0.0) / 100
 
 
 def _risk_name(goal: Goal) -> str:
@@ -138,23 +145,15 @@ def _reading(goal: Goal) -> str:
 
 
 def _reached(best: Trial) -> str:
-    parts = [f"words survive {best.survival:.1f} of 100 runs"]
-    if best.utility is not None:
-        parts.append(f"{best.utility:.0%} of the utility is left (F1 {best.f1:.3f})")
-    if best.worst is not None:
-        parts.append(f"the worst attack names {best.worst:.0%} of the authors")
+    parts = [
+        f"words survive {_shown(best.survival, '.1f')} of 100 runs",
+        f"{best.utility:.0%} of the utility is left (F1 {best.f1:.3f})",
+    ]
+    if best.attacks:
+        parts.append(f"the worst attack names {best.attack:.0%} of the authors")
     if best.gap is not None:
         parts.append(f"the smallest gap is {best.gap:.2f}")
     return "; ".join(parts) + "."
-
-
-def _epsilon(trial: Trial) -> float:
-    return trial.setting.known_epsilon
-
-
-def _family(trial: Trial) -> str:
-    parts = [p for p in trial.setting.name.split(", ") if not p.startswith("epsilon ")]
-    return ", ".join(parts)
 
 
 def _shown(value: float | None, form: str) -> str:

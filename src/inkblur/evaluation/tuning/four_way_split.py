@@ -76,10 +76,6 @@ class Parts:
     held_out: Dataset
     left_out: int  # texts that an earlier part, or the embedding's own corpus, has as well
 
-    def dataset(self, part: TextShare) -> Dataset:
-        """The texts to learn from with those of a tested part."""
-        return {TextShare.VALIDATION: self.validation, TextShare.HELD_OUT: self.held_out}[part]
-
     def to_json(self) -> dict[str, Any]:
         """Counts: no text, no name."""
         return {

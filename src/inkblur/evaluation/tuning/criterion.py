@@ -1,0 +1,116 @@
+"""Choosing among settings by one of the papers' criteria.
+
+    least-survival   least N_w among the settings that keep enough utility (Mahalanobis paper)
+    most-utility     most utility among the settings that are private enough
+    largest-gap      largest smallest gap beta_U - beta_A over all scenarios (SynTF, section 4.2)
+
+beta_U, the utility, is what is left of the analyst's F1; beta_A is what is left of an attack's,
+for the stronger of the adaptive and the static attacker. Private enough means that words survive at
+most so many of 100 runs, or that no attack names more than such a share of the authors, or both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from inkblur.embeddings.table import Embedding
+from inkblur.errors import ParameterError
+from inkblur.evaluation.dataset import Dataset
+from inkblur.evaluation.evaluate import Plan
+from inkblur.evaluation.tuning.adapted_grid import Candidate
+from inkblur.evaluation.tuning.four_way_split import TextShare
+from inkblur.evaluation.tuning.trials import Trial, Trials, checked, refuse_unproved
+from inkblur.spec import ReleaseSpec
+from inkblur.types import choose, whole
+
+
+class Criterion(Enum):
+    """What makes a setting the best."""
+
+    LEAST_SURVIVAL = "least-survival"
+    MOST_UTILITY = "most-utility"
+    LARGEST_GAP = "largest-gap"
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """A criterion with its floors."""
+
+    criterion: Criterion
+    utility_floor: float | None = None  # beta_U at least, for least-survival
+    most_survival: float | None = None  # N_w at most, of 100 runs, for most-utility
+    most_attack: float | None = None  # share of authors named at most, for most-utility
+
+    def __post_init__(self) -> None:
+        floor, privacy = self.utility_floor, (self.most_survival, self.most_attack)
+        if (self.criterion is Criterion.LEAST_SURVIVAL) != (floor is not None):
+            raise ParameterError("least-survival, and only it, needs a utility floor, such as 0.8")
+        wants = self.criterion is Criterion.MOST_UTILITY
+        if wants != any(limit is not None for limit in privacy):
+            raise ParameterError(
+                "most-utility, and only it, needs a privacy floor: words survive at most N of 100 "
+                "runs, or attacks name at most a share of the authors"
+            )
+
+    def allows(self, trial: Trial) -> bool:
+        """Whether a setting meets the floors."""
+        if self.criterion is Criterion.LEAST_SURVIVAL:
+            return trial.utility >= (self.utility_floor or 0.0)
+        if self.most_survival is not None and (trial.survival or 0.0) > self.most_survival:
+            return False
+        return self.most_attack is None or trial.attack <= self.most_attack
+
+    def rank(self, trial: Trial) -> tuple[float, float]:
+        """The better, the larger; what decides between equals comes second."""
+        survival = trial.survival or 0.0
+        if self.criterion is Criterion.LEAST_SURVIVAL:
+            return -survival, trial.utility
+        if self.criterion is Criterion.MOST_UTILITY:
+            return trial.utility, -survival
+        return trial.gap if trial.gap is not None else float("-inf"), -survival
+
+    def best(self, trials: Sequence[Trial]) -> Trial | None:
+        """The best setting that meets the floors; the first of equals; None where none does."""
+        allowed = [trial for trial in trials if self.allows(trial)]
+        return max(allowed, key=self.rank, default=None)
+
+
+def make_goal(
+    criterion: str | Criterion,
+    *,
+    utility_floor: float | None = None,
+    most_survival: float | None = None,
+    most_attack: float | None = None,
+) -> Goal:
+    """A goal from plain values."""
+    chosen = choose(Criterion, criterion, "criterion")
+    return Goal(chosen, utility_floor, most_survival, most_attack)
+
+
+def tune(
+    data: Dataset,
+    embedding: Embedding,
+    settings: Sequence[ReleaseSpec],
+    plan: Plan,
+    folder: Path,
+    *,
+    words: int = 200,
+    on_trial: Callable[[str, int, int], None] = lambda name, done, total: None,
+) -> tuple[Trial, ...]:
+    """Measure every setting, in order; what `folder` holds already is not measured again.
+
+    `words` of the vocabulary are sampled for N_w. `on_trial` hears of every setting before it is
+    measured, with how many are done.
+    """
+    whole(words, "words")
+    refuse_unproved(settings)
+    candidates = [Candidate(checked(setting, embedding)) for setting in settings]
+    trials = Trials({TextShare.VALIDATION: data}, embedding, plan, folder, words=words)
+    found = []
+    for done, candidate in enumerate(candidates):
+        on_trial(candidate.name, done, len(candidates))
+        found.append(trials.measured(TextShare.VALIDATION, candidate))
+    return tuple(found)
