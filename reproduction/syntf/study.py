@@ -17,7 +17,7 @@ import numpy as np
 from inkblur import Embedding, ReleaseSpec
 from inkblur.evaluation import (
     DONT_KNOW,
-    Classifier,
+    AuthorClassifier,
     Dataset,
     Ids,
     LabelAnswers,
@@ -233,7 +233,7 @@ class PostingsStudy:
         unknown = features.transform([read["test"][i] for i in asked])
         found = {}
         for model in MODELS:
-            learned = make_classifier(Classifier(model))
+            learned = make_classifier(AuthorClassifier(model))
             answers = np.full(len(read["test"]), DONT_KNOW)
             answers[asked] = learned.fit(studied, authors["train"][known]).predict(unknown)
             found[model] = answers.tolist()

@@ -15,7 +15,7 @@ from inkblur.evaluation.attacks import (
     spelling,
     tagging,
 )
-from inkblur.evaluation.attacks.classifiers import MOST_AUTHORS, Classifier, make_classifier
+from inkblur.evaluation.attacks.classifiers import MOST_AUTHORS, AuthorClassifier, make_classifier
 from inkblur.evaluation.attacks.writeprints_features import GROUPS, TextReading, WritePrintsFeatures
 from reproduction import corpora
 
@@ -121,8 +121,8 @@ KNOWN = [
 ]
 
 
-@pytest.mark.parametrize("classifier", Classifier)
-def test_tells_two_styles_apart(classifier: Classifier) -> None:
+@pytest.mark.parametrize("classifier", AuthorClassifier)
+def test_tells_two_styles_apart(classifier: AuthorClassifier) -> None:
     attack = WritePrints(classifier=classifier).fit(KNOWN, [4, 4, 9, 9])
     unknown = ["However, I shall stay; whilst it rains.", "u sleep??? gonna go!!!", "", " \n"]
     assert attack.predict(unknown).tolist() == [4, 9, DONT_KNOW, DONT_KNOW]
@@ -140,7 +140,7 @@ def test_the_pairwise_svm_answers_as_on_columns_brought_to_0_and_1() -> None:
     means = draws.uniform(1, 6, (5, 30)) * np.where(np.arange(30) == 0, 500, 1)  # one of large size
     known, unknown = (draws.poisson(means[authors]).astype(np.float64) for _ in range(2))
     plain = make_pipeline(MinMaxScaler(), SVC(kernel="linear", C=1.0)).fit(known, authors)
-    ours = make_classifier(Classifier.SVM).fit(csr_array(known), authors)
+    ours = make_classifier(AuthorClassifier.SVM).fit(csr_array(known), authors)
     assert ours.predict(csr_array(unknown)).tolist() == plain.predict(unknown).tolist()
     unscaled = SVC(kernel="linear", C=1.0).fit(known, authors).predict(unknown)
     assert unscaled.tolist() != plain.predict(unknown).tolist()
@@ -154,7 +154,7 @@ def test_awkward_corpora() -> None:
     with pytest.raises(ParameterError, match="fit first"):
         WritePrints().predict(["words"])
     many = 100_000
-    for kind in Classifier:
+    for kind in AuthorClassifier:
         with pytest.raises(ParameterError, match=f"at most {MOST_AUTHORS[kind]:,} authors"):
             WritePrints(classifier=kind).fit(["text"] * many, np.arange(many))
     one_text_each = WritePrints().fit([KNOWN[0], KNOWN[2]], [0, 1])
@@ -167,7 +167,7 @@ def test_missing_libraries_name_the_extra(monkeypatch: pytest.MonkeyPatch) -> No
     calls: list[Callable[[], object]] = [
         tagging._tagger.__wrapped__,
         spelling._known_words.__wrapped__,
-        lambda: make_classifier(Classifier.SVM),
+        lambda: make_classifier(AuthorClassifier.SVM),
     ]
     for call in calls:
         with pytest.raises(MissingExtra, match="evaluation"):

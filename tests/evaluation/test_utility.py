@@ -12,7 +12,13 @@ from scipy.sparse import csr_matrix
 
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import MissingExtra, ParameterError
-from inkblur.evaluation.measures.utility import Model, Scores, label_answers, rates, rates_of
+from inkblur.evaluation.measures.utility import (
+    LabelClassifier,
+    Scores,
+    label_answers,
+    rates,
+    rates_of,
+)
 from reproduction.corpora import sms_spam
 
 SKY = ["rain", "wind", "cloud", "storm", "sun", "snow"]
@@ -35,8 +41,8 @@ def label_scores(*parts: Any, **options: Any) -> Scores:
     return label_answers(*parts, **options).scores()
 
 
-@pytest.mark.parametrize("model", [m for m in Model if m is not Model.FASTTEXT])
-def test_every_model_tells_clear_topics_and_not_noise(model: Model) -> None:
+@pytest.mark.parametrize("model", [m for m in LabelClassifier if m is not LabelClassifier.FASTTEXT])
+def test_every_model_tells_clear_topics_and_not_noise(model: LabelClassifier) -> None:
     pytest.importorskip("sklearn")
     train, train_labels = corpus(1, 60)
     test, test_labels = corpus(2, 40)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from inkblur.embeddings.table import Embedding
 from inkblur.guarantees import compose
-from inkblur.mechanisms.exact_choice import BLOCK, block_ladder, blocks_in, word_ladders
+from inkblur.mechanisms.exact_choice import BLOCK, block_sums, blocks_in, word_sums
 from inkblur.mechanisms.exponential import Exponential
 from inkblur.mechanisms.loss import tight_loss
 from inkblur.rng import keyed_rng
@@ -48,19 +48,19 @@ def test_no_output_of_any_two_words_beats_the_guarantee(subject: Exponential) ->
     for i, row in enumerate(ratings):
         padded = np.full((blocks_in(size), BLOCK), -1.0)
         padded.reshape(-1)[:size] = row
-        inside = _shares(*word_ladders(padded, subject.kappa))
-        rungs, order = block_ladder(row, subject.kappa)
-        drawn[i] = (_shares(rungs[None], order[None]).T * inside).reshape(-1)[:size]
+        inside = _shares(*word_sums(padded, subject.kappa))
+        sums, order = block_sums(row, subject.kappa)
+        drawn[i] = (_shares(sums[None], order[None]).T * inside).reshape(-1)[:size]
     losses = np.log(drawn.max(axis=0) / drawn.min(axis=0))
     assert losses.max() <= subject.guarantee.epsilon
     assert losses.max() >= subject.guarantee.epsilon - 1e-7  # and the bound is tight
 
 
-def _shares(rungs: Array, order: NDArray[np.integer[Any]]) -> Array:
-    """The part of its ladder that each item has, (ladders, items)."""
-    out = np.empty(rungs.shape)
-    np.put_along_axis(out, order.astype(np.int64), np.diff(rungs, prepend=0.0), axis=1)
-    return out / rungs[:, -1:]
+def _shares(sums: Array, order: NDArray[np.integer[Any]]) -> Array:
+    """The part of the total that each item has, (rows, items)."""
+    out = np.empty(sums.shape)
+    np.put_along_axis(out, order.astype(np.int64), np.diff(sums, prepend=0.0), axis=1)
+    return out / sums[:, -1:]
 
 
 @settings(max_examples=60, deadline=None)

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from inkblur.mechanisms.exact_choice import (
     BLOCK,
-    block_ladder,
+    block_sums,
     blocks_in,
-    climb,
     digits,
+    locate,
     positions,
     rounding,
-    word_ladders,
+    word_sums,
 )
 from inkblur.rng import seeded_rng
 from inkblur.types import Array
@@ -40,16 +40,16 @@ def in_blocks(ratings: Array) -> Array:
 
 def drawn_probabilities(ratings: Array, kappa: float) -> list[Fraction]:
     """Lengths of the intervals that draws are answered from, as exact fractions of the whole."""
-    shares = _lengths(*block_ladder(ratings, kappa))
+    shares = _lengths(*block_sums(ratings, kappa))
     out = []
-    for share, rungs, order in zip(shares, *word_ladders(in_blocks(ratings), kappa), strict=True):
-        out += [share * inside for inside in _lengths(rungs, order)]
+    for share, sums, order in zip(shares, *word_sums(in_blocks(ratings), kappa), strict=True):
+        out += [share * inside for inside in _lengths(sums, order)]
     assert not any(out[len(ratings) :])  # nothing is found where words end
     return out[: len(ratings)]
 
 
-def _lengths(rungs: Array, order: NDArray[np.integer[Any]]) -> list[Fraction]:
-    ends = [Fraction(0), *map(Fraction, rungs.tolist())]
+def _lengths(sums: Array, order: NDArray[np.integer[Any]]) -> list[Fraction]:
+    ends = [Fraction(0), *map(Fraction, sums.tolist())]
     out = [Fraction(0)] * len(order)
     for i, item in enumerate(order.tolist()):
         out[item] = (ends[i + 1] - ends[i]) / ends[-1]
@@ -110,7 +110,7 @@ def test_positions_use_every_digit() -> None:
     assert where[0] == pytest.approx(0.25 * 2.0**-52, rel=1e-12)
     assert where[1] == 0.5
     assert where[2] == 2.0**-105
-    assert where[3] == 1.0  # rounds to 1: the ladder gives the last word
+    assert where[3] == 1.0  # rounds to 1: the last word has it
 
 
 def test_positions_are_uniform_down_to_the_smallest() -> None:
@@ -122,15 +122,15 @@ def test_positions_are_uniform_down_to_the_smallest() -> None:
 
 
 @pytest.mark.parametrize("steps", [1, 2, 63, 64, 65, 500])
-def test_a_climb_is_a_search_in_each_row(steps: int) -> None:
+def test_locating_is_a_search_in_each_row(steps: int) -> None:
     rng = np.random.default_rng(steps)
-    rungs = np.cumsum(rng.integers(0, 3, (9, steps)) + (np.arange(steps) == 0), axis=1) * 0.25
+    sums = np.cumsum(rng.integers(0, 3, (9, steps)) + (np.arange(steps) == 0), axis=1) * 0.25
     order = rng.permuted(np.tile(np.arange(steps, dtype=np.int32), (9, 1)), axis=1)
     rows = rng.integers(0, 9, 4000)
-    where = rng.integers(1, 1 << 10, 4000) / 1024  # many are rungs, to the last bit
-    got = climb(rungs, order, rows, where)
+    where = rng.integers(1, 1 << 10, 4000) / 1024  # many hit an end, to the last bit
+    got = locate(sums, order, rows, where)
     for row, place, found in zip(rows, where, got, strict=True):
-        step = np.searchsorted(rungs[row], place * rungs[row, -1], side="right")
+        step = np.searchsorted(sums[row], place * sums[row, -1], side="right")
         assert found == order[row, step]
 
 
@@ -138,12 +138,12 @@ def test_two_steps_answer_as_one_ladder_would() -> None:
     """How much of a fine grid of both positions leads to each word: its probability."""
     ratings = np.random.default_rng(5).uniform(0, 1, 150) ** 2
     grid = (np.arange(3000) + 0.5) / 3000
-    rungs, order = block_ladder(ratings, 12.0)
-    blocks = climb(rungs[None], order[None], np.zeros(3000, dtype=np.int64), grid)
+    sums, order = block_sums(ratings, 12.0)
+    blocks = locate(sums[None], order[None], np.zeros(3000, dtype=np.int64), grid)
     shares = np.bincount(blocks, minlength=3) / 3000
-    inside = word_ladders(in_blocks(ratings), 12.0)
+    inside = word_sums(in_blocks(ratings), 12.0)
     for block in range(3):
-        words = climb(*inside, np.full(3000, block), grid)
+        words = locate(*inside, np.full(3000, block), grid)
         got = shares[block] * np.bincount(words, minlength=BLOCK) / 3000
         wanted = np.exp(12.0 * (ratings - 1)) / np.exp(12.0 * (ratings - 1)).sum()
         wanted = wanted[block * BLOCK : (block + 1) * BLOCK]
@@ -155,8 +155,8 @@ def test_two_steps_answer_as_one_ladder_would() -> None:
 @pytest.mark.parametrize("kappa", [0.5, 50.0, 300.0])
 def test_the_ends_of_the_unit_interval_are_words(kappa: float, ratings: list[float]) -> None:
     """The least word and the greatest, and never a place after a short block's end."""
-    ladders = word_ladders(in_blocks(np.array(ratings)), kappa)
-    ends = climb(*ladders, np.zeros(2, dtype=np.int64), np.array([2.0**-520, 1.0]))
+    intervals = word_sums(in_blocks(np.array(ratings)), kappa)
+    ends = locate(*intervals, np.zeros(2, dtype=np.int64), np.array([2.0**-520, 1.0]))
     assert ends.tolist() == [
         int(np.argmin(ratings)),
         len(ratings) - 1 - int(np.argmax(ratings[::-1])),

@@ -95,7 +95,7 @@ def info_command(
                 typer.echo(f"adapted     {line}")
         for key, value in facts.provenance.items():
             if key == "adapted":
-                continue  # told above, in words
+                continue  # printed above, in words
             shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
             typer.echo(f"provenance  {key}: {shown}")
 

@@ -56,13 +56,13 @@ class Coverage:
         """One question for the data owner where too many words are unknown."""
         if self.fits:
             return []
-        told = f"{self.unknown_share:.0%} of the content words are not in the vocabulary"
+        found = f"{self.unknown_share:.0%} of the content words are not in the vocabulary"
         if table.name == BUNDLED and "vocabulary" not in table.provenance:
             return [
-                f"{told}, which is English: are the texts? If not, use vectors of their language"
+                f"{found}, which is English: are the texts? If not, use vectors of their language"
             ]
         return [
-            f"{told}: is this table's language the texts' own, and its vocabulary large enough?"
+            f"{found}: is this table's language the texts' own, and its vocabulary large enough?"
         ]
 
     def to_json(self, table: Embedding) -> dict[str, Any]:

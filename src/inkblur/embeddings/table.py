@@ -191,8 +191,8 @@ class Embedding:
         The first line says which parts follow and how long they are, so that no two tables give
         the same bytes.
         """
-        told = [self.provenance.get(key) for key in ("adapted", "unguarded")]
-        adapted = json.dumps(told, sort_keys=True).encode()
+        stated = [self.provenance.get(key) for key in ("adapted", "unguarded")]
+        adapted = json.dumps(stated, sort_keys=True).encode()
         is_adapted = "adapted" in self.provenance or bool(self.corpus.size)
         text = "\n".join(self.words)
         split = text.count("\n") >= len(self)  # a word has a line end: say where words end

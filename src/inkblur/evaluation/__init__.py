@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         attribute,
         reverse_vectorized,
     )
-    from inkblur.evaluation.attacks.classifiers import Classifier, make_classifier
+    from inkblur.evaluation.attacks.classifiers import AuthorClassifier, make_classifier
     from inkblur.evaluation.attacks.koppel import NgramWeighting, Similarity
     from inkblur.evaluation.attacks.views import Words
     from inkblur.evaluation.attacks.writeprints_features import WritePrintsFeatures, measured_groups
@@ -39,7 +39,12 @@ if TYPE_CHECKING:
     from inkblur.evaluation.measures.intervals import clopper_pearson_lower, clopper_pearson_upper
     from inkblur.evaluation.measures.ruzicka import text_distances
     from inkblur.evaluation.measures.statistics import privacy_statistics
-    from inkblur.evaluation.measures.utility import LabelAnswers, Model, label_answers, rates_of
+    from inkblur.evaluation.measures.utility import (
+        LabelAnswers,
+        LabelClassifier,
+        label_answers,
+        rates_of,
+    )
     from inkblur.evaluation.measures.words import words_of
     from inkblur.evaluation.preprocessing import ContentWords, TopicWords, content_words
     from inkblur.evaluation.releasers import Released, VectorReleaser, releaser
@@ -68,7 +73,7 @@ _NAMES = {
     "inkblur.documents.fingerprints": "among fingerprints",
     "inkblur.documents.tokens": "TokenClass tokenize",
     "inkblur.evaluation.attacks": "DONT_KNOW Koppel LinearSvm attribute reverse_vectorized",
-    "inkblur.evaluation.attacks.classifiers": "Classifier make_classifier",
+    "inkblur.evaluation.attacks.classifiers": "AuthorClassifier make_classifier",
     "inkblur.evaluation.attacks.koppel": "NgramWeighting Similarity",
     "inkblur.evaluation.attacks.views": "Words",
     "inkblur.evaluation.attacks.writeprints_features": "WritePrintsFeatures measured_groups",
@@ -82,7 +87,7 @@ _NAMES = {
     "inkblur.evaluation.measures.intervals": "clopper_pearson_lower clopper_pearson_upper",
     "inkblur.evaluation.measures.ruzicka": "text_distances",
     "inkblur.evaluation.measures.statistics": "privacy_statistics",
-    "inkblur.evaluation.measures.utility": "LabelAnswers Model label_answers rates_of",
+    "inkblur.evaluation.measures.utility": "LabelAnswers LabelClassifier label_answers rates_of",
     "inkblur.evaluation.measures.words": "words_of",
     "inkblur.evaluation.preprocessing": "ContentWords TopicWords content_words",
     "inkblur.evaluation.releasers": "Released VectorReleaser releaser",
@@ -108,9 +113,9 @@ _HOMES = {name: module for module, names in _NAMES.items() for name in names.spl
 
 # fmt: off
 __all__ = [  # noqa: RUF022 (sorted, several a line)
-    "Array", "Bounding", "CATALOGUE", "COLORS", "Cell", "Checkpoint", "Classifier",
+    "Array", "AuthorClassifier", "Bounding", "CATALOGUE", "COLORS", "Cell", "Checkpoint",
     "ContentWords", "CosineRating", "DONT_KNOW", "Dataset", "Device", "Engine", "Ids", "Interval",
-    "Koppel", "LabelAnswers", "LinearSvm", "MARKERS", "Model", "NULL_ID", "Names",
+    "Koppel", "LabelAnswers", "LabelClassifier", "LinearSvm", "MARKERS", "NULL_ID", "Names",
     "NgramWeighting", "Reference", "Released", "SCRUBBERS", "Scenario", "Scrubber", "Similarity",
     "Table", "TableRow", "TokenClass", "TopicWords", "VectorReleaser", "Words",
     "WritePrintsFeatures", "among", "attribute", "backend_on", "calibrate", "chance_within",

@@ -5,7 +5,7 @@ Rules, each counted in the report:
 - texts are split by a seed unless the data says which part each belongs to: of every author's texts
   (of every label's, where no author is known) `test_share` go to the test part, at least one and
   never all;
-- an author with one text: it goes to the training part, so they are a candidate of the attacks but
+- an author with one text: it goes to the training part, so they are a suspect of the attacks but
   none of their texts is attacked;
 - an author of the test part without a training text (a stranger): no attack can name them, so
   their texts are left out of the attacks and counted;
@@ -32,7 +32,7 @@ from inkblur.evaluation.attacks.base import DONT_KNOW, number_authors
 from inkblur.rng import seeded_rng
 from inkblur.types import Ids
 
-MOST_AUTHORS = 1_000  # candidates of one attack
+MOST_AUTHORS = 1_000  # suspects of one attack
 _SCENARIO = re.compile(r"top-([0-9]+)(-multi)?")
 _PARTS = ("train", "test")
 

@@ -1,4 +1,4 @@
-"""Weighted choice that loses no word: cumulative sums that climb from the smallest weight, twice.
+"""Weighted choice that loses no word: cumulative sums from the smallest weight up, twice.
 
 A word is drawn with probability x_w / (x_1 + ... + x_V) by the inverse of a cumulative sum. Done
 carelessly that breaks pure differential privacy: in float64 the sum 1 + 1e-17 is 1, so a word of
@@ -64,7 +64,7 @@ def rounding(kappa: float, words: int) -> float:
 
         u (n + m r)         the intervals' lengths: their additions were rounded
         7 u (n + m r)       both ends of each: the uniform number, its product with the total
-        u (n + 3 m)         the totals: a block's sum (over all blocks' as well), then its ladder's
+        u (n + 3 m)         the totals: a block's sum (over all blocks' as well), then its words'
         (8.4 kappa + 36) u  exponents and exp (within 4 units in the last place), in both steps
         2 2^-40             the grids of the two uniform numbers
 
@@ -97,14 +97,14 @@ def weights(ratings: Array, kappa: float) -> Array:
     return np.exp(exponents, out=exponents)
 
 
-def block_ladder(ratings: Array, kappa: float) -> tuple[Array, NDArray[np.int32]]:
+def block_sums(ratings: Array, kappa: float) -> tuple[Array, NDArray[np.int32]]:
     """A row of ratings by blocks: rising cumulative sums, and which block each step is."""
     sums = np.add.reduceat(weights(ratings, kappa), np.arange(0, len(ratings), BLOCK))
     order = np.argsort(sums, kind="stable")
     return np.cumsum(sums[order]), order.astype(np.int32)
 
 
-def word_ladders(ratings: Array, kappa: float) -> tuple[Array, NDArray[np.uint8]]:
+def word_sums(ratings: Array, kappa: float) -> tuple[Array, NDArray[np.uint8]]:
     """Inside blocks, (blocks, BLOCK): rising cumulative sums, and which of its words each step is.
 
     A short block is filled up with ratings of -1: weight 0, an empty interval, wherever it stands.
@@ -122,16 +122,16 @@ def word_ladders(ratings: Array, kappa: float) -> tuple[Array, NDArray[np.uint8]
     return np.cumsum(values.ravel()[firsts + order], axis=1), order.astype(np.uint8)
 
 
-def climb(
-    rungs: Array, order: NDArray[np.integer], rows: NDArray[np.integer], where: Array
+def locate(
+    sums: Array, order: NDArray[np.integer], rows: NDArray[np.integer], where: Array
 ) -> NDArray[np.int64]:
-    """What is found at positions in (0, 1]: position i on the ladder `rows[i]` of these.
+    """What is found at positions in (0, 1]: position i in row `rows[i]` of cumulative sums.
 
-    Step i owns [rungs[i - 1], rungs[i]), and a position that rounds to 1 is in the last interval
-    that is not empty. A binary search for all positions at once: how many rungs are not above each.
+    Step i owns [sums[i - 1], sums[i]), and a position that rounds to 1 is in the last interval
+    that is not empty. A binary search for all positions at once: how many sums are not above each.
     """
-    flat, last = rungs.reshape(-1), rungs.shape[1] - 1
-    first = rows.astype(np.int64) * rungs.shape[1]
+    flat, last = sums.reshape(-1), sums.shape[1] - 1
+    first = rows.astype(np.int64) * sums.shape[1]
     top = flat[first + last]
     target = np.minimum(where * top, np.nextafter(top, 0.0))
     passed = np.zeros(len(where), dtype=np.int64)

@@ -27,14 +27,14 @@ from inkblur.mechanisms.bounds import improved_bound, standard_bound
 from inkblur.mechanisms.exact_choice import (
     BLOCK,
     MOST_KAPPA,
-    block_ladder,
+    block_sums,
     blocks_in,
-    climb,
     digits,
+    locate,
     positions,
     rounding,
     weights,
-    word_ladders,
+    word_sums,
 )
 from inkblur.mechanisms.loss import remembered_loss
 from inkblur.mechanisms.nearest.cpu.native import processors
@@ -44,10 +44,10 @@ from inkblur.types import Array, Bounding, Ids, Metric, choose, positive
 
 _BLOCK_BYTES = 64 << 20  # ratings computed at a time
 _TOKENS = 1 << 21  # draws in flight
-_SEARCHES = 1 << 14  # draws on stored ladders that one thread takes at a time
-_CLIMBS = 4096  # draws whose blocks of ratings are held at a time: they stay in the cache
+_SEARCHES = 1 << 14  # draws on stored sums that one thread takes at a time
+_RARE = 4096  # draws whose blocks of ratings are held at a time: they stay in the cache
 _STORE_BYTES = 512 << 20
-_COMMON = 512  # draws after which a word's whole ladders pay for themselves
+_COMMON = 512  # draws after which all sums of a word pay for themselves
 ROUNDING_INCLUDED = "epsilon includes the rounding of 64-bit arithmetic and of the random numbers"
 
 
@@ -177,7 +177,7 @@ class Exponential(DiscreteMechanism):
         return out
 
     def draw(self, ids: Ids, uniforms: Array) -> Ids:
-        """The words that rows of :attr:`width` uniforms draw for these ids (see `ladder`)."""
+        """The words that rows of :attr:`width` uniforms draw for these ids (see `exact_choice`)."""
         with ThreadPoolExecutor(processors()) as pool:
             blocks = self._draw_blocks(ids, positions(uniforms[:, : self._first]), pool)
             return self._draw_words(ids, blocks, positions(uniforms[:, self._first :]), pool)
@@ -187,17 +187,17 @@ class Exponential(DiscreteMechanism):
         out = np.empty(len(ids), dtype=np.int64)
         slots = self._known.slots[ids]
         known, missing = np.flatnonzero(slots >= 0), np.flatnonzero(slots < 0)
-        out[known] = _climbed(self._known.tables, slots[known], where[known], pool)
+        out[known] = _located(self._known.tables, slots[known], where[known], pool)
         words, which, counts = np.unique(ids[missing], return_inverse=True, return_counts=True)
         commonest = np.argsort(-counts, kind="stable")  # they are stored first
         place = np.argsort(commonest)[which]
         start = 0
         for part, ratings in self._rows(words[commonest]):
-            ladders = pool.map(lambda row: block_ladder(row, self.kappa), ratings)
-            rungs, order = (np.stack(column) for column in zip(*ladders, strict=True))
-            self._known.put(part, rungs, order)
+            intervals = pool.map(lambda row: block_sums(row, self.kappa), ratings)
+            sums, order = (np.stack(column) for column in zip(*intervals, strict=True))
+            self._known.put(part, sums, order)
             here = np.flatnonzero((place >= start) & (place < start + len(part)))
-            out[missing[here]] = climb(rungs, order, place[here] - start, where[missing[here]])
+            out[missing[here]] = locate(sums, order, place[here] - start, where[missing[here]])
             start += len(part)
         return out
 
@@ -207,19 +207,19 @@ class Exponential(DiscreteMechanism):
         out = blocks * BLOCK
         slots = self._common.slots[ids].astype(np.int64)
         common, rare = np.flatnonzero(slots >= 0), np.flatnonzero(slots < 0)
-        rungs, order = self._common.tables
+        sums, order = self._common.tables
         rows = slots[common] * blocks_in(self.rating.size) + blocks[common]
-        ladders = rungs.reshape(-1, BLOCK), order.reshape(-1, BLOCK)
-        out[common] += _climbed(ladders, rows, where[common], pool)
+        intervals = sums.reshape(-1, BLOCK), order.reshape(-1, BLOCK)
+        out[common] += _located(intervals, rows, where[common], pool)
         rare = rare[np.argsort(blocks[rare], kind="stable")]
 
         def answer(start: int) -> None:
-            tokens = rare[start : start + _CLIMBS]
-            ladders = word_ladders(self._block_ratings(ids[tokens], blocks[tokens]), self.kappa)
-            out[tokens] += climb(*ladders, np.arange(len(tokens)), where[tokens])
+            tokens = rare[start : start + _RARE]
+            intervals = word_sums(self._block_ratings(ids[tokens], blocks[tokens]), self.kappa)
+            out[tokens] += locate(*intervals, np.arange(len(tokens)), where[tokens])
 
         with one_thread():
-            list(pool.map(answer, range(0, len(rare), _CLIMBS)))
+            list(pool.map(answer, range(0, len(rare), _RARE)))
         return out
 
     def _block_ratings(self, ids: Ids, blocks: Ids) -> Array:
@@ -235,20 +235,20 @@ class Exponential(DiscreteMechanism):
         return ratings
 
     def _keep_common(self, ids: Ids, pool: ThreadPoolExecutor) -> None:
-        """Count these draws; words drawn often enough get all of their ladders stored."""
+        """Count these draws; words drawn often enough get all of their sums stored."""
         np.add.at(self._drawn, ids, 1)
         often = (self._drawn[ids] >= _COMMON) & (self._common.slots[ids] < 0)
         words = np.unique(ids[often])
         words = words[np.argsort(-self._drawn[words], kind="stable")][: self._common.room]
 
-        def ladders(ratings: Array) -> tuple[Array, NDArray[np.uint8]]:
+        def intervals(ratings: Array) -> tuple[Array, NDArray[np.uint8]]:
             row = np.full(self._common.tables[0].shape[1], -1.0)
             row[: len(ratings)] = ratings
-            rungs, order = word_ladders(row.reshape(-1, BLOCK), self.kappa)
-            return rungs.reshape(1, -1), order.reshape(1, -1)
+            sums, order = word_sums(row.reshape(-1, BLOCK), self.kappa)
+            return sums.reshape(1, -1), order.reshape(1, -1)
 
         for part, ratings in self._rows(words):
-            for word, made in zip(part, pool.map(ladders, ratings), strict=True):
+            for word, made in zip(part, pool.map(intervals, ratings), strict=True):
                 self._common.put(word[None], *made)
 
     def _rows(self, words: Ids) -> Iterator[tuple[Ids, Array]]:
@@ -259,25 +259,25 @@ class Exponential(DiscreteMechanism):
             yield part, self.rating.block(part, slice(0, self.rating.size))
 
 
-def _climbed(
-    ladders: tuple[Array, NDArray[np.integer]],
+def _located(
+    intervals: tuple[Array, NDArray[np.integer]],
     rows: NDArray[np.integer],
     where: Array,
     pool: ThreadPoolExecutor,
 ) -> Ids:
-    """`climb` by several threads: a long binary search waits for memory most of the time."""
+    """`locate` by several threads: a long binary search waits for memory most of the time."""
     out = np.empty(len(rows), dtype=np.int64)
 
     def part(start: int) -> None:
         some = slice(start, start + _SEARCHES)
-        out[some] = climb(*ladders, rows[some], where[some])
+        out[some] = locate(*intervals, rows[some], where[some])
 
     list(pool.map(part, range(0, len(rows), _SEARCHES)))
     return out
 
 
 class _Store:
-    """Ladders by word, as rows of two tables, within a limit in bytes.
+    """Cumulative sums by word, as rows of two tables, within a limit in bytes.
 
     Rows are added and never replaced, so that other batches may read meanwhile: a row is written
     before its number is shown. Texts name their commonest words early; for a word that finds the
@@ -292,12 +292,12 @@ class _Store:
         self.room = rows
         self._lock = threading.Lock()
 
-    def put(self, words: Ids, rungs: Array, order: NDArray[np.integer]) -> None:
-        """Add the first of these words' ladders, as many as there is room for."""
+    def put(self, words: Ids, sums: Array, order: NDArray[np.integer]) -> None:
+        """Add the first of these words' sums, as many as there is room for."""
         with self._lock:
             new = np.flatnonzero(self.slots[words] < 0)[: self.room]
             first = len(self.tables[0]) - self.room
             rows = slice(first, first + len(new))
-            self.tables[0][rows], self.tables[1][rows] = rungs[new], order[new]
+            self.tables[0][rows], self.tables[1][rows] = sums[new], order[new]
             self.slots[words[new]] = np.arange(rows.start, rows.stop)
             self.room -= len(new)

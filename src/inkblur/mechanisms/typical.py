@@ -92,7 +92,7 @@ def typical_loss(mechanism: WordMechanism) -> TypicalLoss:
 
 def profiled_words(embedding: Embedding) -> Ids:
     """Words with a label profile other than zero; all words where fewer than two have one."""
-    columns = [column for told in embedding.adaptations for column in told.columns]
+    columns = [column for each in embedding.adaptations for column in each.columns]
     profiles = embedding.vectors[:, embedding.dimension - sum(c.dimensions for c in columns) :]
     found = np.flatnonzero(profiles.any(axis=1)).astype(np.int64)
     return found if len(found) > 1 else np.arange(len(embedding), dtype=np.int64)

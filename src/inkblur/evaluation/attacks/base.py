@@ -45,9 +45,9 @@ class Attribution:
     """How well an attack did. Numbers only: no text and no name."""
 
     attack: str
-    authors: int  # candidates: authors with a known text
+    authors: int  # suspects: authors with a known text
     known: int  # texts the attacker studied
-    unknown: int  # texts to attribute whose author is a candidate
+    unknown: int  # texts to attribute whose author is a suspect
     correct: int
     undecided: int  # of `unknown`, answered DONT_KNOW
     strangers: int  # other unknown texts, by authors without any known text
@@ -65,7 +65,7 @@ class Attribution:
 
     @property
     def chance(self) -> float:
-        """What guessing evenly among the candidates would reach."""
+        """What guessing evenly among the suspects would reach."""
         return 1.0 / self.authors
 
 
@@ -90,7 +90,7 @@ def checked_known(texts: Sequence[str], authors: ArrayLike) -> Ids:
     if count < 2:
         raise ParameterError(
             f"an attack needs known texts of at least 2 authors, got {count}: "
-            "with one candidate there is nothing to tell apart"
+            "with one suspect there is nothing to tell apart"
         )
     if not any(text.strip() for text in texts):
         raise ParameterError("all known texts are empty: there is nothing to study")
@@ -118,7 +118,7 @@ def attribute(
 
 @dataclass(frozen=True, slots=True)
 class AuthorAnswers:
-    """What an attack said of each text whose author is a candidate."""
+    """What an attack said of each text whose author is a suspect."""
 
     counts: Attribution
     truth: Ids

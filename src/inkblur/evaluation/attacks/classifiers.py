@@ -13,7 +13,7 @@ from inkblur.evaluation.measures.training import trained
 from inkblur.types import Array
 
 
-class Classifier(Enum):
+class AuthorClassifier(Enum):
     """Which model learns an author's features."""
 
     NAIVE_BAYES = "naive-bayes"  # multinomial, Laplace smoothing, on the counts as they are
@@ -21,7 +21,7 @@ class Classifier(Enum):
 
 
 # Naive Bayes holds one row of weights an author, the SVM one for every other author and text.
-MOST_AUTHORS = {Classifier.NAIVE_BAYES: 20_000, Classifier.SVM: 1_000}
+MOST_AUTHORS = {AuthorClassifier.NAIVE_BAYES: 20_000, AuthorClassifier.SVM: 1_000}
 
 
 class PairwiseSvm:
@@ -54,9 +54,9 @@ class PairwiseSvm:
         return scaled
 
 
-def make_classifier(kind: Classifier) -> Any:
+def make_classifier(kind: AuthorClassifier) -> Any:
     """An estimator with `fit` and `predict`."""
-    if kind is Classifier.SVM:
+    if kind is AuthorClassifier.SVM:
         return PairwiseSvm()
     with needs("WritePrints needs scikit-learn", "evaluation"):
         from sklearn.naive_bayes import MultinomialNB

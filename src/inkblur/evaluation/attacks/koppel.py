@@ -101,7 +101,7 @@ class Koppel:
     def fit(self, texts: Sequence[str], authors: ArrayLike) -> Self:
         """Join each author's texts into one vector and draw the halves."""
         numbers = checked_known(texts, authors)
-        self.authors = np.unique(numbers)  # candidates, ascending
+        self.authors = np.unique(numbers)  # suspects, ascending
         place = {author: row for row, author in enumerate(self.authors.tolist())}
         parts: list[list[str]] = [[] for _ in place]
         for text, author in zip(texts, numbers.tolist(), strict=True):
@@ -122,10 +122,10 @@ class Koppel:
         for row, ballot in enumerate(votes):
             cast = ballot[ballot != DONT_KNOW]
             if cast.size:
-                candidates, times = np.unique(cast, return_counts=True)
+                suspects, times = np.unique(cast, return_counts=True)
                 winner = int(times.argmax())
                 if times[winner] / self.halves >= self.threshold:
-                    best[row] = candidates[winner]
+                    best[row] = suspects[winner]
         return best
 
     def votes(self, texts: Sequence[str]) -> Ids:

@@ -24,9 +24,9 @@ def standardized(scores: Array) -> Array:
     >>> standardized(np.array([[1.0, 3.0], [5.0, 5.0]])).tolist()
     [[-1.0, 1.0], [0.0, 0.0]]
     """
-    centred = scores - scores.mean(axis=1, keepdims=True)
-    spread = centred.std(axis=1, keepdims=True)
-    even: Array = np.divide(centred, spread, out=np.zeros_like(centred), where=spread > 1e-12)
+    centered = scores - scores.mean(axis=1, keepdims=True)
+    spread = centered.std(axis=1, keepdims=True)
+    even: Array = np.divide(centered, spread, out=np.zeros_like(centered), where=spread > 1e-12)
     return even
 
 

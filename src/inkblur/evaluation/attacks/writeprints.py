@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.base import DONT_KNOW, checked_known
-from inkblur.evaluation.attacks.classifiers import MOST_AUTHORS, Classifier, make_classifier
+from inkblur.evaluation.attacks.classifiers import MOST_AUTHORS, AuthorClassifier, make_classifier
 from inkblur.evaluation.attacks.writeprints_features import WritePrintsFeatures
 from inkblur.evaluation.measures.training import trained
 from inkblur.types import Ids, choose
@@ -31,10 +31,10 @@ class WritePrints:
     def __init__(
         self,
         *,
-        classifier: Classifier | str = Classifier.SVM,
+        classifier: AuthorClassifier | str = AuthorClassifier.SVM,
         limit: int = 50,  # features of each open group, the commonest in the known texts
     ) -> None:
-        self.classifier = choose(Classifier, classifier, "classifier")
+        self.classifier = choose(AuthorClassifier, classifier, "classifier")
         self.name = f"writeprints-{self.classifier.value}"
         self._features = WritePrintsFeatures(limit=limit)
         self._model: Any = None

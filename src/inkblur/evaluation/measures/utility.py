@@ -1,4 +1,4 @@
-"""What is left: whether a text's label (topic, spam or not) can still be told from it.
+"""What is left: whether a text's label (topic, spam or not) can still be recognized from it.
 
 A classifier is trained on labeled texts and names the labels of others; its scores before and
 after a release say what the release cost. Texts become tf-idf vectors over all their words and
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 
-class Model(Enum):
+class LabelClassifier(Enum):
     """Which classifier."""
 
     NAIVE_BAYES = "naive-bayes"  # multinomial, alpha = 0.01, on tf-idf (SynTF, section 4.2)
@@ -41,7 +41,7 @@ class Model(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """How well labels were told. Precision, recall and F1 are plain means over the labels."""
+    """How well labels were recognized. Precision, recall and F1 are plain means over the labels."""
 
     model: str
     accuracy: float
@@ -70,7 +70,7 @@ class LabelAnswers:
     unseen: int  # test texts left out: no training text has their label
 
     def scores(self) -> Scores:
-        """How well labels were told."""
+        """How well labels were recognized."""
         found = rates(self.truth, self.answers)
         return Scores(
             self.model,
@@ -143,7 +143,7 @@ def label_answers(
     test: Sequence[str] | csr_matrix,
     test_labels: Sequence[str],
     *,
-    model: Model | str,
+    model: LabelClassifier | str,
     seed: int,
     embedding: Embedding | None = None,
 ) -> LabelAnswers:
@@ -160,7 +160,7 @@ def label_answers(
     """
     from inkblur.types import choose
 
-    kind = choose(Model, model, "model")
+    kind = choose(LabelClassifier, model, "model")
     _check(train, train_labels, "training")
     _check(test, test_labels, "test")
     labels = sorted(set(train_labels))
@@ -185,14 +185,14 @@ def label_answers(
 
 
 def _answers(
-    kind: Model,
+    kind: LabelClassifier,
     train: Sequence[str] | csr_matrix,
     labels: Sequence[str],
     test: Sequence[str] | csr_matrix,
     seed: int,
     embedding: Embedding | None,
 ) -> list[str]:
-    if kind is Model.FASTTEXT:
+    if kind is LabelClassifier.FASTTEXT:
         if not isinstance(train, Sequence) or not isinstance(test, Sequence):
             raise ParameterError("fastText reads texts: write vectors out as text first")
         from inkblur.evaluation.measures.fasttext_model import fasttext_labels
@@ -209,15 +209,15 @@ def _answers(
     return [str(label) for label in classifier.predict(asked)]
 
 
-def _classifier(kind: Model, texts: int, seed: int) -> Any:
+def _classifier(kind: LabelClassifier, texts: int, seed: int) -> Any:
     from sklearn.naive_bayes import MultinomialNB
     from sklearn.neighbors import KNeighborsClassifier
     from sklearn.svm import LinearSVC
 
-    makers: dict[Model, Callable[[], Any]] = {
-        Model.NAIVE_BAYES: lambda: MultinomialNB(alpha=0.01),
-        Model.SVM: lambda: LinearSVC(C=1.0, max_iter=20_000, random_state=seed),
-        Model.NEIGHBORS: lambda: KNeighborsClassifier(
+    makers: dict[LabelClassifier, Callable[[], Any]] = {
+        LabelClassifier.NAIVE_BAYES: lambda: MultinomialNB(alpha=0.01),
+        LabelClassifier.SVM: lambda: LinearSVC(C=1.0, max_iter=20_000, random_state=seed),
+        LabelClassifier.NEIGHBORS: lambda: KNeighborsClassifier(
             n_neighbors=min(5, texts), metric="cosine", algorithm="brute"
         ),
     }

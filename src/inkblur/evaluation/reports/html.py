@@ -132,7 +132,7 @@ def utility_figures(report: Evaluation) -> list[Figure]:
             after = [_point(f.f1) if f else None for f in found]
             points = (_point(base.f1) if kind == ADAPTIVE else None, *after)
             series.append(Series(f"{base.model}, {kind}", points, color, kind == STATIC))
-    title = "Label told (F1, mean over labels)"
+    title = "Label recognized (F1, mean over labels)"
     return [Figure(title, chart(_columns(report), series, title=title, percent=False))]
 
 

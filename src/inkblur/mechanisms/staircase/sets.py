@@ -264,7 +264,7 @@ class Sets:
         return found if found is not None else self.at_plainly(ids, places)
 
     def at_plainly(self, ids: Ids, places: WordUnits) -> Ids:
-        """:meth:`at` in NumPy: all sets that occur, one after the other, are one long ladder."""
+        """:meth:`at` in NumPy: all sets that occur, one after the other, are one long sum."""
         tables = self.tables
         if (tables.starts[ids] < 0).any():
             raise ValueError("a word without its set")
@@ -275,8 +275,8 @@ class Sets:
         first = np.cumsum(lengths) - lengths
         flat = np.arange(lengths.sum()) + np.repeat(tables.starts[words] - first, lengths)
         members = tables.members[flat]
-        ladder = np.cumsum(self.units[members])
+        ends = np.cumsum(self.units[members])
         below = np.cumsum(tables.full[words]) - tables.full[words]
-        rung = np.searchsorted(ladder, places[inside] + below[which], side="right")
-        out[inside] = members[rung]
+        step = np.searchsorted(ends, places[inside] + below[which], side="right")
+        out[inside] = members[step]
         return out
