@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inkblur import ReleaseSpec, Rng
-from inkblur.evaluation import LabelClassifier, label_answers, percentile_interval
+from inkblur.evaluation import UtilityClassifier, label_answers, percentile_interval
 from reproduction.context import Context
 from reproduction.corpora import Corpus
 from reproduction.estimate import Estimate, weakest
@@ -35,7 +35,7 @@ class Task:
     data: str
     figure: str
     positive: str  # the label that precision and recall are about
-    models: tuple[LabelClassifier, ...]  # the first one reads the released texts too
+    models: tuple[UtilityClassifier, ...]  # the first one reads the released texts too
     sampled: int  # texts that are released
     quick: int  # the same for a quick look; enough for the positive label to be in both parts
 
@@ -45,8 +45,15 @@ class Task:
 
 
 TASKS = (
-    Task("tweets", "Figure 6", "1", (LabelClassifier.FASTTEXT,), 4_800, 60),
-    Task("SMS", "Figure 7", "spam", (LabelClassifier.SVM, LabelClassifier.NAIVE_BAYES), 3_500, 200),
+    Task("tweets", "Figure 6", "1", (UtilityClassifier.FASTTEXT,), 4_800, 60),
+    Task(
+        "SMS",
+        "Figure 7",
+        "spam",
+        (UtilityClassifier.SVM, UtilityClassifier.NAIVE_BAYES),
+        3_500,
+        200,
+    ),
 )
 
 
@@ -108,7 +115,7 @@ def _told(
     vocabulary: CollectionVocabulary,
     corpus: Corpus,
     texts: Sequence[str],
-    model: LabelClassifier,
+    model: UtilityClassifier,
     repetition: int,
 ) -> dict[str, Any]:
     """Test on this repetition's 30 % and train on the rest.
@@ -193,7 +200,7 @@ def _as_they_are(
     task: Task,
     vocabulary: CollectionVocabulary,
     texts: str,
-    model: LabelClassifier,
+    model: UtilityClassifier,
     repetition: int,
 ) -> dict[str, Any]:
     corpus = task.corpus(work) if texts == "all" else _sampled(work, task)

@@ -9,7 +9,7 @@ import pytest
 from inkblur.documents.fingerprints import fingerprint, fingerprints
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.base import DONT_KNOW
-from inkblur.evaluation.tuning.four_way_split import Parts, PublicTexts, make_parts
+from inkblur.evaluation.tuning.four_way_split import FourWaySplit, PublicTexts, make_parts
 
 from .made import corpus
 
@@ -29,7 +29,7 @@ def marks(texts: tuple[str, ...]) -> set[int | None]:
     return {fingerprint(text) for text in texts}
 
 
-def assert_apart(parts: Parts) -> None:
+def assert_apart(parts: FourWaySplit) -> None:
     learned = marks(parts.validation.train.texts)
     assert parts.validation.train.texts == parts.held_out.train.texts
     chosen, held = marks(parts.validation.test.texts), marks(parts.held_out.test.texts)

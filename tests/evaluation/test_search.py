@@ -16,7 +16,12 @@ from inkblur.evaluation.releasers import releaser
 from inkblur.evaluation.results import STATIC
 from inkblur.evaluation.tuning import trials as module
 from inkblur.evaluation.tuning.adapted_grid import BETA, AdaptedBy, Candidate, Metrics, adapted_grid
-from inkblur.evaluation.tuning.four_way_split import Parts, PublicTexts, TextShare, make_parts
+from inkblur.evaluation.tuning.four_way_split import (
+    FourWaySplit,
+    PublicTexts,
+    TextShare,
+    make_parts,
+)
 from inkblur.evaluation.tuning.search import Search, search
 from inkblur.evaluation.tuning.target import Target
 from inkblur.evaluation.tuning.trials import FILE, Trial
@@ -32,7 +37,7 @@ SETTINGS = grid("laplace", {"epsilon": [0.3, 3.0, 100.0]})
 GRID = adapted_grid(SETTINGS, table(), alphas=[0.5, 2.0])
 
 
-def made(seed: int = 8) -> Parts:
+def made(seed: int = 8) -> FourWaySplit:
     texts, _, labels = corpus(each=15, seed=seed)
     others, names, _ = corpus(each=12, seed=9)
     return make_parts([PublicTexts(texts, labels=labels), PublicTexts(others, names)], seed=4)

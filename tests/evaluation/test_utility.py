@@ -13,8 +13,8 @@ from scipy.sparse import csr_matrix
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import MissingExtra, ParameterError
 from inkblur.evaluation.measures.utility import (
-    LabelClassifier,
     Scores,
+    UtilityClassifier,
     label_answers,
     rates,
     rates_of,
@@ -41,8 +41,10 @@ def label_scores(*parts: Any, **options: Any) -> Scores:
     return label_answers(*parts, **options).scores()
 
 
-@pytest.mark.parametrize("model", [m for m in LabelClassifier if m is not LabelClassifier.FASTTEXT])
-def test_every_model_tells_clear_topics_and_not_noise(model: LabelClassifier) -> None:
+@pytest.mark.parametrize(
+    "model", [m for m in UtilityClassifier if m is not UtilityClassifier.FASTTEXT]
+)
+def test_every_model_tells_clear_topics_and_not_noise(model: UtilityClassifier) -> None:
     pytest.importorskip("sklearn")
     train, train_labels = corpus(1, 60)
     test, test_labels = corpus(2, 40)

@@ -13,7 +13,7 @@ from inkblur.cli.console import data, plain_errors, talk
 
 app = typer.Typer(no_args_is_help=True, help="Show what was released so far, and what it cost.")
 
-Place = Annotated[
+LedgerOption = Annotated[
     str | None,
     typer.Option(
         "--ledger",
@@ -24,7 +24,7 @@ Place = Annotated[
 
 
 @app.command()
-def show(place: Place = None) -> None:
+def show(place: LedgerOption = None) -> None:
     """List every release: when, what, for how many records, at what total loss.
 
     Example: inkblur ledger show
@@ -62,7 +62,7 @@ def show(place: Place = None) -> None:
 @app.command()
 def spent(
     person: Annotated[str, typer.Argument(help="The person, as written in the person column.")],
-    place: Place = None,
+    place: LedgerOption = None,
 ) -> None:
     """Show what one person's records have spent.
 
@@ -87,7 +87,7 @@ def verify(
     anchor: Annotated[
         str | None, typer.Option(help="What `inkblur ledger anchor` printed earlier.")
     ] = None,
-    place: Place = None,
+    place: LedgerOption = None,
 ) -> None:
     """Check that no entry was changed or removed. Exits with 1 if one was.
 
@@ -107,7 +107,7 @@ def verify(
 
 
 @app.command()
-def anchor(place: Place = None) -> None:
+def anchor(place: LedgerOption = None) -> None:
     """Print the newest entry's fingerprint. Keep it elsewhere, to notice if entries vanish.
 
     Example: inkblur ledger anchor > anchor.txt
@@ -122,7 +122,7 @@ def anchor(place: Place = None) -> None:
 @app.command()
 def export(
     output: Annotated[Path | None, typer.Option("--csv", help="File to write.")] = None,
-    place: Place = None,
+    place: LedgerOption = None,
 ) -> None:
     """Write every charge as CSV, with hashes instead of ids, contents and people.
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from inkblur.embeddings.table import Embedding
     from inkblur.evaluation.evaluate import Plan
     from inkblur.evaluation.tuning.adapted_grid import Candidate
-    from inkblur.evaluation.tuning.four_way_split import Parts
+    from inkblur.evaluation.tuning.four_way_split import FourWaySplit
     from inkblur.evaluation.tuning.search import Search
     from inkblur.evaluation.tuning.trials import Trial
     from inkblur.spec import ReleaseSpec
@@ -107,7 +107,7 @@ def run(request: Request) -> None:
     _print_choice(found, commands)
 
 
-def _parts(request: Request, table: Embedding) -> Parts:
+def _parts(request: Request, table: Embedding) -> FourWaySplit:
     """The public texts of both files, parted."""
     from inkblur.evaluation.tuning.four_way_split import PublicTexts, make_parts
 

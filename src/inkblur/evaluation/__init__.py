@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from inkblur.evaluation.measures.statistics import privacy_statistics
     from inkblur.evaluation.measures.utility import (
         LabelAnswers,
-        LabelClassifier,
+        UtilityClassifier,
         label_answers,
         rates_of,
     )
@@ -87,7 +87,7 @@ _NAMES = {
     "inkblur.evaluation.measures.intervals": "clopper_pearson_lower clopper_pearson_upper",
     "inkblur.evaluation.measures.ruzicka": "text_distances",
     "inkblur.evaluation.measures.statistics": "privacy_statistics",
-    "inkblur.evaluation.measures.utility": "LabelAnswers LabelClassifier label_answers rates_of",
+    "inkblur.evaluation.measures.utility": "LabelAnswers UtilityClassifier label_answers rates_of",
     "inkblur.evaluation.measures.words": "words_of",
     "inkblur.evaluation.preprocessing": "ContentWords TopicWords content_words",
     "inkblur.evaluation.releasers": "Released VectorReleaser releaser",
@@ -115,7 +115,7 @@ _HOMES = {name: module for module, names in _NAMES.items() for name in names.spl
 __all__ = [  # noqa: RUF022 (sorted, several a line)
     "Array", "AuthorClassifier", "Bounding", "CATALOGUE", "COLORS", "Cell", "Checkpoint",
     "ContentWords", "CosineRating", "DONT_KNOW", "Dataset", "Device", "Engine", "Ids", "Interval",
-    "Koppel", "LabelAnswers", "LabelClassifier", "LinearSvm", "MARKERS", "NULL_ID", "Names",
+    "Koppel", "LabelAnswers", "UtilityClassifier", "LinearSvm", "MARKERS", "NULL_ID", "Names",
     "NgramWeighting", "Reference", "Released", "SCRUBBERS", "Scenario", "Scrubber", "Similarity",
     "Table", "TableRow", "TokenClass", "TopicWords", "VectorReleaser", "Words",
     "WritePrintsFeatures", "among", "attribute", "backend_on", "calibrate", "chance_within",

@@ -34,7 +34,12 @@ from inkblur.evaluation.disclosure import Disclosing
 from inkblur.evaluation.measures.intervals import checked_confidence
 from inkblur.evaluation.measures.meaning import Meaning, meaning_kept
 from inkblur.evaluation.measures.similarity import Judge
-from inkblur.evaluation.measures.utility import LabelAnswers, LabelClassifier, Scores, label_answers
+from inkblur.evaluation.measures.utility import (
+    LabelAnswers,
+    Scores,
+    UtilityClassifier,
+    label_answers,
+)
 from inkblur.evaluation.preprocessing import ProperNouns, TopicWords, make_form
 from inkblur.evaluation.releasers import PoolReleaser, Released, Releaser, releaser
 from inkblur.evaluation.repetitions import (
@@ -105,7 +110,7 @@ class Plan:
                     f"unknown attack {name!r}; choose one of: {', '.join(ATTACKS)}"
                 )
         for model in self.models:
-            choose(LabelClassifier, model, "model")
+            choose(UtilityClassifier, model, "model")
         for scenario in self.scenarios:
             Scenario.of(scenario)
         make_form(self.form)
@@ -406,7 +411,7 @@ class PreparedEvaluation:
         """The plan's classifiers; fastText reads texts, and vectors are none."""
         models = self.plan.models if self.data.has_labels else ()
         return [
-            model for model in models if not (vectors and model == LabelClassifier.FASTTEXT.value)
+            model for model in models if not (vectors and model == UtilityClassifier.FASTTEXT.value)
         ]
 
     def _scored(

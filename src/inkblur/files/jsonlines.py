@@ -22,7 +22,7 @@ from inkblur.files.lines import MAX_LINE, Lines
 from inkblur.files.records import Batch, Columns, Schema
 
 
-class Number(str):
+class JsonNumber(str):
     """A JSON number as it is spelled in the file: reading it as a float could lose digits."""
 
     __slots__ = ()
@@ -39,7 +39,7 @@ class Member(NamedTuple):
 
 
 _SPACE = re.compile(r"[ \t\n\r]*")
-_DECODER = json.JSONDecoder(parse_int=Number, parse_float=Number, parse_constant=Number)
+_DECODER = json.JSONDecoder(parse_int=JsonNumber, parse_float=JsonNumber, parse_constant=JsonNumber)
 
 
 def members(line: str) -> Iterator[Member]:
@@ -192,7 +192,7 @@ class JsonlReader(RowReader[Frame]):
         if column is None:
             return None
         value = _only(found, column, where, option).value
-        if not (_is_text(value) or (isinstance(value, Number) and value.lstrip("-").isdigit())):
+        if not (_is_text(value) or (isinstance(value, JsonNumber) and value.lstrip("-").isdigit())):
             raise InputError(
                 f"{where}: {column!r} is {_kind(value)}, expected a string or a whole number"
             )
@@ -324,7 +324,7 @@ def _only(found: list[Member], key: str, where: str, option: str) -> Member:
 
 
 def _is_text(value: object) -> bool:
-    if not isinstance(value, str) or isinstance(value, Number):
+    if not isinstance(value, str) or isinstance(value, JsonNumber):
         return False
     try:
         value.encode("utf-8")
@@ -339,7 +339,7 @@ def _kind(value: object) -> str:
             return "null"
         case bool():
             return "true or false"
-        case Number():
+        case JsonNumber():
             return "a number"
         case str():
             return "a string with a lone surrogate, which is not valid Unicode"

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from inkblur.embeddings.table import Embedding
 from inkblur.guarantees import Guarantee
-from inkblur.pools.choice import Expected
+from inkblur.pools.choice import PoolExpectation
 from inkblur.pools.pool import Pool
 from inkblur.rng import secure_rng
 from inkblur.spec import ReleaseSpec
@@ -28,7 +28,7 @@ class PoolLook:
     guarantee: Guarantee
     texts: tuple[str, ...]
     pool: Pool
-    expected: Expected  # measured on the pool
+    expected: PoolExpectation  # measured on the pool
     refusal: str = ""
 
     @property

@@ -35,7 +35,7 @@ _FEWEST = 4  # texts near a private one, at least
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class PoolExpectation:
     """What to expect of a release with this share of a label's mass near each text."""
 
     share: float  # in (0, 1]
@@ -55,7 +55,9 @@ class Expected:
         )
 
 
-def expectations(pool: Pool, epsilon: float, extra: tuple[float, ...] = ()) -> list[Expected]:
+def expectations(
+    pool: Pool, epsilon: float, extra: tuple[float, ...] = ()
+) -> list[PoolExpectation]:
     """What each share would do at this epsilon, smallest first; `extra` are shares to add."""
     fewest = _FEWEST / int(np.diff(pool.label_starts).min())
     largest = 1.0 if len(pool.label_names) > 1 else 0.7
@@ -72,16 +74,16 @@ def expectations(pool: Pool, epsilon: float, extra: tuple[float, ...] = ()) -> l
         own = (1 / labels + mass) / (1 + mass)  # of the label that was given
         other = (1 - own) / max(labels - 1, 1)
         right = pool.accuracy * own + (1 - pool.accuracy) * other
-        found.append(Expected(share, right, (anywhere + mass * near) / (1 + mass), anywhere))
+        found.append(PoolExpectation(share, right, (anywhere + mass * near) / (1 + mass), anywhere))
     return found
 
 
-def best(found: list[Expected], keep_meaning: float) -> Expected:
+def best(found: list[PoolExpectation], keep_meaning: float) -> PoolExpectation:
     """The share to choose; the larger of equally good ones."""
     label = max(each.label for each in found)
     gain = max(each.meaning - each.random for each in found)
 
-    def value(each: Expected) -> float:
+    def value(each: PoolExpectation) -> float:
         meaning = (each.meaning - each.random) / gain if gain > 0 else 0.0
         return (1 - keep_meaning) * each.label / label + keep_meaning * meaning
 

@@ -23,7 +23,7 @@ from inkblur.errors import InputError, ParameterError
 from inkblur.guarantees import ADD_UP, SECRET_KEY, Guarantee
 from inkblur.mechanisms.staircase.draw import Draw
 from inkblur.mechanisms.staircase.units import MOST_EPSILON, Steps, safe_for_null
-from inkblur.pools.choice import KEEP_MEANING, Expected, best, expectations
+from inkblur.pools.choice import KEEP_MEANING, PoolExpectation, best, expectations
 from inkblur.pools.cleaning import Identifiers, mask
 from inkblur.pools.encoder import TextPoints, Whole, WordEncoder, points_of
 from inkblur.pools.order import Marked, Order, text_units
@@ -138,7 +138,7 @@ class PoolStaircase:
         )
 
     @cached_property
-    def expected(self) -> Expected:
+    def expected(self) -> PoolExpectation:
         """What to expect of a release, measured on the pool."""
         share = min(1.0, self.tau * len(self.pool.label_names))
         found = expectations(self.pool, self.epsilon, (share,))

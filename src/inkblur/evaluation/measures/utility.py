@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 
-class LabelClassifier(Enum):
+class UtilityClassifier(Enum):
     """Which classifier."""
 
     NAIVE_BAYES = "naive-bayes"  # multinomial, alpha = 0.01, on tf-idf (SynTF, section 4.2)
@@ -143,7 +143,7 @@ def label_answers(
     test: Sequence[str] | csr_matrix,
     test_labels: Sequence[str],
     *,
-    model: LabelClassifier | str,
+    model: UtilityClassifier | str,
     seed: int,
     embedding: Embedding | None = None,
 ) -> LabelAnswers:
@@ -160,7 +160,7 @@ def label_answers(
     """
     from inkblur.types import choose
 
-    kind = choose(LabelClassifier, model, "model")
+    kind = choose(UtilityClassifier, model, "model")
     _check(train, train_labels, "training")
     _check(test, test_labels, "test")
     labels = sorted(set(train_labels))
@@ -185,14 +185,14 @@ def label_answers(
 
 
 def _answers(
-    kind: LabelClassifier,
+    kind: UtilityClassifier,
     train: Sequence[str] | csr_matrix,
     labels: Sequence[str],
     test: Sequence[str] | csr_matrix,
     seed: int,
     embedding: Embedding | None,
 ) -> list[str]:
-    if kind is LabelClassifier.FASTTEXT:
+    if kind is UtilityClassifier.FASTTEXT:
         if not isinstance(train, Sequence) or not isinstance(test, Sequence):
             raise ParameterError("fastText reads texts: write vectors out as text first")
         from inkblur.evaluation.measures.fasttext_model import fasttext_labels
@@ -209,15 +209,15 @@ def _answers(
     return [str(label) for label in classifier.predict(asked)]
 
 
-def _classifier(kind: LabelClassifier, texts: int, seed: int) -> Any:
+def _classifier(kind: UtilityClassifier, texts: int, seed: int) -> Any:
     from sklearn.naive_bayes import MultinomialNB
     from sklearn.neighbors import KNeighborsClassifier
     from sklearn.svm import LinearSVC
 
-    makers: dict[LabelClassifier, Callable[[], Any]] = {
-        LabelClassifier.NAIVE_BAYES: lambda: MultinomialNB(alpha=0.01),
-        LabelClassifier.SVM: lambda: LinearSVC(C=1.0, max_iter=20_000, random_state=seed),
-        LabelClassifier.NEIGHBORS: lambda: KNeighborsClassifier(
+    makers: dict[UtilityClassifier, Callable[[], Any]] = {
+        UtilityClassifier.NAIVE_BAYES: lambda: MultinomialNB(alpha=0.01),
+        UtilityClassifier.SVM: lambda: LinearSVC(C=1.0, max_iter=20_000, random_state=seed),
+        UtilityClassifier.NEIGHBORS: lambda: KNeighborsClassifier(
             n_neighbors=min(5, texts), metric="cosine", algorithm="brute"
         ),
     }

@@ -11,7 +11,7 @@ from inkblur.evaluation.reports.html import Figure, page_of
 from inkblur.evaluation.reports.tables import Cell, Table, TableRow
 from inkblur.evaluation.reports.tuning_page import paths
 from inkblur.evaluation.tuning.adapted_grid import BETA
-from inkblur.evaluation.tuning.four_way_split import Parts
+from inkblur.evaluation.tuning.four_way_split import FourWaySplit
 from inkblur.evaluation.tuning.search import Judgement, Search
 from inkblur.evaluation.tuning.target import Aim
 from inkblur.evaluation.tuning.trials import Trial
@@ -20,7 +20,7 @@ from inkblur.evaluation.tuning.trials import Trial
 def target_page(
     found: Search,
     *,
-    parts: Parts,
+    parts: FourWaySplit,
     embedding: Mapping[str, Any],
     plan: Plan,
     commands: Sequence[str],

@@ -15,7 +15,7 @@ from typing import Any
 from inkblur.adaptation.adapt import adapt_embedding, usual_alpha
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
-from inkblur.evaluation.tuning.four_way_split import Parts
+from inkblur.evaluation.tuning.four_way_split import FourWaySplit
 from inkblur.spec import ReleaseSpec
 from inkblur.types import positive
 
@@ -99,7 +99,7 @@ def adapted_grid(
 class Metrics:
     """The embedding of each adaptation, learned from the teaching part; the last one is kept."""
 
-    def __init__(self, base: Embedding, parts: Parts) -> None:
+    def __init__(self, base: Embedding, parts: FourWaySplit) -> None:
         self._base, self._parts = base, parts
         self.taught = len(parts.taught)
         self._kept: tuple[AdaptedBy, Embedding] | None = None

@@ -67,7 +67,7 @@ class _Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class FourWaySplit:
     """The four parts: what teaches, and two data sets with the same texts to learn from."""
 
     taught: tuple[str, ...]
@@ -92,7 +92,7 @@ def make_parts(
     test_share: float = 0.3,
     seed: int,
     learned: Fingerprints | None = None,
-) -> Parts:
+) -> FourWaySplit:
     """Part the texts of one file or of several; `learned` are texts that no release may have.
 
     >>> posts = "ants bats cats dogs eels fish gulls hens ibis jays kites larks".split()
@@ -116,7 +116,7 @@ def make_parts(
                     f"no text with {_a(column)} is left for the {part.value} part: give more texts "
                     f"of each {column}, at least {_LEAST}, which are not the same"
                 )
-    return Parts(
+    return FourWaySplit(
         tuple(row.text for row in kept[TextShare.TEACH]),
         tuple(row.label for row in kept[TextShare.TEACH]),
         _dataset(kept, TextShare.VALIDATION, seed),

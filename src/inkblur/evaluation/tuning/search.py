@@ -21,7 +21,7 @@ from inkblur.errors import ParameterError
 from inkblur.evaluation.evaluate import Plan
 from inkblur.evaluation.results import STATIC
 from inkblur.evaluation.tuning.adapted_grid import Candidate, Metrics
-from inkblur.evaluation.tuning.four_way_split import Parts, TextShare
+from inkblur.evaluation.tuning.four_way_split import FourWaySplit, TextShare
 from inkblur.evaluation.tuning.target import Aim, Target, frontier
 from inkblur.evaluation.tuning.trials import Trial, Trials, checked
 
@@ -106,7 +106,7 @@ class Search:
 
 
 def search(
-    parts: Parts,
+    parts: FourWaySplit,
     base: Embedding,
     candidates: Sequence[Candidate],
     target: Target,
