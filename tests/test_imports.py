@@ -22,8 +22,9 @@ ORDER = [
     ("spec",),
     ("ledger",),
     ("files",),
-    ("arrow", "series"),
+    ("arrow", "desk", "series"),
     ("engines", "evaluation"),
+    ("service",),
     ("cli",),
     ("__main__",),
 ]

@@ -17,7 +17,7 @@ InkblurError
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 
@@ -87,3 +87,7 @@ class Incomposable(PrivacyError):
 
 class BudgetExceeded(PrivacyError):
     """The release would spend more than a record or a person may; nothing was released."""
+
+    def __init__(self, message: str = "", *, left: Mapping[str, float] | None = None) -> None:
+        super().__init__(message)
+        self.left = dict(left or {})  # by the ids of the records that would exceed their budget

@@ -18,6 +18,7 @@ from inkblur.cli.ledger import app as ledger
 from inkblur.cli.pool import app as pool
 from inkblur.cli.preview import preview
 from inkblur.cli.privatize import privatize
+from inkblur.cli.serve import serve
 from inkblur.cli.statement import statement
 from inkblur.cli.synonyms import synonyms
 from inkblur.cli.tune import tune
@@ -38,6 +39,7 @@ app.command()(audit)
 app.command()(evaluate)
 app.command()(statement)
 app.command()(tune)
+app.command()(serve)
 app.add_typer(embeddings, name="embeddings")
 app.add_typer(ledger, name="ledger")
 app.add_typer(pool, name="pool")

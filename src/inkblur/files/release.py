@@ -58,6 +58,7 @@ def privatize_file(
     untouched: Sequence[str | Path] = (),
     ledger: Ledger | str | Path | bool = True,
     limits: Limits | None = None,
+    caller: str = "",
     on_progress: OnProgress = lambda done, total, words: None,
     on_expectation: Callable[[str], None] = lambda sentence: None,
 ) -> Summary | PoolSummary | VectorSummary:
@@ -71,7 +72,9 @@ def privatize_file(
 
     Every release is entered in a `ledger`: a path, a `postgresql://` URL, True for the user's own,
     False for none. `limits` are the budgets it must keep to; what would exceed them is refused
-    before anything is drawn.
+    before anything is drawn. Where several people share a ledger, `caller` names one of them: their
+    records have accounts and noise of their own, so that nobody learns from a budget or from equal
+    outputs what another has released.
 
     With a pool, `on_expectation` is told what to expect of the release before anything is drawn.
 
@@ -91,6 +94,8 @@ def privatize_file(
     >>> folder.cleanup()
     """
     rng = secure_rng() if rng is None else rng
+    if caller:
+        rng = rng.child("caller", caller)
     in_flight = _in_flight(processes) if workers is None else whole(workers, "workers")
     where = choose(Device, device, "device")
     searching = where is not Device.AUTO or threads is not None
@@ -130,6 +135,7 @@ def privatize_file(
             draw=made.spec,
             source=source,
             description={"spec": resolved.to_json(), "embedding": table.sha256},
+            caller=caller,
         ) as spending:
             rows: ChooseRows = lambda batches: batches  # noqa: E731
             if limits and spending is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from inkblur.ledger import (
     micros,
     open_ledger,
 )
-from inkblur.ledger.charges import shown
+from inkblur.ledger.charges import UNIT, shown
 from inkblur.rng import Rng
 from inkblur.types import Metric, Unit
 
@@ -92,14 +92,33 @@ def _counted(guarantee: Guarantee) -> str:
     return f" without {', '.join(guarantee.without)}" if guarantee.without else ""
 
 
+def owned(name: str, caller: str) -> str:
+    """A record's id, text or person as one caller's own: no other caller can name it.
+
+    >>> owned("7", "alice"), owned("7", "")
+    ('5:alice:7', '7')
+    """
+    return f"{len(caller)}:{caller}:{name}" if caller else name
+
+
 class Spending:
-    """Charges a run's batches to its account."""
+    """Charges a run's batches to its account.
+
+    Where several callers share a ledger, each has records of its own: what is left of a budget
+    would tell one caller whether another had released a text that it guesses.
+    """
 
     def __init__(
-        self, account: ReleaseAccount, guarantee: Guarantee, columns: Sequence[str], limits: Budget
+        self,
+        account: ReleaseAccount,
+        guarantee: Guarantee,
+        columns: Sequence[str],
+        limits: Budget,
+        *,
+        caller: str = "",
     ) -> None:
         self._account, self._guarantee = account, guarantee
-        self._columns, self._limits = tuple(columns), limits
+        self._columns, self._limits, self._caller = tuple(columns), limits, caller
         self._most_spent = self._most_releases = self._replayed = 0
         self._ahead = False  # everything was charged before the run began
 
@@ -112,10 +131,20 @@ class Spending:
         self.charge_together([(batch, words, bases)])
 
     def charge_together(self, parts: Sequence[tuple[Batch, Sequence[int], Sequence[str]]]) -> None:
-        """Charge several batches, each with its words and bases, in one entry of the ledger."""
+        """Charge several batches, each with its words and bases, in one entry of the ledger. Over
+        budget, none of them is charged, and this raises.
+        """
         if not self._ahead:
             charges = [charge for part in parts for charge in self._charges(*part)]
-            self._enter(self._account.charge(charges, self._limits))
+            result = self._account.charge(charges, self._limits)
+            self._enter(result)
+            if result.exceeded:
+                rows = [
+                    (batch, place // batch.width)
+                    for batch, _, _ in parts
+                    for place in range(len(batch.records))
+                ]
+                raise _over_budget([_placed(*rows[e.position], e) for e in result.exceeded])
 
     def charge_ahead(
         self,
@@ -141,7 +170,7 @@ class Spending:
             granted.update(row + place for place in fine)
             row += len(batch)
         if exceeded and not partial:
-            raise BudgetExceeded(_listed(exceeded))
+            raise _over_budget(exceeded)
         self._ahead = True
         return frozenset(granted)
 
@@ -151,7 +180,7 @@ class Spending:
         charges = self._charges(batch, words, bases)
         result = self._account.charge(charges, self._limits, partial=partial)
         self._enter(result)
-        over = [(batch.place(e.position // batch.width), e) for e in result.exceeded]
+        over = [_placed(batch, e.position // batch.width, e) for e in result.exceeded]
         return over, {position // batch.width for position in result.granted}
 
     def _charges(self, batch: Batch, words: Sequence[int], bases: Sequence[str]) -> list[Charge]:
@@ -159,12 +188,12 @@ class Spending:
         width = batch.width
         return [
             Charge(
-                batch.records[place - place % width].id,  # one for all texts of the row
+                owned(_name(batch, place // width), self._caller),
                 self._columns[place % width],
-                record.text,
+                owned(record.text, self._caller),
                 count,
                 amounts[count],
-                record.person,
+                None if record.person is None else owned(record.person, self._caller),
                 bases[place] if bases else "",
             )
             for place, (record, count) in enumerate(zip(batch.records, words, strict=True))
@@ -200,13 +229,24 @@ class Spending:
         }
 
 
-def _listed(exceeded: Sequence[tuple[str, Exceeded]]) -> str:
+def _name(batch: Batch, row: int) -> str:
+    """One id for all texts of a row."""
+    return batch.records[row * batch.width].id
+
+
+def _placed(batch: Batch, row: int, over: Exceeded) -> tuple[str, Exceeded]:
+    """Where a record stands, under the id that its owner knows."""
+    return batch.place(row), replace(over, id=_name(batch, row))
+
+
+def _over_budget(exceeded: Sequence[tuple[str, Exceeded]]) -> BudgetExceeded:
     named = "; ".join(f"{place}: {over.sentence()}" for place, over in exceeded[:_NAMED])
     more = f"; and {len(exceeded) - _NAMED:,} more" if len(exceeded) > _NAMED else ""
-    return (
+    return BudgetExceeded(
         f"{len(exceeded):,} records would exceed their budget, so nothing was released: {named}"
         f"{more}. Raise the budget, leave these records out, or release the others with "
-        "`partial=True`"
+        "`partial=True`",
+        left={over.id: over.left / UNIT for _, over in exceeded},
     )
 
 
@@ -221,6 +261,7 @@ def spending_of(
     draw: str,
     source: str | Path,
     description: Mapping[str, Any],
+    caller: str = "",
 ) -> Iterator[Spending | None]:
     """The account of a run in a ledger (True: the user's own; False: nobody counts).
 
@@ -236,9 +277,11 @@ def spending_of(
     opened = place if isinstance(place, Ledger) else open_ledger(place)
     try:
         described = {**description, "file": opened.file_fingerprint(source)}
+        if caller:
+            described["caller"] = caller
         account = open_account(opened, guarantee, rng=rng, draw=draw, description=described)
         with account:
-            yield Spending(account, guarantee, columns, limits)
+            yield Spending(account, guarantee, columns, limits, caller=caller)
             account.about_to_show()  # what fails from here on fails after the output was complete
             account.confirm()
     finally:

@@ -181,6 +181,10 @@ class Ledger:
 
     def verify(self, anchor: str | None = None) -> list[str]:
         """What was changed or removed since it was written, in words; empty where nothing was."""
+        with self.store.transaction():  # others write meanwhile: entries and charges of one moment
+            return self._problems(anchor)
+
+    def _problems(self, anchor: str | None) -> list[str]:
         problems: list[str] = []
         before, expected = _START, 1
         seen = {0: _START}
@@ -205,7 +209,7 @@ class Ledger:
         problems += [f"charges of entry {number}, which is missing" for number in orphans]
         if anchor is not None:
             number, _, kept = anchor.strip().partition(":")
-            if not number.isdigit() or seen.get(int(number), b"").hex() != kept:
+            if not number.isdecimal() or seen.get(int(number), b"").hex() != kept:
                 problems.append(f"entry {number} is not the one that the anchor was made from")
         return problems
 

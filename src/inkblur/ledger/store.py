@@ -85,7 +85,9 @@ class Store(Protocol):
     place: str  # what to call it in messages; never a password
 
     def transaction(self) -> Any:
-        """A context in which this process alone writes; commits at its end, or not at all."""
+        """A context in which this process alone writes; commits at its end, or not at all. One
+        inside another commits with it, and is undone alone if it fails.
+        """
         ...
 
     def run(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -138,17 +140,31 @@ class SqliteStore:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """BEGIN IMMEDIATE: the write lock from the start."""
+        """BEGIN IMMEDIATE: the write lock from the start. Inside another, a savepoint of it."""
+        if self._connection.in_transaction:
+            begin, commit = "SAVEPOINT inner_part", "RELEASE inner_part"
+            rollback: tuple[str, ...] = ("ROLLBACK TO inner_part", commit)
+        else:
+            begin, commit = "BEGIN IMMEDIATE", "COMMIT"
+            rollback = ("ROLLBACK",)
         try:
-            self._connection.execute("BEGIN IMMEDIATE")
+            self._connection.execute(begin)
         except sqlite3.OperationalError as error:
             raise OutputError(f"the ledger {self.place} cannot be written: {error}") from None
         try:
             yield
+            self._connection.execute(commit)
+        except sqlite3.OperationalError as error:  # a full disk, for one
+            self._undo(rollback)
+            raise OutputError(f"the ledger {self.place} cannot be written: {error}") from None
         except BaseException:
-            self._connection.execute("ROLLBACK")
+            self._undo(rollback)
             raise
-        self._connection.execute("COMMIT")
+
+    def _undo(self, statements: Sequence[str]) -> None:
+        if self._connection.in_transaction:  # SQLite may have rolled back by itself
+            for statement in statements:
+                self._connection.execute(statement)
 
     def run(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """One statement."""

@@ -1,0 +1,172 @@
+"""`inkblur serve`: releases over HTTP, and a page to look at them first."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from inkblur.cli.console import plain_errors, talk
+
+if TYPE_CHECKING:
+    from inkblur.rng import Rng
+
+_MEGABYTE = 1 << 20
+_FINISH_SECONDS = 60  # for what was accepted, after SIGTERM
+
+
+def serve(
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on.", min=0, max=65535)] = 8642,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            help="Lines of NAME ROLES TOKEN; roles are release, ledger or both. Needed for any "
+            "address but the loopback one."
+        ),
+    ] = None,
+    key_file: Annotated[
+        Path | None,
+        typer.Option(
+            help="Secret key from `inkblur keygen` (default: a fresh one, forgotten at the end). "
+            "With it, texts released before are recognized after a restart and cost nothing."
+        ),
+    ] = None,
+    ledger: Annotated[
+        str | None,
+        typer.Option(
+            help="Where releases are recorded: a file or a postgresql:// URL (default: a file "
+            "in your data folder).",
+            show_default=False,
+        ),
+    ] = None,
+    budget: Annotated[
+        float | None, typer.Option(help="Largest total loss of a record, for every caller.")
+    ] = None,
+    person_budget: Annotated[
+        float | None, typer.Option(help="Largest total loss of a person, for every caller.")
+    ] = None,
+    budget_radius: Annotated[
+        float | None,
+        typer.Option(
+            help="For mechanisms with a distance: the distance within which the budget holds."
+        ),
+    ] = None,
+    embedding: Annotated[
+        str | None, typer.Option(help="A file of word vectors (default: bundled).")
+    ] = None,
+    pool: Annotated[
+        str | None,
+        typer.Option(help="Public texts (`inkblur pool build`), to release whole texts with."),
+    ] = None,
+    uploads: Annotated[
+        Path | None,
+        typer.Option(help="Folder for uploaded files (default: one in your cache folder)."),
+    ] = None,
+    max_request: Annotated[int, typer.Option(help="Largest request, in MB.", min=1)] = 8,
+    max_upload: Annotated[int, typer.Option(help="Largest file, in MB.", min=1)] = 1024,
+    queue: Annotated[int, typer.Option(help="Requests that may wait at a time.", min=1)] = 32,
+    prepare: Annotated[
+        bool,
+        typer.Option(
+            "--prepare",
+            help="Make all tables of the three strengths before listening: minutes the first "
+            "time, kept afterwards.",
+        ),
+    ] = False,
+) -> None:
+    """Serve releases over HTTP, and a page at / to try, publish and account for them.
+
+    Whoever can reach the loopback address of this machine may ask; with --token-file only who has a
+    token. Every release is in the ledger before it is answered.
+
+    Example: inkblur serve --ledger ledger.db --budget 500
+    """
+    with plain_errors():
+        from inkblur.errors import MissingExtra, ParameterError
+        from inkblur.files.spending import Limits
+
+        try:
+            import uvicorn
+
+            from inkblur.service.application import ServiceSettings, make_application
+            from inkblur.service.limits import RequestLimits
+            from inkblur.service.origins import is_loopback
+            from inkblur.service.tables import Tables
+            from inkblur.service.tokens import read_tokens
+        except ImportError as error:
+            if error.name is not None and error.name.startswith("inkblur"):
+                raise
+            raise MissingExtra(
+                "serving needs FastAPI and uvicorn: pip install 'inkblur[serve]'"
+            ) from None
+        if token_file is None and not is_loopback(host):
+            raise ParameterError(
+                f"{host} can be reached from other machines: give `token_file=`, or listen on "
+                "127.0.0.1"
+            )
+        application = make_application(
+            ServiceSettings(
+                _kept_key(key_file),
+                _folder(uploads, port),
+                ledger,
+                None if token_file is None else read_tokens(token_file),
+                Tables(embedding, pool),
+                Limits(budget, person_budget, budget_radius),
+                RequestLimits(max_request * _MEGABYTE, max_upload * _MEGABYTE, queue),
+            )
+        )
+        if prepare:
+            _prepare(embedding)
+        if token_file is not None and not is_loopback(host):
+            talk.print("tokens and texts travel as they are: put a TLS proxy in front")
+        server = uvicorn.Server(
+            uvicorn.Config(
+                application,
+                host=host,
+                port=port,
+                log_level="warning",
+                access_log=False,
+                server_header=False,
+                timeout_graceful_shutdown=_FINISH_SECONDS,
+            )
+        )
+        shown = f"[{host}]" if ":" in host else host
+        talk.print(f"serving on http://{shown}:{port}/", markup=False)
+        with suppress(KeyboardInterrupt):  # raised again when uvicorn has finished its work
+            server.run()
+        if not server.started:
+            raise typer.Exit(1)
+        talk.print("stopped: what was accepted was finished or refused")
+
+
+def _kept_key(key_file: Path | None) -> Rng:
+    import os
+
+    from inkblur.rng import KEY_BYTES, keyed_rng, read_key
+
+    return keyed_rng(os.urandom(KEY_BYTES) if key_file is None else read_key(key_file))
+
+
+def _folder(given: Path | None, port: int) -> Path:
+    if given is not None:
+        return given
+    from platformdirs import user_cache_path
+
+    return user_cache_path("inkblur", appauthor=False) / "uploads" / str(port)
+
+
+def _prepare(embedding: str | None) -> None:
+    """Have the near words of every word on disk, so that no request waits for them."""
+    from inkblur.mechanisms.staircase import Staircase
+    from inkblur.spec import ReleaseSpec
+    from inkblur.types import Strength
+
+    for strength in Strength:
+        spec = ReleaseSpec("staircase", strength=strength.value, embedding=embedding)
+        mechanism = spec.mechanism_on(spec.table())
+        assert isinstance(mechanism, Staircase)
+        talk.print(f"preparing {strength.value}")
+        mechanism.prepare()

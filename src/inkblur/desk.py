@@ -1,0 +1,258 @@
+"""Where several callers ask for releases of texts in memory, and each is counted: for a server.
+
+Requests that wait together are drawn together and entered in the ledger in one transaction. Each
+is released and charged whole, or refused; a refused draw is thrown away, so nobody sees it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from inkblur.blas import one_thread
+from inkblur.documents.privatizer import BatchRelease, Privatizer
+from inkblur.documents.weakness import refuse_weak
+from inkblur.errors import InkblurError, InputError, NoGuarantee, ParameterError
+from inkblur.files.arrow_rows import ArrowColumns, ArrowRows, cuts
+from inkblur.files.identifiers import ROWS, ColumnValues, collect_values, refuse_columns
+from inkblur.files.layout import layout_of
+from inkblur.files.occurrences import Occurrences, digest
+from inkblur.files.records import Batch
+from inkblur.files.run import stated
+from inkblur.files.spending import Limits, Spending, accounted, open_account, owned
+from inkblur.files.summary import Fate
+from inkblur.guarantees import Guarantee
+from inkblur.ledger import Ledger
+from inkblur.pools import PoolPrivatizer
+from inkblur.rng import Rng
+from inkblur.spec import ReleaseSpec
+from inkblur.types import Record, ReleaseKind
+
+_KEPT = 6  # settings whose tables are held at a time
+_LETTERS = 5  # of a word and the space after it: how much text holds so many words
+_NAME = "the table"  # what messages call the rows of a request
+# Which columns mean what changes no draw: requests that differ only in these are drawn together.
+_LAYOUT = {
+    "columns": ("text",),
+    "id_column": None,
+    "person_column": None,
+    "drop_columns": (),
+    "keep_columns": (),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseOrder:
+    """What one caller asks for: rows with texts, and how to release them."""
+
+    rows: pa.RecordBatch
+    spec: ReleaseSpec
+    caller: str = ""  # whose ids, texts and people these are; see `privatize_file`
+
+
+@dataclass(frozen=True, slots=True)
+class CountedRelease:
+    """Rows that may leave the house, what is promised about them, and what they cost."""
+
+    rows: pa.RecordBatch
+    guarantee: Guarantee
+    release: str  # its name in the ledger
+    words: int  # drawn
+    replayed: int  # texts that repeat an earlier draw and cost nothing
+    largest_loss: float  # of a record, over all its releases so far
+
+
+class ReleaseDesk:
+    """Releases texts under one key and enters every release in one ledger.
+
+    `limits` are the budgets that hold for every caller. One thread at a time may ask.
+
+    >>> import os, tempfile, inkblur
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> with inkblur.open_ledger(f"{folder.name}/ledger.db") as ledger:
+    ...     desk = ReleaseDesk(inkblur.keyed_rng(os.urandom(32)), ledger)
+    ...     rows = pa.record_batch({"text": ["the doctor was angry"]})
+    ...     spec = inkblur.ReleaseSpec("staircase", strength="medium")
+    ...     [answer] = desk.release([ReleaseOrder(rows, spec)])
+    >>> len(answer.rows["text"][0].as_py().split()), answer.words
+    (4, 4)
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, rng: Rng, ledger: Ledger, *, limits: Limits | None = None) -> None:
+        if not (rng.kept or rng.seeded):
+            # The guarantee of a fresh key does not say that equal requests get equal answers.
+            raise ParameterError("a desk keeps its key: use `keyed_rng(os.urandom(32))`")
+        self.rng, self.ledger = rng, ledger
+        self.limits = Limits() if limits is None else limits
+        if self.limits.partial:
+            raise ParameterError("a request is released whole or not at all: leave out `partial=`")
+        self._made: OrderedDict[ReleaseSpec, Privatizer | PoolPrivatizer] = OrderedDict()
+        self._making = threading.Lock()
+
+    def privatizer(self, spec: ReleaseSpec) -> Privatizer | PoolPrivatizer:
+        """What draws for this spec; made once, as long as it is among those used last."""
+        plain = spec.varied(**_LAYOUT)
+        with self._making:
+            if plain in self._made:
+                self._made.move_to_end(plain)
+                return self._made[plain]
+            if spec.kind is ReleaseKind.TF:
+                raise ParameterError("a tf release holds no texts: use `privatize_file`")
+            blur = plain.releaser(plain.table())
+            if isinstance(blur, Privatizer):
+                refuse_weak(blur.mechanism, accept_weak=spec.accept_weak)
+            promised = blur.guaranteed(self.rng)
+            if not promised.private:
+                raise NoGuarantee(promised.sentence())
+            self.limits.for_guarantee(promised)  # a budget that cannot be counted shows here
+            self._made[plain] = blur
+            while len(self._made) > _KEPT:
+                self._made.popitem(last=False)
+            return blur
+
+    def release(self, orders: Sequence[ReleaseOrder]) -> list[CountedRelease | InkblurError]:
+        """An answer for each order, or why it was refused. What comes back is in the ledger."""
+        answers: list[CountedRelease | InkblurError | None] = [None] * len(orders)
+        together: defaultdict[int, list[_Read]] = defaultdict(list)
+        for place, order in enumerate(orders):
+            try:
+                read = self._read(place, order)
+                together[id(read.blur)].append(read)
+            except InkblurError as error:
+                answers[place] = error
+        drawn: list[_Drawn] = []
+        for group in together.values():
+            try:
+                drawn += _draw(group, self.rng)
+            except InkblurError:  # of one of them; the others are drawn
+                for read in group:
+                    try:
+                        drawn += _draw([read], self.rng)
+                    except InkblurError as error:
+                        answers[read.place] = error
+        with self.ledger.store.transaction():
+            for each in sorted(drawn, key=lambda one: one.read.place):
+                try:
+                    with self.ledger.store.transaction():
+                        answers[each.read.place] = self._counted(each)
+                except InkblurError as error:
+                    answers[each.read.place] = error
+        return [answer for answer in answers if answer is not None]
+
+    def _read(self, place: int, order: ReleaseOrder) -> _Read:
+        """The rows of an order as records, refused where a file with them would be."""
+        blur, layout = self.privatizer(order.spec), layout_of(order.spec)
+        rows = ArrowRows(order.rows.schema, _NAME, layout)
+        batch = rows.batch(order.rows, rows.texts(order.rows, 1), 1)
+        values: ColumnValues = defaultdict(list)
+        values.update({name: [] for name in rows.copied})
+        collect_values(batch, ROWS, values)
+        refuse_columns(values, layout.keep)
+        if layout.id_column is None:
+            batch = batch.with_ids(_ids_by_content(batch, layout.columns))
+        else:
+            ids = [record.id for record in batch.records[:: batch.width]]
+            if len(set(ids)) != len(ids):
+                raise InputError(
+                    f"column {layout.id_column!r} repeats an id: equal texts under one id would be "
+                    "given the same noise. Ids must differ"
+                )
+            batch = batch.with_ids_by_column(layout.columns)
+        if blur.hides_length:
+            batch = replace(batch, nulls=frozenset())  # filled up like an empty text
+        return _Read(place, order, blur, batch, rows.copied)
+
+    def _counted(self, drawn: _Drawn) -> CountedRelease:
+        """Enter a release in the ledger, or raise where a budget does not allow it."""
+        read, spec = drawn.read, drawn.read.order.spec
+        promised = read.blur.guaranteed(self.rng)
+        mechanism = read.blur.mechanism
+        description = {
+            "spec": spec.resolved(mechanism.embedding, mechanism).to_json(),
+            "embedding": mechanism.embedding.sha256,
+        }
+        if read.order.caller:
+            description["caller"] = read.order.caller
+        account = open_account(
+            self.ledger, promised, rng=self.rng, draw=read.blur.spec, description=description
+        )
+        limits = self.limits.for_guarantee(promised)
+        spending = Spending(account, promised, spec.columns, limits, caller=read.order.caller)
+        spending.charge(read.batch, drawn.words, drawn.bases)
+        account.confirm()
+        fate = Fate(spec.columns, read.copied, spec.drop_columns)
+        guarantee = stated(promised, fate, self.rng)
+        if not read.blur.hides_length:
+            guarantee = guarantee.passing(["which texts are missing (null)"])
+        columns = read.batch.columns
+        assert isinstance(columns, ArrowColumns)
+        spent = spending.to_json()
+        return CountedRelease(
+            columns.with_texts(read.batch.released(drawn.texts)),
+            accounted(guarantee, spending),
+            account.release,
+            sum(drawn.words),
+            spent["replayed"],
+            spent["largest_loss_of_a_record"],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """An order that can be drawn."""
+
+    place: int  # among the orders
+    order: ReleaseOrder
+    blur: Privatizer | PoolPrivatizer
+    batch: Batch
+    copied: tuple[str, ...]
+
+    def records(self) -> list[Record]:
+        """As they are drawn: no caller can ask for another's noise by using its ids."""
+        caller = self.order.caller
+        if not caller:
+            return list(self.batch.records)
+        return [replace(record, id=owned(record.id, caller)) for record in self.batch.records]
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """An order with what was drawn for it."""
+
+    read: _Read
+    texts: Sequence[str]
+    words: Sequence[int]
+    bases: Sequence[str]
+
+
+def _draw(group: Sequence[_Read], rng: Rng) -> list[_Drawn]:
+    """Draw orders of one setting together."""
+    blur = group[0].blur
+    records = [record for read in group for record in read.records()]
+    parts: list[BatchRelease] = []
+    with one_thread():
+        for start, stop in cuts([(r.text,) for r in records], _LETTERS * blur.mechanism.batch):
+            parts.append(blur.release_batch(records[start:stop], rng))
+    texts = [text for part in parts for text in part.texts]
+    words = [count for part in parts for count in part.words]
+    bases = [base for part in parts for base in part.bases]
+    drawn, first = [], 0
+    for read in group:
+        here = slice(first, first + len(read.batch.records))
+        drawn.append(_Drawn(read, texts[here], words[here], bases[here]))
+        first = here.stop
+    return drawn
+
+
+def _ids_by_content(batch: Batch, columns: Sequence[str]) -> list[str]:
+    """The ids that a file's records have where no column names them."""
+    several = columns if len(columns) > 1 else (None,)
+    named = list(several) * len(batch)
+    marks = [digest(r.text, column) for r, column in zip(batch.records, named, strict=True)]
+    numbers = Occurrences().number(marks)
+    return [f"{mark.hex()}.{number}" for mark, number in zip(marks, numbers, strict=True)]

@@ -1,0 +1,126 @@
+"""A text beside one draw of it, word by word, for its owner to look at before releasing it.
+
+What is shown is no release: it stands beside the true text, and its noise must come from a key that
+is thrown away.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from inkblur.documents.analysis import Analyst, assemble
+from inkblur.documents.privatizer import Privatizer
+from inkblur.errors import ParameterError
+from inkblur.mechanisms.base import DiscreteMechanism, WordMechanism
+from inkblur.mechanisms.staircase import Staircase
+from inkblur.protocols import TextMechanism
+from inkblur.rng import Rng
+from inkblur.types import NULL_ID, Ids, ReleaseKind
+
+
+class Mark(Enum):
+    """What became of a word."""
+
+    KEPT = "kept"  # drawn, and came out as it was
+    NEAR = "near"  # replaced by a near word; of other mechanisms than the staircase, by any
+    FILLING = "filling"  # replaced by a word drawn as it would be for any other word
+    NULL = "null"  # a name, number or unknown word: what comes out does not depend on it
+    COPIED = "copied"  # not drawn
+    DROPPED = "dropped"
+
+
+_SHOWN_FIRST = (Mark.NULL, Mark.FILLING, Mark.NEAR, Mark.KEPT)  # where a piece has several words
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedPiece:
+    """What stands between two spaces of a text, and what one draw makes of it."""
+
+    written: str
+    released: str
+    mark: Mark
+
+
+@dataclass(frozen=True, slots=True)
+class WordDraws:
+    """Where one word goes, and how often."""
+
+    drawn: dict[str, int]  # most frequent first
+    stays: float | None  # the probability that it comes out as it is; None: unknown to the table
+
+
+def marked_text(blur: Privatizer, text: str, rng: Rng) -> list[MarkedPiece]:
+    """One draw of a text, piece by piece.
+
+    >>> import inkblur
+    >>> table = inkblur.Embedding(["cat", "dog"], [[0.0, 1.0], [1.0, 0.0]], name="toy")
+    >>> blur = Privatizer(Staircase(table, epsilon=9.0, tau=0.5))
+    >>> [(p.written, p.mark.value) for p in marked_text(blur, "A cat: 7.", inkblur.secure_rng())]
+    [('A', 'null'), ('cat:', 'kept'), ('7.', 'null')]
+    """
+    mechanism = blur.mechanism
+    if blur.kind is not ReleaseKind.SEQUENCE or blur.length is not None or blur.consistent:
+        raise ParameterError("only a plain sequence has words in their places to mark")
+    if isinstance(mechanism, TextMechanism) or blur.policies.names_tagger:
+        raise ParameterError("words are marked one by one, without their neighbors")
+    analyst = Analyst(mechanism.embedding, blur.policies)
+    pieces = text.split()  # no token crosses white space
+    read = [analyst.read(piece) for piece in pieces]
+    ids = np.array([i for each in read for i in each.ids], dtype=np.int64)
+    drawn = mechanism.replace(ids, rng.next_child("marked")) if len(ids) else ids
+    marks = _marks(mechanism, ids, drawn)
+    out: list[MarkedPiece] = []
+    first = 0
+    for written, analysis in zip(pieces, read, strict=True):
+        last = first + len(analysis.ids)
+        words = [mechanism.vocabulary[i] for i in drawn[first:last].tolist()]
+        released = assemble(analysis.slots, words).strip()
+        here = marks[first:last]
+        mark = next((m for m in _SHOWN_FIRST if m in here), None)
+        if mark is None:
+            mark = Mark.COPIED if released.strip(".") else Mark.DROPPED
+        out.append(MarkedPiece(written, released, mark))
+        first = last
+    return out
+
+
+def word_draws(blur: Privatizer, word: str, rng: Rng, *, draws: int = 10) -> WordDraws:
+    """So many draws of a word, read as it is read in a text.
+
+    >>> import inkblur
+    >>> table = inkblur.Embedding(["cat", "dog"], [[0.0, 1.0], [1.0, 0.0]], name="toy")
+    >>> blur = Privatizer(Staircase(table, epsilon=9.0, tau=0.5))
+    >>> round(word_draws(blur, "cat,", inkblur.secure_rng()).stays, 4)
+    0.9999
+    """
+    mechanism = blur.mechanism
+    if isinstance(mechanism, TextMechanism):
+        raise ParameterError("words are drawn one by one, without their neighbors")
+    ids = blur.ids(word)[:1]
+    if not len(ids):
+        return WordDraws({}, None)
+    out = mechanism.replace(np.repeat(ids, draws), rng.next_child("draws of a word"))
+    counted = Counter(mechanism.vocabulary[i] for i in out.tolist())
+    known = ids[0] != NULL_ID and isinstance(mechanism, DiscreteMechanism)
+    stays = mechanism.survival(ids, rng) if known else None
+    return WordDraws(dict(counted.most_common()), stays)
+
+
+def _marks(mechanism: WordMechanism, ids: Ids, drawn: Ids) -> list[Mark]:
+    marks = [
+        Mark.NULL if true == NULL_ID else Mark.KEPT if true == out else Mark.NEAR
+        for true, out in zip(ids.tolist(), drawn.tolist(), strict=True)
+    ]
+    if isinstance(mechanism, Staircase):
+        for word in {i for i, mark in zip(ids.tolist(), marks, strict=True) if mark is Mark.NEAR}:
+            here = np.flatnonzero(ids == word)
+            weights, units = mechanism.weights(word), mechanism.units
+            least = units[drawn[here]].astype(np.uint64) * np.uint64(mechanism.steps.low)
+            for place, far in zip(here.tolist(), weights[drawn[here]] == least, strict=True):
+                if far:
+                    marks[place] = Mark.FILLING
+    return marks

@@ -1,0 +1,1 @@
+"""Releases over HTTP, and a page to look at them first: `inkblur serve` (extra `serve`)."""

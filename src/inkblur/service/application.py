@@ -1,0 +1,109 @@
+"""The service put together: one desk, one ledger, one folder of uploads behind one gate."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from starlette.exceptions import HTTPException
+
+from inkblur.desk import ReleaseDesk
+from inkblur.errors import InkblurError
+from inkblur.files.spending import Limits
+from inkblur.ledger import open_ledger
+from inkblur.rng import Rng
+from inkblur.service import problems
+from inkblur.service.batching import Batches
+from inkblur.service.ledger_routes import ledger_routes
+from inkblur.service.limits import Gate, RequestLimits
+from inkblur.service.metrics import Metrics
+from inkblur.service.page import page_routes
+from inkblur.service.releases import release_routes
+from inkblur.service.state import Service
+from inkblur.service.tables import Tables
+from inkblur.service.tokens import Tokens
+from inkblur.service.upload_routes import upload_routes
+from inkblur.service.uploads import Uploads
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceSettings:
+    """What whoever starts a server decides."""
+
+    rng: Rng  # a kept key: equal requests get equal answers, at no further cost
+    uploads: Path  # a folder of its own
+    ledger: str | None = None  # a path or URL; None: the user's own
+    tokens: Tokens | None = None  # None: open to whoever reaches the loopback address
+    tables: Tables = field(default_factory=Tables)
+    limits: Limits = field(default_factory=Limits)  # budgets, for every caller
+    requests: RequestLimits = field(default_factory=RequestLimits)
+
+
+def make_application(settings: ServiceSettings) -> Gate:
+    """The ASGI application. Opens the ledger and the folder; both are let go when it shuts down."""
+    metrics = Metrics()
+    desk = ReleaseDesk(settings.rng, open_ledger(settings.ledger), limits=settings.limits)
+    uploads = Uploads(
+        settings.uploads,
+        rng=settings.rng,
+        ledger=True if settings.ledger is None else settings.ledger,
+        limits=settings.limits,
+        most_bytes=settings.requests.upload,
+    )
+    service = Service(
+        desk,
+        Batches(desk, metrics),
+        open_ledger(settings.ledger),
+        uploads,
+        metrics,
+        settings.tables,
+    )
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        sweeping = asyncio.create_task(uploads.sweep())
+        yield
+        sweeping.cancel()
+        with suppress(asyncio.CancelledError):
+            await sweeping
+        await service.batches.close()
+        await asyncio.to_thread(uploads.close)
+        service.looking.shutdown()
+        desk.ledger.close()
+        service.ledger.close()
+
+    app = FastAPI(
+        title="Inkblur",
+        version=version("inkblur"),
+        summary="Differentially private text: hide who wrote it, keep what it says.",
+        lifespan=lifespan,
+        docs_url=None,  # they load scripts from elsewhere
+        redoc_url=None,
+    )
+    app.add_exception_handler(InkblurError, problems.answer_library)
+    app.add_exception_handler(problems.Problem, problems.answer_problem)
+    app.add_exception_handler(RequestValidationError, problems.answer_body)
+    app.add_exception_handler(HTTPException, problems.answer_http)
+    app.include_router(release_routes(service))
+    app.include_router(ledger_routes(service))
+    app.include_router(upload_routes(service))
+    app.include_router(page_routes())
+
+    @app.get("/healthz")
+    async def health() -> dict[str, str]:
+        """Whether the server answers."""
+        return {"status": "ok"}
+
+    @app.get("/metrics", response_class=Response)
+    async def counts() -> Response:
+        """Counts for Prometheus."""
+        return Response(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    return Gate(app, tokens=settings.tokens, limits=settings.requests, metrics=metrics)

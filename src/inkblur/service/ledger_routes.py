@@ -1,0 +1,108 @@
+"""/v1/ledger: what was released, what it cost, whether the account is intact."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
+
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+
+from inkblur.files.spending import owned
+from inkblur.ledger import Ledger
+from inkblur.ledger.charges import UNIT
+from inkblur.service.schemas import Anchor, Person
+from inkblur.service.state import Service
+
+T = TypeVar("T")
+
+
+def ledger_routes(service: Service) -> APIRouter:
+    """The routes of one server."""
+    routes = APIRouter(prefix="/v1/ledger")
+
+    async def read(question: Callable[[Ledger], T]) -> T:
+        def ask() -> T:
+            with service.reading:
+                return question(service.ledger)
+
+        return await asyncio.get_running_loop().run_in_executor(service.looking, ask)
+
+    @routes.get("")
+    async def history(limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> dict[str, Any]:
+        """The newest releases, newest first: who, what, when, at what loss."""
+        found = await read(lambda ledger: (ledger.history(), ledger.anchor()))
+        releases, anchor = found
+        limits = service.desk.limits
+        return {
+            "releases": [_shown(each) for each in reversed(releases[-limit:])],
+            "total": len(releases),
+            "anchor": anchor,
+            "budget": limits.budget,
+            "person_budget": limits.person_budget,
+            "budget_radius": limits.radius,
+        }
+
+    @routes.post("/spent")
+    async def spent(asked: Person) -> dict[str, Any]:
+        """What one person's records have spent, and what is left of the budget. By POST, so that
+        no log of addresses holds the person.
+        """
+        spaces = await read(lambda ledger: ledger.spent(owned(asked.person, asked.caller)))
+        limit = service.desk.limits.person_budget
+        radius = service.desk.limits.radius
+        return {
+            "spaces": [
+                {
+                    "space": space,
+                    "spent": amount / UNIT,
+                    "left": None
+                    if limit is None
+                    else max(0.0, limit / (radius or 1.0) - amount / UNIT),
+                }
+                for space, amount in spaces.items()
+            ]
+        }
+
+    @routes.post("/verify")
+    async def verify(asked: Anchor) -> dict[str, Any]:
+        """Whether an entry was changed or removed since it was written."""
+        problems = await read(lambda ledger: ledger.verify(asked.anchor))
+        return {"intact": not problems, "problems": problems}
+
+    @routes.get("/export", response_class=Response)
+    async def export() -> Response:
+        """Every charge as CSV, with hashes instead of ids, contents and people."""
+
+        def rows(ledger: Ledger) -> str:
+            out = io.StringIO()
+            csv.writer(out).writerows(ledger.export())
+            return out.getvalue()
+
+        return Response(
+            await read(rows),
+            media_type="text/csv; charset=utf-8",
+            headers={"Content-Disposition": 'attachment; filename="ledger.csv"'},
+        )
+
+    return routes
+
+
+def _shown(release: dict[str, Any]) -> dict[str, Any]:
+    spec = release.get("spec", {})
+    return {
+        "release": release["release"],
+        "opened": release["opened"],
+        "state": release["state"],
+        "caller": release.get("caller", ""),
+        "mechanism": spec.get("mechanism", ""),
+        "epsilon": spec.get("epsilon"),
+        "unit": spec.get("unit", "word"),
+        "records": release["records"],
+        "words": release["words"],
+        "loss": release["amount"] / UNIT,
+        "space": release["space"],
+    }

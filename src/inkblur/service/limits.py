@@ -1,0 +1,203 @@
+"""The gate: who asks, how many wait and how much is sent are judged before anything is parsed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+import traceback
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from starlette.datastructures import MutableHeaders
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from inkblur.service.metrics import Metrics
+from inkblur.service.origins import refusal
+from inkblur.service.page import HEADERS
+from inkblur.service.problems import problem
+from inkblur.service.tokens import LOCAL, Caller, Role, Tokens
+
+UPLOADS = "/v1/uploads"  # a file is streamed to disk, with a limit of its own
+_ROLES = {"/v1/ledger": Role.LEDGER, "/v1/": Role.RELEASE}  # by the path's beginning
+_TOKEN = ("/v1/", "/metrics")  # paths that need a token, where there are tokens
+_BODY_SECONDS = 30.0  # for a body that is held in memory to arrive
+log = logging.getLogger("inkblur.service")
+
+
+@dataclass(frozen=True, slots=True)
+class RequestLimits:
+    """What is refused with 413 and 429."""
+
+    body: int = 8 << 20  # bytes of a request that is held in memory
+    upload: int = 1 << 30  # bytes of a file
+    waiting: int = 32  # requests at a time, under /v1/
+
+
+class Gate:
+    """ASGI middleware around everything. What it lets through carries `request.state.caller`."""
+
+    def __init__(
+        self, app: ASGIApp, *, tokens: Tokens | None, limits: RequestLimits, metrics: Metrics
+    ) -> None:
+        self._app, self._tokens, self._limits, self._metrics = app, tokens, limits, metrics
+        self._waiting = 0
+        self.closing = False  # what is new is refused, what was accepted is finished
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, count, and say nothing of what was sent."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began, status = time.perf_counter(), 0
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                MutableHeaders(scope=message).update(HEADERS)
+            await send(message)
+
+        try:
+            await self._admitted(scope, receive, sending)
+        except Exception as error:  # its message may quote a text: only where it arose is logged
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            log.error("%s at %s:%s", type(error).__name__, where.filename, where.lineno)
+            if not status:
+                failed = problem(
+                    HTTPStatus.INTERNAL_SERVER_ERROR,
+                    "fault",
+                    "the server failed; its log has the place, and nothing of the texts",
+                )
+                await failed(scope, receive, sending)
+        route = getattr(scope.get("route"), "path", "other")
+        self._metrics.requests.labels(route, str(status)).inc()
+        self._metrics.seconds.labels(route).observe(time.perf_counter() - began)
+
+    async def _admitted(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = {
+            key.decode("latin-1"): value.decode("latin-1") for key, value in scope["headers"]
+        }
+        path: str = scope["path"]
+        caller = self._caller(path, headers)
+        if isinstance(caller, JSONResponse):
+            await caller(scope, receive, send)
+            return
+        scope.setdefault("state", {})["caller"] = caller
+        if not path.startswith("/v1/"):
+            await self._app(scope, _empty, send)
+            return
+        refused = self._too_much(path, scope["method"], headers)
+        if refused is not None:
+            await refused(scope, receive, send)
+            return
+        self._waiting += 1
+        self._metrics.waiting.set(self._waiting)
+        try:
+            if path != UPLOADS:
+                read = await _read(receive, self._limits.body)
+                if isinstance(read, JSONResponse):
+                    await read(scope, receive, send)
+                    return
+                receive = _replayed(read, receive)
+            await self._app(scope, receive, send)
+        finally:
+            self._waiting -= 1
+            self._metrics.waiting.set(self._waiting)
+
+    def _caller(self, path: str, headers: dict[str, str]) -> Caller | JSONResponse:
+        """Who asks, if they may."""
+        reason = refusal(headers, open_to_all=self._tokens is None)
+        if reason is not None:
+            return problem(HTTPStatus.FORBIDDEN, "origin", reason)
+        if self._tokens is None or not path.startswith(_TOKEN):
+            return LOCAL
+        caller = self._tokens.caller(headers.get("authorization", ""))
+        if caller is None:
+            return problem(
+                HTTPStatus.UNAUTHORIZED,
+                "token",
+                "send a token of this server: `Authorization: Bearer TOKEN`",
+                {"WWW-Authenticate": "Bearer"},
+            )
+        role = next((role for start, role in _ROLES.items() if path.startswith(start)), None)
+        if role is not None and role not in caller.roles:
+            return problem(
+                HTTPStatus.FORBIDDEN, "role", f"this token does not have the role {role.value}"
+            )
+        return caller
+
+    def _too_much(self, path: str, method: str, headers: dict[str, str]) -> JSONResponse | None:
+        if self.closing:
+            return problem(
+                HTTPStatus.SERVICE_UNAVAILABLE,
+                "closing",
+                "the server is stopping: nothing of this request was done; send it again",
+                {"Retry-After": "5", "Connection": "close"},
+            )
+        if self._waiting >= self._limits.waiting:
+            return problem(
+                HTTPStatus.TOO_MANY_REQUESTS,
+                "queue",
+                f"{self._limits.waiting} requests are waiting already; send it again later",
+                {"Retry-After": "1"},
+            )
+        most = self._limits.upload if path == UPLOADS else self._limits.body
+        given = headers.get("content-length", "0")
+        if not given.isdigit() or int(given) > most:
+            return too_large(most)
+        return None
+
+
+def too_large(most: int) -> JSONResponse:
+    """413."""
+    return problem(
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+        "size",
+        f"a request here has at most {most:,} bytes; send less at a time",
+        {"Connection": "close"},
+    )
+
+
+async def _read(receive: Receive, most: int) -> bytes | JSONResponse:
+    """The body, or a refusal as soon as it is too long or too slow."""
+    parts: list[bytes] = []
+    size = 0
+    try:
+        async with asyncio.timeout(_BODY_SECONDS):
+            async for part in _parts(receive):
+                parts.append(part)
+                size += len(part)
+                if size > most:
+                    return too_large(most)
+    except TimeoutError:
+        return problem(
+            HTTPStatus.REQUEST_TIMEOUT, "slow", "the request did not arrive in time; send it again"
+        )
+    return b"".join(parts)
+
+
+async def _parts(receive: Receive) -> AsyncIterator[bytes]:
+    more = True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return
+        yield message.get("body", b"")
+        more = message.get("more_body", False)
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """The body again for the application, then whatever else comes."""
+    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def again() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return again
+
+
+async def _empty() -> Message:
+    return {"type": "http.request", "body": b"", "more_body": False}

@@ -1,0 +1,50 @@
+"""What a privacy loss means, for people."""
+
+from __future__ import annotations
+
+import math
+
+from inkblur.guarantees import Guarantee, rounded_up
+from inkblur.types import Metric, Unit
+
+
+def loss_of_a_word(guarantee: Guarantee) -> str:
+    """For one draw.
+
+    >>> loss_of_a_word(Guarantee(epsilon=2.5, metric=Metric.DISCRETE))
+    'Each word: no output is more than 12.19 times as likely for the true word as for any other.'
+    """
+    if guarantee.metric is not Metric.DISCRETE:
+        return guarantee.sentence()
+    if guarantee.unit is Unit.TEXT:
+        return "One draw for the whole text: none of its words passes through."
+    return (
+        f"Each word: no output is more than {_factor(guarantee.epsilon)} times as likely for the "
+        "true word as for any other."
+    )
+
+
+def loss_of_a_text(guarantee: Guarantee, words: int) -> str:
+    """For this many draws."""
+    if guarantee.metric is not Metric.DISCRETE:
+        return "The losses of a text's words add up, each weighted by how far apart two words are."
+    if guarantee.unit is Unit.TEXT:
+        return (
+            f"This text: no output is more than {_factor(guarantee.epsilon)} times as likely for "
+            "it as for any other text."
+        )
+    total = words * guarantee.epsilon
+    proved = (
+        f"This text: {words:,} words add up to a loss of {rounded_up(total)}, so against a text "
+        f"with other words throughout the factor is at most {_factor(total)}."
+    )
+    if total <= math.log(1000):
+        return proved
+    return (
+        f"{proved} That alone promises little about the text as a whole: what attacks made of "
+        "texts at this strength is measured, below."
+    )
+
+
+def _factor(loss: float) -> str:
+    return rounded_up(math.exp(loss)) if loss <= math.log(9999) else f"exp({rounded_up(loss)})"

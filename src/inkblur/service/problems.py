@@ -1,0 +1,95 @@
+"""Every refusal as one JSON shape: what is wrong, and what to do, without a word of any text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import ValidationError
+from starlette.exceptions import HTTPException
+
+from inkblur.errors import BudgetExceeded, InkblurError, OutputError, PrivacyError
+
+_ARGUMENT = re.compile(r"`(\w+)=([^`]*)`")  # how the library names a parameter in a message
+_SHOWN = 5  # problems of one body
+
+
+class Problem(Exception):
+    """A request that the service itself refuses."""
+
+    def __init__(self, status: int, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.status, self.kind = status, kind
+
+
+def problem(
+    status: int, kind: str, message: str, headers: Mapping[str, str] | None = None, **more: Any
+) -> JSONResponse:
+    """The one shape."""
+    body = {"error": {"kind": kind, "message": message, **more}}
+    return JSONResponse(body, status, headers=dict(headers or {}))
+
+
+def in_fields(message: str) -> str:
+    """A message of the library with the fields of a request for its parameters.
+
+    >>> in_fields('leave out `id_column=`, or use `unit="text"`')
+    'leave out `id_column`, or use `unit`: "text"'
+    """
+    return _ARGUMENT.sub(lambda m: f"`{m[1]}`: {m[2]}" if m[2] else f"`{m[1]}`", message)
+
+
+def of_library(error: InkblurError) -> JSONResponse:
+    """What the library refused."""
+    message = in_fields(str(error))
+    if isinstance(error, BudgetExceeded):
+        return problem(HTTPStatus.CONFLICT, "budget", message, left=error.left)
+    if isinstance(error, OutputError):
+        return problem(HTTPStatus.INSUFFICIENT_STORAGE, "storage", message)
+    kind = "privacy" if isinstance(error, PrivacyError) else "request"
+    return problem(HTTPStatus.UNPROCESSABLE_ENTITY, kind, message)
+
+
+def of_body(error: ValidationError | RequestValidationError) -> JSONResponse:
+    """What the schema refused: where and why, never what was sent there."""
+    found = [f"{_place(each)}: {each['msg']}" for each in error.errors()[:_SHOWN]]
+    return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "request", "; ".join(found))
+
+
+def _place(found: Mapping[str, Any]) -> str:
+    """Where in a body. Below its own fields a name may be anything, so it is not shown."""
+    steps = [step for step in found["loc"] if step not in ("body", "query", "path")]
+    if found["type"] == "extra_forbidden":
+        return "an unknown field"
+    shown = [str(step) for place, step in enumerate(steps) if place == 0 or isinstance(step, int)]
+    return ".".join(shown) or "the body"
+
+
+async def answer_library(request: Request, error: Exception) -> JSONResponse:
+    """Handler for InkblurError."""
+    assert isinstance(error, InkblurError)
+    return of_library(error)
+
+
+async def answer_problem(request: Request, error: Exception) -> JSONResponse:
+    """Handler for Problem."""
+    assert isinstance(error, Problem)
+    return problem(error.status, error.kind, str(error))
+
+
+async def answer_body(request: Request, error: Exception) -> JSONResponse:
+    """Handler for a query or path that is not as described."""
+    assert isinstance(error, RequestValidationError)
+    return of_body(error)
+
+
+async def answer_http(request: Request, error: Exception) -> JSONResponse:
+    """Handler for what Starlette refuses: no such path, no such method."""
+    assert isinstance(error, HTTPException)
+    kind = HTTPStatus(error.status_code).phrase.lower()
+    return problem(error.status_code, kind, f"{kind}: see /openapi.json", error.headers)

@@ -1,0 +1,265 @@
+"""POST /v1/release and /v1/preview: texts in, texts out."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import cache
+from http import HTTPStatus
+from typing import Annotated, Any
+
+import pyarrow as pa
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response
+from pydantic import ValidationError
+
+from inkblur.desk import CountedRelease, ReleaseOrder
+from inkblur.documents.marking import marked_text, word_draws
+from inkblur.documents.nearness import expected_cosine, usual_words
+from inkblur.documents.privatizer import Privatizer
+from inkblur.embeddings.table import Embedding
+from inkblur.errors import ParameterError
+from inkblur.files.preview import NOTE
+from inkblur.guarantees import Guarantee
+from inkblur.mechanisms import CATALOGUE
+from inkblur.mechanisms.base import DiscreteMechanism
+from inkblur.mechanisms.catalogue import Entry
+from inkblur.mechanisms.strengths import measured_strengths, strength_of
+from inkblur.pools import PoolPrivatizer
+from inkblur.rng import secure_rng
+from inkblur.service.arrow_stream import MEDIA_TYPE, read_stream, write_stream
+from inkblur.service.plain_words import loss_of_a_text, loss_of_a_word
+from inkblur.service.problems import Problem, of_body
+from inkblur.service.schemas import (
+    Counts,
+    DrawnWord,
+    Piece,
+    PreviewedText,
+    PreviewText,
+    PreviewWord,
+    Promise,
+    ReleasedTexts,
+    ReleaseTexts,
+    RowSettings,
+)
+from inkblur.service.state import Service, caller_of
+from inkblur.spec import ReleaseSpec
+from inkblur.types import NULL_ID, ReleaseKind
+
+SHOWN = "staircase"  # the mechanism that the page offers
+_WEAKER = (6.0, 8.0, 10.0)  # epsilons beyond light, to see what they would give: not attacked
+_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {"schema": ReleaseTexts.model_json_schema()},
+            MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}},
+        },
+    }
+}
+_ANSWERS: dict[int | str, dict[str, Any]] = {
+    200: {"model": ReleasedTexts, "content": {MEDIA_TYPE: {}}, "description": "Released"},
+    409: {"description": "Over budget; the error's `left` says what is left"},
+    413: {"description": "Too large"},
+    415: {"description": "Neither JSON nor an Arrow stream"},
+    422: {"description": "Refused; the error says why"},
+    429: {"description": "Too many requests are waiting"},
+}
+
+
+def release_routes(service: Service) -> APIRouter:
+    """The routes of one server."""
+    routes = APIRouter(prefix="/v1")
+
+    @routes.post("/release", openapi_extra=_BODY, responses=_ANSWERS, response_class=Response)
+    async def release(request: Request, rows: Annotated[RowSettings, Query()]) -> Response:
+        """Release texts, or the rows of an Arrow stream. In the ledger before it is answered.
+
+        JSON names its settings in the body; an Arrow stream takes them from the query.
+        """
+        kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
+        caller = caller_of(request).name
+        body = await request.body()
+        if kind == MEDIA_TYPE:
+            batch = await asyncio.to_thread(read_stream, body)
+            order = ReleaseOrder(batch, rows.rows_spec(service.tables), caller)
+            answer = await service.batches.release(order)
+            about = _about(answer).model_dump_json(exclude={"texts"}).encode()
+            return Response(write_stream(answer, about), media_type=MEDIA_TYPE)
+        if kind != "application/json":
+            raise Problem(
+                HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "type", f"send application/json or {MEDIA_TYPE}"
+            )
+        if request.query_params:
+            raise ParameterError("the query is for Arrow streams: put settings into the body")
+        try:
+            asked = ReleaseTexts.model_validate_json(body)
+        except ValidationError as error:
+            return of_body(error)
+        answer = await service.batches.release(_order(asked, service, caller))
+        told = _about(answer, answer.rows.column("text").to_pylist())
+        return Response(told.model_dump_json(), media_type="application/json")
+
+    @routes.post("/preview", response_model=PreviewedText)
+    async def preview(asked: PreviewText) -> PreviewedText:
+        """One draw of a text, word by word, beside the true one. Nothing is released."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(service.looking, _previewed, service, asked)
+
+    @routes.post("/preview/word", response_model=DrawnWord)
+    async def preview_word(asked: PreviewWord) -> DrawnWord:
+        """Several draws of one word: where it goes, and how often."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(service.looking, _drawn_word, service, asked)
+
+    @routes.get("/mechanisms")
+    async def mechanisms() -> list[dict[str, Any]]:
+        """What can be asked for, and what was measured of it."""
+        table = ReleaseSpec(SHOWN, 1.0, embedding=service.tables.embedding).table()
+        return [_described(entry, table) for entry in CATALOGUE.values()]
+
+    @routes.get("/curve")
+    async def curve() -> dict[str, Any]:
+        """Attack against meaning, for what the page offers: see docs/service.md."""
+        return await asyncio.get_running_loop().run_in_executor(service.looking, drawn_curve)
+
+    @cache
+    def drawn_curve() -> dict[str, Any]:
+        return _curve(service)
+
+    return routes
+
+
+def _order(asked: ReleaseTexts, service: Service, caller: str) -> ReleaseOrder:
+    """Texts as rows; their ids and people are read and not sent back."""
+    columns: dict[str, Any] = {"text": pa.array(asked.texts, pa.string())}
+    beside = {"id": asked.ids, "person": asked.people}
+    given = {name: pa.array(values, pa.string()) for name, values in beside.items() if values}
+    spec = asked.spec(
+        service.tables,
+        id_column="id" if "id" in given else None,
+        person_column="person" if "person" in given else None,
+        drop_columns=tuple(given),
+    )
+    return ReleaseOrder(pa.record_batch({**columns, **given}), spec, caller)
+
+
+def _about(answer: CountedRelease, texts: list[str | None] | None = None) -> ReleasedTexts:
+    return ReleasedTexts(
+        texts=texts or [],
+        release=answer.release,
+        guarantee=_promise(answer.guarantee),
+        counts=Counts(texts=answer.rows.num_rows, words=answer.words, replayed=answer.replayed),
+        largest_loss=answer.largest_loss,
+    )
+
+
+def _promise(guarantee: Guarantee) -> Promise:
+    return Promise(
+        sentence=guarantee.sentence(), lines=guarantee.lines(), epsilon=guarantee.epsilon
+    )
+
+
+def _previewed(service: Service, asked: PreviewText) -> PreviewedText:
+    blur = service.desk.privatizer(_plain(asked, service))
+    rng = secure_rng()  # thrown away: this is no release
+    pieces, left, meaning, risk = None, None, None, None
+    words = blur.draws(asked.text)
+    if isinstance(blur, PoolPrivatizer):
+        risk = blur.expectation()
+    elif _in_place(blur):
+        found = marked_text(blur, asked.text, rng)
+        pieces = [
+            Piece(written=each.written, released=each.released, mark=each.mark.value)
+            for each in found
+        ]
+    if isinstance(blur, Privatizer):
+        known = blur.ids(asked.text)
+        known = known[known != NULL_ID]
+        left = blur.mechanism.survival(known, rng.next_child("left")) if len(known) else 0.0
+        if isinstance(blur.mechanism, DiscreteMechanism):
+            meaning = expected_cosine(blur.mechanism, known)
+        measured = strength_of(blur.mechanism)
+        risk = None if measured is None else measured[1].risk.sentence()
+    released = (
+        blur.release(asked.text, rng).text
+        if pieces is None
+        else " ".join(piece.released for piece in pieces if piece.released)
+    )
+    return PreviewedText(
+        released=released,
+        pieces=pieces,
+        words=words,
+        epsilon=blur.guarantee.epsilon,
+        loss_word=loss_of_a_word(blur.guarantee),
+        loss_text=loss_of_a_text(blur.guarantee, words),
+        words_left=left,
+        meaning=meaning,
+        risk=risk,
+        guarantee=_promise(blur.guarantee),
+        note=NOTE,
+    )
+
+
+def _in_place(blur: Privatizer) -> bool:
+    """Whether words stand in their places, so that each can be marked."""
+    plain = blur.kind is ReleaseKind.SEQUENCE and not blur.consistent
+    return plain and blur.length is None
+
+
+def _drawn_word(service: Service, asked: PreviewWord) -> DrawnWord:
+    blur = service.desk.privatizer(_plain(asked, service))
+    if isinstance(blur, PoolPrivatizer):
+        raise ParameterError('a pool replaces whole texts: leave out `unit="text"`')
+    found = word_draws(blur, asked.word, secure_rng(), draws=asked.draws)
+    return DrawnWord(drawn=found.drawn, stays=found.stays)
+
+
+def _plain(asked: PreviewText | PreviewWord, service: Service) -> ReleaseSpec:
+    return asked.spec(service.tables)
+
+
+def _described(entry: Entry, table: Embedding) -> dict[str, Any]:
+    return {
+        "name": entry.name,
+        "metric": entry.metric.value,
+        "promise": entry.promise,
+        "source": entry.source,
+        "parameters": [parameter.name for parameter in entry.parameters],
+        "strengths": {
+            strength.value: {"epsilon": found.epsilon, "risk": found.risk.sentence()}
+            for strength, found in measured_strengths(entry.name, table).items()
+        },
+    }
+
+
+def _curve(service: Service) -> dict[str, Any]:
+    """The strengths, which were attacked, and weaker settings, which were not."""
+    spec = ReleaseSpec(SHOWN, 1.0, embedding=service.tables.embedding)
+    table = spec.table()
+    measured = measured_strengths(SHOWN, table)
+    usual = usual_words(table)
+    named = {found.epsilon: strength for strength, found in measured.items()}
+    points = []
+    for epsilon in sorted({*named, *(each for each in _WEAKER if each > max(named, default=0))}):
+        blur = service.desk.privatizer(spec.varied(epsilon=epsilon))
+        assert isinstance(blur.mechanism, DiscreteMechanism)
+        strength = named.get(epsilon)
+        points.append(
+            {
+                "epsilon": epsilon,
+                "strength": None if strength is None else strength.value,
+                "named": None if strength is None else measured[strength].risk.named,
+                "meaning": expected_cosine(blur.mechanism, usual),
+            }
+        )
+    untouched = max((found.risk.untouched for found in measured.values()), default=None)
+    return {"mechanism": SHOWN, "points": points, "untouched": untouched, "pool": _pool(service)}
+
+
+def _pool(service: Service) -> str | None:
+    """What the page says about whole texts; None where the server has no pool."""
+    if service.tables.pool is None:
+        return None
+    from inkblur.pools.store import open_pool
+
+    return open_pool(service.tables.pool).name

@@ -1,0 +1,223 @@
+"""What is sent and answered as JSON, with an example of each for /openapi.json.
+
+Only what is safe to choose from outside is here: no paths, so a caller cannot make the server read
+its files, and no `accept_weak`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from inkblur.errors import ParameterError
+from inkblur.mechanisms import CATALOGUE
+from inkblur.service.tables import Tables
+from inkblur.spec import ReleaseSpec
+
+MOST_TEXTS = 10_000
+Kind = Literal["stop-words", "unknown", "numbers", "addresses", "punctuation", "spaces", "capitals"]
+Name = Annotated[str, Field(max_length=200)]
+
+
+def _known(name: str) -> str:
+    if name not in CATALOGUE:
+        raise ValueError(f"must be one of {', '.join(CATALOGUE)}")
+    return name
+
+
+MechanismName = Annotated[
+    str, AfterValidator(_known), Field(json_schema_extra={"enum": list(CATALOGUE)})
+]
+
+
+class ReleaseSettings(BaseModel):
+    """How to release: the fields of `inkblur.ReleaseSpec` that a caller may choose."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"strength": "medium"}]}
+    )
+
+    mechanism: MechanismName | None = Field(None, description="A name from /v1/mechanisms.")
+    strength: Literal["light", "medium", "strong"] | None = Field(
+        None, description="A measured strength; give this or `epsilon`."
+    )
+    epsilon: float | None = Field(None, gt=0, le=1e6, allow_inf_nan=False)
+    unit: Literal["word", "text"] = Field(
+        "word", description="`text` replaces whole texts by those of the server's pool."
+    )
+    release: Literal["sequence", "bag"] = "sequence"
+    length: int | None = Field(None, ge=1, le=10_000, description="Words of every released text.")
+    consistent: bool = False
+    keep: list[Kind] = Field(default=[], max_length=8)
+    drop: list[Kind] = Field(default=[], max_length=8)
+    names: Literal["null", "blur", "keep"] = "null"
+    parameters: dict[Name, float] = Field(
+        default={}, max_length=8, description="Numbers that the mechanism takes, such as `tau`."
+    )
+
+    def spec(self, tables: Tables, **layout: Any) -> ReleaseSpec:
+        """The spec, over the server's own tables."""
+        if self.unit == "text" and tables.pool is None:
+            raise ParameterError(
+                "this server has no pool, so it releases words: leave out `unit=`, or start it "
+                "with --pool"
+            )
+        chosen = {name: getattr(self, name) for name in ReleaseSettings.model_fields}
+        chosen["mechanism"] = self.mechanism or ""
+        pool = tables.pool if self.unit == "text" else None
+        return ReleaseSpec(**chosen, embedding=tables.embedding, pool=pool, **layout)
+
+
+class ReleaseTexts(ReleaseSettings):
+    """Texts to release."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {"texts": ["The doctor was angry.", None], "ids": ["7", "8"], "strength": "medium"}
+            ]
+        },
+    )
+
+    texts: list[str | None] = Field(min_length=1, max_length=MOST_TEXTS)
+    ids: list[Name] | None = Field(
+        None, max_length=MOST_TEXTS, description="One for each text, all different."
+    )
+    people: list[Name] | None = Field(
+        None, max_length=MOST_TEXTS, description="Whom each text belongs to, for person budgets."
+    )
+
+    @model_validator(mode="after")
+    def _one_for_each(self) -> ReleaseTexts:
+        for name in ("ids", "people"):
+            given = getattr(self, name)
+            if given is not None and len(given) != len(self.texts):
+                raise ValueError(f"{name} must be as many as the texts")
+        return self
+
+
+class RowSettings(ReleaseSettings):
+    """How to release the rows of a table, sent as the query of an Arrow request."""
+
+    columns: list[Name] = Field(default=["text"], min_length=1, max_length=20)
+    id_column: Name | None = None
+    person_column: Name | None = None
+    drop_columns: list[Name] = Field(default=[], max_length=500)
+    keep_columns: list[Name] = Field(
+        default=[], max_length=500, description="Copied although they look like identifiers."
+    )
+
+    def rows_spec(self, tables: Tables) -> ReleaseSpec:
+        """The spec with its columns."""
+        names = ("columns", "id_column", "person_column", "drop_columns", "keep_columns")
+        return self.spec(tables, **{name: getattr(self, name) for name in names})
+
+
+class FileSettings(RowSettings):
+    """How to release an uploaded file."""
+
+    delimiter: str | None = Field(None, min_length=1, max_length=3, description="For csv.")
+
+    def file_spec(self, tables: Tables) -> ReleaseSpec:
+        """The spec with its columns."""
+        return self.rows_spec(tables).varied(delimiter=self.delimiter)
+
+
+class Promise(BaseModel):
+    """What is proved about a release."""
+
+    sentence: str
+    lines: list[str]
+    epsilon: float
+
+
+class Counts(BaseModel):
+    """What was drawn."""
+
+    texts: int
+    words: int
+    replayed: int = Field(description="Texts that repeat an earlier draw and cost nothing.")
+
+
+class ReleasedTexts(BaseModel):
+    """Texts that may leave the house."""
+
+    texts: list[str | None]
+    release: str = Field(description="Its name in the ledger.")
+    guarantee: Promise
+    counts: Counts
+    largest_loss: float = Field(description="Of one text, over all its releases so far.")
+
+
+class PreviewText(ReleaseSettings):
+    """A text to look at before anything is released."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"text": "The doctor was angry.", "strength": "medium"}]},
+    )
+
+    text: str = Field(min_length=1, max_length=20_000)
+
+
+class PreviewWord(ReleaseSettings):
+    """A word to draw several times."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"word": "doctor", "strength": "medium"}]}
+    )
+
+    word: str = Field(min_length=1, max_length=200)
+    draws: int = Field(10, ge=1, le=100)
+
+
+class Piece(BaseModel):
+    """What stands between two spaces, and what one draw makes of it."""
+
+    written: str
+    released: str
+    mark: Literal["kept", "near", "filling", "null", "copied", "dropped"]
+
+
+class PreviewedText(BaseModel):
+    """One draw beside the true text. No release: do not publish it."""
+
+    released: str
+    pieces: list[Piece] | None = Field(description="Where words stand in their places.")
+    words: int
+    epsilon: float
+    loss_word: str
+    loss_text: str
+    words_left: float | None = Field(description="Expected share of its words that stay.")
+    meaning: float | None = Field(description="Mean cosine of true and released words.")
+    risk: str | None
+    guarantee: Promise
+    note: str
+
+
+class DrawnWord(BaseModel):
+    """Where a word goes, and how often."""
+
+    drawn: dict[str, int]
+    stays: float | None
+
+
+class Person(BaseModel):
+    """Whose account to look up."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"person": "ada@example.org"}]}
+    )
+
+    person: Name
+    caller: Name = Field("", description="Whose records, where there are tokens.")
+
+
+class Anchor(BaseModel):
+    """What `anchor` was earlier, kept elsewhere."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"anchor": None}]})
+
+    anchor: Annotated[str, Field(max_length=200)] | None = None

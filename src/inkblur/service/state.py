@@ -1,0 +1,41 @@
+"""What a running server holds."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from fastapi import Request
+
+from inkblur.desk import ReleaseDesk
+from inkblur.ledger import Ledger
+from inkblur.service.batching import Batches
+from inkblur.service.metrics import Metrics
+from inkblur.service.tables import Tables
+from inkblur.service.tokens import Caller
+from inkblur.service.uploads import Uploads
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """One desk, one ledger, one folder of uploads."""
+
+    desk: ReleaseDesk
+    batches: Batches
+    ledger: Ledger  # a connection to read by, with `reading` held
+    uploads: Uploads
+    metrics: Metrics
+    tables: Tables
+    reading: threading.Lock = field(default_factory=threading.Lock)
+    # Looking takes no time from drawing, and many who look wait for each other.
+    looking: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="look")
+    )
+
+
+def caller_of(request: Request) -> Caller:
+    """Who sent a request that the gate has let through."""
+    caller = request.state.caller
+    assert isinstance(caller, Caller)
+    return caller

@@ -1,0 +1,77 @@
+"""/v1/uploads: a file in, its release, report and statement out."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import FileResponse, Response
+from starlette.background import BackgroundTask
+
+from inkblur.service.problems import Problem
+from inkblur.service.schemas import FileSettings
+from inkblur.service.state import Service, caller_of
+
+Suffix = Annotated[str, Query(pattern=r"^((txt|csv|tsv|jsonl|ndjson|json)(\.(gz|zst))?|parquet)$")]
+Part = Literal["output", "report", "statement"]
+
+
+def upload_routes(service: Service) -> APIRouter:
+    """The routes of one server."""
+    routes = APIRouter(prefix="/v1/uploads")
+    uploads = service.uploads
+
+    @routes.post(
+        "",
+        status_code=201,
+        openapi_extra={
+            "requestBody": {
+                "required": True,
+                "content": {
+                    "application/octet-stream": {"schema": {"type": "string", "format": "binary"}}
+                },
+            }
+        },
+    )
+    async def receive(request: Request, suffix: Suffix) -> dict[str, Any]:
+        """Upload a file: its bytes are the body. `suffix` says what it is: csv, jsonl.gz..."""
+        return (await uploads.receive(caller_of(request), suffix, request.stream())).to_json()
+
+    @routes.get("/{name}")
+    async def state(request: Request, name: str) -> dict[str, Any]:
+        """How far it is."""
+        return uploads.find(caller_of(request), name).to_json()
+
+    @routes.delete("/{name}", status_code=204)
+    async def delete(request: Request, name: str) -> Response:
+        """Delete it now."""
+        uploads.delete(uploads.find(caller_of(request), name))
+        return Response(status_code=204)
+
+    @routes.post("/{name}/preview")
+    async def preview(request: Request, name: str, asked: FileSettings) -> dict[str, Any]:
+        """Five rows as they are and released, and what else to know first. No release."""
+        upload = uploads.find(caller_of(request), name)
+        return await uploads.preview(upload, asked.file_spec(service.tables))
+
+    @routes.post("/{name}/release", status_code=202)
+    async def release(request: Request, name: str, asked: FileSettings) -> dict[str, Any]:
+        """Release it; ask for its state until it is done."""
+        upload = uploads.find(caller_of(request), name)
+        uploads.start(upload, asked.file_spec(service.tables))
+        return upload.to_json()
+
+    @routes.get("/{name}/{part}", response_class=FileResponse)
+    async def download(request: Request, name: str, part: Part) -> Response:
+        """A result. It is deleted when it was sent."""
+        upload = uploads.find(caller_of(request), name)
+        if part not in upload.results:
+            raise Problem(404, "upload", f"there is no such result: the upload is {upload.state}")
+        path = upload.results[part]
+        return FileResponse(
+            path,
+            filename=path.name,
+            background=BackgroundTask(uploads.sent, upload, part),
+        )
+
+    return routes

@@ -1,0 +1,314 @@
+"""Files on their way through the server: on disk with mode 0600, in a folder that is its own.
+
+A file holds true texts, so it stays no longer than it must: the upload goes when its release is
+made, a result when it was downloaded, everything after an hour, and what a killed server left
+behind when the next one starts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import secrets
+import shutil
+import time
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+from inkblur.atomic_file import PRIVATE, write_atomically
+from inkblur.errors import InkblurError, InputError, OutputError
+from inkblur.files.columns import column_names, likely_delimiter
+from inkblur.files.preview import Preview, beginning, preview_file
+from inkblur.files.release import privatize_file
+from inkblur.files.spending import Limits
+from inkblur.rng import Rng
+from inkblur.service.problems import Problem, in_fields
+from inkblur.service.tokens import Caller
+from inkblur.spec import ReleaseSpec
+
+KEPT_SECONDS = 3600.0
+_MOST = 50  # uploads at a time
+_SWEEP_SECONDS = 60.0
+PARTS = ("output", "report", "statement")
+
+
+class _Stopped(InkblurError):
+    """The server is stopping: the release is given up before anything of it was visible."""
+
+
+@dataclass(slots=True)
+class Upload:
+    """One file, and what became of it."""
+
+    name: str
+    caller: str
+    source: Path
+    changed: float  # when it was received or finished
+    columns: tuple[str, ...] = ()
+    delimiter: str | None = None
+    state: str = "received"  # then waiting, running, and done or failed
+    error: str = ""
+    done: int = 0  # bytes of the source
+    total: int = 0
+    words: int = 0
+    began: float = 0.0
+    lines: list[str] = field(default_factory=list)  # what the run says about itself
+    results: dict[str, Path] = field(default_factory=dict)
+    busy: bool = False  # a thread reads its file
+
+    def to_json(self) -> dict[str, Any]:
+        """For whoever uploaded it."""
+        left = None
+        if self.state == "running" and self.done:
+            took = time.monotonic() - self.began
+            left = took * (self.total - self.done) / self.done
+        return {
+            "upload": self.name,
+            "columns": list(self.columns),
+            "delimiter": self.delimiter,
+            "state": self.state,
+            "error": self.error or None,
+            "share": self.done / self.total if self.total else 0.0,
+            "words": self.words,
+            "seconds_left": left,
+            "lines": self.lines,
+            "results": sorted(self.results),
+        }
+
+
+class Uploads:
+    """All uploads of one server."""
+
+    def __init__(
+        self, folder: Path, *, rng: Rng, ledger: str | bool, limits: Limits, most_bytes: int
+    ) -> None:
+        """`folder` is this server's alone; what lies there was left by one that was killed."""
+        self._folder, self._rng, self._ledger, self._limits = folder, rng, ledger, limits
+        self._most_bytes = most_bytes
+        self._uploads: dict[str, Upload] = {}
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="file")
+        self._stopping = False
+        self._lock = _locked(folder)
+        for left in folder.iterdir():
+            if left.is_dir():
+                shutil.rmtree(left, ignore_errors=True)
+
+    async def receive(self, caller: Caller, suffix: str, parts: AsyncIterator[bytes]) -> Upload:
+        """Stream a file to disk."""
+        if len(self._uploads) >= _MOST:
+            raise Problem(
+                HTTPStatus.TOO_MANY_REQUESTS, "queue", f"{_MOST} uploads are here; try again later"
+            )
+        name = secrets.token_urlsafe(16)
+        folder = self._folder / name
+        upload = Upload(name, caller.name, folder / f"upload.{suffix}", time.monotonic())
+        self._uploads[name] = upload
+        try:
+            folder.mkdir(mode=0o700)
+            handle = os.open(upload.source, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE)
+            with os.fdopen(handle, "wb", buffering=0) as file:
+                async for part in parts:
+                    upload.total += len(part)
+                    if upload.total > self._most_bytes:
+                        raise Problem(
+                            HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+                            "size",
+                            f"a file here has at most {self._most_bytes:,} bytes",
+                        )
+                    if part:
+                        await asyncio.to_thread(file.write, part)
+            await asyncio.to_thread(_look, upload)
+        except BaseException as error:
+            self._remove(upload)
+            if isinstance(error, OSError):
+                raise OutputError(f"the file cannot be kept: {error.strerror}") from None
+            raise _named(error, upload) from None
+        return upload
+
+    def find(self, caller: Caller, name: str) -> Upload:
+        """One of the caller's own uploads."""
+        found = self._uploads.get(name)
+        if found is None or found.caller != caller.name:
+            raise Problem(
+                HTTPStatus.NOT_FOUND,
+                "upload",
+                "there is no such upload: it was deleted after an hour or its download, or the "
+                "server was restarted. Upload the file again",
+            )
+        return found
+
+    async def preview(self, upload: Upload, spec: ReleaseSpec) -> dict[str, Any]:
+        """Five rows at the spec's strength, and which columns look like identifiers."""
+        self._take(upload)
+        try:
+            seen = await asyncio.get_running_loop().run_in_executor(
+                self._thread, _preview, upload, spec
+            )
+        except Exception as error:
+            raise _named(error, upload) from None
+        finally:
+            upload.busy = False
+        return _shown(seen)
+
+    def start(self, upload: Upload, spec: ReleaseSpec) -> None:
+        """Release a file; `upload` says how far it is."""
+        self._take(upload)
+        upload.state = "waiting"
+        self._thread.submit(self._release, upload, spec)
+
+    def _take(self, upload: Upload) -> None:
+        if upload.busy or upload.state not in ("received", "failed"):
+            raise Problem(
+                HTTPStatus.CONFLICT, "upload", f"this upload is {upload.state}: wait, or delete it"
+            )
+        upload.busy = True
+
+    def _release(self, upload: Upload, spec: ReleaseSpec) -> None:
+        """In the thread: everything that `inkblur privatize` does, checks included."""
+        upload.state, upload.began, upload.error = "running", time.monotonic(), ""
+        folder = upload.source.parent
+        output = folder / f"output{''.join(upload.source.suffixes)}"
+        report, statement = folder / "report.json", folder / "statement.html"
+
+        def progress(done: int, total: int | None, words: int) -> None:
+            if self._stopping:
+                raise _Stopped("the server is stopping")
+            upload.done, upload.words = done, words
+
+        try:
+            progress(0, None, 0)
+            write_atomically(output, "", mode=PRIVATE)  # a file keeps its mode when replaced
+            summary = privatize_file(
+                upload.source,
+                output,
+                spec,
+                rng=self._rng,
+                report=report,
+                ledger=self._ledger,
+                limits=self._limits,
+                caller=upload.caller,
+                on_progress=progress,
+            )
+            write_atomically(statement, _statement(report), mode=PRIVATE)
+            upload.lines = [*summary.lines(), summary.guarantee.sentence(), *summary.worth()]
+            upload.results = dict(zip(PARTS, (output, report, statement), strict=True))
+            upload.source.unlink()
+            upload.state = "done"
+        except Exception as error:
+            known = isinstance(error, InkblurError)
+            told = in_fields(str(_named(error, upload))) if known else type(error).__name__
+            upload.state, upload.error = "failed", told
+            output.unlink(missing_ok=True)
+        upload.changed = time.monotonic()
+        upload.busy = False
+
+    def sent(self, upload: Upload, part: str) -> None:
+        """A result has been downloaded: it goes, and with the last one everything."""
+        upload.results.pop(part).unlink(missing_ok=True)
+        if not upload.results:
+            self._remove(upload)
+
+    def delete(self, upload: Upload) -> None:
+        """Whoever uploaded it is done with it."""
+        if upload.busy:
+            raise Problem(HTTPStatus.CONFLICT, "upload", f"this upload is {upload.state}: wait")
+        self._remove(upload)
+
+    def _remove(self, upload: Upload) -> None:
+        self._uploads.pop(upload.name, None)
+        shutil.rmtree(upload.source.parent, ignore_errors=True)
+
+    async def sweep(self) -> None:
+        """Delete what is an hour old, for as long as the server runs."""
+        while True:
+            self.expire(time.monotonic())
+            await asyncio.sleep(_SWEEP_SECONDS)
+
+    def expire(self, now: float) -> None:
+        """Delete what is an hour old."""
+        for upload in list(self._uploads.values()):
+            if not upload.busy and now - upload.changed > KEPT_SECONDS:
+                self._remove(upload)
+
+    def close(self) -> None:
+        """Give up what runs, before anything of it was visible, and delete everything."""
+        self._stopping = True
+        self._thread.shutdown(cancel_futures=True)
+        for upload in list(self._uploads.values()):
+            self._remove(upload)
+        os.close(self._lock)
+
+
+def _locked(folder: Path) -> int:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.chmod(0o700)
+        handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, PRIVATE)
+    except OSError as error:
+        raise OutputError(f"cannot use the folder {folder}: {error.strerror}") from None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        raise OutputError(
+            f"another server keeps its uploads in {folder}; name another `uploads=` folder"
+        ) from None
+    return handle
+
+
+def _look(upload: Upload) -> None:
+    """Which columns the file has, or what is wrong with its beginning."""
+    if upload.total == 0:
+        raise InputError("the file is empty; choose one with at least one record")
+    if ".csv" in upload.source.suffixes:
+        upload.delimiter = likely_delimiter(upload.source)
+    upload.columns = column_names(upload.source, delimiter=upload.delimiter)
+
+
+def _preview(upload: Upload, spec: ReleaseSpec) -> Preview:
+    if spec.epsilon is not None:
+        return preview_file(upload.source, spec, epsilons=[spec.epsilon])
+    return preview_file(upload.source, spec)
+
+
+def _shown(seen: Preview) -> dict[str, Any]:
+    return {
+        "texts": [beginning(text) for text in seen.texts],
+        "looks": [
+            {
+                "name": look.name,
+                "texts": [beginning(text) for text in look.texts],
+                "words_left": look.left,
+                "risk": None if look.risk is None else look.risk.sentence(),
+                "refusal": look.refusal or None,
+            }
+            for look in seen.looks
+        ],
+        "telling": seen.telling,
+        "copied": list(seen.copied),
+        "facts": [list(fact) for fact in seen.facts()],
+    }
+
+
+def _statement(report: Path) -> str:
+    from inkblur.evaluation.reports.statement import make_statement, read_report
+    from inkblur.evaluation.reports.statement_page import statement_page
+
+    return statement_page(make_statement(read_report(report), name="the report"))
+
+
+def _named(error: BaseException, upload: Upload) -> BaseException:
+    """The same error without the place of the file on the server."""
+    if isinstance(error, InkblurError):
+        told = (
+            str(error)
+            .replace(str(upload.source), "the file")
+            .replace(str(upload.source.parent), "")
+        )
+        error.args = (told,)
+    return error

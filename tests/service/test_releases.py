@@ -1,0 +1,205 @@
+"""What goes in and comes out: texts, Arrow streams, previews; and what is refused."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from fastapi.testclient import TestClient
+
+from inkblur.files.spending import Limits
+from inkblur.service.arrow_stream import MEDIA_TYPE
+from tests.service.conftest import MakeClient
+
+MEDIUM = {"mechanism": "staircase", "strength": "medium"}
+QUERY = "/v1/release?mechanism=staircase&strength=medium"
+SECRET = "zugzwang"
+
+
+def stream(batch: pa.RecordBatch, **options: Any) -> bytes:
+    out = io.BytesIO()
+    with pa.ipc.new_stream(out, batch.schema, options=pa.ipc.IpcWriteOptions(**options)) as writer:
+        writer.write_batch(batch)
+    return out.getvalue()
+
+
+def send_arrow(client: TestClient, body: bytes, query: str = "") -> Any:
+    return client.post(QUERY + query, content=body, headers={"Content-Type": MEDIA_TYPE})
+
+
+def test_texts_come_back_with_what_is_promised(client: TestClient) -> None:
+    answer = client.post("/v1/release", json={"texts": ["The doctor was angry.", None], **MEDIUM})
+    assert answer.status_code == 200
+    told = answer.json()
+    assert len(told["texts"][0].split()) == 4
+    assert told["texts"][1] is None
+    assert told["counts"] == {"texts": 2, "words": 4, "replayed": 0}
+    assert "exp(N x epsilon)" in told["guarantee"]["sentence"]
+    assert told["guarantee"]["epsilon"] == 2.5
+    assert told["largest_loss"] == 10.0
+    assert any("under one key" in line for line in told["guarantee"]["lines"])
+
+
+def test_the_same_text_again_is_a_replay_and_costs_nothing(client: TestClient) -> None:
+    sent = {"texts": ["rain again today"], **MEDIUM}
+    first, second = (client.post("/v1/release", json=sent).json() for _ in range(2))
+    assert first["texts"] == second["texts"]
+    assert (first["counts"]["replayed"], second["counts"]["replayed"]) == (0, 1)
+    assert first["largest_loss"] == second["largest_loss"]
+
+
+def test_a_release_is_in_the_ledger_when_it_is_answered(client: TestClient) -> None:
+    told = client.post("/v1/release", json={"texts": ["one two"], **MEDIUM}).json()
+    newest = client.get("/v1/ledger").json()["releases"][0]
+    assert (newest["release"], newest["state"]) == (told["release"], "confirmed")
+    assert (newest["records"], newest["words"], newest["loss"]) == (1, 2, 5.0)
+
+
+def test_arrow_in_arrow_out(client: TestClient) -> None:
+    rows = pa.record_batch({"id": [7, 8], "text": ["the doctor was angry", None], "stars": [1, 5]})
+    answer = send_arrow(client, stream(rows), "&id_column=id&drop_columns=stars")
+    assert answer.headers["content-type"] == MEDIA_TYPE
+    out = pa.ipc.open_stream(answer.content).read_all()
+    assert out.column_names == ["id", "text"]
+    assert [text and len(text.split()) for text in out["text"].to_pylist()] == [4, None]
+    about = json.loads(out.schema.metadata[b"inkblur"])
+    assert about["counts"]["words"] == 4
+    assert about["guarantee"]["epsilon"] == 2.5
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (b"no stream", "no Arrow stream"),
+        (b"", "no Arrow stream"),
+        (stream(pa.record_batch({"text": ["a" * 9000]}), compression="zstd"), "compressed"),
+        (stream(pa.record_batch({"text": pa.array(["a"]).dictionary_encode()})), "dictionaries"),
+        (stream(pa.record_batch({"text": pa.array(["a"], pa.string_view())})), "plain type"),
+        (stream(pa.record_batch({"text": pa.array([["a"]])})), "plain type"),
+        (stream(pa.record_batch({"words": ["a"]})), "no column 'text'"),
+        (stream(pa.record_batch({"text": ["a"], "user": ["ada"]})), "'user'"),
+        (stream(pa.record_batch({"text": ["a"], "x": ["ada@example.org"]})), "e-mail"),
+    ],
+)
+def test_streams_that_are_refused(client: TestClient, body: bytes, why: str) -> None:
+    answer = send_arrow(client, body)
+    assert answer.status_code == 422
+    assert why in answer.json()["error"]["message"]
+
+
+def test_an_id_that_repeats_is_refused(client: TestClient) -> None:
+    sent = {"texts": ["same", "same"], "ids": ["1", "1"], **MEDIUM}
+    assert client.post("/v1/release", json=sent).status_code == 422
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {},
+        {"texts": []},
+        {"texts": ["a"], "strength": "medium", "epsilon": 2},
+        {"texts": ["a"], "strength": SECRET},
+        {"texts": ["a"], SECRET: 1},
+        {"texts": ["a"], "strength": "medium", "parameters": {SECRET: "x"}},
+        {"texts": ["a"], "mechanism": SECRET, "epsilon": 1},
+        {"texts": [SECRET, {"a": SECRET}], "epsilon": 1},
+        {"texts": [SECRET], "ids": ["1", "2"], "epsilon": 1},
+        {"texts": [SECRET], "epsilon": 1e5, "mechanism": "staircase"},  # weak
+        {"texts": [SECRET], "unit": "text", "epsilon": 1},  # no pool
+        {"texts": [SECRET], "embedding": "/etc/passwd", "epsilon": 1},
+        {"texts": [SECRET], "accept_weak": True, "epsilon": 1},
+    ],
+)
+def test_errors_have_one_shape_and_no_text(client: TestClient, sent: dict[str, Any]) -> None:
+    answer = client.post("/v1/release", json=sent)
+    assert answer.status_code == 422
+    assert set(answer.json()) == {"error"}
+    assert {"kind", "message"} <= set(answer.json()["error"])
+    assert SECRET not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [("GET", "/nothing", 404), ("GET", "/v1/release", 405), ("POST", "/v1/release", 415)],
+)
+def test_what_is_not_there(client: TestClient, method: str, path: str, status: int) -> None:
+    answer = client.request(method, path)
+    assert answer.status_code == status
+    assert set(answer.json()) == {"error"}
+
+
+def test_over_budget_nothing_is_released_and_what_is_left_is_said(make_client: MakeClient) -> None:
+    client = make_client(limits=Limits(budget=6.0))
+    fits = {"texts": ["one two"], "ids": ["a"], **MEDIUM}
+    assert client.post("/v1/release", json=fits).status_code == 200
+    both = {"texts": ["three", "two three"], "ids": ["b", "a"], **MEDIUM}
+    before = client.get("/v1/ledger").json()
+    answer = client.post("/v1/release", json=both)
+    assert answer.status_code == 409
+    assert answer.json()["error"]["kind"] == "budget"
+    assert answer.json()["error"]["left"] == {"a": 1.0}
+    assert client.get("/v1/ledger").json() == before  # not even an open release
+    assert client.post("/v1/release", json=fits).status_code == 200  # a replay still costs nothing
+
+
+def test_a_budget_for_people(make_client: MakeClient) -> None:
+    client = make_client(limits=Limits(person_budget=6.0))
+    sent = {"texts": ["one two"], "ids": ["a"], "people": ["ada"], **MEDIUM}
+    assert client.post("/v1/release", json=sent).status_code == 200
+    assert client.post("/v1/ledger/spent", json={"person": "ada"}).json()["spaces"][0] == {
+        "space": "between any two texts",
+        "spent": 5.0,
+        "left": 1.0,
+    }
+    more = {**sent, "texts": ["three"], "ids": ["b"]}
+    assert client.post("/v1/release", json=more).status_code == 409
+    assert client.post("/v1/release", json={"texts": ["three"], **MEDIUM}).status_code == 422
+
+
+def test_a_preview_marks_words_and_writes_nothing(client: TestClient) -> None:
+    before = client.get("/v1/ledger").json()["total"]
+    sent = {"text": "The doctor saw Maria at 5, and left.", **MEDIUM}
+    told = client.post("/v1/preview", json=sent).json()
+    assert [piece["written"] for piece in told["pieces"]] == sent["text"].split()
+    marks = {piece["written"]: piece["mark"] for piece in told["pieces"]}
+    assert (marks["Maria"], marks["5,"]) == ("null", "null")
+    assert marks["doctor"] in ("kept", "near", "filling")
+    assert told["words"] == 8
+    assert "12.19 times" in told["loss_word"]
+    assert "20" in told["loss_text"]
+    assert "named" in told["risk"]
+    assert client.get("/v1/ledger").json()["total"] == before
+
+
+def test_a_preview_of_a_bag_has_no_places(client: TestClient) -> None:
+    told = client.post("/v1/preview", json={"text": "a b c", "release": "bag", **MEDIUM}).json()
+    assert told["pieces"] is None
+    assert told["released"].split() == sorted(told["released"].split())
+
+
+def test_ten_draws_of_a_word(client: TestClient) -> None:
+    told = client.post("/v1/preview/word", json={"word": "doctor", **MEDIUM}).json()
+    assert sum(told["drawn"].values()) == 10
+    assert 0 < told["stays"] < 1
+
+
+def test_mechanisms_and_the_curve(client: TestClient) -> None:
+    known = {each["name"]: each for each in client.get("/v1/mechanisms").json()}
+    assert known["staircase"]["strengths"]["medium"]["epsilon"] == 2.5
+    points = client.get("/v1/curve").json()["points"]
+    assert [point["strength"] for point in points[:3]] == ["strong", "medium", "light"]
+    assert all(point["named"] is None for point in points[3:])
+    meanings = [point["meaning"] for point in points]
+    assert meanings == sorted(meanings)
+
+
+def test_metrics_and_the_description(client: TestClient) -> None:
+    client.post("/v1/release", json={"texts": [SECRET], **MEDIUM})
+    page = client.get("/metrics").text
+    assert 'inkblur_requests_total{route="/v1/release",status="200"}' in page
+    assert SECRET not in page
+    document = client.get("/openapi.json").json()
+    assert document["components"]["schemas"]["PreviewText"]["examples"]
