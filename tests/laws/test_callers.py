@@ -14,7 +14,7 @@ from inkblur.errors import BudgetExceeded, NoGuarantee, ParameterError
 from inkblur.files.spending import Limits
 
 TEXTS = [f"the doctor was angry about visit number {word}" for word in ("one", "two", "three")]
-SPEC = inkblur.ReleaseSpec("staircase", 6.0, id_column="id", drop_columns=["id"])
+SPEC = inkblur.ReleaseSpec("staircase", 6.0, id_column="id", drop_columns=("id",))
 LOSS = 6.0 * 8
 
 
@@ -25,7 +25,7 @@ def order(caller: str, texts: list[str] = TEXTS, spec: inkblur.ReleaseSpec = SPE
 
 def words(answer: object) -> list[str]:
     assert isinstance(answer, CountedRelease), answer
-    return answer.rows.column("text").to_pylist()
+    return [str(text) for text in answer.rows.column("text").to_pylist()]
 
 
 @pytest.fixture

@@ -46,4 +46,5 @@ def usual_words(table: Embedding, count: int = _WORDS) -> Ids:
     counts = table.counts if table.counts is not None else np.ones(len(table))
     mass = np.cumsum(counts, dtype=np.float64)
     points = (np.arange(count) + 0.5) / count * mass[-1]
-    return np.searchsorted(mass, points).astype(np.int64)
+    found: Ids = np.searchsorted(mass, points).astype(np.int64)
+    return found

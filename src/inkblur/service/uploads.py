@@ -283,8 +283,7 @@ def _shown(seen: Preview) -> dict[str, Any]:
             {
                 "name": look.name,
                 "texts": [beginning(text) for text in look.texts],
-                "words_left": look.left,
-                "risk": None if look.risk is None else look.risk.sentence(),
+                "figures": dict(zip(look.heads, look.figures(), strict=True)),
                 "refusal": look.refusal or None,
             }
             for look in seen.looks
