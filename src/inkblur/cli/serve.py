@@ -94,7 +94,7 @@ def serve(
             from inkblur.service.application import ServiceSettings, make_application
             from inkblur.service.limits import RequestLimits
             from inkblur.service.origins import is_loopback
-            from inkblur.service.tables import Tables
+            from inkblur.service.tables import PublicTables
             from inkblur.service.tokens import read_tokens
         except ImportError as error:
             if error.name is not None and error.name.startswith("inkblur"):
@@ -113,7 +113,7 @@ def serve(
                 _folder(uploads, port),
                 ledger,
                 None if token_file is None else read_tokens(token_file),
-                Tables(embedding, pool),
+                PublicTables(embedding, pool),
                 Limits(budget, person_budget, budget_radius),
                 RequestLimits(max_request * _MEGABYTE, max_upload * _MEGABYTE, queue),
             )

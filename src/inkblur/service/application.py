@@ -23,11 +23,11 @@ from inkblur.service import problems
 from inkblur.service.batching import Batches
 from inkblur.service.ledger_routes import ledger_routes
 from inkblur.service.limits import Gate, RequestLimits
-from inkblur.service.metrics import Metrics
+from inkblur.service.metrics import ServiceMetrics
 from inkblur.service.page import page_routes
 from inkblur.service.releases import release_routes
 from inkblur.service.state import Service
-from inkblur.service.tables import Tables
+from inkblur.service.tables import PublicTables
 from inkblur.service.tokens import Tokens
 from inkblur.service.upload_routes import upload_routes
 from inkblur.service.uploads import Uploads
@@ -41,14 +41,14 @@ class ServiceSettings:
     uploads: Path  # a folder of its own
     ledger: str | None = None  # a path or URL; None: the user's own
     tokens: Tokens | None = None  # None: open to whoever reaches the loopback address
-    tables: Tables = field(default_factory=Tables)
+    tables: PublicTables = field(default_factory=PublicTables)
     limits: Limits = field(default_factory=Limits)  # budgets, for every caller
     requests: RequestLimits = field(default_factory=RequestLimits)
 
 
 def make_application(settings: ServiceSettings) -> Gate:
     """The ASGI application. Opens the ledger and the folder; both are let go when it shuts down."""
-    metrics = Metrics()
+    metrics = ServiceMetrics()
     desk = ReleaseDesk(settings.rng, open_ledger(settings.ledger), limits=settings.limits)
     uploads = Uploads(
         settings.uploads,

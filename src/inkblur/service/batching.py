@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from inkblur.desk import CountedRelease, ReleaseDesk, ReleaseOrder
 from inkblur.errors import InkblurError
-from inkblur.service.metrics import Metrics
+from inkblur.service.metrics import ServiceMetrics
 
 _BYTES = 4 << 20  # of texts that one batch holds at most, unless a request alone has more
 
@@ -16,7 +16,7 @@ _BYTES = 4 << 20  # of texts that one batch holds at most, unless a request alon
 class Batches:
     """The queue before a desk. While one batch is drawn, the next one gathers."""
 
-    def __init__(self, desk: ReleaseDesk, metrics: Metrics) -> None:
+    def __init__(self, desk: ReleaseDesk, metrics: ServiceMetrics) -> None:
         self._desk, self._metrics = desk, metrics
         self._waiting: deque[tuple[ReleaseOrder, asyncio.Future[CountedRelease]]] = deque()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="draw")

@@ -14,7 +14,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from inkblur.service.metrics import Metrics
+from inkblur.service.metrics import ServiceMetrics
 from inkblur.service.origins import refusal
 from inkblur.service.page import HEADERS
 from inkblur.service.problems import problem
@@ -40,7 +40,7 @@ class Gate:
     """ASGI middleware around everything. What it lets through carries `request.state.caller`."""
 
     def __init__(
-        self, app: ASGIApp, *, tokens: Tokens | None, limits: RequestLimits, metrics: Metrics
+        self, app: ASGIApp, *, tokens: Tokens | None, limits: RequestLimits, metrics: ServiceMetrics
     ) -> None:
         self._app, self._tokens, self._limits, self._metrics = app, tokens, limits, metrics
         self._waiting = 0

@@ -30,13 +30,13 @@ from inkblur.service.arrow_stream import MEDIA_TYPE, read_stream, write_stream
 from inkblur.service.plain_words import loss_of_a_text, loss_of_a_word
 from inkblur.service.problems import Problem, of_body
 from inkblur.service.schemas import (
-    Counts,
     DrawnWord,
-    Piece,
     PreviewedText,
+    PreviewPiece,
     PreviewText,
     PreviewWord,
     Promise,
+    ReleaseCounts,
     ReleasedTexts,
     ReleaseTexts,
     RowSettings,
@@ -148,7 +148,9 @@ def _about(answer: CountedRelease, texts: list[str | None] | None = None) -> Rel
         texts=texts or [],
         release=answer.release,
         guarantee=_promise(answer.guarantee),
-        counts=Counts(texts=answer.rows.num_rows, words=answer.words, replayed=answer.replayed),
+        counts=ReleaseCounts(
+            texts=answer.rows.num_rows, words=answer.words, replayed=answer.replayed
+        ),
         largest_loss=answer.largest_loss,
     )
 
@@ -169,7 +171,7 @@ def _previewed(service: Service, asked: PreviewText) -> PreviewedText:
     elif _in_place(blur):
         found = marked_text(blur, asked.text, rng)
         pieces = [
-            Piece(written=each.written, released=each.released, mark=each.mark.value)
+            PreviewPiece(written=each.written, released=each.released, mark=each.mark.value)
             for each in found
         ]
     if isinstance(blur, Privatizer):

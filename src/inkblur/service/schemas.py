@@ -12,11 +12,13 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from inkblur.errors import ParameterError
 from inkblur.mechanisms import CATALOGUE
-from inkblur.service.tables import Tables
+from inkblur.service.tables import PublicTables
 from inkblur.spec import ReleaseSpec
 
 MOST_TEXTS = 10_000
-Kind = Literal["stop-words", "unknown", "numbers", "addresses", "punctuation", "spaces", "capitals"]
+TokenKind = Literal[
+    "stop-words", "unknown", "numbers", "addresses", "punctuation", "spaces", "capitals"
+]
 Name = Annotated[str, Field(max_length=200)]
 
 
@@ -49,14 +51,14 @@ class ReleaseSettings(BaseModel):
     release: Literal["sequence", "bag"] = "sequence"
     length: int | None = Field(None, ge=1, le=10_000, description="Words of every released text.")
     consistent: bool = False
-    keep: list[Kind] = Field(default=[], max_length=8)
-    drop: list[Kind] = Field(default=[], max_length=8)
+    keep: list[TokenKind] = Field(default=[], max_length=8)
+    drop: list[TokenKind] = Field(default=[], max_length=8)
     names: Literal["null", "blur", "keep"] = "null"
     parameters: dict[Name, float] = Field(
         default={}, max_length=8, description="Numbers that the mechanism takes, such as `tau`."
     )
 
-    def spec(self, tables: Tables, **layout: Any) -> ReleaseSpec:
+    def spec(self, tables: PublicTables, **layout: Any) -> ReleaseSpec:
         """The spec, over the server's own tables."""
         if self.unit == "text" and tables.pool is None:
             raise ParameterError(
@@ -109,7 +111,7 @@ class RowSettings(ReleaseSettings):
         default=[], max_length=500, description="Copied although they look like identifiers."
     )
 
-    def rows_spec(self, tables: Tables) -> ReleaseSpec:
+    def rows_spec(self, tables: PublicTables) -> ReleaseSpec:
         """The spec with its columns."""
         names = ("columns", "id_column", "person_column", "drop_columns", "keep_columns")
         return self.spec(tables, **{name: getattr(self, name) for name in names})
@@ -120,7 +122,7 @@ class FileSettings(RowSettings):
 
     delimiter: str | None = Field(None, min_length=1, max_length=3, description="For csv.")
 
-    def file_spec(self, tables: Tables) -> ReleaseSpec:
+    def file_spec(self, tables: PublicTables) -> ReleaseSpec:
         """The spec with its columns."""
         return self.rows_spec(tables).varied(delimiter=self.delimiter)
 
@@ -133,7 +135,7 @@ class Promise(BaseModel):
     epsilon: float
 
 
-class Counts(BaseModel):
+class ReleaseCounts(BaseModel):
     """What was drawn."""
 
     texts: int
@@ -147,7 +149,7 @@ class ReleasedTexts(BaseModel):
     texts: list[str | None]
     release: str = Field(description="Its name in the ledger.")
     guarantee: Promise
-    counts: Counts
+    counts: ReleaseCounts
     largest_loss: float = Field(description="Of one text, over all its releases so far.")
 
 
@@ -173,7 +175,7 @@ class PreviewWord(ReleaseSettings):
     draws: int = Field(10, ge=1, le=100)
 
 
-class Piece(BaseModel):
+class PreviewPiece(BaseModel):
     """What stands between two spaces, and what one draw makes of it."""
 
     written: str
@@ -185,7 +187,7 @@ class PreviewedText(BaseModel):
     """One draw beside the true text. No release: do not publish it."""
 
     released: str
-    pieces: list[Piece] | None = Field(description="Where words stand in their places.")
+    pieces: list[PreviewPiece] | None = Field(description="Where words stand in their places.")
     words: int
     epsilon: float
     loss_word: str

@@ -11,8 +11,8 @@ from fastapi import Request
 from inkblur.desk import ReleaseDesk
 from inkblur.ledger import Ledger
 from inkblur.service.batching import Batches
-from inkblur.service.metrics import Metrics
-from inkblur.service.tables import Tables
+from inkblur.service.metrics import ServiceMetrics
+from inkblur.service.tables import PublicTables
 from inkblur.service.tokens import Caller
 from inkblur.service.uploads import Uploads
 
@@ -25,8 +25,8 @@ class Service:
     batches: Batches
     ledger: Ledger  # a connection to read by, with `reading` held
     uploads: Uploads
-    metrics: Metrics
-    tables: Tables
+    metrics: ServiceMetrics
+    tables: PublicTables
     reading: threading.Lock = field(default_factory=threading.Lock)
     # Looking takes no time from drawing, and many who look wait for each other.
     looking: ThreadPoolExecutor = field(

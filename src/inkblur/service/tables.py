@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Tables:
+class PublicTables:
     """Paths; None is the bundled embedding, and no pool."""
 
     embedding: str | None = None

@@ -12,8 +12,10 @@ from inkblur.service.problems import Problem
 from inkblur.service.schemas import FileSettings
 from inkblur.service.state import Service, caller_of
 
-Suffix = Annotated[str, Query(pattern=r"^((txt|csv|tsv|jsonl|ndjson|json)(\.(gz|zst))?|parquet)$")]
-Part = Literal["output", "report", "statement"]
+FileSuffix = Annotated[
+    str, Query(pattern=r"^((txt|csv|tsv|jsonl|ndjson|json)(\.(gz|zst))?|parquet)$")
+]
+ResultPart = Literal["output", "report", "statement"]
 
 
 def upload_routes(service: Service) -> APIRouter:
@@ -33,7 +35,7 @@ def upload_routes(service: Service) -> APIRouter:
             }
         },
     )
-    async def receive(request: Request, suffix: Suffix) -> dict[str, Any]:
+    async def receive(request: Request, suffix: FileSuffix) -> dict[str, Any]:
         """Upload a file: its bytes are the body. `suffix` says what it is: csv, jsonl.gz..."""
         return (await uploads.receive(caller_of(request), suffix, request.stream())).to_json()
 
@@ -62,7 +64,7 @@ def upload_routes(service: Service) -> APIRouter:
         return upload.to_json()
 
     @routes.get("/{name}/{part}", response_class=FileResponse)
-    async def download(request: Request, name: str, part: Part) -> Response:
+    async def download(request: Request, name: str, part: ResultPart) -> Response:
         """A result. It is deleted when it was sent."""
         upload = uploads.find(caller_of(request), name)
         if part not in upload.results:
