@@ -51,6 +51,7 @@ def pool(
         rng.integers(1000, 4000, len(WORDS)).astype(np.int32),
         rng.integers(-(10**6), 10**6, (len(WORDS), labels)).astype(np.int32),
         rng.integers(-(10**6), 10**6, labels).astype(np.int64),
+        rng.integers(-(10**6), 10**6, (points.shape[1], labels)).astype(np.int32),
     )
     return Pool(
         texts=texts,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +13,11 @@ import pytest
 
 import inkblur
 from inkblur.errors import InputError, ParameterError
-from inkblur.pools import Identifiers, Pool, PoolStaircase, build_pool
+from inkblur.mechanisms.staircase.nearness import LONGEST
+from inkblur.pools import Identifiers, Pool, PoolStaircase, build_pool, classifier
 from inkblur.pools import building as built
 from inkblur.pools.choice import best, expectations
+from inkblur.pools.classifier import terms
 from inkblur.pools.cleaning import clean, mask
 from inkblur.pools.store import open_pool, write_pool
 from tests.pools.made import WORDS, table
@@ -36,16 +39,38 @@ def test_texts_keep_their_labels_and_stand_in_order(pool: Pool) -> None:
     assert pool.label_names == ("even", "odd")
     assert [truth[t] for t in pool.texts] == [pool.label_names[i] for i in pool.labels]
     assert pool.accuracy > 0.8
-    assert pool.classifier is not None
-    said = pool.classifier.labels([" ".join(WORDS[:3]), " ".join(WORDS[5:])])
+    made = PoolStaircase(pool, TABLE, epsilon=1.0)
+    said = made.encode([" ".join(WORDS[:3]), " ".join(WORDS[5:])]).labels
     assert [pool.label_names[i] for i in said] == ["odd", "even"]
 
 
 def test_the_stored_classifier_is_scikit_learns(pool: Pool) -> None:
-    """Whole numbers answer as the fitted floats do, on texts that it was fitted on."""
+    """Whole numbers answer as floats do: tf-idf of words beside points, and a linear SVM."""
+    from sklearn.feature_extraction import DictVectorizer
+    from sklearn.feature_extraction.text import TfidfTransformer
+    from sklearn.svm import LinearSVC
+
+    counted = DictVectorizer()
+    counts = counted.fit_transform([terms(text) for text in pool.texts])
+    counts.data = 1 + np.log(counts.data)
+    near = pool.points / LONGEST
+    kind = LinearSVC(C=0.1, random_state=0)
+    names = np.asarray(counted.get_feature_names_out(), dtype=object)
+    model = classifier._fitted(kind, counts, near, pool.labels, names, TABLE.dimension)
+    assert model.meaning.any()
+    seen = np.hstack([TfidfTransformer().fit_transform(counts).toarray(), near])
+    said = kind.fit(seen, pool.labels).predict(seen)
+    assert np.array_equal(model.labels(list(pool.texts), pool.points), said)
+    assert np.mean(said == pool.labels) > 0.9
+
+
+def test_the_point_decides_where_no_word_is_known_to_the_classifier(pool: Pool) -> None:
     assert pool.classifier is not None
-    again = pool.classifier.labels(list(pool.texts))
-    assert np.mean(again == pool.labels) > 0.9
+    model = replace(pool.classifier, meaning=np.zeros_like(pool.classifier.meaning))
+    model.meaning[0] = [-(10**6), 10**6]
+    points = np.zeros((2, TABLE.dimension), dtype=np.int16)
+    points[:, 0] = [-2000, 2000]
+    assert model.labels(["?", "?"], points).tolist() == [0, 1]
 
 
 def test_a_stored_pool_is_the_same(pool: Pool, tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def build_pool(
     points = points_of(sums, center)
     model, given = None, numbers
     if labels is not None:
-        model, given = classifier.fit(kept, numbers)
+        model, given = classifier.fit(kept, points, numbers)
     order, cells, cell_labels = _in_cells(points, numbers, len(names))
     points = points[order]
     middles = [points[a:b].sum(axis=0, dtype=np.int64) for a, b in pairwise(cells.tolist())]

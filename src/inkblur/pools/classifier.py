@@ -1,7 +1,7 @@
-"""The public classifier of a pool: a linear model over tf-idf of words, kept as whole numbers.
+"""The public classifier of a pool: a linear model over tf-idf of words and the point in meaning.
 
 It is fitted on the pool alone (scikit-learn, only then) and gives a private text its label. Scores
-are sums of whole numbers, so that a text has the same label on every machine.
+are made of whole numbers, so that a text has the same label on every machine.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from numpy.typing import NDArray
 from inkblur.documents.analysis import folded
 from inkblur.documents.tokens import TokenClass, tokenize
 from inkblur.errors import needs
+from inkblur.mechanisms.staircase.nearness import LONGEST
 from inkblur.pools.cleaning import MASKED
-from inkblur.types import Ids
+from inkblur.pools.encoder import TextPoints
+from inkblur.types import Array, Ids
 
 FOLDS = 5
 _ONE = 1 << 10  # 1 as a whole number, of term weights
@@ -47,22 +49,27 @@ def _term(kind: TokenClass, text: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class LabelClassifier:
-    """Scores of labels: the sum over terms of f(count) weights[term], and `bias` times the length.
+    """Scores of labels: the sum over terms of f(count) weights[term], plus the length times
+    (`bias` + the sum over coordinates of point `meaning`).
 
-    f(count) is 1 + ln(count); the length is that of the vector of f(count) idf.
+    f(count) is 1 + ln(count); the length is that of the vector of f(count) idf. A text without a
+    known term has length 1.
     """
 
     terms: tuple[str, ...]
     idf: NDArray[np.int32]  # (terms,), in units of 1 / 1024
     weights: NDArray[np.int32]  # (terms, labels): idf times coefficient, in units of 2^-20
-    bias: NDArray[np.int64]  # (labels,)
+    bias: NDArray[np.int64]  # (labels,), in units of 2^-20
+    meaning: NDArray[np.int32]  # (dimension, labels), the same; 0 where words alone did better
 
     @cached_property
     def _index(self) -> dict[str, int]:
         return {term: row for row, term in enumerate(self.terms)}
 
-    def labels(self, texts: Sequence[str]) -> Ids:
-        """The label of each text; the first of equally good ones."""
+    def labels(self, texts: Sequence[str], points: TextPoints) -> Ids:
+        """The label of each text, which lies at its point; the first of equally good ones."""
+        # Below 2^53 in size, so that float64 holds them: exact in any order of additions.
+        steady = self.bias + (points.astype(np.int64) @ self.meaning.astype(np.int64)) / LONGEST
         out = np.zeros(len(texts), dtype=np.int64)
         for row, text in enumerate(texts):
             known = {self._index[t]: c for t, c in terms(text).items() if t in self._index}
@@ -70,8 +77,8 @@ class LabelClassifier:
             often = np.array([_often(count) for count in known.values()], dtype=np.int64)
             scores = often @ self.weights[at].astype(np.int64)
             # (often idf) are units of 2^-20, as the weights of the scores are of 2^-30.
-            length = math.sqrt(int(((often * self.idf[at]) ** 2).sum()))
-            out[row] = np.argmax(scores + np.rint(self.bias * (length / _ONE)))
+            length = math.sqrt(int(((often * self.idf[at]) ** 2).sum())) or float(_ONE * _ONE)
+            out[row] = np.argmax(scores + np.rint(steady[row] * (length / _ONE)))
         return out
 
 
@@ -79,10 +86,11 @@ def _often(count: int) -> int:
     return round(_ONE * (1 + math.log(count)))
 
 
-def fit(texts: Sequence[str], labels: Ids) -> tuple[LabelClassifier, Ids]:
+def fit(texts: Sequence[str], points: TextPoints, labels: Ids) -> tuple[LabelClassifier, Ids]:
     """The classifier of these texts, and the label that it gives to each when fitted on others.
 
-    Which kind of model is decided by those labels: the one with the best macro F1.
+    Which kind of model, and whether it reads points beside words, is decided by labels given like
+    this: the choice with the best macro F1.
     """
     with needs("labels need scikit-learn", "sklearn"):
         from sklearn.feature_extraction import DictVectorizer
@@ -91,10 +99,14 @@ def fit(texts: Sequence[str], labels: Ids) -> tuple[LabelClassifier, Ids]:
         from sklearn.naive_bayes import ComplementNB
         from sklearn.svm import LinearSVC
 
+    words_alone = np.zeros((len(texts), 0))
+    placed = points / float(LONGEST)
     kinds = (
-        LinearSVC(C=0.3, random_state=0),
-        LinearSVC(C=0.3, class_weight="balanced", random_state=0),
-        ComplementNB(alpha=0.3),
+        (LinearSVC(C=0.1, random_state=0), placed),
+        (LinearSVC(C=0.3, random_state=0), placed),
+        (LinearSVC(C=0.1, class_weight="balanced", random_state=0), placed),
+        (LinearSVC(C=0.3, class_weight="balanced", random_state=0), words_alone),
+        (ComplementNB(alpha=0.3), words_alone),
     )
     counted = DictVectorizer(dtype=np.float64)
     table = counted.fit_transform([terms(text) for text in texts]).tocsr()
@@ -102,18 +114,22 @@ def fit(texts: Sequence[str], labels: Ids) -> tuple[LabelClassifier, Ids]:
     names = np.asarray(counted.get_feature_names_out(), dtype=object)
     folds = list(StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(table, labels))
     found = []
-    for place, kind in enumerate(kinds):
+    for place, (kind, near) in enumerate(kinds):
         given = np.empty(len(texts), dtype=np.int64)
         for rest, part in folds:
-            model = _fitted(kind, table[rest], labels[rest], names)
-            given[part] = model.labels([texts[row] for row in part])
+            model = _fitted(kind, table[rest], near[rest], labels[rest], names, points.shape[1])
+            given[part] = model.labels([texts[row] for row in part], points[part])
         found.append((float(f1_score(labels, given, average="macro")), -place, given))
     _, place, given = max(found, key=lambda each: each[:2])
-    return _fitted(kinds[-place], table, labels, names), given
+    kind, near = kinds[-place]
+    return _fitted(kind, table, near, labels, names, points.shape[1]), given
 
 
-def _fitted(kind: Any, table: Any, labels: Ids, names: NDArray[Any]) -> LabelClassifier:
-    """A linear model of this kind over tf-idf rows of length 1, in whole numbers."""
+def _fitted(
+    kind: Any, table: Any, near: Array, labels: Ids, names: NDArray[Any], dimension: int
+) -> LabelClassifier:
+    """A linear model of this kind over tf-idf rows of length 1 and points, in whole numbers."""
+    from scipy.sparse import csr_matrix, hstack
     from sklearn.base import clone
     from sklearn.preprocessing import normalize
 
@@ -121,7 +137,7 @@ def _fitted(kind: Any, table: Any, labels: Ids, names: NDArray[Any]) -> LabelCla
     kept = np.flatnonzero(occurs >= 2)
     idf = np.rint(_ONE * (1 + np.log((1 + table.shape[0]) / (1 + occurs[kept])))) / _ONE
     rows = normalize(table[:, kept].multiply(idf).tocsr())
-    model = clone(kind).fit(rows, labels)
+    model = clone(kind).fit(hstack([rows, csr_matrix(near)]).tocsr(), labels)
     if hasattr(model, "coef_"):
         coefficients, bias = model.coef_, model.intercept_
     else:  # naive Bayes: rows of one label each, and no bias in its complement form
@@ -129,10 +145,19 @@ def _fitted(kind: Any, table: Any, labels: Ids, names: NDArray[Any]) -> LabelCla
     if len(coefficients) == 1:  # two labels share a row of scores: those of the second
         coefficients = np.vstack([-coefficients, coefficients]) / 2
         bias = np.concatenate([-bias, bias]) / 2
-    weights = np.rint(coefficients.T * idf[:, None] * _FINE)
+    weights = np.rint(coefficients[:, : len(kept)].T * idf[:, None] * _FINE)
+    meaning = np.zeros((dimension, len(coefficients)), dtype=np.int32)
+    if near.shape[1]:
+        meaning[:] = _held(np.rint(coefficients[:, len(kept) :].T * _FINE))
     return LabelClassifier(
         tuple(names[kept].tolist()),
         (idf * _ONE).astype(np.int32),
-        np.clip(weights, -(2**31) + 1, 2**31 - 1).astype(np.int32),
+        _held(weights),
         np.rint(bias * _FINE).astype(np.int64),
+        meaning,
     )
+
+
+def _held(weights: Array) -> NDArray[np.int32]:
+    """Whole numbers, cut to what 32 bits hold."""
+    return np.clip(weights, -(2**31) + 1, 2**31 - 1).astype(np.int32)

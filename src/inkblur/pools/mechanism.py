@@ -156,10 +156,12 @@ class PoolStaircase:
             texts = [mask(text) for text in texts]  # as the classifier has learned to read
         with one_thread():
             sums = self.encoder.sums(texts)
-        model = self.pool.classifier
-        labels = np.zeros(len(texts), dtype=np.int64) if model is None else model.labels(texts)
+        model, points = self.pool.classifier, points_of(sums, self.pool.center)
+        labels = (
+            np.zeros(len(texts), dtype=np.int64) if model is None else model.labels(texts, points)
+        )
         known: NDArray[np.bool_] = np.any(sums != 0, axis=1)
-        return Encoded(labels, points_of(sums, self.pool.center), known)
+        return Encoded(labels, points, known)
 
     def draw(self, encoded: Encoded, bits: Bits) -> Ids:
         """The texts of the pool that these numbers of 64 random bits draw, by place."""

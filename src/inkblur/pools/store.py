@@ -24,7 +24,7 @@ from inkblur.pools.pool import Pool
 
 SUFFIX = ".pool"
 _KEY = b"inkblur.pool"
-_FORMAT = 1
+_FORMAT = 2
 _TEXTS, _TERMS = "texts", "classifier.terms"
 _KINDS = {
     "points": "<i2",
@@ -36,8 +36,9 @@ _KINDS = {
     "classifier.idf": "<i4",
     "classifier.weights": "<i4",
     "classifier.bias": "<i8",
+    "classifier.meaning": "<i4",
 }
-_TABLES = ("points", "cell_points", "classifier.weights")
+_TABLES = ("points", "cell_points", "classifier.weights", "classifier.meaning")
 
 
 class StoredTexts(Sequence[str]):
@@ -191,6 +192,7 @@ def _pool(batch: Any, header: dict[str, Any]) -> Pool:
             values["classifier.idf"],
             values["classifier.weights"],
             values["classifier.bias"],
+            values["classifier.meaning"],
         )
     return Pool(
         texts=StoredTexts(values[_TEXTS]),
