@@ -15,7 +15,7 @@ from scipy import stats
 from inkblur.errors import ParameterError
 from inkblur.mechanisms.staircase.units import Steps
 from inkblur.pools import PoolPrivatizer, PoolStaircase
-from inkblur.pools.order import Order, text_units
+from inkblur.pools.order import Order, owner, text_units
 from inkblur.rng import keyed_rng, seeded_rng
 from inkblur.types import Record, Unit
 from tests.pools.made import WORDS, pool, table
@@ -117,9 +117,8 @@ def test_nearness_is_exact_in_whole_numbers() -> None:
         exact = made.pool.points.astype(np.int64) @ encoded.points[row].astype(np.int64)
         label = int(encoded.labels[row])
         own = [i for i in range(30) if made.pool.labels[i] == label]
-        assert order.own_texts(label, encoded.points[row].astype(np.float32)).tolist() == sorted(
-            own, key=lambda i: (-exact[i], i)
-        )
+        seen = order.whole(label, encoded.points[row].astype(np.float32)).tolist()
+        assert seen[: len(own)] == sorted(own, key=lambda i: (-exact[i], i))
     assert (np.square(made.pool.points.astype(np.int64)).sum(axis=1) <= 2**24).all()
 
 
@@ -195,3 +194,19 @@ def test_sentences_are_one_draw_each_and_a_fixed_number_hides_how_many() -> None
     assert "3 x epsilon" in fixed.guarantee.sentence()
     with pytest.raises(ParameterError, match="shows no length"):
         PoolPrivatizer(made, length=3)
+
+
+@given(
+    nearness=st.lists(st.integers(-3, 3), min_size=1, max_size=12),
+    more=st.integers(0, 12),
+    least=st.integers(1, 5),
+)
+def test_the_owner_of_a_unit_is_that_of_the_whole_order(
+    nearness: list[int], more: int, least: int
+) -> None:
+    """Texts own nearly the same number of units, the first ones one more."""
+    units = least + (np.arange(len(nearness)) < more)
+    order = sorted(range(len(nearness)), key=lambda i: (-nearness[i], i))
+    expected = [text for text in order for _ in range(int(units[text]))]
+    seen = np.array(nearness, dtype=np.float32)
+    assert [owner(seen, units, place) for place in range(int(units.sum()))] == expected

@@ -9,7 +9,7 @@ import numpy as np
 from inkblur.embeddings.table import Embedding
 from inkblur.pools import Pool
 from inkblur.pools.classifier import LabelClassifier
-from inkblur.pools.encoder import WordEncoder, center_of, on_sphere, points_of
+from inkblur.pools.encoder import WordEncoder, center_of, directions, on_sphere, points_of
 
 WORDS = ("alpha", "beta", "gamma", "delta", "iota", "kappa", "lambda", "sigma")
 
@@ -36,9 +36,9 @@ def pool(
     if twins:
         texts[count // 2 : 2 * (count // 2)] = texts[: count // 2]
     encoder = WordEncoder(embedding)
-    sums = encoder.sums(texts)
-    center = center_of(sums)
-    points = points_of(sums, center)
+    towards = directions(encoder, texts)
+    center = center_of(towards)
+    points = points_of(towards, center)
     starts, owners = [0], []
     for label, size in enumerate(sizes):
         for part in np.array_split(np.arange(size), min(cells, size)):

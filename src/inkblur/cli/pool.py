@@ -38,6 +38,12 @@ def build_command(
         str, typer.Option(help="The license of the texts; reports of releases repeat it.")
     ] = "",
     name: Annotated[str | None, typer.Option(help="What to call it; the file's name else.")] = None,
+    exact: Annotated[
+        bool,
+        typer.Option(
+            "--exact", help="Judge nearness without cells: slow in large pools without a GPU."
+        ),
+    ] = False,
     embedding: Annotated[
         str | None, typer.Option(help="Word vectors to encode with; the bundled ones if not given.")
     ] = None,
@@ -66,6 +72,7 @@ def build_command(
                 name=name or Path(public).name,
                 license=license,
                 identifiers=identifiers,
+                exact=exact,
                 source={
                     "source": Path(public).name,
                     "sha256": file_sha256(Path(public)),

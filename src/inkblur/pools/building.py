@@ -14,12 +14,21 @@ from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError, needs
 from inkblur.pools import classifier
 from inkblur.pools.cleaning import Identifiers, clean
-from inkblur.pools.encoder import TextPoints, Whole, WordEncoder, center_of, on_sphere, points_of
+from inkblur.pools.encoder import (
+    TextPoints,
+    Whole,
+    WordEncoder,
+    center_of,
+    directions,
+    on_sphere,
+    points_of,
+)
 from inkblur.pools.pool import Pool
 from inkblur.types import Ids, choose
 
 LEAST = 2 * classifier.FOLDS  # texts of a label
 _CELL = 2048  # texts in a cell, about
+_STUDIED = 100_000  # texts that the cells are learned from
 _ONE_CELL = 16 * _CELL  # labels of at most so many texts are one cell: the order is exact there
 
 
@@ -31,33 +40,38 @@ def build_pool(
     name: str = "pool",
     license: str = "",
     identifiers: Identifiers | str = Identifiers.MASK,
+    exact: bool = False,
     source: Mapping[str, Any] | None = None,
 ) -> Pool:
     """A pool of these public texts, encoded with this embedding.
 
     The texts must have been published, and must not be those to be protected. `labels` name what a
-    release should keep first; a classifier for them is fitted on the pool (extra `sklearn`).
+    release should keep first; a classifier for them is fitted on the pool (extra `sklearn`). In
+    large labels nearness is judged by cells first, unless it is to be `exact`: then every draw
+    looks at all texts of its label, which wants a GPU.
     """
     cleaned = clean(texts, choose(Identifiers, identifiers, "identifiers"))
     encoder = WordEncoder(embedding)
     with one_thread():  # many small products
-        sums = encoder.sums(cleaned.texts)
-    known = np.flatnonzero(sums.any(axis=1))
+        towards = directions(encoder, cleaned.texts)
+    known = np.flatnonzero(towards.any(axis=1))
     if len(known) < LEAST:
         raise InputError(
             f"{name}: {len(known)} texts are left after cleaning, at least {LEAST} are needed "
             f"({_shown(cleaned.left_out) or 'none was left out'}); give more public texts"
         )
     kept = [cleaned.texts[row] for row in known]
-    sums = sums[known]
+    if len(known) < len(towards):
+        towards = towards[known]
     named = ("",) if labels is None else tuple(labels[cleaned.rows[row]] for row in known)
     numbers, names = _numbered(named, len(kept), name)
-    center = center_of(sums)
-    points = points_of(sums, center)
+    center = center_of(towards)
+    points = points_of(towards, center)
+    del towards  # a million texts are to be built in 2 GB
     model, given = None, numbers
     if labels is not None:
         model, given = classifier.fit(kept, points, numbers)
-    order, cells, cell_labels = _in_cells(points, numbers, len(names))
+    order, cells, cell_labels = _in_cells(points, numbers, len(names), exact=exact)
     points = points[order]
     middles = [points[a:b].sum(axis=0, dtype=np.int64) for a, b in pairwise(cells.tolist())]
     return Pool(
@@ -104,12 +118,14 @@ def _numbered(labels: Sequence[str], count: int, name: str) -> tuple[Ids, tuple[
     return np.array([places[label] for label in labels], dtype=np.int64), names
 
 
-def _in_cells(points: TextPoints, labels: Ids, count: int) -> tuple[Ids, Whole, Whole]:
+def _in_cells(
+    points: TextPoints, labels: Ids, count: int, *, exact: bool
+) -> tuple[Ids, Whole, Whole]:
     """Texts by label and cell, where cells begin, and the label of each."""
     order, starts, owners = [], [0], []
     for label in range(count):
         rows = np.flatnonzero(labels == label)
-        for cell in _cells(points, rows):
+        for cell in [rows] if exact else _cells(points, rows):
             order.append(cell)
             starts.append(starts[-1] + len(cell))
             owners.append(label)
@@ -121,10 +137,12 @@ def _cells(points: TextPoints, rows: Ids) -> list[Ids]:
         return [rows]
     with needs(f"a pool of more than {_ONE_CELL:,} texts needs scikit-learn", "sklearn"):
         from sklearn.cluster import MiniBatchKMeans
-    near = points[rows].astype(np.float32)
     model = MiniBatchKMeans(len(rows) // _CELL, batch_size=8192, n_init=1, random_state=0)
-    model.fit(near[:: max(1, len(rows) // 200_000)])
-    cell = model.predict(near)
+    model.fit(points[rows[:: -(-len(rows) // _STUDIED)]].astype(np.float32))
+    blocks = range(0, len(rows), _CELL)
+    cell = np.concatenate(
+        [model.predict(points[rows[start : start + _CELL]].astype(np.float32)) for start in blocks]
+    )
     return [found for c in range(model.n_clusters) if len(found := rows[cell == c])]
 
 

@@ -15,6 +15,7 @@ spec that a release's draws are bound to, so it has to be the same on every mach
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -22,9 +23,10 @@ import numpy as np
 
 from inkblur.blas import one_thread
 from inkblur.mechanisms.staircase.units import heights
+from inkblur.pools.encoder import Whole
 from inkblur.pools.order import Order, text_units
 from inkblur.pools.pool import Pool
-from inkblur.types import Array
+from inkblur.types import Array, Ids, Vectors
 
 KEEP_MEANING = 0.5
 _SHARES = tuple(
@@ -32,6 +34,7 @@ _SHARES = tuple(
 )
 _SAMPLE = 256  # texts that play private ones, at even steps through the pool
 _FEWEST = 4  # texts near a private one, at least
+_HELD = 1 << 25  # products that are held at once: there are fewer such texts in a large pool
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,25 +96,40 @@ def best(found: list[PoolExpectation], keep_meaning: float) -> PoolExpectation:
 def _cosines(pool: Pool, shares: Array) -> tuple[Array, float]:
     """Mean cosines within each share of the given label's texts, and anywhere under q."""
     labels = len(pool.label_names)
-    units = text_units(pool, labels << 40)
-    order = Order(pool, units)
     mean = np.zeros(pool.points.shape[1])
     for start, stop in pairwise(pool.label_starts.tolist()):
         # Whole numbers below 2^53: exact, whatever the order of additions.
         mean += pool.points[start:stop].sum(axis=0, dtype=np.int64) / float(stop - start) / labels
-    rows = np.unique(np.linspace(0, len(pool) - 1, min(_SAMPLE, len(pool))).astype(np.int64))
+    count = min(_SAMPLE, len(pool), max(_FEWEST, _HELD // len(pool)))
+    rows = np.unique(np.linspace(0, len(pool) - 1, count).astype(np.int64))
     squared = float(np.square(pool.points[rows].astype(np.int64)).sum() / len(rows))
+    order = Order(pool, text_units(pool, labels << 40))
     inside, anywhere = np.zeros(len(shares)), 0.0
+    for label in np.unique(pool.given[rows]).tolist():
+        size = int(pool.label_starts[label + 1] - pool.label_starts[label])
+        last = np.maximum(1, np.rint(shares * size).astype(np.int64))
+        for nearest in _nearest_first(order, label, rows[pool.given[rows] == label]):
+            sums = np.cumsum(nearest)
+            upto = np.minimum(last, len(nearest))
+            inside += sums[upto - 1] / upto / squared
     for row in rows.tolist():
-        point = pool.points[row].astype(np.float32)
-        label = int(pool.given[row])
-        first, stop = pool.label_starts[label : label + 2]
-        seen = order.own_texts(label, point)
-        seen = seen[seen != row]
-        nearness = (pool.points[seen].astype(np.float32) @ point).astype(np.float64) / squared
-        sums = np.cumsum(nearness)
-        last = np.maximum(1, np.rint(shares * (stop - first)).astype(np.int64))
-        last = np.minimum(last, len(seen))
-        inside += sums[last - 1] / last
         anywhere += float(np.cumsum(mean * pool.points[row])[-1]) / squared
     return inside / len(rows), anywhere / len(rows)
+
+
+def _nearest_first(order: Order, label: int, rows: Ids) -> Iterator[Whole]:
+    """For each of these texts its products with the others of a label, in its order."""
+    pool = order.pool
+    points = pool.points[rows].astype(np.float32)
+    own = np.flatnonzero(pool.cell_labels == label)
+    found: list[dict[int, Vectors]] = [{} for _ in rows]
+    for cell in own.tolist():
+        first, stop = pool.cells[cell : cell + 2].tolist()
+        for place, seen in enumerate(order.nearness(cell, points)):
+            itself = int(rows[place]) - first
+            others = np.delete(seen, itself) if 0 <= itself < stop - first else seen
+            found[place][cell] = -np.sort(-others)
+    cells = order.cells(np.full(len(rows), label), points)
+    for place, seen in enumerate(found):
+        mine = [seen[cell] for cell in cells[place, : len(own)].tolist()]
+        yield np.concatenate(mine).astype(np.int64)

@@ -31,6 +31,7 @@ _RARE = 1000  # 1 / a
 _HEAVIEST = 1024  # the weight of a word that never occurs
 _BITS = 20  # of a coordinate before squares are taken
 _KNOWN = 1 << 16  # words remembered
+_BLOCK = 1 << 13  # texts encoded at once
 
 
 class WordEncoder:
@@ -54,6 +55,11 @@ class WordEncoder:
     def name(self) -> str:
         """What a pool was encoded with: rule and table."""
         return f"words 1 {self.embedding.sha256}"
+
+    @property
+    def dimension(self) -> int:
+        """Of a point."""
+        return self.embedding.dimension
 
     def words(self, text: str) -> Ids:
         """The known words of a text, by id; what was masked has no meaning."""
@@ -104,13 +110,28 @@ def on_sphere(rows: Whole) -> Whole:
     return directions
 
 
-def points_of(sums: Whole, center: Whole) -> TextPoints:
-    """Where texts of these sums lie, seen from the center of their pool."""
-    points: TextPoints = on_sphere(on_sphere(sums) - center).astype(np.int16)
+def directions(encoder: WordEncoder, texts: Sequence[str]) -> TextPoints:
+    """The directions of these texts, (texts, dimension), a block at a time: 0 where none is known.
+
+    They are to `points_of` what sums are, in a quarter of the memory.
+    """
+    out = np.zeros((len(texts), encoder.dimension), dtype=np.int16)
+    for start in range(0, len(texts), _BLOCK):
+        sums = encoder.sums(texts[start : start + _BLOCK])
+        out[start : start + len(sums)] = on_sphere(sums)
+    return out
+
+
+def points_of(towards: Whole | TextPoints, center: Whole) -> TextPoints:
+    """Where texts of these directions lie, seen from the center of their pool."""
+    points = np.empty(towards.shape, dtype=np.int16)
+    for start in range(0, len(towards), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        points[part] = on_sphere(towards[part].astype(np.int64) - center)
     return points
 
 
-def center_of(sums: Whole) -> Whole:
-    """The mean direction of these texts, (dimension,)."""
-    total: Whole = on_sphere(sums).sum(axis=0)
-    return total // max(len(sums), 1)
+def center_of(towards: Whole | TextPoints) -> Whole:
+    """The mean of these directions, (dimension,)."""
+    total: Whole = towards.sum(axis=0, dtype=np.int64)
+    return total // max(len(towards), 1)

@@ -25,7 +25,7 @@ from inkblur.mechanisms.staircase.draw import Draw
 from inkblur.mechanisms.staircase.units import MOST_EPSILON, Steps, safe_for_null
 from inkblur.pools.choice import KEEP_MEANING, PoolExpectation, best, expectations
 from inkblur.pools.cleaning import Identifiers, mask
-from inkblur.pools.encoder import TextPoints, Whole, WordEncoder, points_of
+from inkblur.pools.encoder import TextPoints, Whole, WordEncoder, directions, points_of
 from inkblur.pools.order import Marked, Order, text_units
 from inkblur.pools.pool import Pool
 from inkblur.rng import Bits
@@ -155,12 +155,12 @@ class PoolStaircase:
         if self.pool.provenance.get("identifiers") == Identifiers.MASK.value:
             texts = [mask(text) for text in texts]  # as the classifier has learned to read
         with one_thread():
-            sums = self.encoder.sums(texts)
-        model, points = self.pool.classifier, points_of(sums, self.pool.center)
+            towards = directions(self.encoder, texts)
+        model, points = self.pool.classifier, points_of(towards, self.pool.center)
         labels = (
             np.zeros(len(texts), dtype=np.int64) if model is None else model.labels(texts, points)
         )
-        known: NDArray[np.bool_] = np.any(sums != 0, axis=1)
+        known: NDArray[np.bool_] = np.any(towards != 0, axis=1)
         return Encoded(labels, points, known)
 
     def draw(self, encoded: Encoded, bits: Bits) -> Ids:

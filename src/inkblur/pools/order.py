@@ -17,7 +17,8 @@ from inkblur.pools.encoder import TextPoints, Whole
 from inkblur.pools.pool import Pool
 from inkblur.types import Ids, Vectors
 
-_ROWS = 64  # private texts whose products with a cell are held
+_PRODUCTS = 1 << 22  # of private texts with cells or with texts that are held at once
+_OTHER_LABEL = 1 << 26  # above twice the largest product
 
 
 def text_units(pool: Pool, units: int) -> WordUnits:
@@ -46,54 +47,72 @@ class Order:
         self._cell_units = np.diff(self._before[pool.cells])
         self._cell_points: Vectors = pool.cell_points.astype(np.float32)
 
-    def cells(self, label: int, point: Vectors) -> Ids:
-        """All cells, in the order in which this text sees them."""
-        nearness = self._cell_points @ point
-        return np.lexsort((-nearness, self.pool.cell_labels != label))
+    def cells(self, labels: Whole, points: Vectors) -> Ids:
+        """All cells in the order in which each of these texts sees them, (texts, cells)."""
+        products = (points @ self._cell_points.T).astype(np.int64)
+        far = self.pool.cell_labels != labels[:, None]
+        order: Ids = np.argsort(far * _OTHER_LABEL - products, axis=1, kind="stable")
+        return order
 
-    def texts(self, cell: int, point: Vectors) -> Ids:
-        """The texts of a cell, the nearest first."""
-        return self._sorted(cell, self._nearness(cell, point[None])[0])
-
-    def _nearness(self, cell: int, points: Vectors) -> Vectors:
+    def nearness(self, cell: int, points: Vectors) -> Vectors:
         """Exact products of these private texts with the texts of a cell, (points, texts)."""
         first, stop = self.pool.cells[cell : cell + 2]
         products: Vectors = points @ self.pool.points[first:stop].astype(np.float32).T
         return products
 
-    def _sorted(self, cell: int, nearness: Vectors) -> Ids:
-        order: Ids = self.pool.cells[cell] + np.argsort(-nearness, kind="stable")
-        return order
-
     def at(self, labels: Whole, points: Vectors, places: WordUnits) -> Ids:
         """The texts that own units `places`, counted in the order of each private text."""
-        hit = np.empty(len(places), dtype=np.int64)  # the cell that owns the unit
-        inside = np.empty(len(places), dtype=np.int64)
-        for row, (label, place) in enumerate(zip(labels.tolist(), places.tolist(), strict=True)):
-            cells = self.cells(label, points[row])
-            reached = np.cumsum(self._cell_units[cells])
-            at = int(np.searchsorted(reached, place, side="right"))
-            hit[row] = cells[at]
-            inside[row] = place - (reached[at] - self._cell_units[cells[at]])
+        hit, inside = np.empty_like(places), np.empty_like(places)  # the cell, the unit in it
+        step = max(1, _PRODUCTS // len(self._cell_units))
+        for start in range(0, len(places), step):
+            part = slice(start, start + step)
+            cells = self.cells(labels[part], points[part])
+            reached = np.cumsum(self._cell_units[cells], axis=1)
+            at = (reached <= places[part, None]).sum(axis=1)
+            rows = np.arange(len(cells))
+            hit[part] = cells[rows, at]
+            inside[part] = places[part] - (reached[rows, at] - self._cell_units[hit[part]])
         out = np.empty(len(places), dtype=np.int64)
         for cell in np.unique(hit).tolist():
             found = np.flatnonzero(hit == cell)
-            for start in range(0, len(found), _ROWS):
-                rows = found[start : start + _ROWS]
-                for row, nearness in zip(rows, self._nearness(cell, points[rows]), strict=True):
-                    texts = self._sorted(cell, nearness)
-                    reached = np.cumsum(self.units[texts])
-                    out[row] = texts[np.searchsorted(reached, inside[row], side="right")]
+            first, stop = self.pool.cells[cell : cell + 2].tolist()
+            units, step = self.units[first:stop], max(1, _PRODUCTS // (stop - first))
+            for start in range(0, len(found), step):
+                rows = found[start : start + step]
+                for row, seen in zip(rows, self.nearness(cell, points[rows]), strict=True):
+                    out[row] = first + owner(seen, units, int(inside[row]))
         return out
 
-    def own_texts(self, label: int, point: Vectors) -> Ids:
-        """The texts of this label in order."""
-        own = [c for c in self.cells(label, point).tolist() if self.pool.cell_labels[c] == label]
-        return np.concatenate([self.texts(cell, point) for cell in own])
-
     def whole(self, label: int, point: Vectors) -> Ids:
-        """All texts in order: the definition, for laws and for choosing."""
-        return np.concatenate([self.texts(cell, point) for cell in self.cells(label, point)])
+        """All texts in order: the definition, for laws and audits."""
+        order = [
+            self.pool.cells[cell] + np.argsort(-self.nearness(cell, point[None])[0], kind="stable")
+            for cell in self.cells(np.array([label]), point[None])[0].tolist()
+        ]
+        return np.concatenate(order)
+
+
+def owner(nearness: Vectors, units: WordUnits, place: int) -> int:
+    """The text that owns unit `place`, the nearest text counted first, the first of equally near.
+
+    Every text owns at least the least number of units, so the rank of the one that is sought is at
+    most `place` divided by that; and nearly that, because units are divided evenly.
+
+    >>> nearness, units = np.array([1.0, 3.0, 2.0, 3.0]), np.array([2, 2, 2, 2])
+    >>> [owner(nearness, units, place) for place in range(8)]
+    [1, 1, 3, 3, 2, 2, 0, 0]
+    """
+    last = len(units) - 1
+    rank = min(place // int(units.min()), last)
+    while True:
+        limit = np.partition(nearness, last - rank)[last - rank]
+        before = int(units[nearness > limit].sum())
+        if place >= before:
+            break
+        rank -= 1
+    alike = np.flatnonzero(nearness == limit)
+    at = int(np.searchsorted(np.cumsum(units[alike]), place - before, side="right"))
+    return int(alike[at])
 
 
 class Marked:
