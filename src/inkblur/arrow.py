@@ -333,6 +333,11 @@ def _made_from(described: str) -> _Made:
                     "engines run tasks again, and with a language model that draws again: use "
                     '`privatize_file`, or `base="frequency"`'
                 )
+            if isinstance(privatizer, PoolPrivatizer) and privatizer.bound:
+                raise ParameterError(
+                    "engines run tasks again, and on another machine a sentence transformer may "
+                    "place a text elsewhere: use `privatize_file`, or a pool encoded by words"
+                )
             resolved = spec.resolved(mechanism.embedding, mechanism)
             made = _Made(resolved, privatizer, layout_of(resolved))
             _made[described, process] = _made[_as_json(resolved), process] = made

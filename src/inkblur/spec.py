@@ -109,6 +109,10 @@ class ReleaseSpec:
         "With --pool: from 0, which keeps its label as often as possible, to 1, which keeps the "
         "meaning (default: 0.5).",
     )
+    encoder: str | None = option(
+        None,
+        "With --pool: the folder of the sentence transformer that the pool was built with.",
+    )
     consistent: bool = option(
         False,
         "Draw once for each distinct word of a text and reuse the draw where the word "
@@ -203,7 +207,7 @@ class ReleaseSpec:
             self._set(name, tuple(classes))
         if not self.columns:
             raise ParameterError("no text column given; give at least one in `columns=`")
-        for name in ("embedding", "vocabulary", "reference", "pool"):
+        for name in ("embedding", "vocabulary", "reference", "pool", "encoder"):
             path = getattr(self, name)
             self._set(name, None if path is None else str(path))
         self._check_kind()
@@ -264,9 +268,10 @@ class ReleaseSpec:
 
     def _check_unit(self) -> None:
         if self.unit == Piece.WORD.value:
-            if self.pool is not None or self.keep_meaning is not None:
+            if any(each is not None for each in (self.pool, self.keep_meaning, self.encoder)):
                 raise ParameterError(
-                    '`pool=` and `keep_meaning=` go with `unit="text"` or `unit="sentence"`'
+                    '`pool=`, `keep_meaning=` and `encoder=` go with `unit="text"` or '
+                    '`unit="sentence"`'
                 )
             return
         if self.pool is None:
@@ -438,6 +443,7 @@ class ReleaseSpec:
         from inkblur.pools.mechanism import PoolStaircase
         from inkblur.pools.privatizer import PoolPrivatizer
         from inkblur.pools.store import open_pool
+        from inkblur.pools.transformer import TransformerEncoder
 
         if self.pool is None or self.epsilon is None:
             raise ParameterError(f"{self.name} names no pool: give `pool=`")
@@ -454,6 +460,7 @@ class ReleaseSpec:
             epsilon=self.epsilon,
             tau=None if tau is None else float(tau),
             keep_meaning=self.keep_meaning,
+            encoder=None if self.encoder is None else TransformerEncoder(self.encoder),
         )
         return PoolPrivatizer(mechanism, unit=self.unit, length=self.length)
 

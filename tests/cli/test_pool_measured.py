@@ -149,7 +149,7 @@ def test_a_statement_explains_the_release_with_its_evaluation(folder: Path) -> N
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("evaluate", "mine.csv", *LABELS, "--pool", "p.pool"), "--pool and --keep-meaning go with --unit"),
+        (("evaluate", "mine.csv", *LABELS, "--pool", "p.pool"), "go with --unit text"),
         (("evaluate", "mine.csv", *LABELS, "--unit", "text"), "a text is replaced by one of a pool"),
         (("evaluate", "mine.csv", *LABELS, *POOLED, "p.pool", "-m", "laplace"), "leave out --mechanism"),
         (("evaluate", "mine.csv", *LABELS, *POOLED, "p.pool", "--release", "bag"), "leave out --mechanism"),

@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from inkblur.errors import ParameterError
+from inkblur.mechanisms.nearest.engine import Device
 from inkblur.mechanisms.staircase.units import Steps
 from inkblur.pools import PoolPrivatizer, PoolStaircase
 from inkblur.pools.order import Order, owner, text_units
+from inkblur.pools.torch_search import TorchSearch
 from inkblur.rng import keyed_rng, seeded_rng
 from inkblur.types import Record, Unit
 from tests.pools.made import WORDS, pool, table
@@ -210,3 +212,37 @@ def test_the_owner_of_a_unit_is_that_of_the_whole_order(
     expected = [text for text in order for _ in range(int(units[text]))]
     seen = np.array(nearness, dtype=np.float32)
     assert [owner(seen, units, place) for place in range(int(units.sum()))] == expected
+
+
+@pytest.mark.parametrize("kinds", [3, 3000])
+def test_torch_finds_the_owners_that_are_found_without_it(kinds: int) -> None:
+    """On the processor, where torch computes alike; many ties with points of three kinds."""
+    pytest.importorskip("torch")
+    rng = np.random.default_rng(3)
+    points = rng.integers(-900, 900, (kinds, 8)).astype(np.int16)[rng.integers(0, kinds, 3000)]
+    units = 5 + (np.arange(2000) < 700)
+    seen = rng.integers(-900, 900, (200, 8)).astype(np.float32)
+    places = rng.integers(0, int(units.sum()), 200)
+    places[:3] = [0, int(units.sum()) - 1, 5]
+    found = TorchSearch(points, "cpu").owners(1000, units, seen, places)
+    exact = seen @ points[1000:].astype(np.float32).T
+    assert found.tolist() == [
+        owner(nearness, units, int(place)) for nearness, place in zip(exact, places, strict=True)
+    ]
+
+
+def test_a_release_through_torch_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch")
+    blur = PoolPrivatizer(mechanism((40, 30), 6.0, 0.2, twins=True))
+    records = [Record(str(i), " ".join(WORDS[i % 5 : i % 7])) for i in range(100)]
+    plain = blur.release_batch(records, seeded_rng(1)).texts
+    monkeypatch.setattr("inkblur.pools.order.LARGE", 1)
+    search = TorchSearch(blur.mechanism.pool.points, "cpu")
+    monkeypatch.setattr("inkblur.pools.mechanism.search_on", lambda points, device: search)
+    blur.mechanism.search_on(Device.CUDA)
+    asked = []
+    monkeypatch.setattr(
+        search, "owners", lambda *words: asked.append(1) or TorchSearch.owners(search, *words)
+    )
+    assert blur.release_batch(records, seeded_rng(1)).texts == plain
+    assert asked

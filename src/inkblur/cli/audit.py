@@ -27,7 +27,7 @@ WORDS = 300  # measured unless --words says otherwise
 
 
 @options.release_options(
-    *("mechanism", "epsilon", "embedding", "vocabulary", "unit", "pool", "keep_meaning"),
+    *("mechanism", "epsilon", "embedding", "vocabulary", "unit", "pool", "keep_meaning", "encoder"),
     usual={"mechanism": "mahalanobis"},
     lists=("epsilon", "keep_meaning"),
     several=True,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @options.release_options(
     *("mechanism", "epsilon", "release", "length", "morphology", "embedding", "vocabulary"),
-    *("unit", "pool", "keep_meaning"),
+    *("unit", "pool", "keep_meaning", "encoder"),
     usual={"mechanism": "mahalanobis"},
     lists=("mechanism", "epsilon", "length", "morphology", "keep_meaning"),
     several=True,
@@ -57,8 +57,8 @@ def evaluate(
     judge: Annotated[
         str | None,
         typer.Option(
-            help="With --pool: word vectors that had no part in the release, to judge how much "
-            "meaning it keeps."
+            help="With --pool: word vectors, or the folder of a sentence transformer, that had no "
+            "part in the release, to judge how much meaning it keeps."
         ),
     ] = None,
     test_share: texts.TestShare = 0.3,

@@ -38,7 +38,7 @@ Seed = Annotated[
 
 _SEVERAL = "One or more, comma-separated."
 POOL_EPSILONS = (2.0, 4.0, 6.0)  # for a text, where none is given
-_POOLED = ("unit", "pool", "keep_meaning")
+_POOLED = ("unit", "pool", "keep_meaning", "encoder")
 _STRENGTHS = ("epsilon", "strength", "level")
 
 
@@ -161,7 +161,8 @@ class Given:
     def over_a_pool(self) -> list[ReleaseSpec]:
         """Every combination for the pool that was named."""
         names = self.fields.get("mechanism", POOL_MECHANISM)
-        fixed = {n: self.fields[n] for n in ("unit", "pool", "release") if n in self.fields}
+        names_of_fixed = ("unit", "pool", "encoder", "release")
+        fixed = {name: self.fields[name] for name in names_of_fixed if name in self.fields}
         axes = {"epsilon": POOL_EPSILONS} | {
             name: self.fields[name]
             for name in ("epsilon", "keep_meaning", "length", "morphology")

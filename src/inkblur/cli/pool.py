@@ -44,6 +44,10 @@ def build_command(
             "--exact", help="Judge nearness without cells: slow in large pools without a GPU."
         ),
     ] = False,
+    encoder: Annotated[
+        str | None,
+        typer.Option(help="Encode with the sentence transformer in this folder (extra encoder)."),
+    ] = None,
     embedding: Annotated[
         str | None, typer.Option(help="Word vectors to encode with; the bundled ones if not given.")
     ] = None,
@@ -59,12 +63,14 @@ def build_command(
         from inkblur.files.release import file_sha256
         from inkblur.pools.building import build_pool
         from inkblur.pools.store import write_pool
+        from inkblur.pools.transformer import TransformerEncoder
 
         columns = list(dict.fromkeys(label_column or ()))
         with talk.status("building"):
             texts, found = read_columns(public, text_column, columns)
             together = list(zip(*(found[column] for column in columns), strict=True))
             kept = [row for row in range(len(texts)) if not columns or None not in together[row]]
+            placed = None if encoder is None else TransformerEncoder(encoder)
             built = build_pool(
                 [texts[row] for row in kept],
                 load_embedding(embedding),
@@ -73,6 +79,7 @@ def build_command(
                 license=license,
                 identifiers=identifiers,
                 exact=exact,
+                encoder=placed,
                 source={
                     "source": Path(public).name,
                     "sha256": file_sha256(Path(public)),

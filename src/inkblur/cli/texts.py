@@ -137,10 +137,13 @@ def make_folder(folder: Path) -> None:
 
 
 def judge(source: str) -> Judge:
-    """The judge of meaning that an option names: word vectors."""
+    """The judge of meaning that an option names: word vectors, or a folder with a transformer."""
     from inkblur.embeddings import load_embedding
     from inkblur.evaluation.measures.similarity import WordMeans
+    from inkblur.pools.transformer import TransformerEncoder
 
+    if Path(source).is_dir():
+        return TransformerEncoder(source)
     return WordMeans(load_embedding(source))
 
 

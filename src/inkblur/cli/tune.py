@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @options.release_options(
     *("mechanism", "epsilon", "length", "morphology", "release", "embedding", "vocabulary"),
-    *("unit", "pool", "keep_meaning"),
+    *("unit", "pool", "keep_meaning", "encoder"),
     usual={"mechanism": "mahalanobis"},
     lists=("epsilon", "length", "morphology", "keep_meaning"),
     several=True,

@@ -112,13 +112,15 @@ def privatize_file(
         tf = spec.kind is ReleaseKind.TF
         made = spec.synthetic_vectors(table, _reference(spec)) if tf else spec.releaser(table)
         resolved = spec.resolved(table, made.mechanism)
-        if searching and not isinstance(made.mechanism, Perturbation):
+        if isinstance(made, PoolPrivatizer) and threads is None:
+            made.mechanism.search_on(where)
+        elif searching and not isinstance(made.mechanism, Perturbation):
             raise ParameterError(
                 f"{spec.mechanism} has no search to speed up: leave out `device=` and `threads=`"
             )
         if tf and (processes or workers is not None):
             raise ParameterError("a tf release has no workers: leave out `workers=`, `processes=`")
-        if not tf and not processes:
+        if isinstance(made.mechanism, Perturbation) and not tf and not processes:
             _search(table, where, threads)
         if isinstance(made, PoolPrivatizer):
             refuse_own_source(source, made.mechanism.pool)
@@ -207,7 +209,11 @@ def _charge_ahead(
         return [made.draws(text) for text in batch.texts]
 
     batches = public.screened(source.batches(*_CORPUS))
-    bound = isinstance(made.mechanism, TextMechanism)
+    bound = (
+        made.bound
+        if isinstance(made, PoolPrivatizer)
+        else isinstance(made.mechanism, TextMechanism)
+    )
     return spending.charge_ahead(batches, words, bound=bound, partial=limits.partial)
 
 

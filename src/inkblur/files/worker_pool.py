@@ -47,6 +47,8 @@ class WorkerCopy:
         made = self.spec.releaser(table)
         if isinstance(made.mechanism, Perturbation):
             engine.serve(table, self.device, threads=self.threads)
+        elif isinstance(made, PoolPrivatizer):
+            made.mechanism.search_on(self.device)
         return made
 
 

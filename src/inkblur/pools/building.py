@@ -15,6 +15,7 @@ from inkblur.errors import InputError, needs
 from inkblur.pools import classifier
 from inkblur.pools.cleaning import Identifiers, clean
 from inkblur.pools.encoder import (
+    Encoder,
     TextPoints,
     Whole,
     WordEncoder,
@@ -41,6 +42,7 @@ def build_pool(
     license: str = "",
     identifiers: Identifiers | str = Identifiers.MASK,
     exact: bool = False,
+    encoder: Encoder | None = None,
     source: Mapping[str, Any] | None = None,
 ) -> Pool:
     """A pool of these public texts, encoded with this embedding.
@@ -48,10 +50,11 @@ def build_pool(
     The texts must have been published, and must not be those to be protected. `labels` name what a
     release should keep first; a classifier for them is fitted on the pool (extra `sklearn`). In
     large labels nearness is judged by cells first, unless it is to be `exact`: then every draw
-    looks at all texts of its label, which wants a GPU.
+    looks at all texts of its label, which wants a GPU. `encoder` takes the place of the embedding's
+    words, such as :class:`inkblur.pools.transformer.TransformerEncoder`.
     """
     cleaned = clean(texts, choose(Identifiers, identifiers, "identifiers"))
-    encoder = WordEncoder(embedding)
+    encoder = WordEncoder(embedding) if encoder is None else encoder
     with one_thread():  # many small products
         towards = directions(encoder, cleaned.texts)
     known = np.flatnonzero(towards.any(axis=1))

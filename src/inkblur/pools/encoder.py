@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,26 @@ _KNOWN = 1 << 16  # words remembered
 _BLOCK = 1 << 13  # texts encoded at once
 
 
+class Encoder(Protocol):
+    """Places texts, in public and always by the same rule."""
+
+    exact: bool  # whether every machine places a text alike, to the last bit
+
+    @property
+    def name(self) -> str:
+        """What a pool was encoded with: rule and fingerprint."""
+        ...
+
+    @property
+    def dimension(self) -> int:
+        """Of a point."""
+        ...
+
+    def sums(self, texts: Sequence[str]) -> Whole:
+        """Directions of any length as whole numbers, (texts, dimension); 0 where unknown."""
+        ...
+
+
 class WordEncoder:
     """Encodes texts by the words that an embedding knows.
 
@@ -42,6 +63,8 @@ class WordEncoder:
     >>> WordEncoder(table).sums(["A cat, a cat and a dog.", "?"]).tolist()
     [[8384512, 4192256], [0, 0]]
     """
+
+    exact = True
 
     def __init__(self, embedding: Embedding) -> None:
         if embedding.adaptations:  # they must not meet texts of their corpus, which nobody checks
@@ -110,7 +133,7 @@ def on_sphere(rows: Whole) -> Whole:
     return directions
 
 
-def directions(encoder: WordEncoder, texts: Sequence[str]) -> TextPoints:
+def directions(encoder: Encoder, texts: Sequence[str]) -> TextPoints:
     """The directions of these texts, (texts, dimension), a block at a time: 0 where none is known.
 
     They are to `points_of` what sums are, in a quarter of the memory.

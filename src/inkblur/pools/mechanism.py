@@ -21,13 +21,22 @@ from inkblur.blas import one_thread
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError, ParameterError
 from inkblur.guarantees import ADD_UP, SECRET_KEY, Guarantee
+from inkblur.mechanisms.nearest.engine import Device
 from inkblur.mechanisms.staircase.draw import Draw
 from inkblur.mechanisms.staircase.units import MOST_EPSILON, Steps, safe_for_null
 from inkblur.pools.choice import KEEP_MEANING, PoolExpectation, best, expectations
 from inkblur.pools.cleaning import Identifiers, mask
-from inkblur.pools.encoder import TextPoints, Whole, WordEncoder, directions, points_of
-from inkblur.pools.order import Marked, Order, text_units
+from inkblur.pools.encoder import (
+    Encoder,
+    TextPoints,
+    Whole,
+    WordEncoder,
+    directions,
+    points_of,
+)
+from inkblur.pools.order import LARGE, Marked, Order, text_units
 from inkblur.pools.pool import Pool
+from inkblur.pools.torch_search import search_on
 from inkblur.rng import Bits
 from inkblur.types import NULL_ID, Ids, Metric, Unit, fraction, positive
 
@@ -59,6 +68,7 @@ class PoolStaircase:
 
     `tau` is the mass of the near texts under q. Where it is not given it is chosen on the pool, for
     this epsilon and `keep_meaning` in [0, 1]: 0 keeps the label as often as can be, 1 the meaning.
+    `encoder` is the one that the pool was built with, where that is not the embedding's words.
     """
 
     name = "staircase"
@@ -72,15 +82,13 @@ class PoolStaircase:
         epsilon: float,
         tau: float | None = None,
         keep_meaning: float | None = None,
+        encoder: Encoder | None = None,
     ) -> None:
         self.pool, self.embedding = pool, embedding
         self.epsilon = positive(epsilon, "epsilon")
-        self.encoder = WordEncoder(embedding)
+        self.encoder = WordEncoder(embedding) if encoder is None else encoder
         if self.encoder.name != pool.encoder:
-            raise InputError(
-                f"the pool {pool.name} was encoded with other word vectors than {embedding.name}; "
-                "name the embedding that it was built with, or build it again"
-            )
+            raise InputError(_other_encoder(pool, embedding, self.encoder))
         labels = len(pool.label_names)
         if tau is None:
             keep = KEEP_MEANING if keep_meaning is None else fraction(keep_meaning, "keep_meaning")
@@ -144,6 +152,12 @@ class PoolStaircase:
         found = expectations(self.pool, self.epsilon, (share,))
         return next(each for each in found if each.share == share)
 
+    def search_on(self, device: Device) -> None:
+        """Look for near texts on this device from now on; never changes what is drawn."""
+        large = int(np.diff(self.pool.cells).max()) >= LARGE
+        if large or device is Device.CUDA:
+            self._order.search = search_on(self.pool.points, device)
+
     @property
     def likeliest(self) -> float:
         """The largest probability of any text of the pool, given any text."""
@@ -175,3 +189,22 @@ class PoolStaircase:
     def _drawing(self, encoded: Encoded) -> Draw:
         marked = Marked(self._order, self.steps.near, encoded.labels, encoded.points)
         return Draw(self.steps, marked)
+
+
+def _other_encoder(pool: Pool, embedding: Embedding, encoder: Encoder) -> str:
+    words = "words ", "transformer "
+    built = next(kind for kind in (*words, "") if pool.encoder.startswith(kind))
+    if built == words[1] and not encoder.name.startswith(built):
+        return (
+            f"the pool {pool.name} was encoded with a sentence transformer; give its folder in "
+            "`encoder=`"
+        )
+    if built == words[0] and encoder.name.startswith(built):
+        return (
+            f"the pool {pool.name} was encoded with other word vectors than {embedding.name}; name "
+            "the embedding that it was built with, or build it again"
+        )
+    return (
+        f"the pool {pool.name} was encoded with another encoder; name the one that it was built "
+        "with, or build it again"
+    )

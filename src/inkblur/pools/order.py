@@ -15,9 +15,11 @@ import numpy as np
 from inkblur.mechanisms.staircase.units import WordUnits
 from inkblur.pools.encoder import TextPoints, Whole
 from inkblur.pools.pool import Pool
+from inkblur.pools.torch_search import TorchSearch
 from inkblur.types import Ids, Vectors
 
 _PRODUCTS = 1 << 22  # of private texts with cells or with texts that are held at once
+LARGE = 1 << 15  # texts of a cell: from here on a GPU is worth its while
 _OTHER_LABEL = 1 << 26  # above twice the largest product
 
 
@@ -43,6 +45,7 @@ class Order:
 
     def __init__(self, pool: Pool, units: WordUnits) -> None:
         self.pool, self.units = pool, units
+        self.search: TorchSearch | None = None  # for large cells
         self._before = np.concatenate([[0], np.cumsum(units)])
         self._cell_units = np.diff(self._before[pool.cells])
         self._cell_points: Vectors = pool.cell_points.astype(np.float32)
@@ -77,6 +80,9 @@ class Order:
             found = np.flatnonzero(hit == cell)
             first, stop = self.pool.cells[cell : cell + 2].tolist()
             units, step = self.units[first:stop], max(1, _PRODUCTS // (stop - first))
+            if self.search is not None and stop - first >= LARGE:
+                out[found] = first + self.search.owners(first, units, points[found], inside[found])
+                continue
             for start in range(0, len(found), step):
                 rows = found[start : start + step]
                 for row, seen in zip(rows, self.nearness(cell, points[rows]), strict=True):

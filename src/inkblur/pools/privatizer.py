@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from hashlib import blake2b
 
 import numpy as np
 
@@ -63,6 +64,13 @@ class PoolPrivatizer:
         return self.piece is Piece.TEXT or self.length is not None
 
     @property
+    def bound(self) -> bool:
+        """Whether draws are bound to more than key and content: floats that place a text, which
+        may differ elsewhere, and then it is another release.
+        """
+        return not self.mechanism.encoder.exact
+
+    @property
     def spec(self) -> str:
         """Everything the output law depends on: binds each record's stream to this release."""
         return f"{self.mechanism.spec} {self.piece.value} length={self.length}"
@@ -92,9 +100,11 @@ class PoolPrivatizer:
     def _batch(self, records: Sequence[Record], rng: Rng) -> BatchRelease:
         parts = [self._pieces(record.text) for record in records]
         encoded = self.mechanism.encode([piece for part in parts for piece in part])
-        streams, first = [], 0
+        streams, bases, first = [], [], 0
         for record, part in zip(records, parts, strict=True):
             entering = [encoded.entering(row) for row in range(first, first + len(part))]
+            if self.bound:
+                bases.append(blake2b(b"\n".join(entering), digest_size=16).hexdigest())
             streams.append(rng.child(self.spec, record.id, record.text, *entering))
             first += len(part)
         sizes = tuple(len(part) for part in parts)
@@ -106,7 +116,7 @@ class PoolPrivatizer:
             " ".join(texts[place] for place in drawn[end - size : end])
             for end, size in zip(ends, sizes, strict=True)
         ]
-        return BatchRelease(tuple(out), counts, sizes)
+        return BatchRelease(tuple(out), counts, sizes, tuple(bases))
 
     def _pieces(self, text: str) -> list[str]:
         if self.piece is Piece.TEXT:

@@ -1,0 +1,99 @@
+"""A sentence transformer as a pool's encoder (extra `encoder`), from a folder on this machine.
+
+The mean of the last layer over a text's pieces of words, as models such as all-MiniLM-L6-v2 were
+trained to be used. Weights are read from safetensors alone: a pickle could run code.
+
+Its floats differ a little between machines and versions of torch, and a release that is repeated
+elsewhere may see a text at another point. Draws are bound to that point, so this costs nothing but
+the repetition: it is a second release, and the ledger counts it as one. Texts are encoded one at a
+time, because what stands beside a text in a batch changes its last bits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from inkblur.errors import InputError, needs
+from inkblur.pools.cleaning import MASKED
+from inkblur.pools.encoder import Whole
+from inkblur.types import Vectors
+
+_FILES = ("config.json", "tokenizer.json", "model.safetensors")
+_PIECES = 256  # of words, at the beginning of a text
+_FINE = 1 << 20  # 1 as a whole number
+_LETTERS = re.compile(r"\w")
+
+
+class TransformerEncoder:
+    """Encodes texts by the transformer in `folder`."""
+
+    exact = False
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        missing = [name for name in _FILES if not (self.folder / name).is_file()]
+        if missing:
+            raise InputError(
+                f"{folder} holds no sentence transformer: {', '.join(missing)} is missing; give "
+                "the folder with config.json, tokenizer.json and model.safetensors"
+            )
+
+    @cached_property
+    def name(self) -> str:
+        """What a pool was encoded with: rule and files."""
+        digest = hashlib.sha256()
+        for name in _FILES:
+            with (self.folder / name).open("rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+        return f"transformer 1 {digest.hexdigest()}"
+
+    @property
+    def dimension(self) -> int:
+        """Of a point."""
+        return int(self._model.config.hidden_size)
+
+    @cached_property
+    def _model(self) -> Any:
+        with needs("a sentence transformer needs transformers", "encoder"):
+            import torch
+            from transformers import AutoModel
+
+        torch.set_num_threads(1)  # the last bits of a sum depend on the number of threads
+        model = AutoModel.from_pretrained(
+            self.folder, local_files_only=True, use_safetensors=True, dtype=torch.float32
+        )
+        return model.eval()
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        from transformers import PreTrainedTokenizerFast
+
+        return PreTrainedTokenizerFast(tokenizer_file=str(self.folder / "tokenizer.json"))
+
+    def sums(self, texts: Sequence[str]) -> Whole:
+        """Directions as whole numbers, (texts, dimension); 0 for a text without a letter."""
+        return np.rint(self.directions(texts).astype(np.float64) * _FINE).astype(np.int64)
+
+    def directions(self, texts: Sequence[str]) -> Vectors:
+        """Rows of length 1, (texts, dimension); 0 for a text without a letter."""
+        import torch
+
+        out = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        with torch.inference_mode():
+            for row, text in enumerate(texts):
+                plain = MASKED.sub(" ", text)
+                if not _LETTERS.search(plain):
+                    continue
+                pieces = self._tokenizer(
+                    plain, truncation=True, padding=False, max_length=_PIECES, return_tensors="pt"
+                )
+                last = self._model(**pieces).last_hidden_state[0]
+                out[row] = torch.nn.functional.normalize(last.mean(dim=0), dim=0).numpy()
+        return out
