@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Context, Decimal
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from inkblur.pools import PoolPrivatizer, PoolStaircase
 from inkblur.pools.order import Order, owner, text_units
 from inkblur.pools.torch_search import TorchSearch
 from inkblur.rng import keyed_rng, seeded_rng
-from inkblur.types import Record, Unit
+from inkblur.types import Ids, Record, Unit
 from tests.pools.made import WORDS, pool, table
 
 EXACT = Context(prec=60)
@@ -240,9 +241,12 @@ def test_a_release_through_torch_is_the_same(monkeypatch: pytest.MonkeyPatch) ->
     search = TorchSearch(blur.mechanism.pool.points, "cpu")
     monkeypatch.setattr("inkblur.pools.mechanism.search_on", lambda points, device: search)
     blur.mechanism.search_on(Device.CUDA)
-    asked = []
-    monkeypatch.setattr(
-        search, "owners", lambda *words: asked.append(1) or TorchSearch.owners(search, *words)
-    )
+    asked: list[int] = []
+
+    def owners(first: int, *words: Any) -> Ids:
+        asked.append(first)
+        return TorchSearch.owners(search, first, *words)
+
+    monkeypatch.setattr(search, "owners", owners)
     assert blur.release_batch(records, seeded_rng(1)).texts == plain
     assert asked

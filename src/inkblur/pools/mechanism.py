@@ -38,7 +38,7 @@ from inkblur.pools.order import LARGE, Marked, Order, text_units
 from inkblur.pools.pool import Pool
 from inkblur.pools.torch_search import search_on
 from inkblur.rng import Bits
-from inkblur.types import NULL_ID, Ids, Metric, Unit, fraction, positive
+from inkblur.types import NULL_ID, Ids, Metric, Unit, choose, fraction, positive
 
 PUBLIC_POOL = (
     "the pool and everything computed from it are public and were not made from the protected texts"
@@ -152,8 +152,9 @@ class PoolStaircase:
         found = expectations(self.pool, self.epsilon, (share,))
         return next(each for each in found if each.share == share)
 
-    def search_on(self, device: Device) -> None:
+    def search_on(self, device: Device | str) -> None:
         """Look for near texts on this device from now on; never changes what is drawn."""
+        device = choose(Device, device, "device")
         large = int(np.diff(self.pool.cells).max()) >= LARGE
         if large or device is Device.CUDA:
             self._order.search = search_on(self.pool.points, device)

@@ -73,9 +73,12 @@ class TransformerEncoder:
 
     @cached_property
     def _tokenizer(self) -> Any:
-        from transformers import PreTrainedTokenizerFast
+        from tokenizers import Tokenizer
 
-        return PreTrainedTokenizerFast(tokenizer_file=str(self.folder / "tokenizer.json"))
+        tokenizer = Tokenizer.from_file(str(self.folder / "tokenizer.json"))
+        tokenizer.enable_truncation(_PIECES)
+        tokenizer.no_padding()  # it would count as words
+        return tokenizer
 
     def sums(self, texts: Sequence[str]) -> Whole:
         """Directions as whole numbers, (texts, dimension); 0 for a text without a letter."""
@@ -91,9 +94,7 @@ class TransformerEncoder:
                 plain = MASKED.sub(" ", text)
                 if not _LETTERS.search(plain):
                     continue
-                pieces = self._tokenizer(
-                    plain, truncation=True, padding=False, max_length=_PIECES, return_tensors="pt"
-                )
-                last = self._model(**pieces).last_hidden_state[0]
+                pieces = torch.tensor([self._tokenizer.encode(plain).ids])
+                last = self._model(pieces).last_hidden_state[0]
                 out[row] = torch.nn.functional.normalize(last.mean(dim=0), dim=0).numpy()
         return out
