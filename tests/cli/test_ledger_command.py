@@ -45,3 +45,17 @@ def test_verify_tells_a_changed_ledger(place: str) -> None:
     code, output = run("verify", "--ledger", place)
     assert code == 1
     assert "was changed" in output
+
+
+def test_a_reserved_release_is_confirmed_by_how_its_name_begins(place: str) -> None:
+    with open_ledger(place) as ledger:
+        (confirmed,) = [entry["release"] for entry in ledger.history()]
+        name = ledger.open_release({}, space="discrete, a word", draw="k").release
+    assert "inkblur ledger confirm" in " ".join(run("show", "--ledger", place)[1].split())
+    code, output = run("confirm", confirmed, "--ledger", place)
+    assert (code, "not reserved" in output) == (1, True)
+    assert run("confirm", "x", "--ledger", place)[0] == 1
+    assert run("confirm", name[:8], "--ledger", place)[0] == 0
+    with open_ledger(place) as ledger:
+        assert [entry["state"] for entry in ledger.history()] == ["confirmed"] * 2
+        assert ledger.verify() == []

@@ -9,8 +9,11 @@ from typer.testing import CliRunner
 
 from inkblur.arrow import one_batch, release
 from inkblur.cli.app import app
-from inkblur.errors import InputError, OutputError, ParameterError, PrivacyError
+from inkblur.errors import BudgetExceeded, InputError, OutputError, ParameterError, PrivacyError
 from inkblur.files.folder import STATE, is_folder, privatize_folder
+from inkblur.files.sink import Sink, open_sink
+from inkblur.files.source import Source
+from inkblur.files.spending import Limits
 from inkblur.ledger import Ledger, open_ledger
 from inkblur.rng import keyed_rng, read_key, secure_rng, write_key
 from inkblur.spec import ReleaseSpec
@@ -90,8 +93,15 @@ def test_a_run_that_was_cut_short_goes_on_at_the_first_unfinished_file(
         assert not (out / "year=2026" / "c.parquet").exists()
         with pytest.raises(InputError, match="another run"):
             privatize_folder(data, out, SPEC.varied(epsilon=7.0), rng=rng, ledger=False)
+        with pytest.raises(InputError, match="ledger differs"):
+            privatize_folder(data, out, SPEC, rng=rng, ledger=False)
+        with (
+            open_ledger(tmp_path / "other.db") as other,
+            pytest.raises(InputError, match="does not know this release"),
+        ):
+            privatize_folder(data, out, SPEC, rng=rng, ledger=other)
         privatize_folder(data, out, SPEC, rng=rng, ledger=ledger)
-        assert _states(ledger) == ["reserved", "confirmed"]
+        assert _states(ledger) == ["confirmed"]  # the entry that was begun, and no other
         spent = charged(ledger)
         again = tmp_path / "again"
         privatize_folder(data, again, SPEC, rng=rng, ledger=ledger)
@@ -99,6 +109,69 @@ def test_a_run_that_was_cut_short_goes_on_at_the_first_unfinished_file(
     assert [file.stat().st_mtime_ns for file in finished] == when  # not written again
     assert not (out / STATE).exists()
     assert written(out) == written(whole)
+
+
+def test_a_run_that_failed_before_anything_showed_begins_a_new_entry(
+    data: Path, key: Path, tmp_path: Path
+) -> None:
+    out, rng = tmp_path / "out", keyed_rng(read_key(key))
+
+    def crash(name: str, done: int, total: int) -> None:
+        raise MemoryError
+
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        with pytest.raises(MemoryError):
+            privatize_folder(data, out, SPEC, rng=rng, ledger=ledger, on_file=crash)
+        assert _states(ledger) == ["void"]
+        privatize_folder(data, out, SPEC, rng=rng, ledger=ledger)
+        assert _states(ledger) == ["void", "confirmed"]
+        assert ledger.verify() == []
+
+
+def test_a_budget_holds_over_all_files_before_anything_is_drawn(
+    data: Path, key: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = keyed_rng(read_key(key))
+    texts = rows(60)["text"].to_pylist()
+    short = Limits(budget=8.0 * 6)  # texts have up to 12 words
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        with pytest.raises(BudgetExceeded, match="records would exceed") as refused:
+            privatize_folder(data, tmp_path / "out", SPEC, rng=rng, ledger=ledger, limits=short)
+        assert str(refused.value).count("record ") == 20  # of several files
+        assert not (tmp_path / "out").exists()
+        assert _states(ledger) == ["void"]
+        some = Limits(budget=8.0 * 6, partial=True)
+        privatize_folder(data, tmp_path / "some", SPEC, rng=rng, ledger=ledger, limits=some)
+        assert _states(ledger) == ["void", "confirmed"]
+    left = written(tmp_path / "some")["id"].to_pylist()
+    assert {name.name for name in (tmp_path / "some").rglob("*.parquet")} == {
+        "a.parquet",
+        "b.parquet",
+        "c.parquet",
+    }
+    assert 0 < len(left) < 60
+    assert all(len((texts[(name or 0) // 7] or "").split()) <= 6 for name in left)
+    with pytest.raises(ParameterError, match="needs a budget"):
+        privatize_folder(data, tmp_path / "none", SPEC, rng=rng, limits=Limits(partial=True))
+    with pytest.raises(ParameterError, match="radius without a budget"):
+        privatize_folder(data, tmp_path / "none", SPEC, rng=rng, limits=Limits(radius=1.0))
+
+
+def test_an_interrupted_command_says_what_is_finished(
+    data: Path, key: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(target: Path, source: Source) -> Sink:
+        if target.name == "c.parquet":
+            raise KeyboardInterrupt
+        return open_sink(target, source)
+
+    monkeypatch.setattr("inkblur.files.folder.open_sink", interrupted)
+    options = ["--mechanism", "staircase", "--epsilon", "8", "--drop-column", "spare"]
+    given = ["privatize", str(data), *options, "--no-ledger", "--key-file", str(key)]
+    done = CliRunner().invoke(app, [*given, "--id-column", "id", "-o", str(tmp_path / "out")])
+    assert done.exit_code == 130
+    assert "2 files are finished" in done.output
+    assert "no output file" not in done.output
 
 
 def _states(ledger: Ledger) -> list[str]:
@@ -134,7 +207,9 @@ def test_the_command_takes_a_folder(data: Path, key: Path, tmp_path: Path) -> No
     assert runner.invoke(app, [*given, "-o", str(out)]).exit_code == 1  # no ids
     given += ["--id-column", "id"]
     assert runner.invoke(app, given).exit_code == 2  # nowhere to write
-    assert runner.invoke(app, [*given, "-o", str(out), "--budget", "9"]).exit_code == 2
+    assert runner.invoke(app, [*given, "-o", str(out), "--budget", "9"]).exit_code == 1  # uncounted
+    assert runner.invoke(app, [*given, "-o", str(out), "--partial"]).exit_code == 1
+    assert runner.invoke(app, [*given, "-o", str(out), "--report", "r.json"]).exit_code == 2
     assert not out.exists()
     done = runner.invoke(app, [*given, "-o", str(out)])
     assert done.exit_code == 0, done.output

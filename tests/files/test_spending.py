@@ -20,7 +20,7 @@ from inkblur import (
 )
 from inkblur.cli.app import app
 from inkblur.embeddings.store import write_store
-from inkblur.ledger import micros, open_ledger
+from inkblur.ledger import ReleaseAccount, micros, open_ledger
 from inkblur.rng import Rng, keyed_rng, secure_rng
 
 WORDS = ["good", "fine", "bad", "poor", "soup", "bread"]
@@ -101,6 +101,40 @@ def test_a_replay_under_one_key_costs_nothing(folder: Path) -> None:
     assert release(folder, keyed_rng(KEY), limits=limits).read_bytes() == first
     with pytest.raises(BudgetExceeded, match="line 3: record 2"):
         release(folder, keyed_rng(KEY[::-1]), limits=limits)
+
+
+def test_a_records_budget_needs_an_id_that_outlives_an_edited_letter(folder: Path) -> None:
+    """Where no column names a record, its id is made from its text: both change with one letter."""
+    (folder / "in.csv").write_text("who,text\nada,good soup\n")
+    unnamed = spec(folder, id_column=None)
+    with pytest.raises(ParameterError, match="id_column"):
+        release(folder, spec=unnamed, limits=Limits(budget=100.0))
+    enough = Limits(person_budget=3 * a_word(folder))
+    release(folder, spec=unnamed, limits=enough)
+    (folder / "in.csv").write_text("who,text\nada,good soups\n")
+    with pytest.raises(BudgetExceeded):
+        release(folder, spec=unnamed, limits=enough)
+
+
+def test_a_replay_confirms_what_a_killed_run_left_reserved(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(self: ReleaseAccount, **counts: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ReleaseAccount, "confirm", killed)
+        with pytest.raises(KeyboardInterrupt):
+            release(folder, keyed_rng(KEY))
+    with open_ledger(folder / "ledger.db") as ledger:
+        assert [entry["state"] for entry in ledger.history()] == ["reserved"]
+        release(folder, keyed_rng(KEY[::-1]))  # another release altogether
+        assert [entry["state"] for entry in ledger.history()] == ["reserved", "confirmed"]
+        before = ledger.spent("ada")
+        release(folder, keyed_rng(KEY))
+        assert [entry["state"] for entry in ledger.history()] == ["confirmed"] * 3
+        assert ledger.spent("ada") == before
+        assert ledger.verify() == []
 
 
 def test_over_budget_nothing_is_drawn_and_nothing_is_charged(

@@ -54,9 +54,27 @@ def show(place: LedgerOption = None) -> None:
         data.print(table)
         if any(release["state"] == "reserved" for release in history):
             talk.print(
-                "reserved: a run ended before it could say whether its output was seen, so it "
-                "counts as spent; run it again with the same key to confirm it at no cost"
+                "reserved: nobody has said yet that the output is complete, because a run was cut "
+                "off or an engine is lazy; it counts as spent. Running it again with the same key "
+                "confirms it at no cost, and so does inkblur ledger confirm RELEASE"
             )
+
+
+@app.command()
+def confirm(
+    release: Annotated[str, typer.Argument(help="How the release's name in `show` begins.")],
+    place: Place = None,
+) -> None:
+    """Say that the output of a reserved release exists: what a lazy engine wrote, for example.
+
+    Example: inkblur ledger confirm 9f2c01d4
+    """
+    with plain_errors():
+        from inkblur.ledger import open_ledger
+
+        with open_ledger(place) as ledger:
+            name = ledger.confirm(release)
+        talk.print(f"confirmed {name}")
 
 
 @app.command()

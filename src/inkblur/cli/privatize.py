@@ -15,6 +15,7 @@ from inkblur.cli.console import plain_errors, progress, talk
 if TYPE_CHECKING:
     from inkblur.files.pool_summary import PoolSummary
     from inkblur.files.run_vectors import VectorSummary
+    from inkblur.files.spending import Limits
     from inkblur.files.summary import Summary
     from inkblur.rng import Rng
     from inkblur.spec import ReleaseSpec
@@ -122,20 +123,19 @@ def privatize(
         described = given.spec() if spec is None else _read(spec, given)
         rng = options.rng_from(key_file, seed)
         counted: str | bool = False if no_ledger else True if ledger is None else ledger
+        limits = Limits(budget, person_budget, budget_radius, partial)
         if is_folder(input):
             if output == "-":
                 raise typer.BadParameter("a folder needs a folder to write: give --output")
             for flag, used in {
                 "--report": report is not None,
-                "--budget": budget is not None,
-                "--person-budget": person_budget is not None,
                 "--processes": processes,
                 "--device": device != "auto",
                 "--threads": threads is not None,
             }.items():
                 if used:
                     raise typer.BadParameter(f"{flag} is for a single file, not for a folder")
-            _folder(input, output, described, rng, workers, counted)
+            _folder(input, output, described, rng, workers, counted, limits)
             return
         with progress("words") as bar:
             task = bar.add_task("privatizing", total=None, rate="")
@@ -157,7 +157,7 @@ def privatize(
                 threads=threads,
                 untouched=[path for path in (key_file, spec) if path is not None],
                 ledger=counted,
-                limits=Limits(budget, person_budget, budget_radius, partial),
+                limits=limits,
                 on_progress=show,
                 on_expectation=lambda sentence: talk.print(escape(sentence)),
             )
@@ -171,26 +171,39 @@ def _folder(
     rng: Rng,
     workers: int | None,
     ledger: str | bool,
+    limits: Limits,
 ) -> None:
     from inkblur.files.folder import privatize_folder
 
+    finished = 0
     with progress("files") as bar:
         task = bar.add_task("privatizing", total=None, rate="")
         began = time.monotonic()
 
         def show(name: str, done: int, total: int) -> None:
+            nonlocal finished
+            finished = done
             rate = done / max(time.monotonic() - began, 1e-9)
             bar.update(task, completed=done, total=total, rate=f"{rate:.2f}")
 
-        summary = privatize_folder(
-            source,
-            target,
-            spec,
-            rng=rng,
-            workers=2 if workers is None else workers,
-            ledger=ledger,
-            on_file=show,
-        )
+        try:
+            summary = privatize_folder(
+                source,
+                target,
+                spec,
+                rng=rng,
+                workers=2 if workers is None else workers,
+                ledger=ledger,
+                limits=limits,
+                on_file=show,
+            )
+        except KeyboardInterrupt:
+            bar.stop()
+            talk.print(
+                f"[bold red]stopped:[/] interrupted, {finished} files are finished; the same "
+                "command goes on at the next one"
+            )
+            raise typer.Exit(130) from None
     if summary is None:
         talk.print("every file was released already")
     else:

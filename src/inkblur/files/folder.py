@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from glob import has_magic
 from pathlib import Path
@@ -21,14 +22,14 @@ from inkblur.files.checkpoint import Checkpoint
 from inkblur.files.formats import Format, format_of
 from inkblur.files.identifiers import refuse_columns, refuse_identifiers
 from inkblur.files.pool_summary import PoolSummary
-from inkblur.files.release import refuse_own_source, refuse_private_ingredients
-from inkblur.files.run import run
+from inkblur.files.release import charge_ahead, refuse_own_source, refuse_private_ingredients
+from inkblur.files.run import chosen_rows, run
 from inkblur.files.seen_ids import UniqueIds
 from inkblur.files.sink import open_sink
-from inkblur.files.source import Source, open_source
-from inkblur.files.spending import accounted, spending_of
+from inkblur.files.source import open_described
+from inkblur.files.spending import GoingOn, Limits, accounted, spending_of
 from inkblur.files.summary import Summary
-from inkblur.ledger import Budget, Ledger
+from inkblur.ledger import Ledger
 from inkblur.pools import PoolPrivatizer
 from inkblur.rng import Rng
 from inkblur.spec import ReleaseSpec
@@ -54,6 +55,7 @@ def privatize_folder(
     rng: Rng,
     workers: int = 2,
     ledger: Ledger | str | Path | bool = True,
+    limits: Limits | None = None,
     on_file: Callable[[str, int, int], None] = lambda name, done, total: None,
 ) -> Summary | PoolSummary | None:
     """Release every file of a folder, or of a pattern, into the folder `target`, by the same names.
@@ -61,6 +63,9 @@ def privatize_folder(
     Hidden files and those that begin with `_`, as engines leave them, are passed over. `on_file` is
     told the name of each file, how many are finished and how many there are. The summary is of the
     files that this call released; None where an earlier call had released them all.
+
+    All files are one release in the `ledger`, and a call that goes on after another goes on with
+    its entry. `limits` are checked over all files before anything is drawn.
 
     >>> import tempfile, inkblur
     >>> folder = tempfile.TemporaryDirectory()
@@ -98,20 +103,36 @@ def privatize_folder(
     if isinstance(made, Privatizer):
         refuse_weak(made.mechanism, accept_weak=spec.accept_weak)
     resolved = spec.resolved(table, made.mechanism)
-    state = _state(out, root, files, resolved, rng)
-    done = {row["file"] for row in state.rows}
     promised = made.guaranteed(rng)
+    limits = Limits() if limits is None else limits
+    budget = limits.for_guarantee(promised, spec.id_column)
+    state = _state(out, root, files, resolved, rng, counted=ledger is not False)
+    done = {row["file"] for row in state.rows if "file" in row}
+    begun = [row["release"] for row in state.rows if "release" in row]
     summaries: list[Summary | PoolSummary] = []
-    with spending_of(
-        ledger,
-        promised,
-        limits=Budget(),
-        columns=spec.columns,
-        rng=rng,
-        draw=made.spec,
-        source=source,
-        description={"spec": resolved.to_json(), "embedding": table.sha256, "files": len(files)},
-    ) as spending:
+    with (
+        _nothing_left(state, unless=bool(begun or done)),
+        spending_of(
+            ledger,
+            promised,
+            limits=budget,
+            columns=spec.columns,
+            rng=rng,
+            draw=made.spec,
+            source=source,
+            description={
+                "spec": resolved.to_json(),
+                "embedding": table.sha256,
+                "files": len(files),
+            },
+            going_on=GoingOn(
+                begun[-1] if begun else None, lambda release: state.add({"release": release})
+            ),
+        ) as spending,
+    ):
+        granted: list[frozenset[int] | None] = [None] * len(files)
+        if budget and spending is not None:
+            granted = charge_ahead(files, made, spending, spec, limits)
         for number, file in enumerate(files):
             name = file.relative_to(root)
             on_file(str(name), number, len(files))
@@ -120,7 +141,7 @@ def privatize_folder(
             if isinstance(made, PoolPrivatizer):
                 refuse_own_source(file, made.mechanism.pool)
             (out / name).parent.mkdir(parents=True, exist_ok=True)
-            with _opened(file, spec) as opened, open_sink(out / name, opened) as sink:
+            with open_described(file, spec) as opened, open_sink(out / name, opened) as sink:
                 summaries.append(
                     run(
                         opened,
@@ -129,6 +150,7 @@ def privatize_folder(
                         rng,
                         workers=whole(workers, "workers"),
                         skip_public=spec.skip_public,
+                        rows=chosen_rows(granted[number]),
                         spending=spending,
                     )
                 )
@@ -185,7 +207,7 @@ def _check_ids(files: list[Path], spec: ReleaseSpec) -> None:
     """Read everything once, before anything is drawn: ids must differ over all files."""
     seen = UniqueIds()
     for file in files:
-        with _opened(file, spec) as opened:
+        with open_described(file, spec) as opened:
             for batch in refuse_identifiers(opened, opened.batches(*_READ)):
                 repeat = seen.add([record.id for record in batch.records[:: batch.width]])
                 if repeat is not None:
@@ -195,32 +217,35 @@ def _check_ids(files: list[Path], spec: ReleaseSpec) -> None:
                     )
 
 
-def _opened(file: Path, spec: ReleaseSpec) -> Source:
-    return open_source(
-        file,
-        column=spec.columns,
-        id_column=spec.id_column,
-        person_column=spec.person_column,
-        drop_columns=spec.drop_columns,
-        keep_columns=spec.keep_columns,
-        no_header=spec.no_header,
-        delimiter=spec.delimiter,
-        quoting=spec.quoting,
-        encoding=spec.encoding,
-        format=None if spec.format is None else choose(Format, spec.format, "format"),
-    )
-
-
-def _state(out: Path, root: Path, files: list[Path], spec: ReleaseSpec, rng: Rng) -> Checkpoint:
-    """What an earlier call finished; refused where it was another release or the input changed."""
+def _state(
+    out: Path, root: Path, files: list[Path], spec: ReleaseSpec, rng: Rng, *, counted: bool
+) -> Checkpoint:
+    """What an earlier call finished; refused where it was another release or the input changed.
+    What was begun without a ledger was not charged, so it cannot go on with one.
+    """
     file = out / STATE
     if not file.exists() and out.is_dir() and any(out.iterdir()):
         raise OutputError(f"the folder {out} is not empty; choose another for the output")
     facts = [[str(f.relative_to(root)), f.stat().st_size, f.stat().st_mtime_ns] for f in files]
     run = {"spec": spec.to_json(), "key": rng.fingerprint().hex(), "files": facts}
-    state = Checkpoint(file, run)
+    state = Checkpoint(file, {**run, "ledger": counted})
     file.chmod(0o600)  # sizes of the true files are nobody's business
     return state
+
+
+@contextmanager
+def _nothing_left(state: Checkpoint, *, unless: bool) -> Iterator[None]:
+    """A run that failed before its first file was finished leaves no trace; `unless` an earlier one
+    has something to go on with.
+    """
+    try:
+        yield
+    except BaseException:
+        if not unless and not any("file" in row for row in state.rows):
+            state.file.unlink()
+            with suppress(OSError):  # others may have put something there
+                state.file.parent.rmdir()
+        raise
 
 
 def _joined(summaries: list[Summary | PoolSummary]) -> Summary | PoolSummary:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from filecmp import cmp
 from importlib.metadata import version
@@ -131,7 +132,7 @@ def privatize_file(
         with spending_of(
             ledger,
             promised,
-            limits=limits.for_guarantee(promised),
+            limits=limits.for_guarantee(promised, spec.id_column),
             columns=spec.columns,
             rng=rng,
             draw=made.spec,
@@ -141,8 +142,8 @@ def privatize_file(
         ) as spending:
             rows: ChooseRows = lambda batches: batches  # noqa: E731
             if limits and spending is not None:
-                with open_described(source, spec) as ahead:
-                    rows = chosen_rows(_charge_ahead(ahead, made, spending, spec, limits))
+                [granted] = charge_ahead([source], made, spending, spec, limits)
+                rows = chosen_rows(granted)
             if spending is not None and str(target) == "-":
                 spending.about_to_show()
             if isinstance(made, SyntheticVectors):
@@ -186,35 +187,53 @@ def privatize_file(
     return summary
 
 
-def _charge_ahead(
-    source: Source,
+def charge_ahead(
+    files: Sequence[str | Path],
     made: Privatizer | PoolPrivatizer | SyntheticVectors,
     spending: Spending,
     spec: ReleaseSpec,
     limits: Limits,
-) -> frozenset[int]:
-    """Charge a whole file, read as the run will read it; which of its rows may be released."""
-    if source.bytes_total is None:
-        raise ParameterError(
-            "a budget is checked before anything is drawn; give a file, not a pipe"
-        )
+) -> list[frozenset[int] | None]:
+    """Charge whole files, read as the run will read them; which of each one's rows may be released
+    (None: all).
+    """
     corpora = [(made.mechanism.embedding.corpus, ADAPTED)]
     if isinstance(made, SyntheticVectors):
         corpora = [*made.vectorizer.corpora, *corpora]
-    public = PublicRecords(corpora, skip=spec.skip_public)
+    starts: list[int] = []  # the number of each file's first row, over all files
+
+    def batches() -> Iterator[Batch]:
+        rows = 0
+        for file in files:
+            starts.append(rows)
+            with open_described(file, spec) as source:
+                if source.bytes_total is None:
+                    raise ParameterError(
+                        "a budget is checked before anything is drawn; give a file, not a pipe"
+                    )
+                public = PublicRecords(corpora, skip=spec.skip_public)
+                for batch in public.screened(source.batches(*_CORPUS)):
+                    yield batch
+                    rows += len(batch)
 
     def words(batch: Batch) -> list[int]:
         if isinstance(made, SyntheticVectors):
             return [made.length] * len(batch.records)
         return [made.draws(text) for text in batch.texts]
 
-    batches = public.screened(source.batches(*_CORPUS))
     bound = (
         made.bound
         if isinstance(made, PoolPrivatizer)
         else isinstance(made.mechanism, TextMechanism)
     )
-    return spending.charge_ahead(batches, words, bound=bound, partial=limits.partial)
+    granted = spending.charge_ahead(batches(), words, bound=bound, partial=limits.partial)
+    if granted is None:
+        return [None] * len(files)
+    chosen: list[set[int]] = [set() for _ in files]
+    for row in granted:
+        file = bisect_right(starts, row) - 1
+        chosen[file].add(row - starts[file])
+    return [frozenset(rows) for rows in chosen]
 
 
 def refuse_private_ingredients(source: str | Path, spec: ReleaseSpec) -> None:

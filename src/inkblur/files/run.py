@@ -114,10 +114,13 @@ def run(
     )
 
 
-def chosen_rows(granted: frozenset[int]) -> ChooseRows:
-    """Only the rows with these numbers, counted from 0 over all batches."""
+def chosen_rows(granted: frozenset[int] | None) -> ChooseRows:
+    """Only the rows with these numbers, counted from 0 over all batches; all, if None."""
 
     def choose_rows(batches: Iterator[Batch]) -> Iterator[Batch]:
+        if granted is None:
+            yield from batches
+            return
         first = 0
         for batch in batches:
             wanted = [row for row in range(len(batch)) if first + row in granted]

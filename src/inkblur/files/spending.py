@@ -32,6 +32,7 @@ from inkblur.rng import Rng
 from inkblur.types import Metric, Unit
 
 _NAMED = 20  # records over budget that an error names
+Part = tuple[Batch, Sequence[int], Sequence[str]]  # with the words drawn for each text, and bases
 COUNTED = "according to the ledger"
 NOBODY_COUNTS = "no ledger was used, so repeated releases of these texts are not counted"
 
@@ -52,12 +53,24 @@ class Limits:
     def __bool__(self) -> bool:
         return self.budget is not None or self.person_budget is not None
 
-    def for_guarantee(self, guarantee: Guarantee) -> Budget:
-        """The limits in what the ledger counts for this guarantee: see `loss_a_word`."""
-        if self.partial and not self:
-            raise ParameterError("`partial=` needs a budget that some records may exceed")
+    def for_guarantee(self, guarantee: Guarantee, id_column: str | None) -> Budget:
+        """The limits in what the ledger counts for this guarantee.
+
+        A record is known by its id and by its text. Where no column names it, both change with one
+        letter of the text, so a record's budget needs an `id_column`; a person's does not.
+        """
         if not self:
+            if self.partial:
+                raise ParameterError("`partial=` needs a budget that some records may exceed")
+            if self.radius is not None:
+                raise ParameterError("a radius without a budget limits nothing; give a budget")
             return Budget()
+        if self.budget is not None and id_column is None:
+            raise ParameterError(
+                "without `id_column=` a text with one letter changed would be a new record, with a "
+                "fresh budget: name the column that tells records apart, or limit what a person "
+                "may spend with `person_budget=`"
+            )
         if not guarantee.private:
             raise PrivacyError(f"this release has no finite loss to budget: {guarantee.void}")
         if guarantee.metric is Metric.DISCRETE:
@@ -119,7 +132,8 @@ class Spending:
     ) -> None:
         self._account, self._guarantee = account, guarantee
         self._columns, self._limits, self._caller = tuple(columns), limits, caller
-        self._most_spent = self._most_releases = self._replayed = 0
+        self._most_spent = self._most_releases = 0
+        self.replayed = 0  # texts that were released before with the same words, and cost nothing
         self._ahead = False  # everything was charged before the run began
 
     def about_to_show(self) -> None:
@@ -130,21 +144,14 @@ class Spending:
         """Charge a batch that is about to be written, unless that was done ahead."""
         self.charge_together([(batch, words, bases)])
 
-    def charge_together(self, parts: Sequence[tuple[Batch, Sequence[int], Sequence[str]]]) -> None:
+    def charge_together(self, parts: Sequence[Part]) -> None:
         """Charge several batches, each with its words and bases, in one entry of the ledger. Over
         budget, none of them is charged, and this raises.
         """
         if not self._ahead:
-            charges = [charge for part in parts for charge in self._charges(*part)]
-            result = self._account.charge(charges, self._limits)
-            self._enter(result)
+            result = self._charge(parts, partial=False)
             if result.exceeded:
-                rows = [
-                    (batch, place // batch.width)
-                    for batch, _, _ in parts
-                    for place in range(len(batch.records))
-                ]
-                raise _over_budget([_placed(*rows[e.position], e) for e in result.exceeded])
+                raise _over_budget(_placed(parts, result))
 
     def charge_ahead(
         self,
@@ -153,35 +160,37 @@ class Spending:
         *,
         bound: bool,
         partial: bool,
-    ) -> frozenset[int]:
-        """Charge a whole file before anything is drawn; which of its rows may be released.
+    ) -> frozenset[int] | None:
+        """Charge everything before anything is drawn.
 
         Where draws are `bound` to more than key and content, nobody can know yet whether one will
         be a replay, so each counts as new.
-        Over budget, everything is refused with the list of records; or, if `partial`, those.
+        Over budget, everything is refused with the list of records; or, if `partial`, those: the
+        answer is then which rows may be released, by number.
         """
         exceeded: list[tuple[str, Exceeded]] = []
         granted: set[int] = set()
         row = 0
         for batch in batches:
             bases = [os.urandom(16).hex() for _ in batch.records] if bound else []
-            over, fine = self._charge(batch, words(batch), bases, partial=partial)
-            exceeded += over
-            granted.update(row + place for place in fine)
+            parts = [(batch, words(batch), bases)]
+            result = self._charge(parts, partial=partial)
+            exceeded += _placed(parts, result)
+            if partial:
+                granted.update(row + place // batch.width for place in result.granted)
             row += len(batch)
         if exceeded and not partial:
             raise _over_budget(exceeded)
         self._ahead = True
-        return frozenset(granted)
+        return frozenset(granted) if partial else None
 
-    def _charge(
-        self, batch: Batch, words: Sequence[int], bases: Sequence[str], *, partial: bool
-    ) -> tuple[list[tuple[str, Exceeded]], set[int]]:
-        charges = self._charges(batch, words, bases)
+    def _charge(self, parts: Sequence[Part], *, partial: bool) -> Charged:
+        charges = [charge for part in parts for charge in self._charges(*part)]
         result = self._account.charge(charges, self._limits, partial=partial)
-        self._enter(result)
-        over = [_placed(batch, e.position // batch.width, e) for e in result.exceeded]
-        return over, {position // batch.width for position in result.granted}
+        self._most_spent = max(self._most_spent, result.most_spent)
+        self._most_releases = max(self._most_releases, result.most_releases)
+        self.replayed += result.replayed
+        return result
 
     def _charges(self, batch: Batch, words: Sequence[int], bases: Sequence[str]) -> list[Charge]:
         amounts = {count: micros(self._guarantee.epsilon, count) for count in set(words)}
@@ -198,12 +207,6 @@ class Spending:
             )
             for place, (record, count) in enumerate(zip(batch.records, words, strict=True))
         ]
-
-    def _enter(self, result: Charged) -> None:
-        """Keep what the sentence will say."""
-        self._most_spent = max(self._most_spent, result.most_spent)
-        self._most_releases = max(self._most_releases, result.most_releases)
-        self._replayed += result.replayed
 
     def sentence(self) -> str:
         """The account so far, for the guarantee: the text that was released most often decides."""
@@ -225,7 +228,7 @@ class Spending:
             "release": self._account.release,
             "most_releases_of_a_record": self._most_releases,
             "largest_loss_of_a_record": self._most_spent / 1_000_000,
-            "replayed": self._replayed,
+            "replayed": self.replayed,
         }
 
 
@@ -234,9 +237,16 @@ def _name(batch: Batch, row: int) -> str:
     return batch.records[row * batch.width].id
 
 
-def _placed(batch: Batch, row: int, over: Exceeded) -> tuple[str, Exceeded]:
-    """Where a record stands, under the id that its owner knows."""
-    return batch.place(row), replace(over, id=_name(batch, row))
+def _placed(parts: Sequence[Part], result: Charged) -> list[tuple[str, Exceeded]]:
+    """The records over budget: where they stand in their file, and the id that its owner knows."""
+    if not result.exceeded:
+        return []
+    rows = [(batch, at // batch.width) for batch, *_ in parts for at in range(len(batch.records))]
+    return [
+        (batch.place(row), replace(over, id=_name(batch, row)))
+        for over in result.exceeded
+        for batch, row in [rows[over.position]]
+    ]
 
 
 def _over_budget(exceeded: Sequence[tuple[str, Exceeded]]) -> BudgetExceeded:
@@ -248,6 +258,14 @@ def _over_budget(exceeded: Sequence[tuple[str, Exceeded]]) -> BudgetExceeded:
         "`partial=True`",
         left={over.id: over.left / UNIT for _, over in exceeded},
     )
+
+
+@dataclass(frozen=True, slots=True)
+class GoingOn:
+    """What a run keeps for the one that goes on after it."""
+
+    release: str | None  # in the ledger, of the run that was cut off
+    remember: Callable[[str], None]  # called with this one's, before anything is charged
 
 
 @contextmanager
@@ -262,11 +280,12 @@ def spending_of(
     source: str | Path,
     description: Mapping[str, Any],
     caller: str = "",
+    going_on: GoingOn | None = None,
 ) -> Iterator[Spending | None]:
     """The account of a run in a ledger (True: the user's own; False: nobody counts).
 
     `draw` is everything a draw depends on besides key, record and content. A release that promises
-    nothing has no loss to enter.
+    nothing has no loss to enter. `going_on` is for a run that may go on where another was cut off.
     """
     if ledger is False or not guarantee.private:
         if limits:
@@ -279,11 +298,21 @@ def spending_of(
         described = {**description, "file": opened.file_fingerprint(source)}
         if caller:
             described["caller"] = caller
-        account = open_account(opened, guarantee, rng=rng, draw=draw, description=described)
+        begun = None if going_on is None else going_on.release
+        if begun is not None and opened.state_of(begun) != "void":
+            account = continued_account(opened, begun, guarantee, rng=rng, draw=draw)
+            account.about_to_show()  # the run that was cut off may have shown something
+        else:
+            account = open_account(opened, guarantee, rng=rng, draw=draw, description=described)
+            if going_on is not None:
+                going_on.remember(account.release)
         with account:
-            yield Spending(account, guarantee, columns, limits, caller=caller)
+            spending = Spending(account, guarantee, columns, limits, caller=caller)
+            yield spending
             account.about_to_show()  # what fails from here on fails after the output was complete
             account.confirm()
+            if spending.replayed and described["file"] is not None:
+                opened.confirm_repeated(account.release)
     finally:
         if opened is not place:
             opened.close()

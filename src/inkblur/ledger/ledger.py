@@ -106,13 +106,56 @@ class Ledger:
 
     def continue_release(self, release: str, *, space: str, draw: str) -> ReleaseAccount:
         """A release that was begun elsewhere, to charge more to it."""
-        begun = "SELECT 1 FROM entry WHERE release = ? AND kind = 'open'"
-        if not self.store.run(begun, (release,)):
+        state = self.state_of(release)
+        if state is None:
             raise InputError(
                 f"the ledger {self.place} does not know this release: it was begun in another one. "
                 f"Name one ledger for all processes in {PLACE}"
             )
+        if state == "void":
+            raise InputError("this release was given up: begin it again")
         return ReleaseAccount(self, release, space, draw)
+
+    def state_of(self, release: str) -> str | None:
+        """reserved, confirmed or void; None where the ledger does not know it."""
+        rows = self.store.run("SELECT DISTINCT kind FROM entry WHERE release = ?", (release,))
+        kinds = {kind for (kind,) in rows}
+        if "open" not in kinds:
+            return None
+        return "void" if "void" in kinds else "confirmed" if "confirm" in kinds else "reserved"
+
+    def confirm(self, name: str) -> str:
+        """Say that the output of a reserved release exists; `name` is how its name begins. For what
+        a lazy engine released, and for a run that was killed after its output was complete.
+        """
+        found = self.store.run(
+            "SELECT release FROM entry WHERE kind = 'open' AND substr(release, 1, ?) = ?",
+            (len(name), name),
+        )
+        if len(found) != 1:
+            wrong = "several releases begin" if found else "no release begins"
+            raise InputError(f"{wrong} with {name!r}: see `inkblur ledger show`")
+        release: str = found[0][0]
+        with self.store.transaction():
+            state = self.state_of(release)
+            if state != "reserved":
+                raise InputError(f"release {release} is {state}, not reserved")
+            self.append(release, "confirm", {})
+        return release
+
+    def confirm_repeated(self, release: str) -> None:
+        """Confirm what an earlier run of the same release, one that was cut off, left reserved: the
+        same spec, key and file, so its output is this one's.
+        """
+        with self.store.transaction():
+            for (earlier,) in self.store.run(
+                "SELECT before.release FROM entry AS now JOIN entry AS before "
+                "ON before.body = now.body AND before.kind = 'open' "
+                "WHERE now.release = ? AND now.kind = 'open' AND NOT EXISTS (SELECT 1 FROM entry "
+                "AS done WHERE done.release = before.release AND done.kind IN ('confirm', 'void'))",
+                (release,),
+            ):
+                self.append(earlier, "confirm", {"by": release})
 
     def key_fingerprint(self, key_digest: bytes) -> str:
         """What the ledger calls a key: tells two keys apart and nothing more."""
@@ -145,7 +188,7 @@ class Ledger:
             elif kind == "charge":
                 for name in ("records", "words", "amount"):
                     releases[release][name] += detail[name]
-            else:
+            elif releases[release]["state"] != "void":
                 releases[release]["state"] = "confirmed" if kind == "confirm" else "void"
         return list(releases.values())
 
