@@ -16,7 +16,8 @@ import json
 import os
 import threading
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -27,14 +28,21 @@ from inkblur.blas import one_thread
 from inkblur.documents.fingerprints import ADAPTED
 from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.weakness import refuse_weak
-from inkblur.errors import InputError, ParameterError
+from inkblur.errors import BudgetExceeded, InputError, ParameterError
 from inkblur.files.arrow_rows import ArrowColumns, ArrowRows, cuts
 from inkblur.files.identifiers import ROWS, ColumnValues, collect_values, refuse_columns
 from inkblur.files.layout import Layout, layout_of
 from inkblur.files.public_records import PublicRecords
 from inkblur.files.records import Batch
 from inkblur.files.run import stated
-from inkblur.files.spending import NOBODY_COUNTS, Spending, continued_account, open_account
+from inkblur.files.spending import (
+    NOBODY_COUNTS,
+    Limits,
+    Spending,
+    continued_account,
+    listed_over_budget,
+    open_account,
+)
 from inkblur.files.summary import Fate
 from inkblur.files.worker_pool import WorkerCopy, each_search
 from inkblur.guarantees import Guarantee
@@ -51,6 +59,9 @@ __all__ = ["KEY", "KEY_FILE", "ReleasePlan", "plan_release", "release"]
 
 KEY = "INKBLUR_KEY"  # 64 hexadecimal digits
 KEY_FILE = "INKBLUR_KEY_FILE"
+OVER = "over"  # the only column of what a reservation gives
+_NAMED = 20  # records over budget that are named of each batch
+_UNLIMITED = Budget()
 _LETTERS = 5  # of a word and the space after it: how much text holds so many words
 
 
@@ -60,6 +71,7 @@ def release(
     *,
     key_file: str | Path | None = None,
     ledger: str | Path | bool = True,
+    limits: Limits | None = None,
 ) -> pa.RecordBatch:
     """The batch with every text of `spec.columns` released: the bytes that `privatize_file` gives
     the same rows under the same key.
@@ -68,7 +80,7 @@ def release(
     INKBLUR_KEY (64 hexadecimal digits). The spec names an id column, whose ids must be unique over
     all batches, which a batch alone cannot know: the adapters in `inkblur.engines` check it first.
     Each call is entered in the `ledger` as a release of its own; a batch that was released before
-    costs nothing.
+    costs nothing. `limits` are the budgets that it keeps to, the whole batch or none of it.
 
     >>> import tempfile
     >>> from inkblur.rng import write_key
@@ -86,7 +98,10 @@ def release(
     """
     plan = plan_release(spec, key_file=key_file)
     plan.check(batch.slice(0, 0))  # its columns' names: values of a few rows say little
-    counted = plan.counted_in(ledger)
+    counted = plan.counted_in(ledger, limits)
+    if counted.budget:
+        with counted.reserving() as over:
+            over += counted.reservation().over_budget(batch.select(plan.needed))
     out = counted(batch)
     counted.confirm()
     return out
@@ -101,32 +116,28 @@ class ReleasePlan:
     key_file: str | None = None  # on the worker; None: its environment says
     ledger: str | None = None  # where the account is; None: the worker's own ledger
     account: str | None = None  # of this release in the ledger; None: nobody counts
+    budget: Budget = _UNLIMITED  # what records and people may spend in all
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The batch with released texts."""
         made, rng = _made_from(self.spec), self._rng()
-        spec, privatizer = made.spec, made.privatizer
         rows = ArrowRows(batch.schema, _NAME, made.layout)
-        whole = rows.batch(batch, rows.texts(batch, 1), 1).with_ids_by_column(spec.columns)
-        if privatizer.hides_length:
-            whole = replace(whole, nulls=frozenset())  # filled up like an empty text
-        corpora = [(privatizer.mechanism.embedding.corpus, ADAPTED)]
-        left = list(PublicRecords(corpora, skip=spec.skip_public).screened(iter([whole])))
-        if not left or not left[0].records:
+        read = _read(batch, rows, made)
+        if not read.records:
             return pa.RecordBatch.from_pylist([], schema=rows.written)
         texts: list[str] = []
         words: list[int] = []
-        chars = _LETTERS * privatizer.mechanism.batch
+        chars = _LETTERS * made.privatizer.mechanism.batch
         with one_thread():
-            for start, stop in cuts([(text,) for text in left[0].texts], chars):
-                released = privatizer.release_batch(left[0].records[start:stop], rng)
+            for start, stop in cuts([(text,) for text in read.texts], chars):
+                released = made.privatizer.release_batch(read.records[start:stop], rng)
                 texts += released.texts
                 words += released.words
         if self.account is not None:
-            self._charge(made, rng, left[0], words)
-        columns = left[0].columns
-        assert isinstance(columns, ArrowColumns)
-        return columns.with_texts(left[0].released(texts))
+            with _charging:
+                self._spending(made, rng).charge(read, words)
+        assert isinstance(read.columns, ArrowColumns)
+        return read.columns.with_texts(read.released(texts))
 
     def table(self, table: pa.Table) -> pa.Table:
         """The same for a table."""
@@ -136,12 +147,15 @@ class ReleasePlan:
         """The plan for batches of ids and texts that gives the texts back, row by row: for engines
         that put columns into tables of their own.
         """
-        spec = _made_from(self.spec).spec
-        if spec.skip_public:
+        if _made_from(self.spec).spec.skip_public:
             raise ParameterError(
                 "this engine wants a row for each row, so `skip_public=` cannot leave any out: "
                 "filter them before"
             )
+        return self._narrow()
+
+    def _narrow(self) -> ReleasePlan:
+        spec = _made_from(self.spec).spec
         beside = tuple(name for name in (spec.id_column, spec.person_column) if name is not None)
         narrow = spec.varied(drop_columns=beside, keep_columns=())
         return replace(self, spec=_as_json(narrow))
@@ -160,13 +174,24 @@ class ReleasePlan:
         refuse_columns(values, made.layout.keep)
         return rows.written
 
-    def counted_in(self, ledger: str | Path | bool) -> ReleasePlan:
+    def counted_in(self, ledger: str | Path | bool, limits: Limits | None = None) -> ReleasePlan:
         """The same plan with an account in a ledger, to which each batch is charged (True: the one
         that INKBLUR_LEDGER names, or the user's own; False: none). All workers must reach it.
+
+        Under a budget every batch is to be given to `reservation()` first, within `reserving()`.
         """
         made, rng = _made_from(self.spec), self._rng()
         promised = made.privatizer.guaranteed(rng)
+        limits = Limits() if limits is None else limits
+        if limits.partial:
+            raise ParameterError(
+                "an engine releases every row or none: leave out `partial=`, and filter the rows "
+                "that would exceed a budget"
+            )
+        budget = limits.for_guarantee(promised, made.spec.id_column)
         if ledger is False or not promised.private:
+            if budget:
+                raise ParameterError("a budget needs a ledger that counts what was spent")
             return replace(self, ledger=None, account=None)
         place = None if ledger is True else str(ledger)
         if place is not None and "://" not in place:
@@ -182,7 +207,27 @@ class ReleasePlan:
                     "embedding": made.spec.embedding_sha256,
                 },
             )
-        return replace(self, ledger=place, account=account.release)
+        return replace(self, ledger=place, account=account.release, budget=budget)
+
+    def reservation(self) -> Reservation:
+        """What charges batches of the columns `needed` before anything is drawn."""
+        return Reservation(self._narrow())
+
+    @contextmanager
+    def reserving(self) -> Iterator[list[str]]:
+        """All rows are reserved within this context, and the list is given what would exceed a
+        budget: if anything does, nothing is charged and nothing may be released.
+        """
+        over: list[str] = []
+        try:
+            yield over
+            if over:
+                raise BudgetExceeded(listed_over_budget(over))
+        except BaseException:
+            made, rng = _made_from(self.spec), self._rng()
+            with _charging:
+                self._account(made, rng).void()
+            raise
 
     def confirm(self) -> None:
         """The output exists. An engine that is lazy never says so: what it released then stays
@@ -236,11 +281,9 @@ class ReleasePlan:
             )
         return rng
 
-    def _charge(self, made: _Made, rng: Rng, batch: Batch, words: Sequence[int]) -> None:
+    def _spending(self, made: _Made, rng: Rng) -> Spending:
         promised = made.privatizer.guaranteed(rng)
-        with _charging:
-            account = self._account(made, rng)
-            Spending(account, promised, made.spec.columns, Budget()).charge(batch, words)
+        return Spending(self._account(made, rng), promised, made.spec.columns, self.budget)
 
     def _account(self, made: _Made, rng: Rng) -> ReleaseAccount:
         return continued_account(
@@ -250,6 +293,25 @@ class ReleasePlan:
             rng=rng,
             draw=made.privatizer.spec,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """Charges a batch before anything is drawn: what would exceed a budget, in sentences."""
+
+    plan: ReleasePlan
+
+    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The sentences as a batch of one column; some of them where they are many."""
+        return pa.RecordBatch.from_arrays([pa.array(self.over_budget(batch), pa.string())], [OVER])
+
+    def over_budget(self, batch: pa.RecordBatch) -> list[str]:
+        """The sentences."""
+        made, rng = _made_from(self.plan.spec), self.plan._rng()
+        read = _read(batch, ArrowRows(batch.schema, _NAME, made.layout), made)
+        words = [made.privatizer.draws(text) for text in read.texts]
+        with _charging:
+            return self.plan._spending(made, rng).over_budget(read, words)[:_NAMED]
 
 
 def plan_release(spec: ReleaseSpec, *, key_file: str | Path | None = None) -> ReleasePlan:
@@ -344,6 +406,17 @@ def _made_from(described: str) -> _Made:
             while len(_made) > 2 * _KEPT:
                 del _made[next(iter(_made))]
         return _made[described, process]
+
+
+def _read(batch: pa.RecordBatch, rows: ArrowRows, made: _Made) -> Batch:
+    """A batch's records, without those that `skip_public` leaves out."""
+    spec, privatizer = made.spec, made.privatizer
+    whole = rows.batch(batch, rows.texts(batch, 1), 1).with_ids_by_column(spec.columns)
+    if privatizer.hides_length:
+        whole = replace(whole, nulls=frozenset())  # filled up like an empty text
+    corpora = [(privatizer.mechanism.embedding.corpus, ADAPTED)]
+    left = list(PublicRecords(corpora, skip=spec.skip_public).screened(iter([whole])))
+    return left[0] if left else whole.take([])
 
 
 def _as_json(spec: ReleaseSpec) -> str:

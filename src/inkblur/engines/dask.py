@@ -9,8 +9,9 @@ import dask
 import pyarrow as pa
 from dask.dataframe import DataFrame
 
-from inkblur.arrow import ReleasePlan, one_batch, plan_release, refuse_ids
+from inkblur.arrow import OVER, ReleasePlan, Reservation, one_batch, plan_release, refuse_ids
 from inkblur.files.identifiers import ROWS
+from inkblur.files.spending import Limits
 from inkblur.spec import ReleaseSpec
 
 
@@ -20,11 +21,13 @@ def privatize(
     *,
     key_file: str | Path | None = None,
     ledger: str | Path | bool = True,
+    limits: Limits | None = None,
 ) -> DataFrame:
     """The frame with its texts released; lazy, as every Dask frame, and safe to compute again.
 
     Index, columns and their types stay as they are, but for `spec.drop_columns`. The ids are
-    counted once before.
+    counted once before. Under `limits` all texts are read before, to reserve what they cost or to
+    refuse all of them.
     """
     plan = plan_release(spec, key_file=key_file)
     sample = frame.head(ROWS, npartitions=-1, compute=True)
@@ -34,11 +37,23 @@ def privatize(
         ids.value_counts(split_out=frame.npartitions).max(), ids.isna().any()
     )
     refuse_ids(most > 1, missing, plan.id_column)
-    counted = plan.counted_in(ledger)
+    counted = plan.counted_in(ledger, limits)
+    if counted.budget:
+        reserved = frame[list(plan.needed)].map_partitions(
+            _reserved, counted.reservation(), meta=(OVER, "object")
+        )
+        with counted.reserving() as over:
+            over += list(reserved.compute())
     meta = frame._meta.drop(columns=list(plan.dropped))
     return frame.map_partitions(
         _released, counted.texts_alone(), plan.needed, plan.dropped, meta=meta
     )
+
+
+def _reserved(rows: Any, reservation: Reservation) -> Any:
+    """A pandas series of what would exceed a budget."""
+    out = reservation(one_batch(pa.Table.from_pandas(rows, preserve_index=False)))
+    return out[OVER].to_pandas().astype("object").rename(OVER)
 
 
 def _released(

@@ -18,6 +18,7 @@ from datasets import Dataset, DatasetDict, Features, Value
 from inkblur.arrow import ReleasePlan, one_batch, plan_release, refuse_ids
 from inkblur.errors import ParameterError
 from inkblur.files.identifiers import ROWS
+from inkblur.files.spending import Limits
 from inkblur.spec import ReleaseSpec
 
 AnyDataset = TypeVar("AnyDataset", Dataset, DatasetDict)
@@ -29,13 +30,15 @@ def privatize(
     *,
     key_file: str | Path | None = None,
     ledger: str | Path | bool = True,
+    limits: Limits | None = None,
     batch_size: int = 10_000,
     num_proc: int | None = None,
 ) -> AnyDataset:
     """The dataset, or every split of it, with its texts released; ids differ over all splits.
 
     A second call with the same dataset, spec and key finds the first one's result in the cache of
-    `datasets`; another key or spec never does.
+    `datasets`; another key or spec never does. Under `limits` all texts are read before, to reserve
+    what they cost or to refuse all of them.
     """
     splits = data if isinstance(data, DatasetDict) else {"": data}
     for split in splits.values():
@@ -55,7 +58,14 @@ def privatize(
     )
     repeated = pc.count_distinct(ids, mode="only_valid").as_py() < len(ids) - ids.null_count
     refuse_ids(repeated, ids.null_count, plan.id_column)
-    plan = plan.counted_in(ledger)
+    plan = plan.counted_in(ledger, limits)
+    if plan.budget:
+        reservation = plan.reservation()
+        with plan.reserving() as over:
+            for split in splits.values():
+                rows = split.select_columns(list(plan.needed)).with_format("arrow")
+                for part in rows.iter(batch_size=batch_size):
+                    over += reservation.over_budget(one_batch(part))
     released = {name: _released(d, plan, batch_size, num_proc) for name, d in splits.items()}
     plan.confirm()
     return cast(

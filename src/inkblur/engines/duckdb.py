@@ -11,7 +11,10 @@ import pyarrow as pa
 
 from inkblur.arrow import ReleasePlan, one_batch, plan_release, refuse_ids
 from inkblur.files.identifiers import ROWS
+from inkblur.files.spending import Limits
 from inkblur.spec import ReleaseSpec
+
+_READ = 10_000  # rows whose cost is reserved at a time
 
 
 def privatize(
@@ -21,11 +24,13 @@ def privatize(
     *,
     key_file: str | Path | None = None,
     ledger: str | Path | bool = True,
+    limits: Limits | None = None,
 ) -> duckdb.DuckDBPyRelation:
     """The rows of `query` with their texts released, as a relation: nothing is drawn before it is
     read, and it may be read again.
 
-    The query runs once before, for its ids. The relation lives as long as the connection, where a
+    The query runs once before, for its ids, and under `limits` once more, to reserve what its texts
+    cost or to refuse all of them. The relation lives as long as the connection, where a
     function is registered for it.
     """
     plan = plan_release(spec, key_file=key_file)
@@ -36,7 +41,13 @@ def privatize(
         f"SELECT count({name}) <> count(DISTINCT {name}), count({name}) <> count(*) FROM {rows}"
     ).fetchall()
     refuse_ids(repeated, missing, plan.id_column)
-    plan = plan.counted_in(ledger)
+    plan = plan.counted_in(ledger, limits)
+    if plan.budget:
+        reservation = plan.reservation()
+        needed = ", ".join(map(_quoted, plan.needed))
+        with plan.reserving() as over:
+            for part in connection.sql(f"SELECT {needed} FROM {rows}").to_arrow_reader(_READ):
+                over += reservation.over_budget(part)
     function = f"inkblur_{secrets.token_hex(6)}"
     types = {c: connection.sql(f"SELECT {_quoted(c)} FROM {rows}").types[0] for c in plan.needed}
     connection.create_function(

@@ -8,8 +8,9 @@ from typing import TypeVar
 import polars as pl
 import pyarrow as pa
 
-from inkblur.arrow import ReleasePlan, one_batch, plan_release, refuse_ids
+from inkblur.arrow import ReleasePlan, Reservation, one_batch, plan_release, refuse_ids
 from inkblur.files.identifiers import ROWS
+from inkblur.files.spending import Limits
 from inkblur.spec import ReleaseSpec
 
 PolarsFrame = TypeVar("PolarsFrame", pl.DataFrame, pl.LazyFrame)
@@ -21,11 +22,13 @@ def privatize(
     *,
     key_file: str | Path | None = None,
     ledger: str | Path | bool = True,
+    limits: Limits | None = None,
 ) -> PolarsFrame:
     """The frame with its texts released; a lazy frame stays lazy, and may be collected again.
 
     Columns, their order and rows stay as they are, but for `spec.drop_columns`. The ids of a lazy
-    frame are read once before.
+    frame are read once before. Under `limits` all texts are read before, to reserve what they cost
+    or to refuse all of them.
     """
     plan = plan_release(spec, key_file=key_file)
     lazy = frame.lazy()
@@ -36,7 +39,18 @@ def privatize(
     )
     repeated, missing = facts.collect().row(0)
     refuse_ids(repeated, missing, plan.id_column)
-    plan = plan.counted_in(ledger)
+    plan = plan.counted_in(ledger, limits)
+    if plan.budget:
+        reservation = plan.reservation()
+        reserved = lazy.select(
+            pl.struct(plan.needed).map_batches(
+                lambda rows: _reserved(rows, reservation),
+                return_dtype=pl.List(pl.String),
+                returns_scalar=True,
+            )
+        )
+        with plan.reserving() as over:
+            over += reserved.collect().to_series().explode().drop_nulls().to_list()
     narrow = plan.texts_alone()
     released = pl.struct(plan.needed).map_batches(
         lambda rows: _released(rows, narrow),
@@ -49,6 +63,12 @@ def privatize(
     collected = out.collect()
     plan.confirm()
     return collected
+
+
+def _reserved(rows: pl.Series, reservation: Reservation) -> pl.Series:
+    """One list of what would exceed a budget."""
+    over = reservation.over_budget(one_batch(rows.struct.unnest().to_arrow()))
+    return pl.Series([over], dtype=pl.List(pl.String))
 
 
 def _released(rows: pl.Series, plan: ReleasePlan) -> pl.Series:

@@ -8,9 +8,10 @@ from typing import Any
 import pyarrow as pa
 from ray.data import ActorPoolStrategy, Dataset
 
-from inkblur.arrow import ReleasePlan, one_batch, plan_release, refuse_ids
+from inkblur.arrow import OVER, ReleasePlan, Reservation, one_batch, plan_release, refuse_ids
 from inkblur.files.identifiers import ROWS
 from inkblur.files.seen_ids import UniqueIds
+from inkblur.files.spending import Limits
 from inkblur.spec import ReleaseSpec
 
 
@@ -20,6 +21,7 @@ def privatize(
     *,
     key_file: str | Path | None = None,
     ledger: str | Path | bool = True,
+    limits: Limits | None = None,
     workers: int = 1,
     batch_size: int = 10_000,
     **options: Any,
@@ -27,7 +29,8 @@ def privatize(
     """The dataset with its texts released by so many actors; lazy, as every Ray dataset.
 
     An actor that dies is started again and its batches give the same bytes, charged once. The ids
-    are read once before, at eight bytes each on the driver. `options` go to `map_batches`.
+    are read once before, at eight bytes each on the driver. `options` go to `map_batches`. Under
+    `limits` all texts are read once before, to reserve what they cost or to refuse all of them.
     """
     plan = plan_release(spec, key_file=key_file)
     plan.check(one_batch(data.take_batch(ROWS, batch_format="pyarrow")))
@@ -37,21 +40,30 @@ def privatize(
         column = batch[plan.id_column]
         repeat = seen.add([str(name) for name in column.to_pylist()])
         refuse_ids(repeat is not None, column.null_count, plan.id_column)
-    return data.map_batches(
-        _Releaser,
-        fn_constructor_args=(plan.counted_in(ledger),),
-        batch_format="pyarrow",
-        batch_size=batch_size,
-        compute=ActorPoolStrategy(size=workers),
-        **options,
-    )
+    counted = plan.counted_in(ledger, limits)
+
+    def mapped(rows: Dataset, to: ReleasePlan | Reservation) -> Dataset:
+        return rows.map_batches(
+            _Releaser,
+            fn_constructor_args=(to,),
+            batch_format="pyarrow",
+            batch_size=batch_size,
+            compute=ActorPoolStrategy(size=workers),
+            **options,
+        )
+
+    if counted.budget:
+        reserved = mapped(data.select_columns(list(plan.needed)), counted.reservation())
+        with counted.reserving() as over:
+            over += [row[OVER] for row in reserved.iter_rows()]
+    return mapped(data, counted)
 
 
 class _Releaser:
     """An actor: it lives for many batches, and loads its tables with the first."""
 
-    def __init__(self, plan: ReleasePlan) -> None:
+    def __init__(self, plan: ReleasePlan | Reservation) -> None:
         self._plan = plan
 
     def __call__(self, batch: pa.Table) -> pa.Table:
-        return self._plan.table(batch)
+        return pa.Table.from_batches([self._plan(one_batch(batch))])

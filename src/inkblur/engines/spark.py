@@ -10,8 +10,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 from pyspark.sql.types import StringType, StructField, StructType
 
-from inkblur.arrow import ReleasePlan, one_batch, plan_release, refuse_ids
+from inkblur.arrow import OVER, ReleasePlan, Reservation, one_batch, plan_release, refuse_ids
 from inkblur.files.identifiers import ROWS
+from inkblur.files.spending import Limits
 from inkblur.spec import ReleaseSpec
 
 
@@ -21,12 +22,14 @@ def privatize(
     *,
     key_file: str | Path | None = None,
     ledger: str | Path | bool = True,
+    limits: Limits | None = None,
 ) -> DataFrame:
     """The frame with its texts released; lazy, as every Spark frame.
 
     A lost executor, a speculative task and a second action all give the same bytes and are charged
     once. One job counts the ids before. Executors find the key in their environment
-    (`spark.executorEnv.INKBLUR_KEY_FILE`), and the ledger too (`INKBLUR_LEDGER`).
+    (`spark.executorEnv.INKBLUR_KEY_FILE`), and the ledger too (`INKBLUR_LEDGER`). Under `limits`
+    another job reads all texts and reserves what they cost, or refuses all of them.
     """
     plan = plan_release(spec, key_file=key_file)
     plan.check(one_batch(frame.limit(ROWS).toArrow()))
@@ -34,7 +37,13 @@ def privatize(
     twice = ids.groupBy("id").count().where("count > 1 OR id IS NULL").limit(1).collect()
     missing = bool(twice) and twice[0]["id"] is None
     refuse_ids(twice, missing, plan.id_column)
-    counted = plan.counted_in(ledger)
+    counted = plan.counted_in(ledger, limits)
+    if counted.budget:
+        reserved = frame.select(*[f"`{name}`" for name in plan.needed]).mapInArrow(
+            _over(counted.reservation()), f"{OVER} string"
+        )
+        with counted.reserving() as over:
+            over += reserved.toArrow()[OVER].to_pylist()
     written = StructType(
         [
             StructField(field.name, StringType(), True) if field.name in plan.columns else field
@@ -45,5 +54,7 @@ def privatize(
     return frame.mapInArrow(_over(counted), written)
 
 
-def _over(plan: ReleasePlan) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _over(
+    plan: ReleasePlan | Reservation,
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     return lambda batches: map(plan, batches)

@@ -153,6 +153,12 @@ class Spending:
             if result.exceeded:
                 raise _over_budget(_placed(parts, result))
 
+    def over_budget(self, batch: Batch, words: Sequence[int]) -> list[str]:
+        """Charge a batch that is not drawn yet, all of it or none; what would exceed a budget."""
+        return [
+            over.sentence() for over in self._charge([(batch, words, ())], partial=False).exceeded
+        ]
+
     def charge_ahead(
         self,
         batches: Iterator[Batch],
@@ -250,13 +256,20 @@ def _placed(parts: Sequence[Part], result: Charged) -> list[tuple[str, Exceeded]
 
 
 def _over_budget(exceeded: Sequence[tuple[str, Exceeded]]) -> BudgetExceeded:
-    named = "; ".join(f"{place}: {over.sentence()}" for place, over in exceeded[:_NAMED])
-    more = f"; and {len(exceeded) - _NAMED:,} more" if len(exceeded) > _NAMED else ""
+    named = [f"{place}: {over.sentence()}" for place, over in exceeded]
     return BudgetExceeded(
-        f"{len(exceeded):,} records would exceed their budget, so nothing was released: {named}"
-        f"{more}. Raise the budget, leave these records out, or release the others with "
-        "`partial=True`",
+        f"{listed_over_budget(named)}, or release the others with `partial=True`",
         left={over.id: over.left / UNIT for _, over in exceeded},
+    )
+
+
+def listed_over_budget(sentences: Sequence[str]) -> str:
+    """What an error says about records over budget."""
+    named = "; ".join(sentences[:_NAMED])
+    more = f"; and {len(sentences) - _NAMED:,} more" if len(sentences) > _NAMED else ""
+    return (
+        f"{len(sentences):,} records would exceed their budget, so nothing was released: {named}"
+        f"{more}. Raise the budget, leave these records out"
     )
 
 
