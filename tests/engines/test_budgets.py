@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -18,7 +19,7 @@ from inkblur.ledger import Ledger, micros
 from inkblur.rng import write_key
 from tests.engines.made import charged, rows
 
-Release = Callable[[pa.Table, ReleaseSpec, Limits], pa.Table]
+Release = Callable[[pa.Table, ReleaseSpec, Limits], Any]
 EPSILON = 8.0
 SPEC = ReleaseSpec("staircase", EPSILON, id_column="id", drop_columns=("spare",))
 MOST = 12  # words of the longest text
@@ -28,21 +29,21 @@ def _arrow(table: pa.Table, spec: ReleaseSpec, limits: Limits) -> pa.Table:
     return pa.Table.from_batches([arrow.release(one_batch(table), spec, limits=limits)])
 
 
-def _polars(table: pa.Table, spec: ReleaseSpec, limits: Limits) -> pa.Table:
+def _polars(table: pa.Table, spec: ReleaseSpec, limits: Limits) -> Any:
     pl = pytest.importorskip("polars")
     from inkblur.engines.polars import privatize
 
     return privatize(pl.DataFrame(table), spec, limits=limits).to_arrow()
 
 
-def _lazy_polars(table: pa.Table, spec: ReleaseSpec, limits: Limits) -> pa.Table:
+def _lazy_polars(table: pa.Table, spec: ReleaseSpec, limits: Limits) -> Any:
     pl = pytest.importorskip("polars")
     from inkblur.engines.polars import privatize
 
     return privatize(pl.DataFrame(table).lazy(), spec, limits=limits).collect().to_arrow()
 
 
-def _duckdb(table: pa.Table, spec: ReleaseSpec, limits: Limits) -> pa.Table:
+def _duckdb(table: pa.Table, spec: ReleaseSpec, limits: Limits) -> Any:
     duckdb = pytest.importorskip("duckdb")
     from inkblur.engines.duckdb import privatize
 
@@ -51,7 +52,7 @@ def _duckdb(table: pa.Table, spec: ReleaseSpec, limits: Limits) -> pa.Table:
         return privatize(connection, "FROM given", spec, limits=limits).to_arrow_table()
 
 
-def _dask(table: pa.Table, spec: ReleaseSpec, limits: Limits) -> pa.Table:
+def _dask(table: pa.Table, spec: ReleaseSpec, limits: Limits) -> Any:
     pytest.importorskip("pandas")
     dd = pytest.importorskip("dask.dataframe")
     from inkblur.engines.dask import privatize
@@ -61,7 +62,7 @@ def _dask(table: pa.Table, spec: ReleaseSpec, limits: Limits) -> pa.Table:
     return pa.Table.from_pandas(out, preserve_index=False)
 
 
-def _datasets(table: pa.Table, spec: ReleaseSpec, limits: Limits) -> pa.Table:
+def _datasets(table: pa.Table, spec: ReleaseSpec, limits: Limits) -> Any:
     datasets = pytest.importorskip("datasets")
     from inkblur.engines.datasets import privatize
 
