@@ -109,7 +109,7 @@ class ReleaseDesk:
             promised = blur.guaranteed(self.rng)
             if not promised.private:
                 raise NoGuarantee(promised.sentence())
-            self.limits.for_guarantee(promised)  # a budget that cannot be counted shows here
+            self.limits.for_guarantee(promised, spec.id_column)  # what cannot be counted shows here
             self._made[plain] = blur
             while len(self._made) > _KEPT:
                 self._made.popitem(last=False)
@@ -181,7 +181,7 @@ class ReleaseDesk:
         account = open_account(
             self.ledger, promised, rng=self.rng, draw=read.blur.spec, description=description
         )
-        limits = self.limits.for_guarantee(promised)
+        limits = self.limits.for_guarantee(promised, spec.id_column)
         spending = Spending(account, promised, spec.columns, limits, caller=read.order.caller)
         spending.charge(read.batch, drawn.words, drawn.bases)
         account.confirm()

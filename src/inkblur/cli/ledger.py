@@ -63,7 +63,7 @@ def show(place: LedgerOption = None) -> None:
 @app.command()
 def confirm(
     release: Annotated[str, typer.Argument(help="How the release's name in `show` begins.")],
-    place: Place = None,
+    place: LedgerOption = None,
 ) -> None:
     """Say that the output of a reserved release exists: what a lazy engine wrote, for example.
 
