@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -94,11 +95,12 @@ def test_the_same_bytes_as_a_file(ledger: inkblur.Ledger, tmp_path: Path) -> Non
 
 
 def test_files_of_two_callers_draw_apart(ledger: inkblur.Ledger, tmp_path: Path) -> None:
-    key, source = os.urandom(32), tmp_path / "in.txt"
-    source.write_text("\n".join(TEXTS) + "\n")
-    spec, outputs = inkblur.ReleaseSpec("staircase", 6.0), []
+    key, source = os.urandom(32), tmp_path / "in.jsonl"
+    rows = [{"id": str(i), "text": text} for i, text in enumerate(TEXTS)]
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    spec, outputs = inkblur.ReleaseSpec("staircase", 6.0, id_column="id"), []
     for caller in ("", "alice", "bob"):
-        target = tmp_path / f"{caller}.out.txt"
+        target = tmp_path / f"{caller}.out.jsonl"
         rng = inkblur.keyed_rng(key)
         inkblur.privatize_file(
             source, target, spec, rng=rng, ledger=ledger, caller=caller, limits=Limits(LOSS)
