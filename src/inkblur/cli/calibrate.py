@@ -33,10 +33,10 @@ def calibrate(
     references: Annotated[
         Path | None,
         typer.Option(
-            help="Public documents, one a line: also print the radius that holds them all."
+            help="Public documents, one per line: also print the radius that holds them all."
         ),
     ] = None,
-    length: Annotated[int, typer.Option(help="With --references: words a document.")] = 50,
+    length: Annotated[int, typer.Option(help="With --references: words per document.")] = 50,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     *,
     given: options.Given,

@@ -26,7 +26,7 @@ app.command("adapt")(adapt)
 
 _FORMATS = "ink, glove, word2vec, fasttext, word2vec-binary or npy"
 FormatOption = Annotated[
-    str | None, typer.Option("--format", help="; detected from the content if not given.")
+    str | None, typer.Option("--format", help=f"{_FORMATS} (default: detected from the content).")
 ]
 
 

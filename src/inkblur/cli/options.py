@@ -263,7 +263,7 @@ def _parameter_option(same: Declared, several: bool) -> inspect.Parameter:
     parameter = same[0][1]
     names = ", ".join(entry.name for entry, _ in same)
     default = "chosen from public data" if parameter.default is None else parameter.default
-    usual = "" if parameter.kind is bool else f" Default: {default}."
+    usual = "" if parameter.kind is bool or default == "" else f" Default: {default}."
     help = f"For {names}: {parameter.help[:1].lower()}{parameter.help[1:]}{usual}"
     if parameter.kind is bool:
         return _option(parameter.name, bool, (parameter.flag,), help)
