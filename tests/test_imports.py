@@ -19,6 +19,8 @@ ORDER = [
     ("mechanisms",),
     ("documents",),
     ("adaptation", "pools"),
+    ("spec_fields",),
+    ("spec_checks",),
     ("spec",),
     ("ledger",),
     ("files",),

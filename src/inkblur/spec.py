@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, Field, dataclass, field, fields, replace
+from dataclasses import Field, dataclass, fields, replace
 from itertools import product
 from pathlib import Path
 from types import MappingProxyType
@@ -20,8 +20,9 @@ from inkblur.documents.policies import TokenField, TokenPolicies, Treatment
 from inkblur.errors import InputError, ParameterError
 from inkblur.mechanisms.catalogue import find, make_mechanism
 from inkblur.mechanisms.parameters import Value
+from inkblur.spec_checks import POOL_MECHANISM, check_kind, check_strength, check_unit
+from inkblur.spec_fields import ReleaseFields
 from inkblur.types import (
-    Metric,
     Morphology,
     Piece,
     ReleaseKind,
@@ -43,15 +44,6 @@ if TYPE_CHECKING:  # a spec is read and checked without them; its methods import
 
 _USUAL = {ReleaseKind.TF: "exponential"}  # the mechanism where none is named; else:
 _MECHANISM = "mahalanobis"
-POOL_MECHANISM = "staircase"
-
-
-def option(default: Any, help: str, *flags: str) -> Any:
-    """A field that is also an option of the command line; `flags` where its name is not the flag.
-
-    A tuple is an option that may be given several times.
-    """
-    return field(default=default, metadata={"help": help, "flags": flags})
 
 
 def options_of_a_spec() -> tuple[Field[Any], ...]:
@@ -60,7 +52,7 @@ def options_of_a_spec() -> tuple[Field[Any], ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class ReleaseSpec:
+class ReleaseSpec(ReleaseFields):
     """A mechanism with its parameters, and how it is lifted to the texts of a file.
 
     How strong is given in one of three ways: `epsilon`; `strength`, an epsilon whose risk was
@@ -74,116 +66,6 @@ class ReleaseSpec:
     True
     """
 
-    mechanism: str = option("", "A name from `inkblur mechanisms`.", "--mechanism", "-m")
-    epsilon: float | None = option(
-        None,
-        "Privacy loss per unit of distance (per word where words have no distance; per text or "
-        "sentence with --pool), above 0.",
-        "--epsilon",
-        "-e",
-    )
-    _: KW_ONLY
-    strength: str | None = option(
-        None,
-        "light, medium or strong: the strongest attack tried attributes at most 50, 25 or 10 % of "
-        "the texts to their author, above chance, on public test texts.",
-    )
-    level: float | None = option(None, "With --radius: the loss allowed within that distance.")
-    radius: float | None = option(None, "With --level: the distance; epsilon = level / radius.")
-    parameters: Mapping[str, Value] = field(default_factory=dict, hash=False)
-    release: str = option("sequence", "What to release: sequence, bag or tf (default: sequence).")
-    length: int | None = option(
-        None, "Cut or pad every text to this many words (sentences with --unit sentence)."
-    )
-    unit: str = option(
-        "word",
-        "What one draw replaces: word, sentence or text (default: word). sentence and text need "
-        "--pool.",
-    )
-    pool: str | None = option(
-        None, "Public texts (`inkblur pool build`) that take the place of texts or sentences."
-    )
-    pool_sha256: str | None = None  # the pool must have this fingerprint
-    keep_meaning: float | None = option(
-        None,
-        "With --pool: from 0, which keeps its label as often as possible, to 1, which keeps the "
-        "meaning (default: 0.5).",
-    )
-    encoder: str | None = option(
-        None,
-        "With --pool: the folder of the sentence transformer that the pool was built with.",
-    )
-    consistent: bool = option(
-        False,
-        "Draw once for each distinct word of a text and reuse the draw where the word "
-        "repeats. Shows which words of a text are the same.",
-    )
-    keep: tuple[str, ...] = option(
-        (),
-        "Copy this kind of token unchanged: stop-words, unknown, numbers, addresses, "
-        "punctuation, spaces or capitals. Repeat for several. The guarantee names each.",
-    )
-    drop: tuple[str, ...] = option((), "Leave this kind of token out. Repeat for several.")
-    names: str = option(
-        "null",
-        "Names of people: null (replaced by a word that does not depend on the name), "
-        "blur (treated like any word) or keep (default: null).",
-    )
-    names_tagger: bool = option(
-        False,
-        "Find more names with a part-of-speech tagger. It reads neighboring words, so "
-        "changing one word may change how others are treated; the guarantee says so.",
-    )
-    accept_weak: bool = option(
-        False, "Allow a setting at which more than 95% of the words come out unchanged."
-    )
-    morphology: str | None = option(None, "For tf: lemma, lower or as-is (default: lower).")
-    weighting: str | None = option(
-        None, "For tf: tf or tf-idf, which needs --reference (default: tf)."
-    )
-    reference: str | None = option(
-        None, "For tf: a public corpus, one text per line, to take the vocabulary from."
-    )
-    wordnet: bool = option(False, "For tf: add WordNet's synonyms to the vocabulary.")
-    embedding: str | None = option(None, "A file of word vectors (default: bundled).")
-    embedding_sha256: str | None = None  # the vectors must have this fingerprint
-    vocabulary: str | None = option(None, "Use only the words of this public list, one per line.")
-    columns: tuple[str, ...] = option(
-        ("text",),
-        "Column that holds the text; repeat for several (default: text).",
-        "--column",
-    )
-    drop_columns: tuple[str, ...] = option(
-        (), "Leave this column out of the output.", "--drop-column"
-    )
-    keep_columns: tuple[str, ...] = option(
-        (), "Copy this column even though it looks like an identifier.", "--keep-column"
-    )
-    id_column: str | None = option(
-        None, "Column that identifies each record (default: by its content)."
-    )
-    person_column: str | None = option(
-        None, "Column that says which person each record belongs to, for the ledger."
-    )
-    no_header: bool = option(
-        False, "For csv and tsv: the first line is a record; columns are named 1, 2, 3."
-    )
-    delimiter: str | None = option(
-        None, "For csv and tsv: what separates cells, such as ';' or tab."
-    )
-    quoting: str = option(
-        "minimal", "For csv and tsv: quotes around cells: minimal, all or none (default: minimal)."
-    )
-    skip_public: bool = option(
-        False,
-        "Leave out records that are part of an adapted embedding's public corpus, "
-        "instead of refusing the file.",
-    )
-    encoding: str = option("utf-8", "Text encoding of the input (default: utf-8).")
-    format: str | None = option(
-        None, "txt, csv, tsv, jsonl, json or parquet (default: by the file's name)."
-    )
-
     def __post_init__(self) -> None:
         kind = choose(ReleaseKind, self.release, "release")
         self._set("release", kind.value)
@@ -192,7 +74,13 @@ class ReleaseSpec:
         self._set("mechanism", self.mechanism or usual)
         complete = find(self.mechanism).complete(self.parameters)
         self._set("parameters", MappingProxyType(complete))
-        self._check_strength()
+        check_strength(self)
+        if self.strength is not None:
+            self._set("strength", choose(Strength, self.strength, "strength").value)
+        for name in ("epsilon", "level", "radius"):
+            value = getattr(self, name)
+            if value is not None:
+                self._set(name, positive(value, name))
         if self.length is not None:
             self._set("length", whole(self.length, "length"))
         for name in ("keep", "drop", "columns", "drop_columns", "keep_columns"):
@@ -210,94 +98,17 @@ class ReleaseSpec:
         for name in ("embedding", "vocabulary", "reference", "pool", "encoder"):
             path = getattr(self, name)
             self._set(name, None if path is None else str(path))
-        self._check_kind()
-        self._check_unit()
-
-    def _set(self, name: str, value: Any) -> None:
-        object.__setattr__(self, name, value)
-
-    def _check_strength(self) -> None:
-        if (self.level is None) != (self.radius is None):
-            raise ParameterError("`level=` and `radius=` go together")
-        given = [n for n in ("epsilon", "strength", "level") if getattr(self, n) is not None]
-        if len(given) > 1:
-            raise ParameterError(f"give only one of {' and '.join(f'`{n}=`' for n in given)}")
-        if not given:
-            raise ParameterError(
-                'choose how strong: `strength="light"`, medium or strong; `epsilon=`; or '
-                "`level=` with `radius=`"
-            )
-        if self.level is not None and find(self.mechanism).metric in (Metric.DISCRETE, Metric.NONE):
-            raise ParameterError(
-                f"`level=` and `radius=` need a mechanism that measures distances, and "
-                f"{self.mechanism} does not: its loss is the same within every radius; give "
-                "`epsilon=` or `strength=`"
-            )
-        if self.strength is not None:
-            self._set("strength", choose(Strength, self.strength, "strength").value)
-        for name in ("epsilon", "level", "radius"):
-            value = getattr(self, name)
-            if value is not None:
-                self._set(name, positive(value, name))
-
-    def _check_kind(self) -> None:
         if self.morphology is not None:
             self._set("morphology", choose(Morphology, self.morphology, "morphology").value)
         if self.weighting is not None:
             self._set("weighting", choose(Weighting, self.weighting, "weighting").value)
-        if self.consistent and self.kind is not ReleaseKind.SEQUENCE:
-            raise ParameterError(f"only a sequence can be `consistent=`, not a {self.release}")
-        if self.kind is ReleaseKind.TF:
-            if self.length is None:
-                raise ParameterError(
-                    "a tf release needs `length=`: how many terms every vector holds"
-                )
-            if self.keep or self.drop:
-                raise ParameterError(
-                    "a tf release drops everything but words; leave out `keep=` and `drop=`"
-                )
-            if self.names == Treatment.KEEP.value or self.names_tagger:
-                raise ParameterError(
-                    "a tf release copies no names and reads no order of words: use "
-                    "`names=null` or `names=blur`, and leave out `names_tagger=`"
-                )
-        elif self.morphology or self.weighting or self.reference or self.wordnet:
-            raise ParameterError(
-                "`morphology=`, `weighting=`, `reference=` and `wordnet=` belong to the tf release"
-            )
-
-    def _check_unit(self) -> None:
-        if self.unit == Piece.WORD.value:
-            if any(each is not None for each in (self.pool, self.keep_meaning, self.encoder)):
-                raise ParameterError(
-                    '`pool=`, `keep_meaning=` and `encoder=` go with `unit="text"` or '
-                    '`unit="sentence"`'
-                )
-            return
-        if self.pool is None:
-            raise ParameterError(f"a {self.unit} is replaced by one of a pool: give `pool=`")
-        if self.mechanism != POOL_MECHANISM or self.kind is not ReleaseKind.SEQUENCE:
-            raise ParameterError(
-                f"a pool is drawn from by the {POOL_MECHANISM} mechanism: leave out `mechanism=` "
-                "and `release=`"
-            )
-        if self.epsilon is None:
-            raise ParameterError(
-                f"`strength=` is calibrated on words; give `epsilon=` for a {self.unit}, such as 6"
-            )
-        if self.keep or self.drop or self.consistent or self.names == Treatment.KEEP.value:
-            raise ParameterError(
-                "nothing of a text passes through a pool: leave out `keep=`, `drop=`, `names=` and "
-                "`consistent=`"
-            )
-        if self.parameters.get("frequency_power") is not None:
-            raise ParameterError("`frequency_power=` is for words: a pool has no frequencies")
-        if self.unit == Piece.TEXT.value and self.length is not None:
-            raise ParameterError(
-                "a whole text is one draw and shows no length: leave out `length=`"
-            )
         if self.keep_meaning is not None:
             self._set("keep_meaning", fraction(self.keep_meaning, "keep_meaning"))
+        check_kind(self)
+        check_unit(self)
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
 
     @property
     def kind(self) -> ReleaseKind:

@@ -21,7 +21,8 @@ from inkblur.cli.console import plain_errors, talk
 from inkblur.errors import ParameterError
 from inkblur.mechanisms.catalogue import CATALOGUE, Entry, find
 from inkblur.mechanisms.parameters import Parameter
-from inkblur.spec import POOL_MECHANISM, ReleaseSpec, grid, options_of_a_spec
+from inkblur.spec import ReleaseSpec, grid, options_of_a_spec
+from inkblur.spec_checks import POOL_MECHANISM
 
 if TYPE_CHECKING:
     from inkblur.embeddings import Embedding

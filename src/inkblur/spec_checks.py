@@ -1,0 +1,83 @@
+"""Which fields of a release's description go together; a combination without sense is refused."""
+
+from __future__ import annotations
+
+from inkblur.documents.policies import Treatment
+from inkblur.errors import ParameterError
+from inkblur.mechanisms.catalogue import find
+from inkblur.spec_fields import ReleaseFields
+from inkblur.types import Metric, Piece, ReleaseKind
+
+POOL_MECHANISM = "staircase"
+
+
+def check_strength(spec: ReleaseFields) -> None:
+    """How strong is said once, and in a way that the mechanism understands."""
+    if (spec.level is None) != (spec.radius is None):
+        raise ParameterError("`level=` and `radius=` go together")
+    given = [n for n in ("epsilon", "strength", "level") if getattr(spec, n) is not None]
+    if len(given) > 1:
+        raise ParameterError(f"give only one of {' and '.join(f'`{n}=`' for n in given)}")
+    if not given:
+        raise ParameterError(
+            'choose how strong: `strength="light"`, medium or strong; `epsilon=`; or '
+            "`level=` with `radius=`"
+        )
+    if spec.level is not None and find(spec.mechanism).metric in (Metric.DISCRETE, Metric.NONE):
+        raise ParameterError(
+            f"`level=` and `radius=` need a mechanism that measures distances, and "
+            f"{spec.mechanism} does not: its loss is the same within every radius; give "
+            "`epsilon=` or `strength=`"
+        )
+
+
+def check_kind(spec: ReleaseFields) -> None:
+    """Options of one kind of release are refused for the others."""
+    if spec.consistent and ReleaseKind(spec.release) is not ReleaseKind.SEQUENCE:
+        raise ParameterError(f"only a sequence can be `consistent=`, not a {spec.release}")
+    if ReleaseKind(spec.release) is ReleaseKind.TF:
+        if spec.length is None:
+            raise ParameterError("a tf release needs `length=`: how many terms every vector holds")
+        if spec.keep or spec.drop:
+            raise ParameterError(
+                "a tf release drops everything but words; leave out `keep=` and `drop=`"
+            )
+        if spec.names == Treatment.KEEP.value or spec.names_tagger:
+            raise ParameterError(
+                "a tf release copies no names and reads no order of words: use "
+                "`names=null` or `names=blur`, and leave out `names_tagger=`"
+            )
+    elif spec.morphology or spec.weighting or spec.reference or spec.wordnet:
+        raise ParameterError(
+            "`morphology=`, `weighting=`, `reference=` and `wordnet=` belong to the tf release"
+        )
+
+
+def check_unit(spec: ReleaseFields) -> None:
+    """A pool replaces whole pieces: options about words are refused."""
+    if spec.unit == Piece.WORD.value:
+        if any(each is not None for each in (spec.pool, spec.keep_meaning, spec.encoder)):
+            raise ParameterError(
+                '`pool=`, `keep_meaning=` and `encoder=` go with `unit="text"` or `unit="sentence"`'
+            )
+        return
+    if spec.pool is None:
+        raise ParameterError(f"a {spec.unit} is replaced by one of a pool: give `pool=`")
+    if spec.mechanism != POOL_MECHANISM or ReleaseKind(spec.release) is not ReleaseKind.SEQUENCE:
+        raise ParameterError(
+            f"a pool is drawn from by the {POOL_MECHANISM} mechanism: leave out `mechanism=` "
+            "and `release=`"
+        )
+    if spec.epsilon is None:
+        raise ParameterError(
+            f"`strength=` is calibrated on words; give `epsilon=` for a {spec.unit}, such as 6"
+        )
+    if spec.keep or spec.drop or spec.consistent or spec.names == Treatment.KEEP.value:
+        raise ParameterError(
+            "nothing of a text passes through a pool: leave out `keep=`, `drop=`, `names=` and "
+            "`consistent=`"
+        )
+    if spec.parameters.get("frequency_power") is not None:
+        raise ParameterError("`frequency_power=` is for words: a pool has no frequencies")
+    if spec.unit == Piece.TEXT.value and spec.length is not None:
+        raise ParameterError("a whole text is one draw and shows no length: leave out `length=`")
