@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 
 from inkblur.adaptation.adapt import adapt_embedding
 from inkblur.documents.fingerprints import among, fingerprint, fingerprints
+from inkblur.documents.tokens import tokenize
 from inkblur.embeddings.loading import load_embedding
 from inkblur.embeddings.store import open_store, write_store
 from inkblur.embeddings.table import Embedding
@@ -272,3 +274,17 @@ def test_fingerprints_see_through_layout_and_stop_words() -> None:
     assert fingerprints(["", "goal", "Goal!", "law"]).tolist() == sorted(
         [fingerprint("goal"), fingerprint("law")]  # type: ignore[type-var]
     )
+
+
+def test_every_text_is_tokenized_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def counted(text: str) -> Any:
+        read.append(text)
+        return tokenize(text)
+
+    for name, module in list(sys.modules.items()):
+        if name.startswith("inkblur.") and getattr(module, "tokenize", None) is tokenize:
+            monkeypatch.setattr(module, "tokenize", counted)
+    adapt_embedding(table(), TEXTS, {"topic": TOPICS, "again": TOPICS})
+    assert read == TEXTS
