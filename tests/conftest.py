@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +9,17 @@ import numpy as np
 import pytest
 
 from inkblur.embeddings.table import Embedding
+
+# A rich console keeps the width that it finds here when it is made; tests set their own later.
+os.environ.pop("COLUMNS", None)
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """Fresh numbers every time; a failure shows how to draw the same again."""
+    seed = int(os.environ.get("INKBLUR_TEST_SEED", secrets.randbits(32)))
+    print(f"to repeat: INKBLUR_TEST_SEED={seed}")
+    return np.random.default_rng(seed)
 
 
 @pytest.fixture(scope="session", autouse=True)

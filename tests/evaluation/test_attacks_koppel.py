@@ -1,7 +1,6 @@
 """Koppel's attack: equal to its plain description, its rules for awkward input, its published reach."""
 
 import os
-import secrets
 from typing import Any, cast
 
 import numpy as np
@@ -26,11 +25,8 @@ def babble(rng: np.random.Generator, letters: str, words: int) -> str:
 
 
 @pytest.fixture
-def texts() -> tuple[list[str], Ids, list[str]]:
+def texts(rng: np.random.Generator) -> tuple[list[str], Ids, list[str]]:
     """Four authors with their own favorite letters; author 7 has one text."""
-    seed = secrets.randbits(32)
-    print(f"seed {seed}")
-    rng = np.random.default_rng(seed)
     alphabets = {2: "abcde", 3: "bcdef", 5: "cdefg", 7: "defgh"}
     known = [(a, babble(rng, alphabets[a], 60)) for a in (3, 2, 5, 7, 2, 3, 5)]
     unknown = [babble(rng, alphabet, 25) for alphabet in alphabets.values()]

@@ -1,7 +1,6 @@
 """Earth Mover's distance: against a plain linear program, its laws, and the paper's own example."""
 
 import os
-import secrets
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,13 +13,6 @@ from inkblur.errors import MissingExtra, ParameterError
 from inkblur.evaluation.measures import earth_movers as em
 from inkblur.evaluation.measures import transport
 from inkblur.types import Array
-
-
-@pytest.fixture
-def rng() -> np.random.Generator:
-    seed = secrets.randbits(32)
-    print(f"seed {seed}")
-    return np.random.default_rng(seed)
 
 
 def by_linear_program(costs: Array, left: Array, right: Array) -> float:

@@ -1,7 +1,5 @@
 """Ruzicka and the n-grams it is taken over: against the definition, and its laws."""
 
-import secrets
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -13,10 +11,7 @@ from inkblur.types import Array
 
 
 @pytest.fixture
-def tables() -> tuple[Array, Array]:
-    seed = secrets.randbits(32)
-    print(f"seed {seed}")
-    rng = np.random.default_rng(seed)
+def tables(rng: np.random.Generator) -> tuple[Array, Array]:
     x, y = rng.poisson(0.7, (2, 6, 30)) * rng.uniform(0, 3, (2, 6, 30))
     x[0] = 0.0  # an empty text
     return x, y
