@@ -4,8 +4,8 @@
     python benchmarks/large_pool.py --cuda [--release 200000]
 
 Sentences are those of the corpora that INKBLUR_DATA names, and more of them put together from the
-first half of one and the second half of another. `inkblur pool build` and `inkblur privatize --unit
-sentence` run as commands of their own; seconds, processor time and peak memory are theirs. What
+first half of one and the second half of another. Building and releasing are processes of their own;
+seconds, processor time and peak memory are theirs, reading and starting included. What
 cells cost in nearness is measured on private sentences: the mean cosine of a sentence and of texts
 drawn from its near set, by cells and exactly. With --cuda, draws from an exact pool of made texts
 (no data needed): how many a second, and whether they are those of the processor.
@@ -74,40 +74,61 @@ def made_sentences(count: int) -> Iterator[list[str]]:
         yield [" ".join(first[: len(first) // 2] + second[len(second) // 2 :])]
 
 
-def command(*words: str) -> dict[str, float]:
-    """Run `inkblur` with these words: seconds, processor seconds, peak memory in MB."""
+def step(folder: Path, *words: str) -> dict[str, float]:
+    """Run a step in a process of its own: seconds, processor seconds, peak memory in MB."""
     began = time.perf_counter()
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, "-m", "inkblur", *words], check=True)
+    called = [sys.executable, __file__, "--folder", str(folder), "--step", *words]
+    subprocess.run(called, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return {
         "seconds": round(time.perf_counter() - began, 1),
         "processor_seconds": round(used, 1),
-        "peak_mb": round(after.ru_maxrss / 1024),  # the largest so far
+        "peak_mb": round(after.ru_maxrss / 1024),  # of the largest process so far
     }
 
 
+def build(folder: Path) -> None:
+    """What `inkblur pool build` does."""
+    with (folder / "public.csv").open(newline="") as file:
+        texts = [row["text"] for row in csv.DictReader(file)]
+    inkblur.write_pool(
+        folder / "large.pool", inkblur.build_pool(texts, inkblur.load_embedding(), name="large")
+    )
+
+
+def release(folder: Path, *, processes: bool) -> None:
+    """What `inkblur privatize --unit text --pool FILE` does."""
+    spec = inkblur.ReleaseSpec.of(
+        epsilon=6.0, unit="text", pool=str(folder / "large.pool"), tau=0.001
+    )
+    inkblur.privatize_file(
+        folder / "private.csv",
+        folder / "out.csv",
+        spec,
+        workers=2,
+        processes=processes,
+        ledger=False,
+    )
+
+
 def build_and_release(folder: Path, count: int, released: int) -> None:
-    """The two commands, and what cells cost."""
+    """Both, and what cells cost."""
     from reproduction.corpora import reuters_c50
 
-    public, private, pool = folder / "public.csv", folder / "private.csv", folder / "large.pool"
-    if not public.exists():
-        _write(public, made_sentences(count))
+    if not (folder / "public.csv").exists():
+        _write(folder / "public.csv", made_sentences(count))
     texts = [s for t in reuters_c50().test.texts for s in sentences(t)]
-    _write(private, ([text] for text in texts[:released]))
+    _write(folder / "private.csv", ([text] for text in texts[:released]))
     load = os.getloadavg()[0]
-    built = command("pool", "build", str(public), "-o", str(pool), "--license", "measured")
-    shown(what="build", sentences=count, load=load, **built)
-    for words in ((), ("--processes", "--workers", "2")):
-        found = command(
-            "privatize", str(private), "-o", str(folder / "out.csv"), "--unit", "text", "--pool",
-            str(pool), "--epsilon", "6", "--tau", "0.001", "--no-ledger", *words,
-        )  # fmt: skip
+    shown(what="build", sentences=count, load=load, **step(folder, "build"))
+    for words in (("release",), ("release", "--processes")):
+        found = step(folder, *words)
         rate = min(released, len(texts)) / found["seconds"]
-        shown(what="release", options=words, sentences_per_second=round(rate), **found)
-    nearness(inkblur.open_pool(pool), texts[:: max(1, len(texts) // COMPARED)][:COMPARED])
+        shown(what=" ".join(words), sentences_per_second=round(rate), **found)
+    pool = inkblur.open_pool(folder / "large.pool")
+    nearness(pool, texts[:: max(1, len(texts) // COMPARED)][:COMPARED])
 
 
 def nearness(pool: inkblur.Pool, texts: Sequence[str]) -> None:
@@ -159,12 +180,13 @@ def on_a_gpu(count: int, draws: int, device: str) -> None:
         provenance={"name": "made"},
     )
     bits = inkblur.seeded_rng(1).bits(draws, 1)[:, 0]
+    mechanism = inkblur.PoolStaircase(pool, table, epsilon=6.0, tau=0.001)
+    began = time.perf_counter()
+    encoded = mechanism.encode(texts)
+    shown(what="encoding", texts_per_second=round(draws / (time.perf_counter() - began)))
+    few = mechanism.encode(texts[:100])
     for share in SHARES:
         mechanism = inkblur.PoolStaircase(pool, table, epsilon=6.0, tau=share)
-        began = time.perf_counter()
-        encoded = mechanism.encode(texts)
-        encoding = time.perf_counter() - began
-        few = mechanism.encode(texts[:100])
         checked = mechanism.draw(few, bits[:100])  # on the processor
         mechanism.search_on(device)
         mechanism.draw(few, bits[:100])
@@ -173,7 +195,7 @@ def on_a_gpu(count: int, draws: int, device: str) -> None:
         seconds = time.perf_counter() - began
         shown(
             what="exact draws", device=device, texts=count, share=share, draws=draws,
-            draws_per_second=round(draws / seconds), encoded_per_second=round(draws / encoding),
+            draws_per_second=round(draws / seconds),
             as_on_the_processor=int((found[:100] == checked).sum()), of=100,
         )  # fmt: skip
 
@@ -193,13 +215,19 @@ def main() -> None:
     parser.add_argument("--release", type=int, default=20_000)
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--cuda", action="store_true")
+    parser.add_argument("--step", choices=("build", "release"), help=argparse.SUPPRESS)
+    parser.add_argument("--processes", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--device", default="cuda")
     given = parser.parse_args()
-    if given.cuda:
+    if given.step == "build":
+        build(given.folder)
+    elif given.step == "release":
+        release(given.folder, processes=given.processes)
+    elif given.cuda:
         on_a_gpu(given.sentences, given.release, given.device)
-        return
-    with tempfile.TemporaryDirectory() as made:
-        build_and_release(given.folder or Path(made), given.sentences, given.release)
+    else:
+        with tempfile.TemporaryDirectory() as made:
+            build_and_release(given.folder or Path(made), given.sentences, given.release)
 
 
 if __name__ == "__main__":

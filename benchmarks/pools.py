@@ -43,11 +43,33 @@ class Releases:
         self._pool, self._table = pool, inkblur.load_embedding()
         self._encoded = inkblur.PoolStaircase(pool, self._table, epsilon=1.0, tau=0.1).encode(texts)
 
-    def drawn(self, epsilon: float, tau: float, seed: int) -> PoolTexts:
-        """The stand-in of each text."""
+    def places(self, epsilon: float, tau: float, seed: int) -> NDArray[np.int64]:
+        """The place in the pool of each text's stand-in."""
         mechanism = inkblur.PoolStaircase(self._pool, self._table, epsilon=epsilon, tau=tau)
         bits = inkblur.seeded_rng(seed).bits(len(self._encoded), 1)[:, 0]
-        return [self._pool.texts[i] for i in mechanism.draw(self._encoded, bits).tolist()]
+        return mechanism.draw(self._encoded, bits)
+
+    def drawn(self, epsilon: float, tau: float, seed: int) -> PoolTexts:
+        """The stand-in of each text."""
+        return [self._pool.texts[i] for i in self.places(epsilon, tau, seed).tolist()]
+
+    def nearest_author(
+        self, known: NDArray[Any], places: NDArray[np.int64], near: int
+    ) -> NDArray[Any]:
+        """Who has most known texts that have the released one among their `near` nearest; of
+        equals, who has the nearest. The known texts are the first ones.
+        """
+        points = self._encoded.points[: len(known)].astype(np.float32)
+        seen = points @ self._pool.points.astype(np.float32).T
+        limits = -np.partition(-seen, near - 1, axis=1)[:, near - 1]
+        shown = seen[:, places]
+        names = np.unique(known)
+        counted = [
+            (shown >= limits[:, None])[known == name].sum(axis=0)
+            + shown[known == name].mean(axis=0) / 2**25
+            for name in names
+        ]
+        return names[np.argmax(counted, axis=0)]
 
 
 def labels(name: str, parts: Any, settings: Settings, *, macro: bool) -> None:
@@ -152,7 +174,12 @@ def nearest(texts: PoolTexts, pool: PoolTexts) -> float:
 
 
 def authors(epsilons: Sequence[float]) -> None:
-    """Print how often an attacker names the author of a released text; the pool has no labels."""
+    """Print how often an attacker names the author of a released text; the pool has no labels.
+
+    How many texts are near one is what the pool chooses for the epsilon, and 100. The attackers:
+    linear SVMs that have studied the authors' true texts, or released ones; and one who knows the
+    channel, and counts which author has most known texts that the released one is near to.
+    """
     split = reuters_c50()
     assert split.train.authors is not None
     assert split.test.authors is not None
@@ -164,22 +191,40 @@ def authors(epsilons: Sequence[float]) -> None:
         return [part.texts[row] for row in rows], part.authors[rows]
 
     texts = [*of(split.train, public)[0], *of(split.test, public)[0]]
-    pool = inkblur.build_pool(texts, inkblur.load_embedding(), name="half of C50")
+    table = inkblur.load_embedding()
+    pool = inkblur.build_pool(texts, table, name="half of C50")
     train, test = of(split.train, attacked), of(split.test, attacked)
     print(f"\nauthors: {len(pool):,} in the pool, {len(attacked)} authors attacked", flush=True)
-    plain = LinearSvm(seed=1).fit(*train).predict(test[0])
-    print(f"untouched {np.mean(plain == test[1]):.3f}", flush=True)
+    plain = LinearSvm(seed=1).fit(*train)
+    print(f"untouched {np.mean(plain.predict(test[0]) == test[1]):.3f}", flush=True)
     releases = Releases(pool, [*train[0], *test[0]])
     for epsilon in epsilons:
-        found: dict[str, list[float]] = {"studied released": [], "studied true": []}
-        for seed in SEEDS:
-            shown = releases.drawn(epsilon, 100 / len(pool), seed)
-            known, unknown = shown[: len(train[0])], shown[len(train[0]) :]
-            for name, studied in (("studied released", known), ("studied true", train[0])):
-                said = LinearSvm(seed=seed).fit(studied, train[1]).predict(unknown)
-                found[name].append(float(np.mean(said == test[1])))
-        told = ", ".join(f"{name} {np.mean(rates):.3f}" for name, rates in found.items())
-        print(f"epsilon {epsilon:g}: {told}", flush=True)
+        chosen = inkblur.PoolStaircase(pool, table, epsilon=epsilon)
+        for near in sorted({100, round(chosen.tau * len(pool))}):
+            found: dict[str, list[float]] = {}
+            same: list[float] = []
+            for seed in SEEDS:
+                places = releases.places(epsilon, near / len(pool), seed)
+                shown = [pool.texts[place] for place in places.tolist()]
+                known, unknown = shown[: len(train[0])], shown[len(train[0]) :]
+                said = {
+                    "svm, studied released": LinearSvm(seed=seed).fit(known, train[1]),
+                    "svm, studied true": plain,
+                }
+                for name, attack in said.items():
+                    rate = float(np.mean(attack.predict(unknown) == test[1]))
+                    found.setdefault(name, []).append(rate)
+                guessed = releases.nearest_author(train[1], places[len(train[0]) :], near)
+                found.setdefault("channel", []).append(float(np.mean(guessed == test[1])))
+                same.append(meaning(test[0], unknown))
+            told = ", ".join(f"{name} {np.mean(rates):.3f}" for name, rates in found.items())
+            strongest = max(float(np.mean(rates)) for rates in found.values())
+            print(
+                f"epsilon {epsilon:g}, {near} near (of them chosen "
+                f"{round(chosen.tau * len(pool))}): strongest {strongest:.3f}; {told}; cosine "
+                f"{np.mean(same):.3f}",
+                flush=True,
+            )
 
 
 def some(corpus: Any, count: int) -> tuple[list[str], list[str]]:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from inkblur.mechanisms.staircase import Staircase
     from inkblur.pools import Pool, PoolPrivatizer, PoolStaircase, build_pool
     from inkblur.pools.sklearn import PoolTextPrivatizer
-    from inkblur.pools.store import open_pool
+    from inkblur.pools.store import open_pool, write_pool
     from inkblur.rng import Rng, keyed_rng, secure_rng, seeded_rng
     from inkblur.series import privatize
     from inkblur.spec import ReleaseSpec
@@ -76,7 +76,7 @@ _NAMES = {
     "inkblur.mechanisms.staircase": "Staircase",
     "inkblur.pools": "Pool PoolPrivatizer PoolStaircase build_pool",
     "inkblur.pools.sklearn": "PoolTextPrivatizer",
-    "inkblur.pools.store": "open_pool",
+    "inkblur.pools.store": "open_pool write_pool",
     "inkblur.rng": "Rng keyed_rng secure_rng seeded_rng",
     "inkblur.series": "privatize",
     "inkblur.spec": "ReleaseSpec",
@@ -95,7 +95,7 @@ __all__ = [
     "Unreachable", "VectorPrivatizer", "Vectorizer", "WeakSetting", "__version__",
     "adapt_embedding", "build_pool", "compose", "import_embedding", "keyed_rng",
     "load_embedding", "make_mechanism", "open_ledger", "open_pool", "preview_file", "privatize",
-    "privatize_file", "secure_rng", "seeded_rng",
+    "privatize_file", "secure_rng", "seeded_rng", "write_pool",
 ]
 # fmt: on
 
