@@ -32,7 +32,7 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.svm import LinearSVC
 
 import inkblur
-from benchmarks.pools import halves, some
+from benchmarks.pools import halves
 from reproduction.corpora import disaster_tweets, newsgroups, sms_spam
 from reproduction.newsgroups import bare
 
@@ -143,6 +143,12 @@ class Orders:
             part = first / (first + second)
             name = f"{count} clusters at {part:g} of epsilon, share {share:g}"
             yield Kept(float(total[0]), float(total[1]), name)
+
+
+def some(corpus: Any, count: int) -> tuple[list[str], list[str]]:
+    """So many texts by chance, and their labels."""
+    rows = np.random.default_rng(0).permutation(len(corpus.texts))[:count]
+    return [corpus.texts[r] for r in rows], [corpus.labels[r] for r in rows]
 
 
 def worth(each: Kept, *, keep: float, label: float, nothing: float, gain: float) -> float:

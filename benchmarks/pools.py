@@ -2,7 +2,7 @@
 
 Private texts are released through a pool of other, public texts; a linear SVM that was fitted on
 the pool reads the label from what was released. Labels: SMS spam and disaster tweets (macro F1),
-part of 20 Newsgroups without headers, footers and quotes (accuracy). Authors: half of C50's are the
+20 Newsgroups without headers, footers and quotes (accuracy). Authors: half of C50's are the
 pool, the other half are attacked by an SVM that has studied their training texts, true or released.
 Meaning: cosines of means of GloVe vectors, which have no part in the release, beside those of
 random pairs and of the nearest text of the pool. Three runs with other keys each. Needs the folder
@@ -31,7 +31,6 @@ from reproduction.corpora import data_folder, disaster_tweets, newsgroups, reute
 from reproduction.newsgroups import bare
 
 SEEDS = (1, 2, 3)
-POOL, PRIVATE = 6000, 1500  # postings of 20 Newsgroups, by chance
 PoolTexts = Sequence[str]
 Settings = Sequence[tuple[float, float]]  # share and epsilon
 
@@ -69,7 +68,8 @@ class Releases:
             + shown[known == name].mean(axis=0) / 2**25
             for name in names
         ]
-        return names[np.argmax(counted, axis=0)]
+        guessed: NDArray[Any] = names[np.argmax(counted, axis=0)]
+        return guessed
 
 
 def labels(name: str, parts: Any, settings: Settings, *, macro: bool) -> None:
@@ -227,12 +227,6 @@ def authors(epsilons: Sequence[float]) -> None:
             )
 
 
-def some(corpus: Any, count: int) -> tuple[list[str], list[str]]:
-    """So many texts by chance, and their labels."""
-    rows = np.random.default_rng(0).permutation(len(corpus.texts))[:count]
-    return [corpus.texts[r] for r in rows], [corpus.labels[r] for r in rows]
-
-
 def halves(corpus: Any, share: float) -> tuple[Any, Any]:
     """A public part and a private one, by chance."""
     rows = np.random.default_rng(0).permutation(len(corpus.texts))
@@ -252,7 +246,7 @@ def main(chosen: Sequence[str]) -> None:
         labels("tweets", halves(disaster_tweets(), 0.7), [(1, 1), (1, 2), (1, 3)], macro=True)
     if not chosen or "newsgroups" in chosen:
         split = newsgroups()
-        parts = [some(bare(split.train), POOL), some(bare(split.test), PRIVATE)]
+        parts = [(part.texts, part.labels) for part in (bare(split.train), bare(split.test))]
         labels("newsgroups", parts, [(1, 4), (1, 5), (1, 6), (0.3, 6)], macro=False)
     if not chosen or "authors" in chosen:
         authors((4, 6))
