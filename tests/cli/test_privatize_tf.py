@@ -11,6 +11,7 @@ from scipy.sparse import load_npz
 from typer.testing import CliRunner, Result
 
 from inkblur.cli.app import app
+from inkblur.documents.vectorizer import Vectorizer
 from inkblur.embeddings.store import write_store
 from inkblur.embeddings.table import Embedding
 
@@ -92,3 +93,28 @@ def test_bad_input_is_one_clear_line(folder: Path, arguments: list[str], message
     assert message in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
     assert {path.name for path in folder.iterdir()} <= before
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("Der Arzt sagte, niemand solle sich vor dem Ende des Frühlings sorgen, denn der Regen", 1),
+        ("The doctor said that nobody should worry about the weather before the end of spring", 0),
+    ],
+    ids=["German", "English"],
+)
+def test_texts_in_another_language_are_noticed(folder: Path, text: str, asked: int) -> None:
+    (folder / "in.txt").write_text(f"{text}\n" * 4, encoding="utf-8")
+    arguments = ["privatize", "in.txt", "--release", "tf", "--length", "5", "-e", "8"]
+    result = CliRunner().invoke(app, [*arguments, "-o", "v.npz", "--report", "r.json"])
+    assert result.exit_code == 0, result.output
+    told = " ".join(result.stderr.split())
+    assert told.count("are not in the English vocabulary: is that the texts' language") == asked
+    report = json.loads((folder / "r.json").read_text())["vocabulary"]
+    assert report["fits_the_texts"] is not bool(asked)
+
+
+def test_stop_words_and_names_say_nothing_about_the_language() -> None:
+    vectorizer = Vectorizer(Embedding(WORDS, np.eye(len(WORDS)), name="small"))
+    *_, coverage = vectorizer.read("the of John Garcia's qaa zork 12 :-) Qab")
+    assert (coverage.known, coverage.unknown) == (2, 1)

@@ -144,7 +144,7 @@ FOREIGN = {
 def test_a_table_of_another_language_is_questioned(language: str) -> None:
     blur = Privatizer(Laplace(load_embedding(), epsilon=50.0))
     summary = summarized(blur, [FOREIGN[language]] * 2)
-    assert "vocabulary, which is English: are the texts?" in "\n".join(summary.lines())
+    assert "are not in the English vocabulary: is that the texts' language" in "\n".join(summary.lines())
     report = summary.to_json()["vocabulary"]
     assert report["unknown_share"] > 0.3
     assert not report["fits_the_texts"]
@@ -165,6 +165,6 @@ def test_other_tables_are_questioned_in_their_own_terms(unknown: str) -> None:
     summary = summarized(blur, ["the zork of alpha and the blarg of zonk doctor"] * 5)
     assert (summary.coverage.known, summary.coverage.unknown) == (10, 15)
     told = "\n".join(summary.lines())
-    assert "60% of the content words are not in the vocabulary: is this table's language" in told
+    assert "60% of the content words are not in the vocabulary: is that the texts' language" in told
     few = summarized(blur, ["zork alpha"])
     assert few.coverage.fits  # two words say nothing about a language

@@ -35,6 +35,10 @@ class Coverage:
     known: int
     unknown: int
 
+    def __add__(self, other: Coverage) -> Coverage:
+        """Of both together."""
+        return Coverage(self.known + other.known, self.unknown + other.unknown)
+
     @classmethod
     def of(cls, counts: Mapping[str, int]) -> Coverage:
         """From the counts of a release, whatever was done with unknown words."""
@@ -56,13 +60,10 @@ class Coverage:
         """One question for the data owner where too many words are unknown."""
         if self.fits:
             return []
-        found = f"{self.unknown_share:.0%} of the content words are not in the vocabulary"
-        if table.name == BUNDLED and "vocabulary" not in table.provenance:
-            return [
-                f"{found}, which is English: are the texts? If not, use vectors of their language"
-            ]
+        which = "English vocabulary" if table.name == BUNDLED else "vocabulary"
         return [
-            f"{found}: is this table's language the texts' own, and its vocabulary large enough?"
+            f"{self.unknown_share:.0%} of the content words are not in the {which}: is that the "
+            "texts' language, and is it large enough?"
         ]
 
     def to_json(self, table: Embedding) -> dict[str, Any]:

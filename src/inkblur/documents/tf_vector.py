@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from inkblur.documents.coverage import Coverage
 from inkblur.documents.fingerprints import ADAPTED, refuse_corpus
 from inkblur.documents.survival import Survival
 from inkblur.documents.vectorizer import Vectorizer
@@ -43,6 +44,7 @@ class VectorRelease:
     ids: tuple[str, ...]  # the rows
     empty: int | None  # documents without a known term: not protected, so a pickle has None
     survival: Survival | None = field(repr=False)  # how many true terms show: a pickle has None
+    coverage: Coverage | None = field(repr=False)  # how many words are terms: a pickle has None
     promise: Callable[[], Guarantee] = field(repr=False, compare=False)
 
     @property
@@ -54,7 +56,7 @@ class VectorRelease:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A pickled release carries its guarantee, and no mechanism, key or true count."""
-        parts = (self.vectors, self.vocabulary, self.ids, None, None)
+        parts = (self.vectors, self.vocabulary, self.ids, None, None, None)
         return VectorRelease, (*parts, _Settled(self.guarantee))
 
 
@@ -136,9 +138,14 @@ class SyntheticVectors:
             refuse_corpus(texts, names, self.mechanism.embedding.corpus, ADAPTED)
         spec, step = self.spec, max(1, _DRAWS // self.length)
         parts, empty, terms, shown = [], 0, 0, 0
+        coverage = Coverage(0, 0)
         for start in range(0, len(records), step):
             batch = records[start : start + step]
-            compositions = [self.vectorizer.composition(record.text) for record in batch]
+            compositions = []
+            for record in batch:
+                ids, shares, covered = self.vectorizer.read(record.text)
+                compositions.append((ids, shares))
+                coverage += covered
             empty += sum(int(ids[0]) < 0 for ids, _ in compositions)
             streams = [
                 rng.child(spec, record.id, record.text, ids.tobytes(), shares.tobytes())
@@ -158,6 +165,7 @@ class SyntheticVectors:
             tuple(record.id for record in records),
             empty,
             Survival(terms, shown, terms, shown, "texts' distinct words"),
+            coverage,
             lambda: self.guaranteed(rng),
         )
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inkblur.documents.analysis import folded
+from inkblur.documents.coverage import Coverage
 from inkblur.documents.fingerprints import ADAPTED, fingerprints, refuse_corpus
 from inkblur.documents.lemmas import lemma
 from inkblur.documents.names import is_name
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 _REMEMBERED = 1 << 20  # spellings whose term is remembered
+_UNKNOWN = NULL_ID - 1  # a content word without a term, told from stop words and names
 
 
 class Vectorizer:
@@ -144,11 +146,8 @@ class Vectorizer:
 
     def weigh(self, text: str) -> tuple[Ids, Array]:
         """The distinct terms of a text, rising, and their weights; both empty where it has none."""
-        found = Counter(self._ids(text))
-        found.pop(NULL_ID, None)
-        ids = np.array(sorted(found), dtype=np.int64)
-        weights = np.array([found[i] for i in ids.tolist()], dtype=np.float64)
-        return ids, weights if self._idf is None else weights * self._idf[ids]
+        ids, weights, _ = self._read(text)
+        return ids, weights
 
     def composition(self, text: str) -> tuple[Ids, Array]:
         """The text as a distribution over words: theta = t / |t|, (ids, probabilities).
@@ -156,10 +155,24 @@ class Vectorizer:
         A text without any known term is a point mass on the null word: it enters the mechanism like
         every other and gives as many terms.
         """
-        ids, weights = self.weigh(text)
+        ids, shares, _ = self.read(text)
+        return ids, shares
+
+    def read(self, text: str) -> tuple[Ids, Array, Coverage]:
+        """The :meth:`composition`, and how many of the text's content words the vocabulary has."""
+        ids, weights, coverage = self._read(text)
         if len(ids) == 0:
-            return np.array([NULL_ID]), np.ones(1)
-        return ids, weights / weights.sum()
+            return np.array([NULL_ID]), np.ones(1), coverage
+        return ids, weights / weights.sum(), coverage
+
+    def _read(self, text: str) -> tuple[Ids, Array, Coverage]:
+        found = Counter(self._ids(text))
+        found.pop(NULL_ID, None)
+        unknown = found.pop(_UNKNOWN, 0)
+        ids = np.array(sorted(found), dtype=np.int64)
+        counts = np.array([found[i] for i in ids.tolist()], dtype=np.float64)
+        coverage = Coverage(known=int(counts.sum()), unknown=unknown)
+        return ids, counts if self._idf is None else counts * self._idf[ids], coverage
 
     def refuse_reference(self, texts: Sequence[str], names: Sequence[str]) -> None:
         """Raise where a text to protect is one that vocabulary or vectors were learned from."""
@@ -187,9 +200,13 @@ class Vectorizer:
 
     def _input_id(self, written: str) -> int:
         """The id of a written word's term in a text to protect, where names may not count."""
-        if self.names is Treatment.NULL and is_name(folded(written)):
+        low = folded(written)
+        named = is_name(low)
+        if self.names is Treatment.NULL and named:
             return NULL_ID
-        return self._id(written, self.embedding)
+        found = self._id(written, self.embedding)
+        content = not named and low not in self._stop_words
+        return _UNKNOWN if found == NULL_ID and content else found
 
     def _id(self, written: str, embedding: Embedding) -> int:
         """The id of a written word's term; a clitic ('s) is taken off where that helps."""

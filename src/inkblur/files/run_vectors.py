@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from inkblur.documents.coverage import Coverage
 from inkblur.documents.fingerprints import ADAPTED
 from inkblur.documents.survival import Survival
 from inkblur.documents.tf_vector import SyntheticVectors
@@ -35,6 +36,7 @@ class VectorSummary:
     documents: int
     empty: int  # without a single known term; counted from the true texts, so keep it inside
     survival: Survival  # how many true terms the vectors show; this stays inside, too
+    coverage: Coverage  # how many true words are terms
     seconds: float
     fate: Fate
 
@@ -50,6 +52,7 @@ class VectorSummary:
             f"{self.synthetic.length:,} terms; {self.seconds:.1f} s, "
             f"{self.terms_per_second:,.0f} terms/s",
             *self.survival.lines(),
+            *self.coverage.lines(self.synthetic.mechanism.embedding),
             *self.fate.lines(),
         ]
 
@@ -71,6 +74,7 @@ class VectorSummary:
             if self.guarantee.private
             else None,
             "embedding": described(mechanism.embedding),
+            "vocabulary": self.coverage.to_json(mechanism.embedding),
             "terms": {
                 "drawn": self.documents * self.synthetic.length,
                 "distinct_true_terms": self.survival.known,
@@ -125,7 +129,7 @@ def run_vectors(
     public = PublicRecords(corpora, skip=skip_public)
     ids: list[str] = []
     parts, empty = [synthetic.vectors([], rng).vectors], 0  # a file without records is no error
-    survival = Survival(0, 0, 0, 0)
+    survival, coverage = Survival(0, 0, 0, 0), Coverage(0, 0)
     for batch in rows(public.screened(source.batches(_RECORDS, _CHARACTERS))):
         if spending is not None:
             spending.charge(batch, [synthetic.length] * len(batch))
@@ -136,6 +140,8 @@ def run_vectors(
         empty += release.empty or 0
         if release.survival is not None:
             survival += release.survival
+        if release.coverage is not None:
+            coverage += release.coverage
     fate = Fate(
         columns=source.schema.columns,
         dropped=source.copied,
@@ -155,4 +161,6 @@ def run_vectors(
         guarantee=guarantee,
     )
     seconds = time.perf_counter() - began
-    return VectorSummary(synthetic, guarantee, len(ids), empty, survival, seconds, fate)
+    return VectorSummary(
+        synthetic, guarantee, len(ids), empty, survival, coverage, seconds, fate
+    )
