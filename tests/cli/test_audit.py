@@ -15,6 +15,7 @@ from typer.testing import CliRunner, Result
 
 import inkblur
 from inkblur.cli.audit import audit
+from inkblur.evaluation.audit.pairs import accuracy_bound
 from inkblur.evaluation.measures import statistics
 from inkblur.mechanisms.noise import LaplaceNoise
 from inkblur.rng import Rows
@@ -51,6 +52,18 @@ def test_the_table_shows_every_setting_and_its_sizes(vectors: Path) -> None:
         assert f"{mean:.2f} ±" in result.stdout
     assert body["seed"] == 3
     assert not any(found["flagged"] for found in body["audits"])
+
+
+def test_bounds_in_the_table_are_rounded_up(vectors: Path) -> None:
+    arguments = ["-m", "laplace", "--epsilon", "0.31,0.77,1.3,2.1", "--words", "5"]
+    body = json.loads(run(vectors, *arguments, "--json").stdout)
+    claims = run(vectors, *arguments).stdout.split("the claim, audited")[1]
+    rows = [line.replace("│", " ").split() for line in claims.splitlines() if "as claimed" in line]
+    assert len(rows) == len(body["audits"]) == 4
+    for cells, audit in zip(rows, body["audits"], strict=True):
+        assert float(cells[2]) <= audit["loss"]["loss"]
+        assert float(cells[3]) >= audit["loss"]["bound"]
+        assert float(cells[5]) >= accuracy_bound(audit["loss"]["bound"])
 
 
 def test_json_holds_the_numbers_of_the_python_call(vectors: Path) -> None:

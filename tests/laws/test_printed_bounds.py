@@ -1,0 +1,72 @@
+"""A bound that is printed is still one: "at most" is rounded up, "at least" down."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import inkblur
+from inkblur.evaluation.audit.distinguishing import Game
+from inkblur.evaluation.audit.lower_bound import LossAudit
+from inkblur.evaluation.releasers import releaser
+from inkblur.guarantees import rounded_down, rounded_up
+from inkblur.mechanisms.typical import TypicalLoss
+from inkblur.spec import ReleaseSpec
+
+LOSSES = st.floats(1e-6, 600.0)
+
+
+@given(st.floats(0, 1e300))
+def test_four_digits_never_cross_the_value(value: float) -> None:
+    assert float(rounded_down(value)) <= value <= float(rounded_up(value))
+
+
+@given(LOSSES, LOSSES, LOSSES)
+def test_the_measured_loss_and_its_claim(bound: float, loss: float, ceiling: float) -> None:
+    found = LossAudit("x", bound, loss, loss, "event", (1, 1), 9, 9, 0.99, ceiling)
+    said = found.verdict()
+    assert _after("the claim is at most", said) >= bound
+    assert _after("the privacy loss is at least", said) <= loss
+    if found.powerless and not found.flagged:
+        assert _after("can show a loss of", said) >= ceiling
+
+
+@given(st.floats(1e-6, 30.0))
+def test_the_accuracy_that_a_claim_allows(bound: float) -> None:
+    game = Game("x", 10, 5, 0.1, 0.9, bound, 0.99)
+    assert _after("the claim allows", game.verdict()) >= game.highest_allowed
+
+
+@given(LOSSES, LOSSES)
+def test_factors_in_plain_words(near: float, pair: float) -> None:
+    for discrete in (False, True):
+        said = TypicalLoss(1.0, 2.0, near, pair, 9, discrete=discrete).sentences()[0]
+        factors = re.findall(r"at most (10\^)?([\d.,]*\d)", said)
+        logs = [
+            float(number) * math.log(10) if power else math.log(float(number.replace(",", "")))
+            for power, number in factors
+        ]
+        losses = [pair] if discrete else [near, pair]
+        assert all(told >= loss - 1e-12 for told, loss in zip(logs, losses, strict=True))
+
+
+@pytest.mark.parametrize("epsilon", [0.70001, 1.23456, 3.00004])
+def test_the_bound_between_documents_that_evaluate_prints(epsilon: float) -> None:
+    rows = np.random.default_rng(1).normal(size=(20, 3))
+    table = inkblur.Embedding([f"word{chr(97 + i)}" for i in range(20)], rows, name="toy")
+    spec = ReleaseSpec("staircase", epsilon, release="tf", length=7)
+    found = releaser(replace(spec, accept_weak=True), table)
+    (said,) = found.worth()
+    assert _after("log of the likelihood ratio is at most", said) >= found.guarantee.loss(1.0)
+
+
+def _after(words: str, text: str) -> float:
+    found = re.search(re.escape(words) + r" ([\d.e+-]*\d)", text)
+    assert found is not None, text
+    return float(found[1])
