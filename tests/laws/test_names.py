@@ -162,6 +162,13 @@ def test_108_common_names_are_known_as_names() -> None:
     assert [word for word in written if not is_name(word)] == []
 
 
+def test_names_that_dictionaries_write_with_a_capital_are_names_and_places_are_not() -> None:
+    names = "flores hughes bennett jenkins sullivan hamilton agnes maurice stella leah cohen schmidt"
+    places = "washington israel georgia houston paris china london berlin french"
+    assert [name for name in names.split() if not is_name(name)] == []
+    assert [place for place in places.split() if is_name(place)] == []
+
+
 def test_names_that_are_common_words_go_through_the_mechanism() -> None:
     assert [word for word in COMMON_WORDS if is_name(word)] == []
     assert [word for word in STOP_WORDS if is_name(word)] == []

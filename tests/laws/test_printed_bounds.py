@@ -29,7 +29,18 @@ def test_four_digits_never_cross_the_value(value: float) -> None:
 
 @given(LOSSES, LOSSES, LOSSES)
 def test_the_measured_loss_and_its_claim(bound: float, loss: float, ceiling: float) -> None:
-    found = LossAudit("x", bound, loss, loss, "event", (1, 1), 9, 9, 0.99, ceiling)
+    found = LossAudit(
+        subject="x",
+        bound=bound,
+        loss=loss,
+        estimate=loss,
+        event="event",
+        hits=(1, 1),
+        confirmed_on=9,
+        draws=9,
+        confidence=0.99,
+        ceiling=ceiling,
+    )
     said = found.verdict()
     assert _after("the claim is at most", said) >= bound
     assert _after("the privacy loss is at least", said) <= loss
@@ -39,7 +50,7 @@ def test_the_measured_loss_and_its_claim(bound: float, loss: float, ceiling: flo
 
 @given(st.floats(1e-6, 30.0))
 def test_the_accuracy_that_a_claim_allows(bound: float) -> None:
-    game = Game("x", 10, 5, 0.1, 0.9, bound, 0.99)
+    game = Game("x", 10, 5, 0.1, 0.9, confidence=0.99, bound=bound)
     assert _after("the claim allows", game.verdict()) >= game.highest_allowed
 
 

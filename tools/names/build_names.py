@@ -22,7 +22,14 @@ from inkblur.documents.stop_words import STOP_WORDS
 TARGET = Path(__file__).parents[2] / "src" / "inkblur" / "documents" / "data" / "names.txt"
 CENSUS = ("dist.female.first", "dist.male.first", "dist.all.last")
 LEAST_SHARE = {10: math.inf, 20: 0.3, 35: 0.1, 40: 0.01, 50: 0.01, 55: 0.01, 60: 0.01, 70: 0.01}
-CAPITALIZED_SHARE = 0.1  # for words written with a capital, up to grade 50: French, China, Paris
+# For words written with a capital: up to grade 40 French, Christian, Dixie; at grade 50 names and
+# places alike (Hughes, Flores, Paris).
+CAPITALIZED_SHARE = {10: 0.1, 20: 0.1, 35: 0.1, 40: 0.1, 50: 0.01}
+# Countries, states and large cities that as many people are called after as CAPITALIZED_SHARE asks.
+PLACES = frozenset(
+    "alberta austin carolina cleveland dallas geneva georgia holland houston israel jordan kenya "
+    "orlando richmond salvador santiago washington york".split()
+)
 MONTHS = frozenset(month.lower() for month in calendar.month_name)
 SHORT_SHARE = 0.005  # for names of at most three letters: edu, alt and exe are surnames, too
 
@@ -50,14 +57,16 @@ def names(census: Path, scowl: Path) -> list[str]:
     grades: dict[str, int] = {}
     for word, grade in graded(scowl, "words"):
         grades[word] = min(grade, grades.get(word, 95))
-    capitalized = {word for word, grade in graded(scowl, "upper") if grade <= 50}
+    capitalized: dict[str, int] = {}
+    for word, grade in graded(scowl, "upper"):
+        capitalized[word] = min(grade, capitalized.get(word, 95))
 
     def least(name: str) -> float:
         return max(
             LEAST_SHARE.get(grades.get(name, 95), 0.0),
-            CAPITALIZED_SHARE if name in capitalized else 0.0,
+            CAPITALIZED_SHARE.get(capitalized.get(name, 95), 0.0),
             SHORT_SHARE if len(name) <= 3 else 0.0,
-            math.inf if name in STOP_WORDS | MONTHS or len(name) == 1 else 0.0,
+            math.inf if name in STOP_WORDS | MONTHS | PLACES or len(name) == 1 else 0.0,
         )
 
     return sorted(name for name, share in shares(census).items() if share >= least(name))
