@@ -49,6 +49,7 @@ def test_npz_holds_vectors_of_the_asked_length(folder: Path) -> None:
         "left_out_as_public": 0,
         "draws": {"median": 15, "longest": 15},
     }
+    assert report["note"].endswith("not protected: do not publish this report.")
     guarantee = report["guarantee"]
     assert guarantee["unit"] == "vector"
     assert guarantee["epsilon"] < guarantee["bounds"]["improved"] <= guarantee["bounds"]["standard"]

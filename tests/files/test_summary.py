@@ -120,6 +120,11 @@ def test_names_are_counted() -> None:
     assert "copied, not protected: 2 names" in "\n".join(summarized(kept, ["John Garcia"]).lines())
 
 
+def test_the_report_says_that_it_is_not_for_publication() -> None:
+    report = summarized(Privatizer(Laplace(TABLE, epsilon=1.0)), ["alpha"]).to_json()
+    assert report["note"].endswith("not protected: do not publish this report.")
+
+
 def test_counts_are_sums_over_documents() -> None:
     blur = Privatizer(Laplace(TABLE, epsilon=1.0), length=4)
     documents = ["alpha beta the of doctor x 12.", "John alpha", ""]
