@@ -149,7 +149,9 @@ FOREIGN = {
 def test_a_table_of_another_language_is_questioned(language: str) -> None:
     blur = Privatizer(Laplace(load_embedding(), epsilon=50.0))
     summary = summarized(blur, [FOREIGN[language]] * 2)
-    assert "are not in the English vocabulary: is that the texts' language" in "\n".join(summary.lines())
+    assert "are not in the English vocabulary: is that the texts' language" in "\n".join(
+        summary.lines()
+    )
     report = summary.to_json()["vocabulary"]
     assert report["unknown_share"] > 0.3
     assert not report["fits_the_texts"]

@@ -163,7 +163,9 @@ def test_108_common_names_are_known_as_names() -> None:
 
 
 def test_names_that_dictionaries_write_with_a_capital_are_names_and_places_are_not() -> None:
-    names = "flores hughes bennett jenkins sullivan hamilton agnes maurice stella leah cohen schmidt"
+    names = (
+        "flores hughes bennett jenkins sullivan hamilton agnes maurice stella leah cohen schmidt"
+    )
     places = "washington israel georgia houston paris china london berlin french"
     assert [name for name in names.split() if not is_name(name)] == []
     assert [place for place in places.split() if is_name(place)] == []

@@ -161,6 +161,4 @@ def run_vectors(
         guarantee=guarantee,
     )
     seconds = time.perf_counter() - began
-    return VectorSummary(
-        synthetic, guarantee, len(ids), empty, survival, coverage, seconds, fate
-    )
+    return VectorSummary(synthetic, guarantee, len(ids), empty, survival, coverage, seconds, fate)
