@@ -60,10 +60,10 @@ def test_bounds_in_the_table_are_rounded_up(vectors: Path) -> None:
     claims = run(vectors, *arguments).stdout.split("the claim, audited")[1]
     rows = [line.replace("│", " ").split() for line in claims.splitlines() if "as claimed" in line]
     assert len(rows) == len(body["audits"]) == 4
-    for cells, audit in zip(rows, body["audits"], strict=True):
-        assert float(cells[2]) <= audit["loss"]["loss"]
-        assert float(cells[3]) >= audit["loss"]["bound"]
-        assert float(cells[5]) >= accuracy_bound(audit["loss"]["bound"])
+    for cells, found in zip(rows, body["audits"], strict=True):
+        assert float(cells[2]) <= found["loss"]["loss"]
+        assert float(cells[3]) >= found["loss"]["bound"]
+        assert float(cells[5]) >= accuracy_bound(found["loss"]["bound"])
 
 
 def test_json_holds_the_numbers_of_the_python_call(vectors: Path) -> None:

@@ -26,12 +26,11 @@ LEAST_SHARE = {10: math.inf, 20: 0.3, 35: 0.1, 40: 0.01, 50: 0.01, 55: 0.01, 60:
 # places alike (Hughes, Flores, Paris).
 CAPITALIZED_SHARE = {10: 0.1, 20: 0.1, 35: 0.1, 40: 0.1, 50: 0.01}
 # Countries, states and large cities that as many people are called after as CAPITALIZED_SHARE asks.
-PLACES = frozenset(
-    """
-    alberta austin carolina cleveland dallas geneva georgia holland houston israel jordan kenya
-    orlando richmond salvador santiago washington york
-    """.split()
-)
+_PLACES = """
+alberta austin carolina cleveland dallas geneva georgia holland houston israel jordan kenya orlando
+richmond salvador santiago washington york
+"""
+PLACES = frozenset(_PLACES.split())
 MONTHS = frozenset(month.lower() for month in calendar.month_name)
 SHORT_SHARE = 0.005  # for names of at most three letters: edu, alt and exe are surnames, too
 
