@@ -38,15 +38,24 @@ Settings = Sequence[tuple[float, float]]  # share and epsilon
 class Releases:
     """Stand-ins of the same texts in many settings: where the texts lie does not depend on them."""
 
-    def __init__(self, pool: inkblur.Pool, texts: PoolTexts) -> None:
-        self._pool, self._table = pool, inkblur.load_embedding()
-        self._encoded = inkblur.PoolStaircase(pool, self._table, epsilon=1.0, tau=0.1).encode(texts)
+    def __init__(
+        self,
+        pool: inkblur.Pool,
+        texts: PoolTexts,
+        encoder: inkblur.TransformerEncoder | None = None,
+    ) -> None:
+        self._pool, self._table, self._encoder = pool, inkblur.load_embedding(), encoder
+        self._encoded = self._mechanism(1.0, 0.1).encode(texts)
+
+    def _mechanism(self, epsilon: float, tau: float) -> inkblur.PoolStaircase:
+        return inkblur.PoolStaircase(
+            self._pool, self._table, epsilon=epsilon, tau=tau, encoder=self._encoder
+        )
 
     def places(self, epsilon: float, tau: float, seed: int) -> NDArray[np.int64]:
         """The place in the pool of each text's stand-in."""
-        mechanism = inkblur.PoolStaircase(self._pool, self._table, epsilon=epsilon, tau=tau)
         bits = inkblur.seeded_rng(seed).bits(len(self._encoded), 1)[:, 0]
-        return mechanism.draw(self._encoded, bits)
+        return self._mechanism(epsilon, tau).draw(self._encoded, bits)
 
     def drawn(self, epsilon: float, tau: float, seed: int) -> PoolTexts:
         """The stand-in of each text."""
@@ -72,10 +81,19 @@ class Releases:
         return guessed
 
 
-def labels(name: str, parts: Any, settings: Settings, *, macro: bool) -> None:
+def labels(
+    name: str,
+    parts: Any,
+    settings: Settings,
+    *,
+    macro: bool,
+    encoder: inkblur.TransformerEncoder | None = None,
+) -> None:
     """Print the score for each share of a label near a text and each epsilon."""
     (public, public_labels), (texts, truth) = parts
-    pool = inkblur.build_pool(public, inkblur.load_embedding(), labels=public_labels, name=name)
+    pool = inkblur.build_pool(
+        public, inkblur.load_embedding(), labels=public_labels, name=name, encoder=encoder
+    )
     names = [pool.label_names[i] for i in pool.labels]
     reader = LabelReader(list(pool.texts), names, by_heart=True)
     known = float(accuracy_score(names, reader.read(list(pool.texts))))
@@ -98,7 +116,7 @@ def labels(name: str, parts: Any, settings: Settings, *, macro: bool) -> None:
         f"untouched {untouched:.3f}, all labels weighing alike {score(plain, alike):.3f}",
         flush=True,
     )
-    count, releases = len(pool.label_names), Releases(pool, texts)
+    count, releases = len(pool.label_names), Releases(pool, texts, encoder)
     for share, epsilon in settings:
         runs = [releases.drawn(epsilon, share / count, seed) for seed in SEEDS]
         read = [reader.read(shown) for shown in runs]

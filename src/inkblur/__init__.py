@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from inkblur.pools import Pool, PoolPrivatizer, PoolStaircase, build_pool
     from inkblur.pools.sklearn import PoolTextPrivatizer
     from inkblur.pools.store import open_pool, write_pool
+    from inkblur.pools.transformer import TransformerEncoder
     from inkblur.rng import Rng, keyed_rng, secure_rng, seeded_rng
     from inkblur.series import privatize
     from inkblur.spec import ReleaseSpec
@@ -77,6 +78,7 @@ _NAMES = {
     "inkblur.pools": "Pool PoolPrivatizer PoolStaircase build_pool",
     "inkblur.pools.sklearn": "PoolTextPrivatizer",
     "inkblur.pools.store": "open_pool write_pool",
+    "inkblur.pools.transformer": "TransformerEncoder",
     "inkblur.rng": "Rng keyed_rng secure_rng seeded_rng",
     "inkblur.series": "privatize",
     "inkblur.spec": "ReleaseSpec",
@@ -91,8 +93,8 @@ __all__ = [
     "Ledger", "Limits", "Mahalanobis", "MissingExtra", "NoGuarantee", "OutputError",
     "ParameterError", "Pool", "PoolPrivatizer", "PoolStaircase", "PoolTextPrivatizer",
     "PrivacyError", "PrivateCalibration", "Privatizer", "Record", "ReleaseSpec", "Rng",
-    "Staircase", "SyntheticVectors", "TextPrivatizer", "TokenPolicies", "Treatment",
-    "Unreachable", "VectorPrivatizer", "Vectorizer", "WeakSetting", "__version__",
+    "Staircase", "SyntheticVectors", "TextPrivatizer", "TokenPolicies", "TransformerEncoder",
+    "Treatment", "Unreachable", "VectorPrivatizer", "Vectorizer", "WeakSetting", "__version__",
     "adapt_embedding", "build_pool", "compose", "import_embedding", "keyed_rng",
     "load_embedding", "make_mechanism", "open_ledger", "open_pool", "preview_file", "privatize",
     "privatize_file", "secure_rng", "seeded_rng", "write_pool",

@@ -108,7 +108,8 @@ def test_python_gives_what_the_file_gives(folder: Path) -> None:
 
 
 def test_sentences_with_a_fixed_number_and_a_budget(folder: Path) -> None:
-    words = ("--unit", "sentence", "--epsilon", "2", "--budget", "5", "--ledger", "m.db")
+    words = ("--unit", "sentence", "--epsilon", "2", "--budget", "5", "--ledger", "m.db",
+             "--id-column", "label")  # fmt: skip
     refused = released(folder, *words, "--length", "3")
     assert refused.exit_code == 1
     assert "this release takes 6" in refused.stderr
@@ -132,12 +133,42 @@ def test_what_is_refused_in_one_line(folder: Path) -> None:
     assert own.exit_code == 1
     assert "built from the file being protected" in own.stderr
     _write(folder / "one.csv", TEXTS, ["x"] * len(TEXTS))
-    for file, message in (("one.csv", "all texts have the label"), ("mine.csv", "texts are left")):
+    _write(folder / "none.csv", [], [])
+    few = LABELS.index("odd")
+    rare = ["even"] * len(TEXTS)
+    rare[few] = "odd"
+    _write(folder / "rare.csv", TEXTS, rare)
+    for file, message in (
+        ("one.csv", "all texts have the label"),
+        ("mine.csv", "texts are left"),
+        ("none.csv", "has no records"),
+        ("rare.csv", "the label 'odd' has 1 texts"),
+    ):
         result = run(folder, "pool", "build", file, "-o", "o.pool", "--label-column", "label",
                      "--embedding", "toy.ink")  # fmt: skip
         assert result.exit_code == 1
         assert message in result.stderr
+        assert len(result.stderr.strip().splitlines()) == 1
         assert not (folder / "o.pool").exists()
+
+
+def test_a_tampered_pool_is_refused_in_one_line_by_every_command(folder: Path) -> None:
+    body = bytearray((folder / "p.pool").read_bytes())
+    place = body.index(TEXTS[0].encode())
+    body[place : place + 5] = b"sigma" if body[place : place + 5] != b"sigma" else b"alpha"
+    (folder / "t.pool").write_bytes(body)
+    pooled = ("--unit", "text", "--pool", "t.pool", "--embedding", "toy.ink", *EPSILON)
+    for words in (
+        ("privatize", "mine.csv", *pooled, "--no-ledger"),
+        ("preview", "mine.csv", *pooled),
+        ("audit", *pooled),
+        ("evaluate", "public.csv", *pooled, "--label-column", "label"),
+        ("pool", "info", "t.pool"),
+    ):
+        result = run(folder, *words)
+        assert result.exit_code == 1, words
+        assert "damaged or was changed" in result.stderr
+        assert len(result.stderr.strip().splitlines()) == 1
 
 
 def test_scikit_learn_clones_and_repeats(folder: Path) -> None:
