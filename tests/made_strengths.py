@@ -10,11 +10,11 @@ from inkblur.mechanisms.strengths import keep_strengths
 
 
 def keep_made_strengths(
-    table: Embedding, name: str = "mahalanobis", *, named: float = 0.22, untouched: float = 0.69
+    table: Embedding, name: str = "staircase", *, named: float = 0.22, untouched: float = 0.69
 ) -> None:
-    """Epsilons at which words survive with probability 0.75, 0.5 and 0.2; the risk is made up."""
+    """Epsilons at which words survive with probability 0.93, 0.5 and 0.2; the risk is made up."""
     found = {}
-    for strength, survival in (("light", 0.75), ("medium", 0.5), ("strong", 0.2)):
+    for strength, survival in (("light", 0.93), ("medium", 0.5), ("strong", 0.2)):
         epsilon = calibrate(name, table, survival=survival)
         parameters = make_mechanism(name, table, epsilon=epsilon).parameters
         found[strength] = {

@@ -104,8 +104,8 @@ def test_every_field_is_in_the_json(field: str) -> None:
         ({"level": 1.0}, "go together"),
         ({"mechanism": "magic", "epsilon": 1.0}, "unknown mechanism"),
         ({"mechanism": "laplace", "epsilon": 1.0, "parameters": {"lam": 1}}, "no parameter lam"),
-        ({"epsilon": 1.0, "parameters": {"lam": 2}}, "lambda must lie between 0 and 1"),
-        ({"epsilon": 1.0, "parameters": {"lam": True}}, "lambda must be a number"),
+        ({"mechanism": "mahalanobis", "epsilon": 1.0, "parameters": {"lam": 2}}, "lambda must lie"),
+        ({"mechanism": "mahalanobis", "epsilon": 1, "parameters": {"lam": True}}, "lambda must be"),
         ({"epsilon": 1.0, "parameters": [1]}, "JSON object"),
         ({"epsilon": 1.0, "release": "poem"}, "unknown release"),
         ({"epsilon": 1.0, "release": "tf"}, "needs `length=`"),
@@ -136,7 +136,10 @@ def test_what_describes_no_release_is_refused(body: Any, message: str) -> None:
 
 
 def test_defaults_and_order_make_no_difference() -> None:
-    assert ReleaseSpec(epsilon=1.0) == ReleaseSpec("mahalanobis", 1, parameters={"lam": 0.5})
+    assert ReleaseSpec(epsilon=1.0) == ReleaseSpec("staircase", 1, parameters={"base": "frequency"})
+    assert ReleaseSpec("mahalanobis", 1.0) == ReleaseSpec.of(
+        mechanism="mahalanobis", epsilon=1, lam=0.5
+    )
     assert ReleaseSpec("laplace", 1.0, keep=("spaces", "numbers")) == ReleaseSpec(
         "laplace", 1.0, keep=("numbers", "spaces")
     )
@@ -144,7 +147,7 @@ def test_defaults_and_order_make_no_difference() -> None:
 
 
 def test_parameters_cannot_be_changed_in_place() -> None:
-    spec = ReleaseSpec(epsilon=1.0)
+    spec = ReleaseSpec("mahalanobis", 1.0)
     with pytest.raises(TypeError):
         spec.parameters["lam"] = 1.0  # type: ignore[index]
 
@@ -216,7 +219,8 @@ DESCRIBED = ["--column", "body", "--id-column", "id", "--embedding", "small.ink"
     ("options", "output"),
     [
         (["--strength", "strong", "--keep", "numbers"], "csv"),
-        (["-e", "3", "--lambda", "0.25", "--length", "4"], "csv"),
+        (["-e", "3", "-m", "mahalanobis", "--lambda", "0.25", "--length", "4"], "csv"),
+        (["-e", "3", "--tau", "0.1"], "csv"),
         (["-e", "30", "-m", "exponential", "--bigram", "0.5", "--release", "bag"], "csv"),
         (["-e", "30", "--release", "tf", "--length", "9"], "npz"),
     ],

@@ -41,6 +41,12 @@ _DIFFERENCES = {
     Unit.BAG: ("bags that differ in k words", "N"),
     Unit.SENTENCES: ("texts that differ in k sentences", "N"),
 }
+_COUNTED = {
+    Unit.SEQUENCE: "word",
+    Unit.PATTERN: "distinct word",
+    Unit.BAG: "word",
+    Unit.SENTENCES: "sentence",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +84,7 @@ class Guarantee:
     euclidean: tuple[float, float] | None = None  # epsilon in Euclidean terms, from below and above
     bounds: tuple[tuple[str, float], ...] = ()  # other proved bounds a word, by name
     delta: float = 0.0  # total variation a word between what is drawn and what is proved, in [0, 1)
-    typical_words: int | None = None  # words of a typical text, to state what a whole one spends
+    typical_words: int | None = None  # draws of a typical text, to state what a whole one spends
     assumptions: tuple[str, ...] = ()
     reveals: tuple[str, ...] = ()  # what the metric blurs less than the rest, on purpose
     passed: tuple[str, ...] = ()  # what the release shows unprotected
@@ -202,8 +208,22 @@ as from the other, where epsilon = 2.
         inputs, factor, meaning = self._terms()
         return (
             f"For any two {inputs}, every possible output is at most {factor} times as likely from "
-            f"one as from the other, where epsilon = {rounded_up(self.epsilon)}{meaning}."
+            f"one as from the other, where epsilon = {rounded_up(self.epsilon)}{meaning}"
+            f"{self._in_numbers()}."
         )
+
+    def _in_numbers(self) -> str:
+        """What a bound that needs no distance comes to, for one word and for a typical text."""
+        if self.metric is not Metric.DISCRETE or self.unit not in _DIFFERENCES:
+            return ""
+        noun = _COUNTED[self.unit]
+        one = factor(self.epsilon)
+        said = f": a factor of {one} where one {noun} differs, whatever the two are"
+        words = self.typical_words if self.size is None else self.size
+        if words is None:
+            return said
+        loss = rounded_up(words * self.epsilon)
+        return f"{said}, and exp({loss}) for a typical text of {words:,} {noun}s, all different"
 
     def lines(self) -> list[str]:
         """What the sentence rests on and what it leaves open, one full sentence each."""
@@ -236,12 +256,6 @@ as from the other, where epsilon = 2.
             lines.append(
                 "Between texts that repeat words at different positions there is no finite bound: "
                 "what comes out shows which words of the text are the same."
-            )
-        if self.typical_words is not None and self.unit is not Unit.WORD:
-            lines.append(
-                f"For a typical text of {self.typical_words:,} words, all of them changed, that is "
-                f"exp({rounded_up(self.typical_words * self.epsilon)}"
-                f"{'' if self.metric is Metric.DISCRETE else ' x the mean distance'})."
             )
         if self.euclidean:
             low, high = (rounded_up(e) for e in self.euclidean)
@@ -369,6 +383,21 @@ def rounded_down(value: float) -> str:
     '1.999'
     """
     return _four_digits(value, ROUND_FLOOR)
+
+
+def factor(loss: float) -> str:
+    """exp(loss), rounded up: it follows "at most".
+
+    >>> factor(8.0), factor(100.0)
+    ('2,981', '10^43.5')
+    """
+    if not math.isfinite(loss):
+        return "infinity"
+    if loss < math.log(100):
+        return f"{math.ceil(100 * math.exp(loss)) / 100:,.2f}"
+    if loss < math.log(1e6):
+        return f"{math.ceil(math.exp(loss)):,}"
+    return f"10^{math.ceil(10 * loss / math.log(10)) / 10:.1f}"
 
 
 def _four_digits(value: float, rounding: str) -> str:

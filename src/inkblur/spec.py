@@ -42,8 +42,8 @@ if TYPE_CHECKING:  # a spec is read and checked without them; its methods import
     from inkblur.pools.mechanism import PoolStaircase
     from inkblur.pools.privatizer import PoolPrivatizer
 
-_USUAL = {ReleaseKind.TF: "exponential"}  # the mechanism where none is named; else:
-_MECHANISM = "mahalanobis"
+MECHANISM = "staircase"  # where none is named, except:
+_USUAL = {ReleaseKind.TF: "exponential"}
 
 
 def options_of_a_spec() -> tuple[Field[Any], ...]:
@@ -70,7 +70,7 @@ class ReleaseSpec(ReleaseFields):
         kind = choose(ReleaseKind, self.release, "release")
         self._set("release", kind.value)
         self._set("unit", choose(Piece, self.unit, "unit").value)
-        usual = _USUAL.get(kind, _MECHANISM) if self.unit == "word" else POOL_MECHANISM
+        usual = _USUAL.get(kind, MECHANISM) if self.unit == "word" else POOL_MECHANISM
         self._set("mechanism", self.mechanism or usual)
         complete = find(self.mechanism).complete(self.parameters)
         self._set("parameters", MappingProxyType(complete))
@@ -179,8 +179,8 @@ class ReleaseSpec(ReleaseFields):
     def of(cls, **described: Any) -> ReleaseSpec:
         """A spec from fields and parameters of its mechanism side by side.
 
-        >>> ReleaseSpec.of(epsilon=10.0, lam=1.0).name
-        'mahalanobis, epsilon 10, lambda 1'
+        >>> ReleaseSpec.of(epsilon=8.0, tau=0.01).name
+        'staircase, epsilon 8, tau 0.01'
         """
         known = {f.name for f in fields(cls)}
         own = {name: value for name, value in described.items() if name not in known}

@@ -40,12 +40,11 @@ def run(vectors: Path, *arguments: str) -> Result:
 
 
 def test_the_table_shows_every_setting_and_its_sizes(vectors: Path) -> None:
-    result = run(vectors, "--epsilon", "2,8", "--lambda", "0,1", "--words", "10")
+    grid = ["-m", "mahalanobis", "--epsilon", "2,8", "--lambda", "0,1", "--words", "10"]
+    result = run(vectors, *grid)
     assert result.exit_code == 0, result.output
     assert "10 of 20 words, 20 runs each" in result.stdout
-    body = json.loads(
-        run(vectors, "--epsilon", "2,8", "--lambda", "0,1", "--words", "10", "--json").stdout
-    )
+    body = json.loads(run(vectors, *grid, "--json").stdout)
     assert len(body["statistics"]) == len(body["audits"]) == 4
     for row in body["statistics"]:
         mean = row["N_w"]["mean"]
@@ -76,7 +75,7 @@ def test_json_holds_the_numbers_of_the_python_call(vectors: Path) -> None:
 def test_plots_and_report_are_written(vectors: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="plots need matplotlib")
     folder = tmp_path / "deep" / "out"
-    first = run(vectors, "-e", "2,8", "-o", str(folder))
+    first = run(vectors, "-m", "mahalanobis", "-e", "2,8", "-o", str(folder))
     assert first.exit_code == 0, first.output
     names = {path.name for path in folder.iterdir()}
     assert names == {"audit.json", "survival.svg", "survival.png", "variety.svg", "variety.png"}
@@ -85,7 +84,7 @@ def test_plots_and_report_are_written(vectors: Path, tmp_path: Path) -> None:
         assert ElementTree.fromstring(text).tag.endswith("svg")
         assert text.count(">λ = ") == 3  # a legend entry each
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    run(vectors, "-e", "2,8", "-o", str(folder))
+    run(vectors, "-m", "mahalanobis", "-e", "2,8", "-o", str(folder))
     assert before == {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
@@ -175,7 +174,7 @@ def test_a_false_claim_ends_with_code_1(vectors: Path, monkeypatch: pytest.Monke
         (["--words", "many"], "--words takes"),
         (["--epsilon", "5;10"], "--epsilon takes numbers"),
         (["--epsilon", "0"], "epsilon must be"),
-        (["--lambda", "2"], "lambda must lie"),
+        (["-m", "mahalanobis", "--lambda", "2"], "lambda must lie"),
         (["--pair", "wa", "zebra"], "'zebra' is not among"),
         (["--draws", "5"], "at least 40 draws"),
         (["--confidence", "1"], "confidence must lie"),

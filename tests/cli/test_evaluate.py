@@ -123,7 +123,7 @@ def test_labels_alone_need_no_authors(posts: Path, vectors: Path) -> None:
         (["--form", "magic"], "unknown form"),
         (["--epsilon", "5;10"], "--epsilon takes numbers"),
         (["--epsilon", "0"], "epsilon must be"),
-        (["--lambda", "2"], "lambda must lie"),
+        (["-m", "mahalanobis", "--lambda", "2"], "lambda must lie"),
         (["-m", "laplace", "--lambda", "1"], "--lambda is not an option"),
         (["-m", "magic"], "unknown mechanism"),
         (["-m", "angular-laplace"], "accept-no-guarantee"),

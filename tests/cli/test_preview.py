@@ -92,7 +92,7 @@ def test_looking_writes_nothing_and_spends_nothing(folder: Path) -> None:
 
 
 def test_identifiers_are_named_and_the_command_runs(folder: Path) -> None:
-    shown = small("--lambda", "0.5").stdout
+    shown = small("--base", "frequency").stdout
     flat = " ".join(shown.split())
     assert "author (by its name an author)" in flat
     assert "id, author, stars" in flat

@@ -96,7 +96,7 @@ def test_bad_numbers() -> None:
 
 
 def test_the_command_draws_bars(vectors: str) -> None:
-    code, out, _ = run("Cat", "--epsilon", "8", "--embedding", vectors)
+    code, out, _ = run("Cat", "--epsilon", "3", "--embedding", vectors)
     assert code == 0
     assert out.count("█") > 40
     assert "cat" in out
@@ -138,7 +138,7 @@ def test_the_command_tells_of_its_estimate(vectors: str) -> None:
     ("arguments", "code", "message"),
     [
         (("--epsilon", "0"), 1, "epsilon"),
-        (("--epsilon", "8", "--bigram", "2"), 1, "between 0 and 1"),
+        (("--epsilon", "8", "-m", "exponential", "--bigram", "2"), 1, "between 0 and 1"),
         (("--epsilon", "8", "--mechanism", "magic"), 1, "unknown mechanism"),
         ((), 2, "choose how strong"),
     ],

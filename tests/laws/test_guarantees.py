@@ -214,8 +214,14 @@ def test_deltas_add_and_are_stated() -> None:
 def test_a_discrete_guarantee_states_what_a_typical_text_spends() -> None:
     word = Guarantee(epsilon=2.5, metric=Metric.DISCRETE, typical_words=120)
     assert "120" not in word.statement()  # a word is no text
+    assert "factor" not in word.sentence()
     text = word.lifted(Unit.SEQUENCE)
-    assert "For a typical text of 120 words, all of them changed, that is exp(300)." in text.lines()
+    assert text.sentence().endswith(
+        "where epsilon = 2.5 per word: a factor of 12.19 where one word differs, whatever the two "
+        "are, and exp(300) for a typical text of 120 words, all different."
+    )
+    fixed = word.lifted(Unit.BAG, size=10)
+    assert "exp(25) for a typical text of 10 words" in fixed.sentence()
     assert text.loss(120) == 300
 
 

@@ -12,6 +12,7 @@ import typer
 
 from inkblur.cli import audit_pool, density, options, texts
 from inkblur.cli.console import data, plain_errors, progress, talk
+from inkblur.spec import MECHANISM
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +29,7 @@ WORDS = 300  # measured unless --words says otherwise
 
 @options.release_options(
     *("mechanism", "epsilon", "embedding", "vocabulary", "unit", "pool", "keep_meaning", "encoder"),
-    usual={"mechanism": "mahalanobis"},
+    usual={"mechanism": MECHANISM},
     lists=("epsilon", "keep_meaning"),
     several=True,
 )

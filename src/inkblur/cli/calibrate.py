@@ -10,13 +10,14 @@ import typer
 
 from inkblur.cli import options, texts
 from inkblur.cli.console import data, plain_errors, progress, talk
+from inkblur.spec import MECHANISM
 
 if TYPE_CHECKING:
     from inkblur.embeddings.table import Embedding
     from inkblur.mechanisms.catalogue import Entry
 
 
-@options.release_options("mechanism", "embedding", "vocabulary", usual={"mechanism": "staircase"})
+@options.release_options("mechanism", "embedding", "vocabulary", usual={"mechanism": MECHANISM})
 def calibrate(
     authors: Annotated[
         Path | None,

@@ -12,6 +12,7 @@ import typer
 from inkblur.cli import options, texts
 from inkblur.cli.console import data as out
 from inkblur.cli.console import plain_errors, progress, talk
+from inkblur.spec import MECHANISM
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 @options.release_options(
     *("mechanism", "epsilon", "release", "length", "morphology", "embedding", "vocabulary"),
     *("unit", "pool", "keep_meaning", "encoder"),
-    usual={"mechanism": "mahalanobis"},
+    usual={"mechanism": MECHANISM},
     lists=("mechanism", "epsilon", "length", "morphology", "keep_meaning"),
     several=True,
 )

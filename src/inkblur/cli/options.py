@@ -122,9 +122,13 @@ class Given:
         """The parameters, each of which one of these mechanisms must have."""
         for name in self.parameters:
             if not any(entry.has(name) for entry in entries):
-                parameter = _declared()[name][0][1]
+                declared = _declared()[name]
                 names = ", ".join(entry.name for entry in entries)
-                raise ParameterError(f"{parameter.flag} is not an option of {names}; leave it out")
+                owners = " or ".join(entry.name for entry, _ in declared)
+                raise ParameterError(
+                    f"{declared[0][1].flag} is not an option of {names}; leave it out, or give "
+                    f"--mechanism {owners}"
+                )
         return dict(self.parameters)
 
     def spec(self) -> ReleaseSpec:

@@ -107,7 +107,7 @@ def privatize(
 ) -> None:
     """Replace the words in a file of texts with random ones, under a privacy guarantee.
 
-    The mechanism is mahalanobis if none is named, or exponential with --release tf.
+    The mechanism is staircase if none is named, or exponential with --release tf.
 
     With --unit text --pool FILE a whole text is replaced by a public one, at a loss of epsilon.
 

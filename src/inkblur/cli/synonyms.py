@@ -9,6 +9,7 @@ import typer
 
 from inkblur.cli import options
 from inkblur.cli.console import data, plain_errors, talk
+from inkblur.spec import MECHANISM
 
 if TYPE_CHECKING:
     from inkblur.evaluation.measures.synonyms import Chance, Portrait
@@ -18,7 +19,7 @@ _BAR = 40  # columns of the longest bar
 
 @options.release_options(
     *("mechanism", "epsilon", "strength", "embedding", "vocabulary"),
-    usual={"mechanism": "exponential"},
+    usual={"mechanism": MECHANISM},
 )
 def synonyms(
     word: Annotated[str, typer.Argument(help="The word to look at.")],
@@ -34,7 +35,7 @@ def synonyms(
 ) -> None:
     """Show what a word turns into: its replacements, chance to survive, and entropy.
 
-    Example: inkblur synonyms doctor --mechanism exponential --epsilon 20
+    Example: inkblur synonyms doctor --epsilon 8
     """
     with plain_errors():
         from inkblur.documents.analysis import known_id

@@ -11,6 +11,7 @@ import typer
 from inkblur.cli import options, texts, tune_progress
 from inkblur.cli.console import data as out
 from inkblur.cli.console import plain_errors, talk
+from inkblur.spec import MECHANISM
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 @options.release_options(
     *("mechanism", "epsilon", "length", "morphology", "release", "embedding", "vocabulary"),
     *("unit", "pool", "keep_meaning", "encoder"),
-    usual={"mechanism": "mahalanobis"},
+    usual={"mechanism": MECHANISM},
     lists=("epsilon", "length", "morphology", "keep_meaning"),
     several=True,
 )

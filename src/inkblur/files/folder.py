@@ -28,7 +28,7 @@ from inkblur.files.seen_ids import UniqueIds
 from inkblur.files.sink import open_sink
 from inkblur.files.source import open_described
 from inkblur.files.spending import GoingOn, Limits, accounted, spending_of
-from inkblur.files.summary import Summary
+from inkblur.files.summary import Summary, draws_a_text
 from inkblur.ledger import Ledger
 from inkblur.pools import PoolPrivatizer
 from inkblur.rng import Rng
@@ -263,5 +263,8 @@ def _joined(summaries: list[Summary | PoolSummary]) -> Summary | PoolSummary:
     for each in summaries:
         lengths.update(each.lengths)
     if isinstance(joined, Summary):
-        return replace(joined, empty=sum(each.empty for each in words), lengths=lengths)
+        median = draws_a_text(lengths)["median"] or None
+        guarantee = replace(joined.guarantee, typical_words=median)
+        empty = sum(each.empty for each in words)
+        return replace(joined, guarantee=guarantee, empty=empty, lengths=lengths)
     return replace(joined, lengths=lengths)

@@ -20,7 +20,7 @@ from inkblur.files.records import Batch
 from inkblur.files.sink import Sink
 from inkblur.files.source import Source
 from inkblur.files.spending import Spending
-from inkblur.files.summary import Fate, Summary
+from inkblur.files.summary import Fate, Summary, draws_a_text
 from inkblur.files.worker_pool import ReleaseRecords, WorkerCopy, worker_pool
 from inkblur.guarantees import Guarantee
 from inkblur.mechanisms.typical import typical_loss
@@ -99,6 +99,7 @@ def run(
     guarantee = stated(privatizer.guaranteed(rng), fate, rng).passing(
         _shown_by_the_file(source, hides_length=privatizer.hides_length)
     )
+    guarantee = replace(guarantee, typical_words=draws_a_text(lengths)["median"] or None)
     if isinstance(privatizer, PoolPrivatizer):
         return PoolSummary(privatizer, guarantee, documents, counts, seconds, fate, lengths)
     return Summary(

@@ -12,10 +12,10 @@ from inkblur.documents.policies import CLASSES, TokenPolicies, Treatment
 from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.survival import Survival
 from inkblur.embeddings.table import Embedding
-from inkblur.guarantees import Guarantee, rounded_up
+from inkblur.guarantees import Guarantee
 from inkblur.mechanisms.strengths import strength_of
 from inkblur.mechanisms.typical import TypicalLoss
-from inkblur.types import Metric, ReleaseKind
+from inkblur.types import ReleaseKind
 
 NOTE = "The counts come from the true texts and are not protected: do not publish this report."
 _LAYOUT = ("spaces", "capitals")  # these are no tokens
@@ -113,10 +113,8 @@ class Summary:
         return lines + self.fate.lines()
 
     def worth(self) -> list[str]:
-        """What the bound is worth, in plain words: for one word, and for a text; and what attacks
-        made of this strength.
-        """
-        return [*self.typical.sentences(), *self._text_worth(), *self._measured_risk()]
+        """What the bound is worth for one word, in plain words; what attacks made of it."""
+        return [*self.typical.sentences(), *self._measured_risk()]
 
     def _measured_risk(self) -> list[str]:
         """Of a strength, for what it was measured on: texts whose every word is drawn."""
@@ -129,17 +127,6 @@ class Summary:
         return [
             f"{strength.value}: {measured.risk.sentence()}. A better attack may come: this is a "
             "lower bound."
-        ]
-
-    def _text_worth(self) -> list[str]:
-        texts = self.documents - (self.empty if self.privatizer.length is None else 0)
-        guarantee = self.privatizer.guarantee
-        if not texts or not guarantee.private or guarantee.metric is not Metric.DISCRETE:
-            return []
-        words = self.counts["drawn"] / texts
-        return [
-            f"A text has {words:,.0f} words on average: between two such texts without a word in "
-            f"common the factor is exp({rounded_up(words * guarantee.epsilon)})."
         ]
 
     def _treated(self, treatment: Treatment, classes: Iterable[str]) -> dict[str, int]:

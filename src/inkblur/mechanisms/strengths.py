@@ -116,11 +116,11 @@ def usual_epsilons(name: str, embedding: Embedding, **options: Any) -> list[floa
     measured = measured_strengths(name, embedding, **options)
     if measured:
         return sorted({found.epsilon for found in measured.values()})
-    found: list[float] = []
+    found: set[float] = set()  # the staircase's survival leaps: two shares can have one epsilon
     for survival in _SURVIVAL:
         with suppress(Unreachable):  # an angle cut off at 90 degrees keeps more than 20 %
-            found.append(calibrate(name, embedding, survival=survival, **options))
-    return found
+            found.add(calibrate(name, embedding, survival=survival, **options))
+    return sorted(found)
 
 
 def keep_strengths(embedding: Embedding, key: str, found: Mapping[str, Any]) -> Path:

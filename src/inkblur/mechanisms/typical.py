@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from inkblur.embeddings.table import Embedding
+from inkblur.guarantees import factor
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.rng import seeded_rng
 from inkblur.types import Ids, Metric
@@ -34,15 +34,15 @@ class TypicalLoss:
         if self.discrete:
             return [
                 "Changing one word to any other, near or far, makes any output at most "
-                f"{_factor(self.pair_loss)} times as likely.",
+                f"{factor(self.pair_loss)} times as likely.",
                 self._verdict(),
             ]
         over = ", measured over words the corpus has" if self.adapted else ""
         return [
             "Changing one word to its nearest neighbor (typical distance "
             f"{self.nearest_distance:.3g}{over}) makes any output at most "
-            f"{_factor(self.nearest_loss)} times as likely; to an unrelated word "
-            f"({self.pair_distance:.3g}), at most {_factor(self.pair_loss)} times.",
+            f"{factor(self.nearest_loss)} times as likely; to an unrelated word "
+            f"({self.pair_distance:.3g}), at most {factor(self.pair_loss)} times.",
             self._verdict(),
         ]
 
@@ -96,14 +96,3 @@ def profiled_words(embedding: Embedding) -> Ids:
     profiles = embedding.vectors[:, embedding.dimension - sum(c.dimensions for c in columns) :]
     found = np.flatnonzero(profiles.any(axis=1)).astype(np.int64)
     return found if len(found) > 1 else np.arange(len(embedding), dtype=np.int64)
-
-
-def _factor(loss: float) -> str:
-    """exp(loss), rounded up: it follows "at most"."""
-    if not math.isfinite(loss):
-        return "infinity"
-    if loss < math.log(100):
-        return f"{math.ceil(100 * math.exp(loss)) / 100:,.2f}"
-    if loss < math.log(1e6):
-        return f"{math.ceil(math.exp(loss)):,}"
-    return f"10^{math.ceil(10 * loss / math.log(10)) / 10:.1f}"
