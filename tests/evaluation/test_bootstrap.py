@@ -8,9 +8,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from inkblur.evaluation.evaluate import Plan, evaluate
+from inkblur.evaluation.evaluate import evaluate
 from inkblur.evaluation.measures.bootstrap import over_repeated_texts, over_texts
 from inkblur.evaluation.measures.utility import FIELDS, rates
+from inkblur.evaluation.plan import Plan
 
 from .made import corpus, table
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from inkblur.evaluation.dataset import make_dataset
-from inkblur.evaluation.evaluate import Plan, evaluate
+from inkblur.evaluation.evaluate import evaluate
+from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.reports.tables import disclosure_tables, strongest_table
 from inkblur.evaluation.results import Disclosure, Evaluation
 from inkblur.spec import ReleaseSpec

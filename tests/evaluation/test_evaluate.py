@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 
 from inkblur.errors import ParameterError
+from inkblur.evaluation.attacks.catalogue import ATTACKS
 from inkblur.evaluation.dataset import Dataset, Names, Scenario, make_dataset
-from inkblur.evaluation.evaluate import ATTACKS, Plan, evaluate
+from inkblur.evaluation.evaluate import evaluate
 from inkblur.evaluation.measures.similarity import WordMeans
+from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.releasers import Released, releaser
 from inkblur.evaluation.reports.tables import stand_in_tables
 from inkblur.evaluation.results import ADAPTIVE, STATIC, Interval, headline

@@ -9,7 +9,8 @@ import pytest
 
 from inkblur.errors import MissingExtra, ParameterError
 from inkblur.evaluation.dataset import make_dataset
-from inkblur.evaluation.evaluate import Plan, evaluate
+from inkblur.evaluation.evaluate import evaluate
+from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.scrubbing import Scrubber, replaced
 from inkblur.spec import ReleaseSpec
 

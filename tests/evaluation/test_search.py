@@ -11,7 +11,8 @@ import pytest
 
 from inkblur.adaptation.adapt import adapt_embedding, usual_alpha
 from inkblur.errors import InputError, ParameterError
-from inkblur.evaluation.evaluate import Plan, PreparedEvaluation
+from inkblur.evaluation.evaluate import PreparedEvaluation
+from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.releasers import releaser
 from inkblur.evaluation.results import STATIC
 from inkblur.evaluation.tuning import trials as module

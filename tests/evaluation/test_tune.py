@@ -10,7 +10,8 @@ import pytest
 
 from inkblur.errors import InputError, ParameterError
 from inkblur.evaluation.dataset import Dataset, make_dataset
-from inkblur.evaluation.evaluate import Plan, PreparedEvaluation
+from inkblur.evaluation.evaluate import PreparedEvaluation
+from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.releasers import Releaser
 from inkblur.evaluation.tuning.adapted_grid import Candidate
 from inkblur.evaluation.tuning.criterion import make_goal, tune

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from inkblur.embeddings import Embedding
     from inkblur.evaluation.dataset import Dataset
-    from inkblur.evaluation.evaluate import Plan
     from inkblur.evaluation.measures.similarity import Judge
+    from inkblur.evaluation.plan import Plan
     from inkblur.evaluation.releasers import Releaser
     from inkblur.evaluation.results import Evaluation
     from inkblur.spec import ReleaseSpec
@@ -66,10 +66,10 @@ def evaluate(
     attacks: Annotated[
         str,
         typer.Option(
-            help="Comma-separated: svm, svm-words, koppel, koppel-cosine, writeprints, "
-            "writeprints-naive-bayes, earth-movers, euclidean."
+            help="Comma-separated: likelihood, svm-undone, svm, svm-words, koppel, koppel-cosine, "
+            "writeprints, writeprints-naive-bayes, earth-movers, euclidean, stacked."
         ),
-    ] = "svm,svm-words,koppel",
+    ] = "likelihood,svm,svm-words,koppel,stacked",
     scenarios: Annotated[
         str, typer.Option(help="Who is suspected, comma-separated: all, top-N, top-N-multi.")
     ] = "all",
@@ -108,7 +108,7 @@ def evaluate(
     Example: inkblur evaluate posts.csv --author-column user --label-column topic -e 5,10,20 -o out
     """
     with plain_errors():
-        from inkblur.evaluation.evaluate import Plan
+        from inkblur.evaluation.plan import Plan
         from inkblur.evaluation.scrubbing import Scrubber
 
         plan = Plan(

@@ -79,7 +79,7 @@ def tune(
     ] = None,
     attacks: Annotated[
         str, typer.Option(help="Comma-separated; see `inkblur evaluate --help`.")
-    ] = "svm,svm-words,koppel",
+    ] = "likelihood,svm,svm-words,koppel,stacked",
     scenarios: Annotated[
         str, typer.Option(help="Who is suspected, comma-separated: all, top-N, top-N-multi.")
     ] = "all",
@@ -115,7 +115,7 @@ def tune(
     """
     with plain_errors():
         from inkblur.errors import InkblurError, ParameterError
-        from inkblur.evaluation.evaluate import Plan
+        from inkblur.evaluation.plan import Plan
         from inkblur.evaluation.reports import html, tuning_page
         from inkblur.evaluation.tuning.criterion import Criterion, make_goal
         from inkblur.evaluation.tuning.criterion import tune as tuned

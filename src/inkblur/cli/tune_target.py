@@ -17,7 +17,7 @@ from inkblur.cli.console import talk
 
 if TYPE_CHECKING:
     from inkblur.embeddings.table import Embedding
-    from inkblur.evaluation.evaluate import Plan
+    from inkblur.evaluation.plan import Plan
     from inkblur.evaluation.tuning.adapted_grid import Candidate
     from inkblur.evaluation.tuning.four_way_split import FourWaySplit
     from inkblur.evaluation.tuning.search import Search

@@ -13,25 +13,17 @@ part, for every record draws from a stream of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
-from inkblur.evaluation.attacks import (
-    Attack,
-    Koppel,
-    LinearSvm,
-    SameRepresentation,
-    WritePrints,
-)
-from inkblur.evaluation.attacks.base import DONT_KNOW, answered
-from inkblur.evaluation.attacks.views import Words
-from inkblur.evaluation.dataset import Dataset, Scenario
+from inkblur.evaluation.attacks.base import DONT_KNOW
+from inkblur.evaluation.author_attacks import AuthorAttacks
+from inkblur.evaluation.dataset import Dataset
 from inkblur.evaluation.disclosure import Disclosing
-from inkblur.evaluation.measures.intervals import checked_confidence
 from inkblur.evaluation.measures.meaning import Meaning, meaning_kept
 from inkblur.evaluation.measures.similarity import Judge
 from inkblur.evaluation.measures.utility import (
@@ -40,6 +32,7 @@ from inkblur.evaluation.measures.utility import (
     UtilityClassifier,
     label_answers,
 )
+from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.preprocessing import ProperNouns, TopicWords, make_form
 from inkblur.evaluation.releasers import PoolReleaser, Released, Releaser, releaser
 from inkblur.evaluation.repetitions import (
@@ -65,60 +58,12 @@ from inkblur.evaluation.stand_ins import StandInMeasures
 from inkblur.files.summary import described
 from inkblur.rng import seeded_rng
 from inkblur.spec import ReleaseSpec
-from inkblur.types import choose, whole
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-ATTACKS: dict[str, Callable[[Embedding, int], Attack]] = {
-    "svm": lambda table, seed: LinearSvm(seed=seed),
-    "svm-words": lambda table, seed: LinearSvm(seed=seed, view=Words(), name="svm-words"),
-    "koppel": lambda table, seed: Koppel(seed=seed),
-    "koppel-cosine": lambda table, seed: Koppel(seed=seed, similarity="cosine"),
-    "writeprints": lambda table, seed: WritePrints(),
-    "writeprints-naive-bayes": lambda table, seed: WritePrints(classifier="naive-bayes"),
-    "earth-movers": lambda table, seed: SameRepresentation(table),
-    "euclidean": lambda table, seed: SameRepresentation(table, distance="euclidean"),
-}
 OnStep = Callable[[str, int, int], None]  # what comes next, steps done, steps in all
 _LONGEST_EXAMPLE = 600  # characters shown
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What is measured, however the release is made."""
-
-    seed: int
-    attacks: tuple[str, ...] = ("svm", "svm-words", "koppel")
-    scenarios: tuple[str, ...] = ("all",)
-    models: tuple[str, ...] = ("naive-bayes", "svm")
-    repeats: int = 3
-    confidence: float = 0.95
-    form: str = "raw"
-    redact: bool = False  # remove proper nouns first
-    meaning_texts: int = 100  # texts whose movement is measured; Earth Mover's takes its time
-    examples: int = 10
-    read_texts: int = 40  # test texts that are read word by word; 0: none
-    analysts: tuple[str, ...] = (ADAPTIVE, STATIC)  # static alone: public texts are not released
-
-    def __post_init__(self) -> None:
-        whole(self.repeats, "repeats")
-        checked_confidence(self.confidence)
-        for name in self.attacks:
-            if name not in ATTACKS:
-                raise ParameterError(
-                    f"unknown attack {name!r}; choose one of: {', '.join(ATTACKS)}"
-                )
-        for model in self.models:
-            choose(UtilityClassifier, model, "model")
-        for scenario in self.scenarios:
-            Scenario.of(scenario)
-        make_form(self.form)
-        if self.analysts not in ((ADAPTIVE, STATIC), (STATIC,)):
-            raise ParameterError(f"the analysts are {ADAPTIVE} and {STATIC}, or {STATIC} alone")
-        for column in (self.attacks, self.scenarios, self.models):
-            if len(set(column)) != len(column):
-                raise ParameterError(f"{', '.join(column)} names something twice")
 
 
 def evaluate(
@@ -143,7 +88,7 @@ def evaluate(
     if len({each.name for each in made}) != len(made):
         raise ParameterError("a setting was given twice")
     prepared = PreparedEvaluation(data, embedding, plan)
-    total = prepared.first_steps + len(made) * (plan.repeats * prepared.steps + 1)
+    total = prepared.first_steps + sum(plan.repeats * prepared.steps(each) + 1 for each in made)
     done = 0
 
     def step(what: str) -> None:
@@ -186,12 +131,7 @@ class PreparedEvaluation:
         self.data, self.embedding, self.plan = data, embedding, plan
         self.notes: tuple[str, ...] = ()
         self.train, self.test = self._formed()
-        self._suspects = (
-            {name: Scenario.of(name).suspects(data) for name in plan.scenarios}
-            if data.has_authors and plan.attacks
-            else {}
-        )
-        self._static: dict[tuple[str, str], Attack] = {}
+        self._authors = AuthorAttacks(data, self.train, embedding, plan)
         self._first = Released(()), Released(())  # train and test, of the release measured last
         self._shown: dict[str, list[str]] = {}  # examples after the release, by setting
         # The order in which test texts serve as examples and for the meaning: the seed's.
@@ -201,13 +141,12 @@ class PreparedEvaluation:
     @property
     def first_steps(self) -> int:
         """Steps of the baseline, for showing progress."""
-        return 1 + len(self._pairs()) + len(self._models(vectors=False))
+        return 1 + self._authors.count(None) + len(self._models(vectors=False))
 
-    @property
-    def steps(self) -> int:
-        """Steps of one repetition: two attackers, the plan's analysts."""
+    def steps(self, releaser: Releaser) -> int:
+        """Steps of one repetition: the attacks that can be tried on it, the plan's analysts."""
         analysts = len(self.plan.analysts)
-        return 1 + 2 * len(self._pairs()) + analysts * len(self._models(vectors=False))
+        return 1 + self._authors.count(releaser) + analysts * len(self._models(vectors=False))
 
     def _formed(self) -> tuple[list[str], list[str]]:
         train, test = list(self.data.train.texts), list(self.data.test.texts)
@@ -225,8 +164,7 @@ class PreparedEvaluation:
     def baseline(self, step: Callable[[str], None] = lambda what: None) -> SettingResult:
         """Attacks and classifiers on the true texts, studied and tried without any release."""
         step("the texts as they are")
-        true = Released(tuple(self.test))
-        attacks = [self._attacked(a, s, STATIC, true, None, 0, step) for a, s in self._pairs()]
+        attacks = self._authors.on_true_texts(self.test, step)
         utility = [
             self._scored(model, STATIC, self.train, self.test, 0, step)
             for model in self._models(vectors=False)
@@ -269,11 +207,7 @@ class PreparedEvaluation:
             if test.unchanged is not None:
                 unchanged.append(test.unchanged)
             attacks.append(
-                [
-                    self._attacked(attack, scenario, kind, test, train, repeat, step)
-                    for kind in (ADAPTIVE, STATIC)
-                    for attack, scenario in self._pairs()
-                ]
+                self._authors.on_release(releaser, test.texts, train.texts, repeat, step)
             )
             scores.append(self._both_analysts(train, test, true_train, repeat, step))
             meaning = self._meaning(test)
@@ -358,35 +292,6 @@ class PreparedEvaluation:
         for row, text in zip(rows, out.texts, strict=True):
             texts[row] = text
         return Released(tuple(texts)), test
-
-    def _pairs(self) -> list[tuple[str, str]]:
-        return [(a, s) for s in self._suspects for a in self.plan.attacks]
-
-    def _attacked(
-        self,
-        name: str,
-        scenario: str,
-        kind: str,
-        test: Released,
-        train: Released | None,
-        repeat: int,
-        step: Callable[[str], None],
-    ) -> Attacked:
-        step(f"{kind} attack: {name}")
-        suspects = self._suspects[scenario]
-        rows = np.flatnonzero(np.isin(self.data.train.authors, suspects))
-        known = self.data.train.authors[rows]
-        if kind == ADAPTIVE and train is not None:
-            texts = [train.texts[row] for row in rows.tolist()]
-            attack = ATTACKS[name](self.embedding, self.plan.seed + repeat).fit(texts, known)
-        elif (name, scenario) in self._static:
-            attack = self._static[name, scenario]
-        else:
-            texts = [self.train[row] for row in rows.tolist()]
-            attack = ATTACKS[name](self.embedding, self.plan.seed).fit(texts, known)
-            self._static[name, scenario] = attack
-        said = answered(attack, test.texts, self.data.test.authors, known=known)
-        return Attacked(name, scenario, kind, said)
 
     def _both_analysts(
         self,

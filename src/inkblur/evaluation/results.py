@@ -181,11 +181,12 @@ class SettingResult:
                 return found
         return None
 
-    def strongest(self) -> AttackResult | None:
-        """The attack that named most authors relative to chance, whoever the attacker."""
-        if not self.attacks:
-            return None
-        return max(self.attacks, key=lambda a: a.accuracy.mean / a.chance)
+    def strongest(self, scenario: str | None = None) -> AttackResult | None:
+        """The attack that named most authors relative to chance, whoever the attacker; of all
+        scenarios, or of one.
+        """
+        tried = [a for a in self.attacks if scenario in (None, a.scenario)]
+        return max(tried, key=lambda a: a.accuracy.mean / a.chance, default=None)
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object."""
@@ -248,7 +249,7 @@ def headline(result: SettingResult, before: SettingResult) -> str:
     # Whoever knows the mechanism may study either kind of text: the stronger attack counts.
     worst = result.strongest()
     if worst is not None:
-        base = before.attack(worst.attack, worst.scenario, STATIC)
+        base = before.strongest(worst.scenario)
         was = "" if base is None else f"; {base.accuracy.mean:.0%} before the release"
         parts.append(
             f"the strongest attacker tried names the author of {worst.accuracy.mean:.0%} of "

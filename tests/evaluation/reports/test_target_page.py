@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from inkblur.evaluation.evaluate import Plan
+from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.reports.target_page import (
     frontier_figure,
     frontier_table,

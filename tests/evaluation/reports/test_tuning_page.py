@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from inkblur.evaluation.dataset import Facts
-from inkblur.evaluation.evaluate import Plan
+from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.reports.charts import Path, Spot, scatter
 from inkblur.evaluation.reports.tuning_page import trials_table, tuning_figure, tuning_page
 from inkblur.evaluation.tuning.adapted_grid import Candidate

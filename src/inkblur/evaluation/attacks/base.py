@@ -130,16 +130,23 @@ def answered(
 ) -> AuthorAnswers:
     """Like :func:`attribute`, text by text."""
     everyone = checked_authors(texts, authors)
-    studied = np.asarray(known, dtype=np.int64)
+    familiar = np.isin(everyone, np.asarray(known, dtype=np.int64))
+    asked = [text for text, keep in zip(texts, familiar, strict=True) if keep]
+    answers = attack.predict(asked) if asked else np.empty(0, np.int64)
+    return judged(attack.name, answers, everyone, known)
+
+
+def judged(name: str, answers: Ids, authors: ArrayLike, known: ArrayLike) -> AuthorAnswers:
+    """Count the answers of an attack, one for each of `authors` who is among the `known`."""
+    everyone, studied = np.asarray(authors, np.int64), np.asarray(known, np.int64)
     familiar = np.isin(everyone, studied)
     if not familiar.any():
         raise ParameterError(
             "no unknown text is by an author with known texts, so nothing can be attributed"
         )
     truth = everyone[familiar]
-    answers = attack.predict([text for text, keep in zip(texts, familiar, strict=True) if keep])
     counts = Attribution(
-        attack=attack.name,
+        attack=name,
         authors=len(np.unique(studied)),
         known=len(studied),
         unknown=len(truth),

@@ -25,6 +25,7 @@ from inkblur.errors import needs
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.mechanisms.noise import MahalanobisNoise
 from inkblur.mechanisms.perturbation import Perturbation
+from inkblur.mechanisms.staircase.fluent import FluentStaircase
 from inkblur.rng import Rng
 from inkblur.types import NULL_ID, Array, Ids, Vectors, whole
 
@@ -54,10 +55,30 @@ class Probable(Protocol):
 
 
 def channel_of(mechanism: WordMechanism, rng: Rng) -> Channel:
-    """The mechanism's channel: exact where it knows its probabilities, else estimated."""
+    """The mechanism's channel: exact where it knows its probabilities, else estimated.
+
+    For a base that follows the text it is that of the public frequencies, which the base is mixed
+    from: an approximation.
+    """
+    if isinstance(mechanism, FluentStaircase):
+        mechanism = mechanism.fixed
     if isinstance(mechanism, Probable):
         return ExactChannel(mechanism, len(mechanism.vocabulary))
     return EstimatedChannel(mechanism, rng)
+
+
+class ClearChannel:
+    """The channel of texts that are not released: every word comes out as it is."""
+
+    error = 0.0
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def likelihood(self, ids: Ids, outs: Ids) -> Array:
+        """1 where the two are the same, (ids, outs)."""
+        same: Array = (ids[:, None] == outs[None, :]).astype(np.float64)
+        return same
 
 
 class ExactChannel:

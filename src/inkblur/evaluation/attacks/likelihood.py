@@ -66,21 +66,28 @@ class Likelihood:
 
     def scores(self, texts: Sequence[str]) -> Array:
         """Log-likelihoods, (texts, candidates)."""
+        from scipy.sparse import csr_matrix
+
         if not hasattr(self, "_shares"):
             raise ParameterError("this attack has not studied any text yet: call fit first")
         ids = [entering_ids(text, self.embedding) for text in texts]
         ids = [row[row != NULL_ID] for row in ids]  # the null word never comes out
         if not sum(map(len, ids)):
             return np.zeros((len(texts), len(self.candidates)))
-        outs = np.unique(np.concatenate(ids))
-        logs = np.log(np.maximum(self._outcomes(outs), 1e-300)).T  # (outs, candidates)
-        summed = [logs[np.searchsorted(outs, row)].sum(axis=0) for row in ids]
-        scores: Array = np.stack(summed)
+        outs, columns = np.unique(np.concatenate(ids), return_inverse=True)
+        logs = self._outcomes(outs)
+        np.log(np.maximum(logs, 1e-300, out=logs), out=logs)  # (candidates, outs)
+        ends = np.cumsum([0, *map(len, ids)])
+        counts = csr_matrix((np.ones(len(columns)), columns, ends), (len(texts), len(outs)))
+        scores: Array = counts @ logs.T
         return scores
 
     def predict(self, texts: Sequence[str]) -> Ids:
         """The author of each text; DONT_KNOW for one without a known word."""
-        scores = self.scores(texts)
+        return self.named(texts, self.scores(texts))
+
+    def named(self, texts: Sequence[str], scores: Array) -> Ids:
+        """The author under whom a text is likeliest; DONT_KNOW where all are alike."""
         answers: Ids = self.candidates[scores.argmax(axis=1)]
         answers[np.ptp(scores, axis=1) == 0] = DONT_KNOW
         return answers

@@ -15,6 +15,7 @@ import numpy as np
 from inkblur.errors import ParameterError
 from inkblur.types import Array, Ids
 
+FEWEST = 5  # authors that weights are learned from
 _PENALTY = 1e-3  # on squared weights: two attacks that always agree share their weight
 
 
@@ -63,6 +64,23 @@ def stacking_weights(scores: Sequence[Array], truth: Ids) -> Array:
     bounds = [(0.0, None)] * len(start)
     found: Array = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B").x
     return found
+
+
+def stacked_across(scores: Sequence[Array], truth: Ids) -> Array | None:
+    """Each text stacked with weights that the texts of other authors taught, (texts, candidates).
+
+    Every second author serves the others, so no text has a say in the weights of its own author.
+    None where fewer than `FEWEST` authors could teach.
+    """
+    authors = np.unique(truth)
+    if len(scores) < 2 or len(authors) < 2 * FEWEST:
+        return None
+    first = np.isin(truth, authors[::2])
+    out = np.empty_like(scores[0])
+    for here in (first, ~first):
+        weights = stacking_weights([each[~here] for each in scores], truth[~here])
+        out[here] = stacked([each[here] for each in scores], weights)
+    return out
 
 
 def stacked(scores: Sequence[Array], weights: Array) -> Array:

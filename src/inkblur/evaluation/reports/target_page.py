@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from inkblur.evaluation.evaluate import Plan
+from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.reports.charts import Spot, scatter
 from inkblur.evaluation.reports.html import Figure, page_of
 from inkblur.evaluation.reports.tables import Cell, Table, TableRow

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from inkblur.evaluation.dataset import Facts
-from inkblur.evaluation.evaluate import Plan
+from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.reports.charts import Path, Spot, scatter
 from inkblur.evaluation.reports.html import Figure, page_of
 from inkblur.evaluation.reports.tables import Cell, Table, TableRow

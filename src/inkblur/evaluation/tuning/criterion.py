@@ -19,7 +19,7 @@ from pathlib import Path
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.evaluation.dataset import Dataset
-from inkblur.evaluation.evaluate import Plan
+from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.tuning.adapted_grid import Candidate
 from inkblur.evaluation.tuning.four_way_split import TextShare
 from inkblur.evaluation.tuning.trials import Trial, Trials, checked, refuse_unproved

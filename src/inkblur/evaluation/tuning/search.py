@@ -18,7 +18,7 @@ from typing import Any
 
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
-from inkblur.evaluation.evaluate import Plan
+from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.results import STATIC
 from inkblur.evaluation.tuning.adapted_grid import Candidate, Metrics
 from inkblur.evaluation.tuning.four_way_split import FourWaySplit, TextShare

@@ -20,9 +20,10 @@ from typing import Any
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError, ParameterError
 from inkblur.evaluation.dataset import Dataset
-from inkblur.evaluation.evaluate import Plan, PreparedEvaluation
+from inkblur.evaluation.evaluate import PreparedEvaluation
 from inkblur.evaluation.measures.intervals import clopper_pearson_lower, clopper_pearson_upper
 from inkblur.evaluation.measures.statistics import RUNS, privacy_statistics
+from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.releasers import PoolReleaser, TextReleaser, VectorReleaser, releaser
 from inkblur.evaluation.results import AttackResult, SettingResult, relative
 from inkblur.evaluation.tuning.adapted_grid import Candidate, Metrics

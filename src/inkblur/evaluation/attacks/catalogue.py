@@ -1,0 +1,43 @@
+"""The attacks on the author that `evaluate` and `tune` can try, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from inkblur.embeddings.table import Embedding
+from inkblur.evaluation.attacks.base import Attack
+from inkblur.evaluation.attacks.channel import Channel
+from inkblur.evaluation.attacks.koppel import Koppel
+from inkblur.evaluation.attacks.language import unigram
+from inkblur.evaluation.attacks.likelihood import Likelihood
+from inkblur.evaluation.attacks.reading import Reader
+from inkblur.evaluation.attacks.same_representation import SameRepresentation
+from inkblur.evaluation.attacks.svm import LinearSvm
+from inkblur.evaluation.attacks.undone import ExpectedWords
+from inkblur.evaluation.attacks.views import Words
+from inkblur.evaluation.attacks.writeprints import WritePrints
+
+ATTACKS: dict[str, Callable[[Embedding, int], Attack]] = {
+    "svm": lambda table, seed: LinearSvm(seed=seed),
+    "svm-words": lambda table, seed: LinearSvm(seed=seed, view=Words(), name="svm-words"),
+    "koppel": lambda table, seed: Koppel(seed=seed),
+    "koppel-cosine": lambda table, seed: Koppel(seed=seed, similarity="cosine"),
+    "writeprints": lambda table, seed: WritePrints(),
+    "writeprints-naive-bayes": lambda table, seed: WritePrints(classifier="naive-bayes"),
+    "earth-movers": lambda table, seed: SameRepresentation(table),
+    "euclidean": lambda table, seed: SameRepresentation(table, distance="euclidean"),
+}
+# Those that know the channel P(out | word) as well; the last argument says whether the texts they
+# study are released ones.
+CHANNEL_ATTACKS: dict[str, Callable[[Channel, Embedding, int, bool], Attack]] = {
+    "likelihood": lambda channel, table, seed, released: Likelihood(channel, table),
+    "svm-undone": lambda channel, table, seed, released: LinearSvm(
+        seed=seed,
+        view=ExpectedWords(Reader(channel, unigram(table)), table, known_released=released),
+        name="svm-undone",
+    ),
+}
+STATIC_ALONE = frozenset({"likelihood"})  # it sends true words through the channel itself
+STACKED = "stacked"  # what several of the others say, weighed: see `stacking`
+NAMES = (*CHANNEL_ATTACKS, *ATTACKS, STACKED)
+USUAL = ("likelihood", "svm", "svm-words", "koppel", STACKED)

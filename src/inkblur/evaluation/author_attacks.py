@@ -1,0 +1,181 @@
+"""The attackers of an evaluation: what each studies, and what it says of texts.
+
+The adaptive attacker studied released texts, the static one true texts. Attacks that know the
+channel (`likelihood`, `svm-undone`) are tried where words go through a mechanism one by one. What
+stacking says counts as adaptive: it hears all the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from inkblur.embeddings.table import Embedding
+from inkblur.evaluation.attacks.base import Attack, AuthorAnswers, judged
+from inkblur.evaluation.attacks.catalogue import (
+    ATTACKS,
+    CHANNEL_ATTACKS,
+    STACKED,
+    STATIC_ALONE,
+)
+from inkblur.evaluation.attacks.channel import Channel, ClearChannel, channel_of
+from inkblur.evaluation.attacks.stacking import stacked_across
+from inkblur.evaluation.dataset import Dataset, Scenario
+from inkblur.evaluation.plan import Plan
+from inkblur.evaluation.releasers import Releaser, TextReleaser, VectorReleaser
+from inkblur.evaluation.repetitions import Attacked
+from inkblur.evaluation.results import ADAPTIVE, STATIC
+from inkblur.rng import seeded_rng
+from inkblur.types import Array, Ids
+
+Step = Callable[[str], None]
+Known = tuple[Channel, Embedding]  # what an attacker knows of a release: its channel, its words
+
+
+@runtime_checkable
+class ScoringAttack(Protocol):
+    """An attack that says how well each candidate fits."""
+
+    candidates: Ids  # ascending
+
+    def scores(self, texts: Sequence[str]) -> Array:
+        """(texts, candidates): the larger, the likelier."""
+        ...
+
+    def named(self, texts: Sequence[str], scores: Array) -> Ids:
+        """The author of each text, by its scores."""
+        ...
+
+
+class AuthorAttacks:
+    """The plan's attacks on the authors of one collection, in every scenario."""
+
+    def __init__(self, data: Dataset, train: Sequence[str], embedding: Embedding, plan: Plan):
+        self.data, self.train, self.embedding, self.plan = data, train, embedding, plan
+        tried = data.has_authors and bool(plan.attacks)
+        self._suspects = (
+            {name: Scenario.of(name).suspects(data) for name in plan.scenarios} if tried else {}
+        )
+        self._static: dict[tuple[str, str], Attack] = {}  # who studied true texts, by scenario
+        self._channel: tuple[str, Known] | None = None  # of the release attacked last
+
+    def count(self, releaser: Releaser | None) -> int:
+        """How many attacks are tried on a release, or (None) on the texts as they are."""
+        return sum(1 for _ in self._tries(releaser is None, _blurred(releaser)))
+
+    def on_true_texts(self, texts: Sequence[str], step: Step) -> list[Attacked]:
+        """What attackers make of the texts as they are."""
+        clear = ClearChannel(len(self.embedding)), self.embedding
+        return list(self._attacked(texts, None, clear, 0, True, step))
+
+    def on_release(
+        self,
+        releaser: Releaser,
+        texts: Sequence[str],
+        train: Sequence[str],
+        repeat: int,
+        step: Step,
+    ) -> list[Attacked]:
+        """What they make of released `texts`, with the released training part `train`."""
+        known = self._known(releaser) if _blurred(releaser) else None
+        return list(self._attacked(texts, train, known, repeat, False, step))
+
+    def _known(self, releaser: Releaser) -> Known | None:
+        """The channel, worked out once a release; only where an attack asks for it."""
+        assert isinstance(releaser, TextReleaser | VectorReleaser)
+        if not any(name in CHANNEL_ATTACKS for name in self.plan.attacks):
+            return None
+        if self._channel is None or self._channel[0] != releaser.name:
+            rng = seeded_rng(self.plan.seed).child("channel", releaser.name)
+            channel = channel_of(releaser.mechanism, rng)
+            self._channel = releaser.name, (channel, releaser.mechanism.embedding)
+        return self._channel[1]
+
+    def _tries(self, true: bool, blurred: bool) -> Iterator[tuple[str, str, str]]:
+        """Scenario, kind and name of each attack but the stacked one, adaptive ones first."""
+        for scenario in self._suspects:
+            for kind in (STATIC,) if true else (ADAPTIVE, STATIC):
+                for name in self.plan.attacks:
+                    if name in CHANNEL_ATTACKS and not (true or blurred):
+                        continue
+                    if name != STACKED and not (kind == ADAPTIVE and name in STATIC_ALONE):
+                        yield scenario, kind, name
+
+    def _attacked(
+        self,
+        texts: Sequence[str],
+        train: Sequence[str] | None,
+        known: Known | None,
+        repeat: int,
+        true: bool,
+        step: Step,
+    ) -> Iterator[Attacked]:
+        scores: dict[str, list[Array]] = {scenario: [] for scenario in self._suspects}
+        everyone = self.data.test.authors
+        for scenario, kind, name in self._tries(true, known is not None):
+            step(f"{kind} attack: {name}")
+            studied = self._studied(scenario)
+            attack = self._fitted(name, scenario, kind, train, known, repeat)
+            familiar = np.flatnonzero(np.isin(everyone, studied))
+            asked = [texts[row] for row in familiar.tolist()]
+            if isinstance(attack, ScoringAttack):
+                found = attack.scores(asked)
+                answers = attack.named(asked, found)
+                if np.array_equal(attack.candidates, np.unique(studied)):
+                    scores[scenario].append(found)
+            else:
+                answers = attack.predict(asked)
+            yield Attacked(name, scenario, kind, judged(name, answers, everyone, studied))
+        if STACKED in self.plan.attacks:
+            for scenario, found in scores.items():
+                said = self._stacked(scenario, found)
+                if said is not None:
+                    yield Attacked(STACKED, scenario, STATIC if true else ADAPTIVE, said)
+
+    def _stacked(self, scenario: str, scores: Sequence[Array]) -> AuthorAnswers | None:
+        everyone, studied = self.data.test.authors, self._studied(scenario)
+        candidates = np.unique(studied)
+        truth = np.searchsorted(candidates, everyone[np.isin(everyone, studied)])
+        joined = stacked_across(scores, truth)
+        if joined is None:
+            return None
+        return judged(STACKED, candidates[joined.argmax(axis=1)], everyone, studied)
+
+    def _studied(self, scenario: str) -> Ids:
+        """The authors of the known texts, text by text."""
+        authors = self.data.train.authors
+        known: Ids = authors[np.isin(authors, self._suspects[scenario])]
+        return known
+
+    def _fitted(
+        self,
+        name: str,
+        scenario: str,
+        kind: str,
+        train: Sequence[str] | None,
+        known: Known | None,
+        repeat: int,
+    ) -> Attack:
+        if kind == STATIC and (name, scenario) in self._static:
+            return self._static[name, scenario]
+        suspects = self._suspects[scenario]
+        rows = np.flatnonzero(np.isin(self.data.train.authors, suspects))
+        released = kind == ADAPTIVE and train is not None
+        source = train if released and train is not None else self.train
+        seed = self.plan.seed + (repeat if released else 0)
+        if name in CHANNEL_ATTACKS:
+            assert known is not None
+            attack = CHANNEL_ATTACKS[name](*known, seed, released)
+        else:
+            attack = ATTACKS[name](self.embedding, seed)
+        attack.fit([source[row] for row in rows.tolist()], self.data.train.authors[rows])
+        if kind == STATIC and name not in CHANNEL_ATTACKS:
+            self._static[name, scenario] = attack
+        return attack
+
+
+def _blurred(releaser: Releaser | None) -> bool:
+    """Whether words go through a mechanism one by one."""
+    return isinstance(releaser, TextReleaser | VectorReleaser)

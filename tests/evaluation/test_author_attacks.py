@@ -1,0 +1,166 @@
+"""Who attacks a release: those who know the channel too, static and adaptive, and all together."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from inkblur import Staircase
+from inkblur.cli.evaluate import evaluate as evaluate_command
+from inkblur.cli.tune import tune as tune_command
+from inkblur.documents.privatizer import Privatizer
+from inkblur.embeddings.table import Embedding
+from inkblur.errors import ParameterError
+from inkblur.evaluation.attacks.catalogue import NAMES, USUAL
+from inkblur.evaluation.attacks.stacking import stacked_across
+from inkblur.evaluation.dataset import Dataset, make_dataset
+from inkblur.evaluation.evaluate import evaluate
+from inkblur.evaluation.plan import Plan
+from inkblur.evaluation.releasers import TextReleaser
+from inkblur.evaluation.results import ADAPTIVE, STATIC, SettingResult, headline
+from inkblur.evaluation.tuning.criterion import tune
+from inkblur.mechanisms.base import WordMechanism
+from inkblur.pools import build_pool
+from inkblur.pools.store import write_pool
+from inkblur.rng import Rows
+from inkblur.spec import ReleaseSpec
+from inkblur.types import NULL_ID, Ids
+
+pytest.importorskip("sklearn")
+AUTHORS, WORDS = 12, 60
+PLAN = Plan(seed=4, repeats=1, read_texts=0, meaning_texts=0, examples=0)
+
+
+def table() -> Embedding:
+    vectors = np.random.default_rng(7).normal(size=(WORDS, 6))
+    return Embedding([f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(WORDS)], vectors,
+                     name="made")  # fmt: skip
+
+
+def data(length: int = 60) -> Dataset:
+    """Every author prefers five words of their own, every second time."""
+    rng, words = np.random.default_rng(3), table().words
+    texts: list[str] = []
+    names: list[str] = []
+    for author in range(AUTHORS):
+        own = np.roll(np.arange(WORDS), 5 * author)[:5]
+        for _ in range(14):
+            any_word = rng.integers(WORDS, size=length)
+            ids = np.where(rng.random(length) < 0.5, rng.choice(own, length), any_word)
+            texts.append(" ".join(words[i] for i in ids))
+            names.append(f"author {author}")
+    return make_dataset(texts, authors=names, seed=4, test_share=0.5)
+
+
+class Leaky(WordMechanism):
+    """Another mechanism, but one word in 20 is copied."""
+
+    def __init__(self, inner: WordMechanism) -> None:
+        super().__init__(inner.embedding)
+        self.inner, self.name, self.guarantee = inner, "leaky", inner.guarantee
+        self._coin = np.random.default_rng(9)
+
+    @property
+    def parameters(self) -> dict[str, float | str]:
+        return self.inner.parameters
+
+    def replace(self, ids: Ids, rng: Rows) -> Ids:
+        copied = (self._coin.random(len(ids)) < 0.05) & (ids != NULL_ID)
+        return np.where(copied, ids, self.inner.replace(ids, rng))
+
+
+def tried(found: SettingResult) -> set[tuple[str, str]]:
+    return {(each.attack, each.attacker) for each in found.attacks}
+
+
+def test_the_usual_attacks_on_a_release_and_on_true_texts() -> None:
+    report = evaluate(data(), table(), [ReleaseSpec(epsilon=3.0)], PLAN)
+    plain = {(name, kind) for name in ("svm", "svm-words", "koppel") for kind in (ADAPTIVE, STATIC)}
+    assert tried(report.settings[0]) == plain | {("likelihood", STATIC), ("stacked", ADAPTIVE)}
+    assert tried(report.before) == {(name, STATIC) for name in USUAL}
+    found = report.before.attack("likelihood", "all", STATIC)
+    assert found is not None
+    assert found.accuracy.mean > 0.9  # on true texts it is naive Bayes
+
+
+def test_undoing_the_channel_is_static_and_adaptive() -> None:
+    plan = Plan(seed=4, repeats=1, read_texts=0, meaning_texts=0, attacks=("svm-undone",))
+    (found,) = evaluate(data(200), table(), [ReleaseSpec(epsilon=6.0)], plan).settings
+    assert tried(found) == {("svm-undone", ADAPTIVE), ("svm-undone", STATIC)}
+    assert min(each.accuracy.mean for each in found.attacks) > 2 / AUTHORS
+
+
+def test_likelihood_is_the_headline_where_it_is_the_strongest() -> None:
+    report = evaluate(data(400), table(), [ReleaseSpec(epsilon=1.5, parameters={"tau": 0.1})], PLAN)
+    (found,) = report.settings
+    worst = found.strongest()
+    assert worst is not None
+    bayes = found.attack("likelihood", "all", STATIC)
+    assert bayes is not None
+    classifiers = [each.accuracy.mean for each in found.attacks if each.attack.startswith("svm")]
+    assert bayes.accuracy.mean > max(classifiers) + 0.1
+    assert worst.accuracy.mean >= bayes.accuracy.mean
+    assert f"names the author of {worst.accuracy.mean:.0%}" in headline(found, report.before)
+
+
+def test_a_planted_leak_raises_the_headline() -> None:
+    """A mechanism that copies one word in 20 behind a guarantee that forbids it."""
+    honest = Staircase(table(), epsilon=0.01, tau=0.1)
+    spec = ReleaseSpec(epsilon=0.01, parameters={"tau": 0.1})
+    found = {}
+    for name, mechanism in (("honest", honest), ("leaking", Leaky(honest))):
+        made = TextReleaser(spec, Privatizer(mechanism))
+        (result,) = evaluate(data(400), table(), [made], PLAN).settings
+        worst = result.strongest()
+        assert worst is not None
+        found[name] = worst.accuracy
+    assert found["honest"].low is not None
+    assert found["honest"].low <= 2 / AUTHORS  # the best of nine attacks at chance, 1 in 12
+    assert found["leaking"].low is not None
+    assert found["leaking"].low > found["honest"].mean + 0.2
+
+
+def test_tune_judges_by_the_strongest_attack(tmp_path: Path) -> None:
+    setting = ReleaseSpec(epsilon=1.5, parameters={"tau": 0.1})
+    (trial,) = tune(data(400), table(), [setting], PLAN, tmp_path, words=20)
+    by_name = {each.attack: each.accuracy for each in trial.attacks}
+    assert set(by_name) == set(USUAL)
+    assert trial.attack == max(by_name.values()) >= by_name["likelihood"] > by_name["svm"]
+
+
+def test_a_pool_has_no_channel(tmp_path: Path) -> None:
+    texts = data().train.texts
+    write_pool(tmp_path / "a.pool", build_pool(texts, table()))
+    spec = ReleaseSpec(epsilon=3.0, unit="text", pool=str(tmp_path / "a.pool"))
+    (found,) = evaluate(data(), table(), [spec], PLAN).settings
+    assert "likelihood" not in {each.attack for each in found.attacks}
+
+
+def test_stacking_learns_from_other_authors_alone() -> None:
+    """One attack is right for the first half of the authors, one for the second: weights that an
+    author's own texts had taught would trust the right one.
+    """
+    authors = 10
+    truth = np.repeat(np.arange(authors), 20)
+    right, wrong = np.eye(authors)[truth], np.eye(authors)[(truth + 1) % authors]
+    even = (truth % 2 == 0)[:, None]
+    scores = [np.where(even, right, wrong), np.where(even, wrong, right)]
+    said = stacked_across(scores, truth)
+    assert said is not None
+    assert (said.argmax(axis=1) == truth).mean() < 0.1
+    assert stacked_across(scores[:1], truth) is None
+    few = truth < 8
+    assert stacked_across([each[few] for each in scores], truth[few]) is None
+
+
+def test_the_commands_try_the_usual_attacks() -> None:
+    for command in (evaluate_command, tune_command):
+        default = inspect.signature(command).parameters["attacks"].default
+        assert default == ",".join(USUAL)
+    (option,) = inspect.signature(evaluate_command).parameters["attacks"].annotation.__metadata__
+    assert [name.strip(" .") for name in option.help.split(":")[1].split(",")] == list(NAMES)
+    with pytest.raises(ParameterError, match="unknown attack"):
+        Plan(seed=1, attacks=("magic",))
