@@ -129,8 +129,8 @@ class AuthorAttacks:
                 answers = attack.predict(asked)
             yield Attacked(name, scenario, kind, judged(name, answers, everyone, studied))
         if STACKED in self.plan.attacks:
-            for scenario, found in scores.items():
-                said = self._stacked(scenario, found)
+            for scenario, heard in scores.items():
+                said = self._stacked(scenario, heard)
                 if said is not None:
                     yield Attacked(STACKED, scenario, STATIC if true else ADAPTIVE, said)
 
