@@ -1,9 +1,11 @@
 """Attacker against analyst under one release: who wrote these texts, what are those about?
 
 The attacker and the analyst work on collections of their own, as the papers' measurements do. All
-texts are reduced to their content words first. Attacker: Koppel's, cosine. The static one studied
-true texts, the adaptive one texts released by the same mechanism. Each has two weightings of
-the n-grams, and the better of the two counts. Analyst: a linear SVM that learned from true texts.
+texts are reduced to their content words first. Attackers: Koppel's (cosine, two weightings of the
+n-grams) and a linear SVM on words, each static (studied true texts) and adaptive (studied texts
+released by the same mechanism), and `likelihood`, which sends the words of true texts through the
+public channel and counts as static. The best of each kind counts. Analyst: a linear SVM that
+learned from true texts.
 """
 
 from __future__ import annotations
@@ -19,11 +21,16 @@ from inkblur import Embedding, ReleaseSpec
 from inkblur.evaluation import (
     NULL_ID,
     Array,
+    Attack,
     ContentWords,
     Ids,
     Koppel,
+    Likelihood,
+    LinearSvm,
     NgramWeighting,
+    Words,
     among,
+    channel_of,
     fingerprints,
     releaser,
     words_of,
@@ -34,7 +41,8 @@ from reproduction.newsgroups import bare
 from reproduction.resampled_texts import mean_f1, share, times_drawn
 
 WEIGHTINGS = (NgramWeighting.SHARE, NgramWeighting.LOG_TF_IDF)
-_ATTACKERS = "/".join(weighting.value for weighting in WEIGHTINGS)  # in the names of steps
+# In the names of steps.
+_ATTACKERS = "/".join([*(weighting.value for weighting in WEIGHTINGS), "svm-words", "likelihood"])
 
 MeasuredColumns = Mapping[
     str, Array
@@ -63,7 +71,8 @@ class SampleSizes:
             "gives it as many), so the stronger attack is understated here."
         )
         return (
-            f"Attackers: Koppel, cosine, the better of two weightings for each. The static one "
+            "Attackers: Koppel (cosine, two weightings), a linear SVM on words, and likelihood "
+            "through the channel (static); the best counts for each kind. The static one "
             f"studied {self.studied} true texts an author, the adaptive one {self.known} texts an "
             f"author released in the same way; {self.unknown} texts an author are attacked."
             f"{fewer if self.known < self.studied else ''}"
@@ -135,8 +144,11 @@ class AttackVsLabel:
 
         unknown = made.release(self._unknown.texts, rng.child("unknown"))
         known = released(self._known, "known")
+        mechanism = setting.mechanism_on(embedding)
+        bayes = Likelihood(channel_of(mechanism, rng.child("channel")), mechanism.embedding)
+        bayes.fit(self._studied.texts, self._authors(self._studied))
         return {
-            "static": self._named(self._static, unknown.texts),
+            "static": self._named([*self._static, bayes], unknown.texts),
             "adaptive": self._named(self._fitted(known), unknown.texts),
             "labels": self._told(released(self._asked, "asked").texts),
             "unchanged": unknown.unchanged or 0.0,
@@ -175,20 +187,23 @@ class AttackVsLabel:
         return np.array([self._labels[name] for name in self._asked.labels or ()], dtype=np.int64)
 
     @cached_property
-    def _static(self) -> list[Koppel]:
+    def _static(self) -> list[Attack]:
         return self._fitted(self._studied)
 
-    def _fitted(self, corpus: Corpus) -> list[Koppel]:
-        """An attacker with each weighting, who studied these texts."""
-        assert corpus.authors is not None
-        return [
-            Koppel(seed=self.work.seed, similarity="cosine", weighting=weighting).fit(
-                corpus.texts, corpus.authors
-            )
+    def _fitted(self, corpus: Corpus) -> list[Attack]:
+        """The attackers, who studied these texts."""
+        attacks: list[Attack] = [
+            Koppel(seed=self.work.seed, similarity="cosine", weighting=weighting)
             for weighting in WEIGHTINGS
         ]
+        attacks.append(LinearSvm(seed=self.work.seed, view=Words(), name="svm-words"))
+        return [attack.fit(corpus.texts, self._authors(corpus)) for attack in attacks]
 
-    def _named(self, attacks: Sequence[Koppel], texts: Sequence[str]) -> list[str]:
+    def _authors(self, corpus: Corpus) -> Ids:
+        assert corpus.authors is not None
+        return corpus.authors
+
+    def _named(self, attacks: Sequence[Attack], texts: Sequence[str]) -> list[str]:
         """Whether each attacker names the author, text by text: 1 or 0."""
         return [
             "".join("01"[int(right)] for right in attack.predict(texts) == self._unknown.authors)

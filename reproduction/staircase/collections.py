@@ -69,7 +69,7 @@ class Collection:
 def load(sizes: float = 1.0) -> dict[str, Collection]:
     """All collections; `sizes` below 1 takes that share of texts, for a trial."""
     table = load_embedding()
-    topics, fresh = _topics(sizes)
+    topics, fresh = postings(sizes)
     reuters = reuters_c50()
 
     def parts(split: Split, name: str) -> tuple[Corpus, Corpus]:
@@ -78,19 +78,23 @@ def load(sizes: float = 1.0) -> dict[str, Collection]:
         return known_part, split.test.first_of_each_author(attacked)
 
     first = table.first(JOINED_WORDS)
-    content = Split(_content(topics.train), _content(fresh))
-    known, attacked = (_content(part) for part in parts(reuters, JOINED))
+    content = Split(content_of(topics.train), content_of(fresh))
+    known, attacked = (content_of(part) for part in parts(reuters, JOINED))
     return {
-        JOINED: Collection(JOINED, _adapted(first, topics.train), known, attacked, content),
+        JOINED: Collection(JOINED, adapted(first, topics.train), known, attacked, content),
         TASK: Collection(
-            TASK, _adapted(_learned(first, content.train), topics.train), known, attacked, content
+            TASK,
+            adapted(with_learned_counts(first, content.train), topics.train),
+            known,
+            attacked,
+            content,
         ),
         C50: Collection(C50, table, *parts(reuters, C50), Split(topics.train, fresh)),
         PAN: Collection(PAN, table, *parts(pan18(1), PAN)),
     }
 
 
-def _topics(sizes: float) -> tuple[Split, Corpus]:
+def postings(sizes: float) -> tuple[Split, Corpus]:
     """Postings without headers, quotes and signatures; those asked about are not among the others,
     for an adapted table refuses the texts that taught it.
     """
@@ -106,16 +110,18 @@ def _topics(sizes: float) -> tuple[Split, Corpus]:
     return split, split.test.rows(drawn.tolist())
 
 
-def _adapted(base: Embedding, taught: Corpus) -> Embedding:
+def adapted(base: Embedding, taught: Corpus) -> Embedding:
+    """The table, joined with what its words say of topics."""
     labels = {"topic": taught.labels or ()}
     return adapt_embedding(base, taught.texts, labels, beta=BETA, smoothing=SMOOTHING)
 
 
-def _content(corpus: Corpus) -> Corpus:
+def content_of(corpus: Corpus) -> Corpus:
+    """The content words of its texts."""
     return replace(corpus, texts=tuple(ContentWords().transform(corpus.texts)))
 
 
-def _learned(table: Embedding, taught: Corpus) -> Embedding:
+def with_learned_counts(table: Embedding, taught: Corpus) -> Embedding:
     """The table with counts that favor words which say little about the label.
 
     A word's count is e^(-2 D), where D is the divergence of its labels from all labels in nats,

@@ -58,6 +58,16 @@ def _column(bits: Sequence[str], half: int | None) -> Array:
     return mean
 
 
+def share_right(bits: str, half: int) -> float:
+    """Share of right answers on one half of the texts.
+
+    >>> share_right("1000", CHOOSE), share_right("1000", JUDGE)
+    (0.5, 0.0)
+    """
+    mine = bits[half::2]
+    return mine.count("1") / len(mine)
+
+
 def strongest(runs: Sequence[JudgedRow], half: int | None = None) -> tuple[Estimate, str]:
     """The attack that names most authors, and which it is."""
     names = [name for name in runs[0]["right"] if not name.startswith("pattern")]

@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 
 from inkblur import Embedding, Record, ReleaseSpec, seeded_rng
-from inkblur.evaluation import Ids, LinearSvm, Released, Words, releaser, words_of
+from inkblur.evaluation import (
+    Ids,
+    Likelihood,
+    LinearSvm,
+    Released,
+    Words,
+    channel_of,
+    releaser,
+    words_of,
+)
 from reproduction.contenders import proved_loss
 from reproduction.corpora import Corpus
 from reproduction.staircase.collections import (
@@ -73,6 +82,10 @@ def measured(job: StaircaseJob, collections: Mapping[str, Collection]) -> dict[s
         row["right"] = {"pattern adaptive": _by_pattern(collection, known.texts, attacked.texts)}
     else:
         row["right"] = {}
+    mechanism = spec.mechanism_on(collection.table)
+    bayes = Likelihood(channel_of(mechanism, rng.child("channel")), collection.table)
+    bayes.fit(collection.known.texts, collection.known.authors)
+    row["right"]["likelihood static"] = _right(bayes.predict(attacked.texts), truth)
     for name, make in ATTACKS.items():
         static = collection.attacks[name].predict(attacked.texts)
         row["right"][f"{name} static"] = _right(static, truth)

@@ -45,6 +45,7 @@ def data(length: int = 60) -> Dataset:
     rng, words = np.random.default_rng(3), table().words
     texts: list[str] = []
     names: list[str] = []
+    labels: list[str] = []
     for author in range(AUTHORS):
         own = np.roll(np.arange(WORDS), 5 * author)[:5]
         for _ in range(14):
@@ -52,7 +53,8 @@ def data(length: int = 60) -> Dataset:
             ids = np.where(rng.random(length) < 0.5, rng.choice(own, length), any_word)
             texts.append(" ".join(words[i] for i in ids))
             names.append(f"author {author}")
-    return make_dataset(texts, authors=names, seed=4, test_share=0.5)
+            labels.append("odd" if author % 2 else "even")
+    return make_dataset(texts, authors=names, labels=labels, seed=4, test_share=0.5)
 
 
 class Leaky(WordMechanism):

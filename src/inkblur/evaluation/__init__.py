@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from inkblur.documents.analysis import known_id
     from inkblur.documents.bag_utility import chance_within
     from inkblur.documents.fingerprints import among, fingerprints
+    from inkblur.documents.names import is_name
     from inkblur.documents.tokens import TokenClass, tokenize
     from inkblur.evaluation.attacks import (
         DONT_KNOW,
@@ -22,8 +23,11 @@ if TYPE_CHECKING:
         attribute,
         reverse_vectorized,
     )
+    from inkblur.evaluation.attacks.base import Attack
+    from inkblur.evaluation.attacks.channel import channel_of
     from inkblur.evaluation.attacks.classifiers import AuthorClassifier, make_classifier
     from inkblur.evaluation.attacks.koppel import NgramWeighting, Similarity
+    from inkblur.evaluation.attacks.likelihood import Likelihood
     from inkblur.evaluation.attacks.views import Words
     from inkblur.evaluation.attacks.writeprints_features import WritePrintsFeatures, measured_groups
     from inkblur.evaluation.dataset import Dataset, Names, Scenario, make_dataset
@@ -71,10 +75,14 @@ _NAMES = {
     "inkblur.documents.analysis": "known_id",
     "inkblur.documents.bag_utility": "chance_within",
     "inkblur.documents.fingerprints": "among fingerprints",
+    "inkblur.documents.names": "is_name",
     "inkblur.documents.tokens": "TokenClass tokenize",
     "inkblur.evaluation.attacks": "DONT_KNOW Koppel LinearSvm attribute reverse_vectorized",
+    "inkblur.evaluation.attacks.base": "Attack",
+    "inkblur.evaluation.attacks.channel": "channel_of",
     "inkblur.evaluation.attacks.classifiers": "AuthorClassifier make_classifier",
     "inkblur.evaluation.attacks.koppel": "NgramWeighting Similarity",
+    "inkblur.evaluation.attacks.likelihood": "Likelihood",
     "inkblur.evaluation.attacks.views": "Words",
     "inkblur.evaluation.attacks.writeprints_features": "WritePrintsFeatures measured_groups",
     "inkblur.evaluation.dataset": "Dataset Names Scenario make_dataset",
@@ -113,15 +121,16 @@ _HOMES = {name: module for module, names in _NAMES.items() for name in names.spl
 
 # fmt: off
 __all__ = [  # noqa: RUF022 (sorted, several a line)
-    "Array", "AuthorClassifier", "Bounding", "CATALOGUE", "COLORS", "Cell", "Checkpoint",
-    "ContentWords", "CosineRating", "DONT_KNOW", "Dataset", "Device", "Engine", "Ids", "Interval",
-    "Koppel", "LabelAnswers", "UtilityClassifier", "LinearSvm", "MARKERS", "NULL_ID", "Names",
-    "NgramWeighting", "Reference", "Released", "SCRUBBERS", "Scenario", "Scrubber", "Similarity",
-    "Table", "TableRow", "TokenClass", "TopicWords", "VectorReleaser", "Words",
-    "WritePrintsFeatures", "among", "attribute", "backend_on", "calibrate", "chance_within",
+    "Array", "Attack", "AuthorClassifier", "Bounding", "CATALOGUE", "COLORS", "Cell",
+    "Checkpoint", "ContentWords", "CosineRating", "DONT_KNOW", "Dataset", "Device", "Engine",
+    "Ids", "Interval", "Koppel", "LabelAnswers", "Likelihood", "LinearSvm", "MARKERS", "NULL_ID",
+    "Names", "NgramWeighting", "Reference", "Released", "SCRUBBERS", "Scenario", "Scrubber",
+    "Similarity", "Table", "TableRow", "TokenClass", "TopicWords", "UtilityClassifier",
+    "VectorReleaser", "Words", "WritePrintsFeatures", "among", "attribute", "backend_on",
+    "calibrate", "chance_within", "channel_of",
     "clopper_pearson_lower", "clopper_pearson_upper", "content_words", "density", "earth_movers",
     "euclidean_costs", "exhaustive", "explain_broken_pool", "fasttext_labels", "fingerprints",
-    "grid", "heads", "improved_bound", "known_id", "label_answers", "make_classifier",
+    "grid", "heads", "improved_bound", "is_name", "known_id", "label_answers", "make_classifier",
     "make_dataset", "measured_groups", "measured_sensitivity", "page", "percentile_interval",
     "privacy_statistics", "process_pool", "rates_by_resample", "rates_of", "releaser", "rendered",
     "require_matplotlib", "require_page_libraries", "resample_counts", "resample_rows",

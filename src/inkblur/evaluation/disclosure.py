@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from inkblur.documents.policies import Treatment
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.channel import channel_of
@@ -54,11 +55,16 @@ class Disclosing:
         found = [*self._repetition(test), *self._originals(test), *self._secrets(train, test)]
         mechanism = _read_mechanism(releaser)
         if mechanism is not None and self.read:
-            found = [*self._reading(mechanism, rng), *found]
+            assert isinstance(releaser, TextReleaser)
+            named = releaser.spec.names != Treatment.NULL.value
+            found = [*self._reading(mechanism, named, rng), *found]
         return tuple(found)
 
-    def _reading(self, mechanism: WordMechanism, rng: Rng) -> Iterator[Disclosure]:
-        truth = [true_words(self.test[row], self.embedding) for row in self.read]
+    def _reading(
+        self, mechanism: WordMechanism, names_enter: bool, rng: Rng
+    ) -> Iterator[Disclosure]:
+        read = [self.test[row] for row in self.read]
+        truth = [true_words(text, self.embedding, names_enter=names_enter) for text in read]
         truth = [words for words in truth if len(words.ids)]
         if not truth:
             return

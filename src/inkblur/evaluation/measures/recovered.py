@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inkblur.documents.analysis import folded, known_id
+from inkblur.documents.names import is_name
 from inkblur.documents.stop_words import STOP_WORDS
 from inkblur.documents.tokens import TokenClass, tokenize
 from inkblur.embeddings.table import Embedding
@@ -39,8 +40,10 @@ class TrueWords:
     kinds: Ids  # (places,): see Kind
 
 
-def true_words(text: str, embedding: Embedding) -> TrueWords:
+def true_words(text: str, embedding: Embedding, *, names_enter: bool = True) -> TrueWords:
     """The words, numbers and addresses of a text, as the closed policies let them enter.
+
+    Without `names_enter` the null word enters for every word on the list of names, as by default.
 
     >>> table = Embedding(["the", "old", "kim"], [[0.0], [1.0], [2.0]], name="toy")
     >>> true_words("The old Kim, 84.", table).kinds.tolist()
@@ -54,7 +57,8 @@ def true_words(text: str, embedding: Embedding) -> TrueWords:
             opening |= token.kind is TokenClass.SENTENCE_END
             continue
         word = token.kind is TokenClass.WORD
-        ids.append(known_id(embedding, token.text) if word else NULL_ID)
+        enters = word and (names_enter or not is_name(folded(token.text)))
+        ids.append(known_id(embedding, token.text) if enters else NULL_ID)
         if token.kind is TokenClass.NUMBER:
             kinds.append(Kind.NUMBER)
         elif word and folded(token.text) in STOP_WORDS:

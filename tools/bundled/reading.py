@@ -1,0 +1,126 @@
+"""What can be read of a release, for every mechanism at every strength of the bundled table.
+
+    INKBLUR_DATA=... python tools/bundled/reading.py measure reading.jsonl --workers 16
+    python tools/bundled/reading.py show reading.jsonl
+
+60 texts of C50 are released; the reader knows the channel and how common words are (unigram), and
+in a second reading which words follow which (trigrams), both from the training texts of C50, which
+are public here. Each (mechanism, epsilon) is a line of the file; lines that are there already are
+not measured again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from concurrent.futures import as_completed
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+if __name__ == "__main__":  # before NumPy is loaded: every worker is one thread
+    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(variable, "1")
+
+import numpy as np
+
+import inkblur
+from inkblur.evaluation.attacks.channel import channel_of
+from inkblur.evaluation.attacks.language import Trigrams, entering_ids, unigram
+from inkblur.evaluation.attacks.reading import Reader, guessed
+from inkblur.evaluation.measures.recovered import recovered, true_words
+from inkblur.processes import process_pool
+from reproduction.corpora import reuters_c50
+
+TEXTS = 60
+SEED = 20_261_116
+SETTINGS = {  # the strengths, light first, and what people try beyond them
+    "staircase": (8.0, 4.0, 2.5, 1.0),
+    "mahalanobis": (82.0, 42.0, 35.0, 28.0),
+    "exponential": (22.9, 15.0, 13.0, 9.0),
+    "laplace": (75.0, 40.0, 34.0),
+    "component-laplace": (3.9, 3.3),
+}
+Job = tuple[str, float]
+
+
+def measured(job: Job) -> dict[str, Any]:
+    """One line of the file."""
+    began = time.monotonic()
+    name, epsilon = job
+    table = inkblur.load_embedding()
+    split = reuters_c50()
+    mechanism = inkblur.ReleaseSpec(name, epsilon).mechanism_on(table)
+    rng = inkblur.seeded_rng(SEED).child(name, f"{epsilon:g}")
+    rows = range(0, len(split.test.texts), len(split.test.texts) // TEXTS)
+    truth = [true_words(split.test.texts[row], table, names_enter=False) for row in rows][:TEXTS]
+    ids = np.concatenate([words.ids for words in truth])
+    outs = mechanism.replace(ids, rng.child("read"))
+    shown = np.split(outs, np.cumsum([len(words.ids) for words in truth])[:-1])
+    public = [entering_ids(text, table) for text in split.train.texts[::2]]
+    prior = unigram(table, public)
+    reader = Reader(channel_of(mechanism, rng.child("channel")), prior)
+    candidates = reader.candidates([each[:, None] for each in shown])
+    readers = {}
+    for kind, model in (("unigram", None), ("trigram", Trigrams(public, prior))):
+        said = [guessed(found, model) for found in candidates]
+        readers[kind] = asdict(recovered(kind, truth, shown, said, confidence=0.95, seed=1))
+    return {
+        "job": list(job),
+        "table": table.sha256,
+        "parameters": dict(mechanism.parameters),
+        "channel_error": reader.channel.error,
+        "readers": readers,
+        "seconds": round(time.monotonic() - began, 1),
+    }
+
+
+def measure(options: argparse.Namespace) -> None:
+    """Measure what is missing, and append each line as it comes."""
+    path = Path(options.results)
+    done = set()
+    if path.exists():
+        done = {tuple(json.loads(line)["job"]) for line in path.read_text().splitlines()}
+    jobs = [(name, epsilon) for name, each in SETTINGS.items() for epsilon in each]
+    jobs = [job for job in jobs if job not in done and job[0] in options.mechanisms]
+    with process_pool(options.workers) as pool, path.open("a", encoding="utf-8") as out:
+        running = {pool.submit(measured, job): job for job in jobs}
+        for future in as_completed(running):
+            try:
+                line = future.result()
+            except Exception as error:  # one job must not stop the others
+                print(*running[future], "failed:", repr(error)[:300], flush=True)
+                continue
+            out.write(json.dumps(line) + "\n")
+            out.flush()
+            print(*line["job"], line["seconds"], "s", flush=True)
+
+
+def show(options: argparse.Namespace) -> None:
+    """The table of docs/evaluation.md."""
+    lines = [json.loads(line) for line in Path(options.results).read_text().splitlines()]
+    for line in sorted(lines, key=lambda line: (line["job"][0], -line["job"][1])):
+        for kind, found in line["readers"].items():
+            print(line["job"], kind, json.dumps(found), line["channel_error"])
+
+
+def main() -> None:
+    """Parse and run."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parts = parser.add_subparsers(required=True)
+    first = parts.add_parser("measure")
+    first.add_argument("results")
+    first.add_argument("--workers", type=int, default=1)
+    first.add_argument("--mechanisms", nargs="+", default=list(SETTINGS), choices=SETTINGS)
+    first.set_defaults(run=measure)
+    second = parts.add_parser("show")
+    second.add_argument("results")
+    second.set_defaults(run=show)
+    options = parser.parse_args()
+    options.run(options)
+
+
+if __name__ == "__main__":
+    main()
