@@ -84,6 +84,7 @@ def measured(job: StaircaseJob, collections: Mapping[str, Collection]) -> dict[s
         row["right"] = {}
     mechanism = spec.mechanism_on(collection.table)
     bayes = Likelihood(channel_of(mechanism, rng.child("channel")), collection.table)
+    assert collection.known.authors is not None
     bayes.fit(collection.known.texts, collection.known.authors)
     row["right"]["likelihood static"] = _right(bayes.predict(attacked.texts), truth)
     for name, make in ATTACKS.items():
