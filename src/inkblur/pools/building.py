@@ -15,7 +15,7 @@ from inkblur.errors import InputError, needs
 from inkblur.pools import classifier
 from inkblur.pools.cleaning import Identifiers, clean
 from inkblur.pools.encoder import (
-    Encoder,
+    TextEncoder,
     TextPoints,
     Whole,
     WordEncoder,
@@ -42,7 +42,7 @@ def build_pool(
     license: str = "",
     identifiers: Identifiers | str = Identifiers.MASK,
     exact: bool = False,
-    encoder: Encoder | None = None,
+    encoder: TextEncoder | None = None,
     source: Mapping[str, Any] | None = None,
 ) -> Pool:
     """A pool of these public texts, encoded with this embedding.

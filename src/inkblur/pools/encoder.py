@@ -35,7 +35,7 @@ _KNOWN = 1 << 16  # words remembered
 _BLOCK = 1 << 13  # texts encoded at once
 
 
-class Encoder(Protocol):
+class TextEncoder(Protocol):
     """Places texts, in public and always by the same rule."""
 
     exact: bool  # whether every machine places a text alike, to the last bit
@@ -133,7 +133,7 @@ def on_sphere(rows: Whole) -> Whole:
     return directions
 
 
-def directions(encoder: Encoder, texts: Sequence[str]) -> TextPoints:
+def directions(encoder: TextEncoder, texts: Sequence[str]) -> TextPoints:
     """The directions of these texts, (texts, dimension), a block at a time: 0 where none is known.
 
     They are to `points_of` what sums are, in a quarter of the memory.

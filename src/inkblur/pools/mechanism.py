@@ -27,7 +27,7 @@ from inkblur.mechanisms.staircase.units import MOST_EPSILON, Steps, safe_for_nul
 from inkblur.pools.choice import KEEP_MEANING, PoolExpectation, best, expectations
 from inkblur.pools.cleaning import Identifiers, mask
 from inkblur.pools.encoder import (
-    Encoder,
+    TextEncoder,
     TextPoints,
     Whole,
     WordEncoder,
@@ -82,7 +82,7 @@ class PoolStaircase:
         epsilon: float,
         tau: float | None = None,
         keep_meaning: float | None = None,
-        encoder: Encoder | None = None,
+        encoder: TextEncoder | None = None,
     ) -> None:
         self.pool, self.embedding = pool, embedding
         self.epsilon = positive(epsilon, "epsilon")
@@ -192,7 +192,7 @@ class PoolStaircase:
         return Draw(self.steps, marked)
 
 
-def _other_encoder(pool: Pool, embedding: Embedding, encoder: Encoder) -> str:
+def _other_encoder(pool: Pool, embedding: Embedding, encoder: TextEncoder) -> str:
     words = "words ", "transformer "
     built = next(kind for kind in (*words, "") if pool.encoder.startswith(kind))
     if built == words[1] and not encoder.name.startswith(built):
