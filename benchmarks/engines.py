@@ -1,23 +1,33 @@
-"""What an engine costs: the same rows by the bare Arrow function and by an engine, 1 and 2 workers.
+"""What does an engine cost: the same rows by the bare Arrow function and by an engine?
 
-    python -m benchmarks.engines polars ray spark --rows 40000
+    python -m benchmarks.engines                        # every engine, 300,000 rows
+    python -m benchmarks.engines spark ray --workers 2 --rows 600000
 
-Start-up is the time until the first 100 rows are released, session and tables included.
+Everything reads parquet files and writes parquet files, batches of 10,000 rows, without a ledger.
+Each measurement has a process of its own. Start-up is the time until the first 100 rows are
+written, session and tables included. Rows a second are those of a second run over all rows, beyond
+what a run of 100 rows takes: looking at ids and starting tasks is paid once a run, and in the first
+run over all rows Java compiles what it will need (`warming`, paid once an executor). Processor time is that of all processes together, Java's too. The bare function is measured first
+and last, so that a busy machine shows.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
-import resource
+import shutil
+import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from inkblur import ReleaseSpec
 from inkblur.arrow import KEY_FILE, plan_release
@@ -26,103 +36,259 @@ BATCH = 10_000  # rows
 SENTENCE = "the doctor was angry about a cold soup and my late train in a rainy town"
 WORDS = SENTENCE.split()
 SPEC = ReleaseSpec("staircase", 8.0, id_column="id")
+SINGLE = ("bare", "polars", "duckdb")  # one process, whatever the machine has
 
-
-def rows(count: int, words: int = 20) -> pa.Table:
-    """Texts of `words` words each."""
-    texts = [" ".join(WORDS[(i * k + k) % len(WORDS)] for k in range(words)) for i in range(count)]
-    return pa.table({"id": pa.array(range(count), pa.int64()), "text": texts})
+Run = Callable[[Path, Path], None]  # from a folder of parquet files to another
 
 
 def main(given: list[str] | None = None) -> None:
-    """Measure, and print one line for each engine and number of workers."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("engines", nargs="*", help="spark, ray")
-    parser.add_argument("--rows", type=int, default=40_000)
+    """Measure in processes of their own; one line for each engine and number of workers."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("engines", nargs="*", default=[name for name in ENGINES if name != "bare"])
+    parser.add_argument("--rows", type=int, default=300_000)
+    parser.add_argument("--words", type=int, default=20, help="of each text")
+    parser.add_argument("--workers", type=int, nargs="*", default=[1, 2])
+    parser.add_argument("--inside", metavar="FOLDER", help=argparse.SUPPRESS)
     options = parser.parse_args(given)
-    with tempfile.TemporaryDirectory() as folder:
-        key = Path(folder, "key")
-        key.write_bytes(os.urandom(32))
-        key.chmod(0o600)
-        os.environ[KEY_FILE] = str(key)
-        table = rows(options.rows)
-        began = time.perf_counter()
-        plan = plan_release(SPEC)
-        plan(table.slice(0, 100).to_batches()[0])
-        first = time.perf_counter() - began
-        began = time.perf_counter()
-        for batch in table.to_batches(BATCH):
-            plan(batch)
-        bare = options.rows / (time.perf_counter() - began)
-        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(f"bare function: {bare:,.0f} rows/s, first rows {first:.1f} s, {memory:,.0f} MiB")
+    if options.inside:
+        print(json.dumps(measure(options.engines[0], options.workers[0], Path(options.inside))))
+        return
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        _write(folder / "few", 100, options.words)
+        _write(folder / "rows", options.rows, options.words)
+        (folder / "key").write_bytes(os.urandom(32))
+        (folder / "key").chmod(0o600)
+        print(f"load average {os.getloadavg()[0]:.1f}, {os.cpu_count()} processors", flush=True)
+        bare = _shown("bare", 1, folder, None)
         for name in options.engines:
-            for workers in (1, 2):
-                start, rate = {"spark": spark, "ray": by_ray}[name](table, workers)
-                lost = 1 - rate / (bare * workers)
-                print(
-                    f"{name}, {workers} workers: {rate:,.0f} rows/s, {lost:.0%} below the bare "
-                    f"function on as many, first rows {start:.1f} s",
-                    flush=True,
-                )
+            for workers in [1] if name in SINGLE else options.workers:
+                _shown(name, workers, folder, bare)
+        _shown("bare", 1, folder, bare)
 
 
-def _timed(
-    begin: Callable[[], Any], release: Callable[[pa.Table], int], table: pa.Table
-) -> tuple[float, float]:
-    """Seconds until the first rows are out, and rows a second beyond what every run costs: starting
-    workers and looking at ids is paid once, however many rows there are.
+def _shown(
+    name: str, workers: int, folder: Path, bare: dict[str, float] | None
+) -> dict[str, float] | None:
+    command = [sys.executable, "-m", "benchmarks.engines", name, "--workers", str(workers)]
+    environment = {**os.environ, KEY_FILE: str(folder / "key")}
+    done = subprocess.run(
+        [*command, "--inside", str(folder)], env=environment, capture_output=True, text=True
+    )
+    if done.returncode:
+        print(f"{name}, {workers} workers: failed\n{done.stderr[-2000:]}", flush=True)
+        return None
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    lost = ""
+    if bare is not None:
+        by_clock = 1 - found["rate"] / (bare["rate"] * workers)
+        by_processor = 1 - bare["processor"] / found["processor"]
+        lost = f" ({by_clock:.0%} lost by the clock, {by_processor:.0%} of processor time)"
+    print(
+        f"{name}, {workers} workers: {found['rate']:,.0f} rows/s, "
+        f"{found['processor'] * 1e6:.0f} us of processors a row{lost}; first rows "
+        f"{found['start']:.1f} s, every run {found['again']:.1f} s, warming {found['warming']:.1f} s, largest Python process "
+        f"{found['memory']:,.0f} MiB",
+        flush=True,
+    )
+    return found
+
+
+def measure(name: str, workers: int, folder: Path) -> dict[str, float]:
+    """Start-up, what every run costs, and rows a second beyond that."""
+    with ExitStack() as stack:
+        start = time.perf_counter()
+        run = ENGINES[name](workers, stack)
+        seconds: list[float] = []
+        processor: list[float] = []
+        for part in ("few", "few", "rows", "rows"):
+            out = folder / "out"
+            shutil.rmtree(out, ignore_errors=True)
+            out.mkdir()
+            before, began = _processes()[0], time.perf_counter() if seconds else start
+            run(folder / part, out)
+            seconds.append(time.perf_counter() - began)
+            after, memory = _processes()
+            processor.append(after - before)
+            expected, written = (pq.ParquetDataset(f).read(["id"]) for f in (folder / part, out))
+            assert len(written) == len(expected), (name, len(written))
+        rows = len(expected) - 100
+    return {
+        "start": seconds[0],
+        "again": seconds[1],
+        "warming": seconds[2] - seconds[3],
+        "rate": rows / (seconds[3] - seconds[1]),
+        "processor": (processor[3] - processor[1]) / rows,
+        "memory": memory,
+    }
+
+
+def _write(folder: Path, count: int, words: int) -> None:
+    """Rows in files of five batches."""
+    folder.mkdir()
+    size = 5 * BATCH
+    for start in range(0, count, size):
+        ids = range(start, min(count, start + size))
+        texts = [" ".join(WORDS[(i * k + k) % len(WORDS)] for k in range(words)) for i in ids]
+        table = pa.table({"id": pa.array(ids, pa.int64()), "text": texts})
+        pq.write_table(table, folder / f"{start:012}.parquet", row_group_size=BATCH)
+
+
+def _processes() -> tuple[float, float]:
+    """Of this process and all under it: processor seconds, those that ended included, and the most
+    MiB that a Python process among them has held.
     """
-    few = table.slice(0, 100)
-    began = time.perf_counter()
-    begin()
-    release(few)
-    start = time.perf_counter() - began
-    seconds = []
-    for part in (few, table):
-        began = time.perf_counter()
-        release(part)
-        seconds.append(time.perf_counter() - began)
-    return start, (len(table) - len(few)) / (seconds[1] - seconds[0])
+    ticks, most, waiting = 0, 0, [os.getpid()]
+    while waiting:
+        process = Path("/proc", str(waiting.pop()))
+        try:
+            for task in process.glob("task/*/children"):
+                waiting += map(int, task.read_text().split())
+            # utime, stime, cutime and cstime, counted behind the name, which may hold anything
+            ticks += sum(map(int, (process / "stat").read_text().rpartition(")")[2].split()[11:15]))
+            name = (process / "cmdline").read_bytes().split(b"\0")[0]
+            if b"python" in name or b"ray::" in name:
+                status = (process / "status").read_text()
+                most = max(most, int(status.partition("VmHWM:")[2].split()[0]))
+        except (OSError, IndexError, ValueError):  # it ended meanwhile
+            continue
+    return ticks / os.sysconf("SC_CLK_TCK"), most / 1024
 
 
-def spark(table: pa.Table, workers: int) -> tuple[float, float]:
+def _bare(workers: int, stack: ExitStack) -> Run:
+    """The function itself, in this process."""
+    plan = plan_release(SPEC)
+
+    def run(source: Path, target: Path) -> None:
+        for file in sorted(source.iterdir()):
+            with pq.ParquetFile(file) as read:
+                batches = map(plan, read.iter_batches(BATCH))
+                first = next(batches)
+                with pq.ParquetWriter(target / file.name, first.schema) as writer:
+                    writer.write_batch(first)
+                    for batch in batches:
+                        writer.write_batch(batch)
+
+    return run
+
+
+def _spark(workers: int, stack: ExitStack) -> Run:
     """Local mode, a thread and a Python process for each worker."""
     from pyspark.sql import SparkSession
 
     from inkblur.engines.spark import privatize
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    built = SparkSession.builder.master(f"local[{workers}]").config("spark.ui.enabled", "false")
-    built = built.config("spark.sql.execution.arrow.maxRecordsPerBatch", str(BATCH))
-    sessions: list[Any] = []
+    session = (
+        SparkSession.builder.master(f"local[{workers}]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.execution.arrow.maxRecordsPerBatch", str(BATCH))
+        .config("spark.sql.shuffle.partitions", str(workers))
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", "127.0.0.1")
+        .getOrCreate()
+    )
+    stack.callback(session.stop)
 
-    def released(part: pa.Table) -> int:
-        frame = sessions[0].createDataFrame(part).repartition(workers)
-        return int(privatize(frame, SPEC, ledger=False).toArrow().num_rows)
+    def run(source: Path, target: Path) -> None:
+        frame = session.read.parquet(str(source))
+        privatize(frame, SPEC, ledger=False).write.mode("overwrite").parquet(str(target))
 
-    timed = _timed(lambda: sessions.append(built.getOrCreate()), released, table)
-    sessions[0].stop()
-    return timed
+    return run
 
 
-def by_ray(table: pa.Table, workers: int) -> tuple[float, float]:
+def _ray(workers: int, stack: ExitStack) -> Run:
     """An actor for each worker, on this machine."""
     import ray
 
     from inkblur.engines.ray import privatize
 
-    def begin() -> None:
-        ray.init(num_cpus=workers + 1, include_dashboard=False, log_to_driver=False)
+    ray.init(num_cpus=workers + 1, include_dashboard=False, log_to_driver=False)
+    ray.data.DataContext.get_current().enable_progress_bars = False
+    stack.callback(ray.shutdown)
 
-    def released(part: pa.Table) -> int:
-        pieces = [part.slice(i, BATCH) for i in range(0, len(part), BATCH)]
-        out = privatize(ray.data.from_arrow(pieces), SPEC, workers=workers, ledger=False)
-        return sum(len(batch) for batch in ray.get(out.to_arrow_refs()))
+    def run(source: Path, target: Path) -> None:
+        data = ray.data.read_parquet(str(source))
+        privatize(data, SPEC, workers=workers, batch_size=BATCH, ledger=False).write_parquet(
+            str(target)
+        )
 
-    timed = _timed(begin, released, table)
-    ray.shutdown()
-    return timed
+    return run
+
+
+def _dask(workers: int, stack: ExitStack) -> Run:
+    """A process for each worker."""
+    import dask
+    import dask.dataframe as dd
+
+    from inkblur.engines.dask import privatize
+
+    stack.enter_context(dask.config.set(scheduler="processes", num_workers=workers))
+
+    def run(source: Path, target: Path) -> None:
+        frame = dd.read_parquet(str(source))
+        privatize(frame, SPEC, ledger=False).to_parquet(str(target), write_index=False)
+
+    return run
+
+
+def _datasets(workers: int, stack: ExitStack) -> Run:
+    """A process for each worker; one is this process."""
+    from datasets import Dataset, disable_progress_bars
+
+    from inkblur.engines.datasets import privatize
+
+    disable_progress_bars()
+    cache = stack.enter_context(tempfile.TemporaryDirectory())
+    turn = iter(range(1000))
+
+    def run(source: Path, target: Path) -> None:
+        files = [str(file) for file in sorted(source.iterdir())]
+        given: Any = Dataset.from_parquet(files, cache_dir=f"{cache}/{next(turn)}")  # no old result
+        several = None if workers == 1 else workers
+        out = privatize(given, SPEC, batch_size=BATCH, num_proc=several, ledger=False)
+        out.to_parquet(str(target / "0.parquet"))
+
+    return run
+
+
+def _polars(workers: int, stack: ExitStack) -> Run:
+    """Lazy: read, released and written as a stream, in one process."""
+    import polars as pl
+
+    from inkblur.engines.polars import privatize
+
+    def run(source: Path, target: Path) -> None:
+        frame = pl.scan_parquet(source / "*.parquet")
+        privatize(frame, SPEC, ledger=False).sink_parquet(target / "0.parquet")
+
+    return run
+
+
+def _duckdb(workers: int, stack: ExitStack) -> Run:
+    """One process: DuckDB gives a function one vector of 2,048 rows at a time."""
+    import duckdb
+
+    from inkblur.engines.duckdb import privatize
+
+    connection = stack.enter_context(duckdb.connect())
+
+    def run(source: Path, target: Path) -> None:
+        query = f"FROM read_parquet('{source}/*.parquet')"
+        privatize(connection, query, SPEC, ledger=False).write_parquet(str(target / "0.parquet"))
+
+    return run
+
+
+ENGINES: dict[str, Callable[[int, ExitStack], Run]] = {
+    "bare": _bare,
+    "spark": _spark,
+    "ray": _ray,
+    "dask": _dask,
+    "datasets": _datasets,
+    "polars": _polars,
+    "duckdb": _duckdb,
+}
 
 
 if __name__ == "__main__":
