@@ -7,8 +7,9 @@ Everything reads parquet files and writes parquet files, batches of 10,000 rows,
 Each measurement has a process of its own. Start-up is the time until the first 100 rows are
 written, session and tables included. Rows a second are those of a second run over all rows, beyond
 what a run of 100 rows takes: looking at ids and starting tasks is paid once a run, and in the first
-run over all rows Java compiles what it will need (`warming`, paid once an executor). Processor time is that of all processes together, Java's too. The bare function is measured first
-and last, so that a busy machine shows.
+run over all rows Java compiles what it will need (`warming`, paid once an executor). Processor time
+is that of all processes together, Java's too. The bare function is measured first and last, so that
+a busy machine shows.
 """
 
 from __future__ import annotations
@@ -87,8 +88,8 @@ def _shown(
     print(
         f"{name}, {workers} workers: {found['rate']:,.0f} rows/s, "
         f"{found['processor'] * 1e6:.0f} us of processors a row{lost}; first rows "
-        f"{found['start']:.1f} s, every run {found['again']:.1f} s, warming {found['warming']:.1f} s, largest Python process "
-        f"{found['memory']:,.0f} MiB",
+        f"{found['start']:.1f} s, every run {found['again']:.1f} s, warming {found['warming']:.1f} "
+        f"s, largest Python process {found['memory']:,.0f} MiB",
         flush=True,
     )
     return found
