@@ -12,7 +12,7 @@ import pytest
 import inkblur
 from inkblur.embeddings.store import write_store
 from inkblur.embeddings.table import Embedding
-from inkblur.errors import ParameterError
+from inkblur.errors import OutputError, ParameterError
 from tests.made_strengths import keep_made_strengths
 
 WORDS = [f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(60)]
@@ -164,3 +164,57 @@ def test_the_file_and_the_list_give_the_same(spec: inkblur.ReleaseSpec, tmp_path
     released = inkblur.privatize(texts, spec=spec, rng=key).texts
     assert (tmp_path / "out.txt").read_text().splitlines() == released
     assert released[0] != released[2]
+
+
+def test_every_release_is_entered_in_a_ledger(spec: inkblur.ReleaseSpec, tmp_path: Path) -> None:
+    place, rng = tmp_path / "ledger.db", inkblur.keyed_rng(KEY)
+    first = inkblur.privatize(["waa wab", "wac"], spec=spec, rng=rng, ledger=place)
+    assert "first release of these texts" in " ".join(first.guarantee.lines())
+    again = inkblur.privatize(["waa wab", "wac"], spec=spec, rng=rng, ledger=place)
+    assert again.texts == first.texts
+    fresh = inkblur.privatize(["waa wab"], spec=spec, ledger=place)
+    assert "released 3 times" in " ".join(fresh.guarantee.lines())
+    with inkblur.open_ledger(place) as ledger:
+        assert [release["state"] for release in ledger.history()] == ["confirmed"] * 3
+        assert [release["amount"] for release in ledger.history()] == [3_000_000, 0, 2_000_000]
+    uncounted = inkblur.privatize(["waa wab"], spec=spec, ledger=False)
+    assert "no ledger was used" in " ".join(uncounted.guarantee.lines())
+
+
+def test_the_users_own_ledger_is_the_default(
+    spec: inkblur.ReleaseSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
+    inkblur.privatize(["waa wab"], spec=spec)
+    with inkblur.open_ledger(tmp_path / "home" / "inkblur" / "ledger.db") as ledger:
+        assert len(ledger.history()) == 1
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "file"))  # nobody can write there
+    with pytest.raises(OutputError, match="release without one"):
+        inkblur.privatize(["waa wab"], spec=spec)
+
+
+def test_a_list_keeps_to_budgets_all_of_it_or_nothing(
+    spec: inkblur.ReleaseSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def blur(*texts: str, limits: inkblur.Limits, **more: Any) -> None:
+        inkblur.privatize(list(texts), spec=spec, ledger=tmp_path / "l.db", limits=limits, **more)
+
+    tight = inkblur.Limits(budget=2.0, radius=1.0)
+    blur("waa wab", "wac", ids=["a", "b"], limits=tight)
+    with pytest.raises(inkblur.BudgetExceeded, match="text 1: record a: 0 left"):
+        blur("wac", "wae", ids=["c", "a"], limits=tight)  # an edited text, the same id
+    with pytest.raises(inkblur.BudgetExceeded, match="record new: 0 left"):
+        blur("waa wab", ids=["new"], limits=tight)  # another id, the same text
+    with pytest.raises(ParameterError, match="ids"):
+        blur("waa", limits=tight)
+    with pytest.raises(ParameterError, match="partial"):
+        blur("waa", ids=["z"], limits=inkblur.Limits(budget=2.0, radius=1.0, partial=True))
+    person = inkblur.Limits(person_budget=2.0, radius=1.0)
+    with pytest.raises(ParameterError, match="belongs to nobody"):
+        blur("waa", limits=person)
+    blur("wba wbb", people=["ada"], limits=person)
+    with pytest.raises(inkblur.BudgetExceeded, match="person"):
+        blur("wbc", people=["ada"], limits=person)
+    with pytest.raises(ParameterError, match="people"):
+        blur("wbc", people=[], limits=person)

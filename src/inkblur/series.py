@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -14,7 +15,10 @@ from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.weakness import refuse_weak
 from inkblur.errors import ParameterError
 from inkblur.files.occurrences import Occurrences, digest
+from inkblur.files.records import Batch, TextsAlone
+from inkblur.files.spending import Limits, Spending, accounted, spending_of
 from inkblur.guarantees import Guarantee
+from inkblur.ledger import Ledger
 from inkblur.pools.privatizer import PoolPrivatizer
 from inkblur.rng import Rng, secure_rng
 from inkblur.spec import ReleaseSpec
@@ -43,7 +47,10 @@ def privatize(
     *,
     spec: ReleaseSpec | None = None,
     ids: Sequence[str] | None = None,
+    people: Sequence[str] | None = None,
     rng: Rng | None = None,
+    ledger: Ledger | str | Path | bool = True,
+    limits: Limits | None = None,
     **described: Any,
 ) -> PrivateTexts[T]:
     """Release texts that are in memory; the result has `.texts` and their `.guarantee`.
@@ -58,6 +65,10 @@ def privatize(
     secret key if it is left out. With a key that is used again, `ids` name the texts, one id a
     text; if they are left out, a text's content and the number of its occurrences so far do, as in
     a file.
+
+    Every release is entered in a `ledger`: a path, a `postgresql://` URL, True for the user's own,
+    False for none. `limits` are the budgets it keeps to, all texts or none; a person's needs
+    `people`, one for each text, and a record's needs `ids`.
 
     >>> import inkblur
     >>> release = inkblur.privatize(["The doctor was angry.", None], strength="medium")
@@ -78,6 +89,17 @@ def privatize(
     names = _default_ids(rows) if ids is None else [str(each) for each in ids]
     if len(names) != len(rows) or len(set(names)) != len(names):
         raise ParameterError(f"ids must be {len(rows):,} different names, one for each text")
+    owners = [None] * len(rows) if people is None else [str(each) for each in people]
+    if len(owners) != len(rows):
+        raise ParameterError(f"people must be {len(rows):,} names, one for each text")
+    limits = Limits() if limits is None else limits
+    if limits.partial:
+        raise ParameterError("all texts are released or none: leave out `partial=`")
+    if limits.budget is not None and ids is None:
+        raise ParameterError(
+            "without `ids=` a text with one letter changed would be a new record, with a fresh "
+            "budget: name the texts, or limit what a person may spend with `person_budget=`"
+        )
     rng = secure_rng() if rng is None else rng
     table = spec.table()
     blur = spec.releaser(table)
@@ -85,16 +107,33 @@ def privatize(
         refuse_weak(blur.mechanism, accept_weak=spec.accept_weak)
     hides_length = blur.hides_length
     given = [
-        Record(name, row or "")
-        for name, row in zip(names, rows, strict=True)
+        Record(name, row or "", f"text {place}", person)
+        for place, (name, row, person) in enumerate(zip(names, rows, owners, strict=True))
         if row is not None or hides_length
     ]
-    released = _released(blur, given, rng)
+    promised, resolved = blur.guaranteed(rng), spec.resolved(table, blur.mechanism)
+    with spending_of(
+        ledger,
+        promised,
+        limits=limits.for_guarantee(promised, "ids"),
+        columns=spec.columns,
+        rng=rng,
+        draw=blur.spec,
+        source="-",
+        description={"spec": resolved.to_json(), "embedding": table.sha256},
+    ) as spending:
+        if limits and spending is not None:
+            batch = Batch(tuple(given), TextsAlone())
+            spending.charge_ahead(
+                iter([batch]),
+                lambda batch: [blur.draws(text) for text in batch.texts],
+                bound=blur.bound,
+                partial=False,
+            )
+        released = iter(list(_released(blur, given, rng, spending)))
     out = [next(released) if row is not None or hides_length else None for row in rows]
     shown = [SHOWN] if hides_length else [SHOWN, SHOWN_MISSING]
-    return PrivateTexts(
-        back(out), blur.guaranteed(rng).passing(shown), spec.resolved(table, blur.mechanism)
-    )
+    return PrivateTexts(back(out), accounted(promised.passing(shown), spending), resolved)
 
 
 def _default_ids(rows: Sequence[Text]) -> list[str]:
@@ -105,10 +144,17 @@ def _default_ids(rows: Sequence[Text]) -> list[str]:
 
 
 def _released(
-    blur: Privatizer | PoolPrivatizer, records: Sequence[Record], rng: Rng
+    blur: Privatizer | PoolPrivatizer,
+    records: Sequence[Record],
+    rng: Rng,
+    spending: Spending | None,
 ) -> Iterator[str]:
     for start in range(0, len(records), _RECORDS):
-        yield from blur.release_batch(records[start : start + _RECORDS], rng).texts
+        some = tuple(records[start : start + _RECORDS])
+        released = blur.release_batch(some, rng)
+        if spending is not None:
+            spending.charge(Batch(some, TextsAlone()), released.words, released.bases)
+        yield from released.texts
 
 
 def _opened(texts: Any) -> tuple[list[Text], Callable[[list[Text]], Any]]:

@@ -59,3 +59,12 @@ def test_a_reserved_release_is_confirmed_by_how_its_name_begins(place: str) -> N
     with open_ledger(place) as ledger:
         assert [entry["state"] for entry in ledger.history()] == ["confirmed"] * 2
         assert ledger.verify() == []
+
+
+def test_what_cannot_be_added_is_said(place: str) -> None:
+    with open_ledger(place) as ledger, ledger.open_release({}, space="euclidean", draw="k") as more:
+        more.charge([Charge("1", "text", "words", 12, micros(8.0, 12), "ada")])
+        more.confirm()
+    output = run("spent", "ada", "--ledger", place)[1]
+    assert len(output.splitlines()) == 3
+    assert "do not add up" in output

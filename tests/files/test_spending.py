@@ -95,6 +95,57 @@ def test_the_guarantee_says_how_often_and_how_much(folder: Path) -> None:
     assert "no ledger was used" in " ".join(uncounted.guarantee.lines())
 
 
+def test_an_entry_says_what_was_released_and_how_but_not_the_key(folder: Path) -> None:
+    release(folder, keyed_rng(KEY))
+    with open_ledger(folder / "ledger.db") as ledger:
+        (entry,) = ledger.history()
+        held = b"".join(path.read_bytes() for path in folder.glob("ledger.db*"))
+        held += json.dumps(entry).encode()
+    assert entry["opened"].startswith("20")
+    assert entry["spec"]["mechanism"] == "exponential"
+    assert entry["guarantee"]["epsilon"] == a_word(folder)
+    assert entry["embedding"] == entry["spec"]["embedding_sha256"]
+    for fingerprint in ("key", "file"):
+        assert len(entry[fingerprint]) == 32
+    assert (entry["records"], entry["words"]) == (3, 8)
+    for secret in (KEY, KEY.hex().encode(), b"bread and poor soup"):
+        assert secret not in held
+
+
+def test_the_statement_cites_the_ledger_or_says_that_nobody_counts(folder: Path) -> None:
+    def statement(**more: object) -> str:
+        privatize_file(
+            folder / "in.csv",
+            folder / "out.csv",
+            spec(folder),
+            report=folder / "report.json",
+            **more,  # type: ignore[arg-type]
+        )
+        result = CliRunner().invoke(app, ["statement", str(folder / "report.json")])
+        assert result.exit_code == 0, result.output
+        return " ".join(result.output.split())
+
+    release(folder)
+    release(folder)
+    assert "up to 3 releases of one record" in statement(ledger=folder / "ledger.db")
+    assert "not counted" in statement(ledger=False)
+
+
+def test_a_home_that_cannot_be_written_stops_the_run(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "home").touch()  # no folder, so nothing can be made in it, not even by root
+    monkeypatch.setenv("XDG_DATA_HOME", str(folder / "home"))
+    options = ["-m", "exponential", "-e", "2", "--embedding", str(folder / "six.ink")]
+    given = ["privatize", str(folder / "in.csv"), "-o", str(folder / "out.csv"), *options]
+    given += ["--id-column", "id", "--drop-column", "who"]
+    result = CliRunner().invoke(app, given)
+    assert result.exit_code == 1
+    assert "release without one" in " ".join(result.output.split())
+    assert not (folder / "out.csv").exists()
+    assert CliRunner().invoke(app, [*given, "--no-ledger"]).exit_code == 0
+
+
 def test_a_replay_under_one_key_costs_nothing(folder: Path) -> None:
     first = release(folder, keyed_rng(KEY)).read_bytes()
     limits = Limits(budget=5 * a_word(folder) + 0.001)

@@ -7,11 +7,13 @@ import json
 import math
 import sqlite3
 import stat
+from collections import Counter
 from fractions import Fraction
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inkblur.errors import InputError, OutputError, ParameterError
@@ -95,6 +97,30 @@ def test_neither_a_new_id_nor_an_edited_letter_resets_a_budget(ledger: Ledger) -
     assert not spend(ledger, [charge("another id", "my text")], 20.0, draw="key b")
     assert not spend(ledger, [charge("a", "my texts")], 20.0, draw="key b")
     assert spend(ledger, [charge("another id", "my texts")], 20.0, draw="key b")
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("ab"), st.sampled_from("xyz"), st.integers(1, 9)),
+        min_size=1,
+        max_size=12,
+    )
+)
+def test_no_id_and_no_content_ever_spends_more_than_its_budget(
+    releases: list[tuple[str, str, int]],
+) -> None:
+    """Whatever is released under whichever id, in any order: the larger of two sums governs."""
+    with TemporaryDirectory() as folder, open_ledger(Path(folder, "ledger.db")) as ledger:
+        spent: Counter[str] = Counter()
+        for turn, (record, content, loss) in enumerate(releases):
+            fits = max(spent[record], spent[content]) + loss <= 20
+            asked = [charge(record, content, float(loss))]
+            assert spend(ledger, asked, 20.0, draw=f"key {turn}") == fits
+            if fits:
+                spent.update({record: loss, content: loss})
+        assert max(spent.values()) <= 20
+        assert ledger.verify() == []
 
 
 def test_a_replay_costs_nothing_and_anything_else_does(ledger: Ledger) -> None:
@@ -243,6 +269,13 @@ def test_a_removed_tail_is_found_only_against_an_anchor(ledger: Ledger) -> None:
     assert ledger.verify() == []
     assert ledger.verify(anchor) == []
     assert ledger.verify(later) != []
+
+
+def test_an_amount_below_nothing_refills_no_budget(tmp_path: Path) -> None:
+    with open_ledger(tmp_path / "ledger.db") as ledger, opened(ledger) as release:
+        with pytest.raises(sqlite3.IntegrityError):
+            release.charge([Charge("a", "text", "a", 1, -5)])
+        assert len(list(ledger.export())) == 1  # the header
 
 
 def test_a_ledger_needs_its_own_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -152,6 +152,11 @@ class Privatizer:
         kind = f"{self.kind.value}{' consistent' if self.consistent else ''}"
         return f"{self.mechanism.spec} {kind} length={self.length} {self.policies.spec()}"
 
+    @property
+    def bound(self) -> bool:
+        """Whether a draw depends on more than key, id, text and settings: a retry may differ."""
+        return isinstance(self.mechanism, TextMechanism)
+
     def guaranteed(self, rng: Rng) -> Guarantee:
         """The guarantee of a release drawn from `rng`: a seeded one promises nothing."""
         return for_rng(rng, self.guarantee)
