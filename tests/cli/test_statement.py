@@ -106,7 +106,10 @@ def test_a_discrete_release_bounds_whole_texts(folder: Path) -> None:
     assert rows["the median text, 5 words"] == [rounded_up(5 * epsilon)]
     assert rows["the longest text, 9 words"] == [rounded_up(9 * epsilon)]
     sure = 100 / (1 + np.exp(-5 * epsilon))
-    found = re.search(r"two texts of 5 words were equally likely can be up to ([\d.]+)%", text)
+    found = re.search(
+        r"held two texts of 5 words to be equally likely before reading the release is at most ([\d.]+)%",
+        text,
+    )
     assert found is not None
     assert sure <= float(found[1]) <= sure + 0.1
 
@@ -124,7 +127,7 @@ def test_one_bound_for_all_texts_of_a_fixed_size(
     report = privatize("--mechanism", "staircase", "--epsilon", "2", *arguments, output=output)
     text = explained()
     assert table(text, "for")["every text"] == [rounded_up(5 * report["guarantee"]["epsilon"])]
-    assert "to whom two texts were equally likely" in text
+    assert "who held two texts to be equally likely" in text
 
 
 @pytest.mark.parametrize("unit", ["text", "sentence"])
@@ -140,7 +143,9 @@ def test_a_release_from_a_pool(folder: Path, unit: str) -> None:
     assert table(text, "for")["every text" if unit == "text" else "one sentence"] == ["4"]
     assert f"Unit of protection: one {unit}" in text
     pair = "two texts" if unit == "text" else "two texts of 1 sentence"
-    assert f"{pair} were equally likely can be up to 98.3% sure of one of them" in text
+    assert (
+        f"held {pair} to be equally likely before reading the release is at most 98.3% sure" in text
+    )
 
 
 def test_a_seeded_run_has_no_guarantee(folder: Path) -> None:

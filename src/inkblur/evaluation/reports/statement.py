@@ -23,7 +23,7 @@ from inkblur.guarantees import Guarantee, rounded_up
 from inkblur.spec import ReleaseSpec
 from inkblur.types import Metric, Unit
 
-KEEP_INSIDE = "This page has counts of the true texts, which are not protected: do not publish it."
+KEEP_INSIDE = "Do not publish this page: it contains unprotected counts from the original texts."
 _AGAIN = "run `inkblur privatize` again with --report"
 
 # Units by their names in reports: what one draw protects, and which inputs are compared.
@@ -162,20 +162,20 @@ class _Facts:
         tokens, terms = self.report.get("tokens"), self.report.get("terms")
         if tokens is not None:
             return (
-                f"{tokens['unchanged_share']:.0%} of the words that the word vectors know "
-                f"({tokens['content_unchanged_share']:.0%} of those that are not function words) "
-                "came out as they were written"
+                f"{tokens['unchanged_share']:.0%} of the words in the vocabulary "
+                f"({tokens['content_unchanged_share']:.0%} without function words) came out "
+                "unchanged"
             )
         if terms is not None:
-            return f"{terms['shown_share']:.0%} of the texts' distinct words are in their vectors"
-        return "every text that came out was written by somebody else"
+            return f"{terms['shown_share']:.0%} of the texts' distinct words show in their vectors"
+        return "every text that came out is a public one, written by somebody else"
 
     def what_was_done(self) -> str:
         columns = ", ".join(self.report["columns"]["released"])
-        each = "each" if self.piece == "text" else f"each {self.piece}"
+        where = "" if self.piece == "text" else f"each {self.piece} of "
         return (
-            f"{self.texts:,} texts (column {columns}) were released, {each} of them "
-            f"replaced by a random draw of the mechanism {self.spec.mechanism}; {self.left()}."
+            f"The {self.spec.mechanism} mechanism replaced {where}{self.texts:,} texts (column "
+            f"{columns}) with random draws; {self.left()}."
         )
 
     def what_is_promised(self) -> str:
@@ -189,24 +189,25 @@ class _Facts:
                 pair = f"two {self.piece}s"
             else:
                 pair = f"two texts of {self.median:,} {self.piece}{'s' * (self.median != 1)}"
-            rest = "whatever the two say"
+            rest = ", whatever they say"
         else:
             near = self.report["bound_at_typical_distances"]["nearest_neighbor"]
             loss = near["loss"]
             pair = f"a word and the word nearest to it (median distance {near['distance']:.3g})"
-            rest = "the factor grows with the distance between the words"
+            rest = "; the factor grows with the distance between the words"
         return (
-            f"By the guarantee alone, an attacker to whom {pair} were equally likely can be up to "
-            f"{_certainty(loss)} sure of one of them after reading the release (a factor of "
-            f"{_factor(loss)}); {rest}."
+            f"An attacker who held {pair} to be equally likely before reading the release is at "
+            f"most {_certainty(loss)} sure of one of them afterwards, by the guarantee alone (a "
+            f"factor of {_factor(loss)}){rest}."
         )
 
     def what_is_open(self, risk: MeasuredRisk | None) -> str:
         shown = len(self.guarantee.passed)
         measured = NOT_MEASURED if risk is None else risk.author
+        things = "1 thing listed below was" if shown == 1 else f"{shown:,} things listed below were"
         return (
-            f"Released as is, and so not protected, are {shown:,} things listed below; how "
-            f"often an attacker names the author of a released text: {measured}."
+            f"{things} released as is and not protected; how often an attacker names the "
+            f"author of a released text: {measured}."
         )
 
     def unit(self) -> StatementSection:
@@ -322,8 +323,8 @@ class _Facts:
             ("unit of privacy", f"{protected}; compared: {neighbors}"),
             (
                 "trust model",
-                "whoever runs the program holds the true texts and the key; recipients get the "
-                "release alone. The draws for a text depend on no other text",
+                "whoever runs the program holds the original texts and the key; recipients get "
+                "only the release. The draws for a text depend on no other text",
             ),
             ("composition", " ".join(self._account())),
             (
@@ -344,8 +345,8 @@ class _Facts:
         delta = self.guarantee.delta
         exact = f"delta {rounded_up(delta)} a {self.piece}" if delta else "delta 0"
         return (
-            f"inkblur {version}; random numbers from ChaCha20 under a 256-bit key; {exact}, for "
-            "their finite number of bits; running time and memory use were not examined"
+            f"inkblur {version}; random numbers from ChaCha20 under a 256-bit key; {exact}, "
+            "which covers their finite number of bits; time and memory use were not examined"
         )
 
 
