@@ -26,7 +26,7 @@ from inkblur.files.run import stated
 from inkblur.files.spending import Limits, Spending, accounted, open_account, owned
 from inkblur.files.summary import Fate
 from inkblur.guarantees import Guarantee
-from inkblur.ledger import Ledger
+from inkblur.ledger import Budget, Ledger
 from inkblur.pools import PoolPrivatizer
 from inkblur.rng import Rng
 from inkblur.spec import ReleaseSpec
@@ -91,6 +91,7 @@ class ReleaseDesk:
         self.limits = Limits() if limits is None else limits
         if self.limits.partial:
             raise ParameterError("a request is released whole or not at all: leave out `partial=`")
+        Budget.of(self.limits.budget, self.limits.person_budget)  # refuses what is no budget now
         self._made: OrderedDict[ReleaseSpec, Privatizer | PoolPrivatizer] = OrderedDict()
         self._making = threading.Lock()
 

@@ -44,7 +44,6 @@ class Gate:
     ) -> None:
         self._app, self._tokens, self._limits, self._metrics = app, tokens, limits, metrics
         self._waiting = 0
-        self.closing = False  # what is new is refused, what was accepted is finished
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, count, and say nothing of what was sent."""
@@ -89,7 +88,7 @@ class Gate:
         if not path.startswith("/v1/"):
             await self._app(scope, _empty, send)
             return
-        refused = self._too_much(path, scope["method"], headers)
+        refused = self._too_much(path, headers)
         if refused is not None:
             await refused(scope, receive, send)
             return
@@ -129,14 +128,7 @@ class Gate:
             )
         return caller
 
-    def _too_much(self, path: str, method: str, headers: dict[str, str]) -> JSONResponse | None:
-        if self.closing:
-            return problem(
-                HTTPStatus.SERVICE_UNAVAILABLE,
-                "closing",
-                "the server is stopping: nothing of this request was done; send it again",
-                {"Retry-After": "5", "Connection": "close"},
-            )
+    def _too_much(self, path: str, headers: dict[str, str]) -> JSONResponse | None:
         if self._waiting >= self._limits.waiting:
             return problem(
                 HTTPStatus.TOO_MANY_REQUESTS,

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from inkblur.desk import CountedRelease, ReleaseOrder
 from inkblur.documents.marking import marked_text, word_draws
 from inkblur.documents.nearness import expected_cosine, usual_words
+from inkblur.documents.policies import TokenPolicies
 from inkblur.documents.privatizer import Privatizer
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
@@ -181,7 +182,8 @@ def _previewed(service: Service, asked: PreviewText) -> PreviewedText:
         if isinstance(blur.mechanism, DiscreteMechanism):
             meaning = expected_cosine(blur.mechanism, known)
         measured = strength_of(blur.mechanism)
-        risk = None if measured is None else measured[1].risk.sentence()
+        if measured is not None and _in_place(blur) and blur.policies == TokenPolicies():
+            risk = measured[1].risk.sentence()  # of what was attacked: every word drawn in place
     released = (
         blur.release(asked.text, rng).text
         if pieces is None

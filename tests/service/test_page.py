@@ -1,0 +1,377 @@
+"""The page in Debian's Chromium against a real server: every flow, wrong files, restarts, axe."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import shutil
+import signal
+import stat
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.service.server import Server
+
+pytest.importorskip("fastapi")
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+CHROMIUM = shutil.which("chromium") or ""
+pytestmark = pytest.mark.skipif(not CHROMIUM, reason="Debian's chromium is not installed")
+
+ROWS = [
+    ["ada@example.org", "5", "the waiting room was cold and the doctor came late"],
+    ["bob@example.org", "3", "the nurse was kind and the medicine helped"],
+] * 3
+Page = Any  # playwright's types are not there where it is not installed
+SLOW = 120_000  # milliseconds: near words are made when they are first needed
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    key = tmp_path_factory.mktemp("key") / "key"
+    from inkblur.rng import write_key
+
+    write_key(key)
+    server = Server(tmp_path_factory.mktemp("page"), "--key-file", str(key), "--budget", "2000")
+    yield server
+    if server.process.poll() is None:
+        server.stop()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser: Any, server: Server) -> Iterator[Page]:
+    """A page that must not complain: neither scripts nor the content policy."""
+    context = browser.new_context(accept_downloads=True)
+    page = context.new_page()
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.set_default_timeout(SLOW)
+    page.goto(server.url)
+    page.wait_for_selector("#released button")
+    yield page
+    context.close()
+    # The browser itself reports refused requests, which some tests provoke.
+    assert [line for line in said if "Failed to load resource" not in line] == []
+
+
+def write_rows(path: Path, rows: list[list[str]] = ROWS) -> Path:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([["user", "stars", "text"], *rows])
+    return path
+
+
+def upload(page: Page, path: Path) -> None:
+    page.click("#tab-publish")
+    page.set_input_files("#file", str(path))
+    page.wait_for_selector("#rows-box:not([hidden])")
+
+
+def released(page: Page) -> None:
+    page.click("#release")
+    page.wait_for_selector("#results:not([hidden]), #error:not([hidden])")
+    assert page.is_hidden("#error"), page.inner_text("#error")
+
+
+def download(page: Page, part: str, folder: Path) -> Path:
+    with page.expect_download() as found:
+        page.click(f"#get-{part}")
+    path = folder / str(found.value.suggested_filename)
+    found.value.save_as(path)
+    return path
+
+
+def says(page: Page, place: str, text: str) -> None:
+    """Wait for it; the content policy forbids Playwright's own way of waiting for an expression."""
+    playwright.expect(page.locator(place)).to_contain_text(text, timeout=SLOW)
+
+
+def releases(server: Server) -> int:
+    with urllib.request.urlopen(f"{server.url}/v1/ledger") as answer:
+        return int(json.load(answer)["total"])
+
+
+def ledger_rows(page: Page) -> list[list[str]]:
+    page.click("#tab-ledger")
+    page.wait_for_selector("#releases tbody tr")
+    cells = "rows => rows.map(row => [...row.cells].map(cell => cell.textContent))"
+    found: list[list[str]] = page.locator("#releases tbody tr").evaluate_all(cells)
+    return found
+
+
+def test_try_shows_text_and_draw_side_by_side(page: Page) -> None:
+    page.fill("#text", "Maria paid 7 dollars for the medicine.")
+    playwright.expect(page.locator("#released button")).to_have_count(7, timeout=SLOW)
+    classes = page.locator("#released button").evaluate_all("all => all.map(b => b.className)")
+    assert (classes[0], classes[2]) == ("null", "null")
+    assert set(classes) <= {"null", "near", "filling", "kept"}
+    assert "7 words" in page.inner_text("#count")
+    assert "12.19 times" in page.inner_text("#loss-word")
+    assert "loss of 17.5" in page.inner_text("#loss-text")
+    assert "named" in page.inner_text("#risk")
+    assert page.locator("#curve svg .here-text").text_content() == "you are here: medium"
+
+
+def test_the_slider_moves_here_and_what_is_promised(page: Page) -> None:
+    page.focus("#slider")
+    page.keyboard.press("End")
+    says(page, "#loss-word", "exp(10)")
+    assert "weaker than light" in page.inner_text("#stop")
+    assert "No attack was measured" in page.inner_text("#risk")
+    assert "not measured" in page.locator("#curve svg .here-text").text_content()
+    page.keyboard.press("Home")
+    says(page, "#loss-word", "2.719")
+    assert page.get_attribute("#slider", "aria-valuetext") == "strong, epsilon 1 a word"
+
+
+def test_the_topic_only_comes_sorted(page: Page) -> None:
+    page.check("[name=stay][value=topic]")
+    playwright.expect(page.locator("#released button")).to_have_count(0, timeout=SLOW)
+    words = page.inner_text("#released").split()
+    assert words == sorted(words)
+    assert page.is_disabled("#stay-label")  # the server has no pool
+
+
+def test_ten_draws_by_pointer_and_by_keyboard(page: Page) -> None:
+    page.fill("#text", "doctor nurse")
+    playwright.expect(page.locator("#released button")).to_have_count(2, timeout=SLOW)
+    page.hover("#released button >> nth=0")
+    page.wait_for_selector("#draws:not([hidden])")
+    assert "doctor: stays with" in page.inner_text("#draws")
+    times = [re.search(r"× (\d+)", text) for text in page.locator("#draws li").all_inner_texts()]
+    assert sum(int(found[1]) if found else 1 for found in times) == 10
+    page.focus("#released button >> nth=0")
+    page.keyboard.press("ArrowRight")
+    says(page, "#draws", "nurse")
+    described = page.locator("#released button >> nth=1")
+    assert described.get_attribute("aria-describedby") == "draws"
+    page.keyboard.press("Escape")
+    page.wait_for_selector("#draws", state="hidden")
+
+
+def test_tabs_by_keyboard(page: Page) -> None:
+    page.focus("#tab-try")
+    page.keyboard.press("ArrowRight")
+    assert page.is_visible("#publish")
+    page.keyboard.press("End")
+    assert page.is_visible("#ledger")
+    assert page.get_attribute("#tab-ledger", "aria-selected") == "true"
+
+
+def test_publish_a_file(page: Page, server: Server, tmp_path: Path) -> None:
+    upload(page, write_rows(tmp_path / "reviews.csv"))
+    [folder] = [each for each in (server.folder / "uploads").iterdir() if each.is_dir()]
+    [kept] = list(folder.iterdir())
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert "an identifier?" in page.inner_text("#columns tr >> nth=1")
+    assert page.input_value("#column-0") == "drop"  # unless the reader decides otherwise
+    assert page.locator("#rows tbody tr").count() == 5
+    before = releases(server)
+    released(page)
+    assert not kept.exists()
+    output = download(page, "output", tmp_path)
+    with output.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.reader(file))
+    assert rows[0] == ["stars", "text"]
+    assert [row[0] for row in rows[1:]] == [row[1] for row in ROWS]
+    assert all(row[1] != text[2] for row, text in zip(rows[1:], ROWS, strict=True))
+    report = json.loads(download(page, "report", tmp_path).read_text())
+    assert report["documents"]["total"] == len(ROWS)
+    assert page.is_disabled("#get-output")
+    assert "privacy" in download(page, "statement", tmp_path).read_text().lower()
+    page.wait_for_timeout(300)
+    assert not folder.exists()  # everything was downloaded
+    assert releases(server) == before + 1
+    newest = ledger_rows(page)[0]
+    assert newest[1:4] == ["this machine", "staircase, epsilon 2.5", str(len(ROWS))]
+    assert newest[6] == "confirmed"
+
+
+def test_a_flagged_column_can_be_copied_knowingly(page: Page, tmp_path: Path) -> None:
+    upload(page, write_rows(tmp_path / "reviews.csv"))
+    page.select_option("#column-0", "copy")
+    assert "look again" in page.inner_text("#looking")
+    page.click("#look")
+    page.wait_for_selector("#rows-box:not([hidden])")
+    assert page.input_value("#column-0") == "copy"
+    released(page)
+    assert download(page, "output", tmp_path / "out").read_text().startswith("user,stars,text")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        ("photo.png", b"\x89PNG", "none of the kinds"),
+        ("empty.csv", b"", "empty"),
+        ("photo.csv", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "line 1|utf-8|decode|NUL"),
+        ("broken.parquet", b"PAR1 no", "not a parquet file"),
+        ("broken.jsonl", b"{no", "JSON"),
+        ("broken.csv.gz", b"no gzip", "gz|damaged|compress"),
+    ],
+)
+def test_wrong_files_are_refused_in_words(
+    page: Page, tmp_path: Path, name: str, content: bytes, why: str
+) -> None:
+    file = tmp_path / name
+    file.write_bytes(content)
+    page.click("#tab-publish")
+    page.set_input_files("#file", str(file))
+    page.wait_for_selector("#error:not([hidden])")
+    told = page.inner_text("#error")
+    assert re.search(why, told, re.IGNORECASE), told
+    assert str(tmp_path) not in told
+    assert "uploads" not in told
+    assert page.is_hidden("#step-release")
+
+
+def test_a_file_whose_end_is_wrong_fails_whole(page: Page, tmp_path: Path) -> None:
+    file = write_rows(tmp_path / "long.csv", ROWS * 500)
+    with file.open("a") as rows:
+        rows.write("one cell\n")
+    page.click("#tab-publish")
+    page.set_input_files("#file", str(file))
+    page.wait_for_selector("#error:not([hidden])")
+    assert re.search(r"line 3002 .* 1 fields, expected 3", page.inner_text("#error"))
+
+
+def test_over_budget_is_refused_whole(page: Page, tmp_path: Path) -> None:
+    upload(page, write_rows(tmp_path / "long.csv", [["a", "1", "word " * 900]]))
+    page.click("#release")
+    page.wait_for_selector("#error:not([hidden])")
+    assert "would exceed their budget, so nothing was released" in page.inner_text("#error")
+    assert page.is_enabled("#release")
+
+
+def test_two_tabs_do_not_meet(page: Page, tmp_path: Path) -> None:
+    other = page.context.new_page()
+    other.set_default_timeout(SLOW)
+    other.goto(page.url)
+    upload(page, write_rows(tmp_path / "one.csv", [["a", "1", "the first file"]]))
+    upload(other, write_rows(tmp_path / "two.csv", [["a", "2", "the second file is longer"]]))
+    page.click("#release")
+    other.click("#release")
+    for tab, stars in ((page, "1"), (other, "2")):
+        tab.wait_for_selector("#results:not([hidden])")
+        rows = download(tab, "output", tmp_path / stars).read_text().splitlines()
+        assert rows[1].startswith(stars)
+
+
+def test_the_ledger_is_verified_looked_up_and_exported(page: Page, tmp_path: Path) -> None:
+    page.click("#tab-ledger")
+    says(page, "#newest", ":")
+    anchor = page.inner_text("#newest")
+    page.fill("#anchor", anchor)
+    page.click("#verify-form button >> nth=0")
+    page.wait_for_selector("#verified.good")
+    page.fill("#anchor", f"1:{'0' * 64}")
+    page.click("#verify-form button >> nth=0")
+    page.wait_for_selector("#verified.bad")
+    page.fill("#person", "nobody")
+    page.click("#spent-form button")
+    says(page, "#spent", "Nothing")
+    with page.expect_download() as found:
+        page.click("#export")
+    found.value.save_as(tmp_path / "ledger.csv")
+    assert (tmp_path / "ledger.csv").read_text().startswith("entry,release,space")
+
+
+def test_a_server_restarted_in_the_middle(page: Page, server: Server, tmp_path: Path) -> None:
+    upload(page, write_rows(tmp_path / "reviews.csv"))
+    before = releases(server)
+    server.stop(signal.SIGKILL)
+    left = [each for each in (server.folder / "uploads").iterdir() if each.is_dir()]
+    assert left  # it had no time to delete
+    page.click("#release")
+    page.wait_for_selector("#error:not([hidden])")
+    assert "does not answer" in page.inner_text("#error")
+    server.start()
+    assert [each for each in (server.folder / "uploads").iterdir() if each.is_dir()] == []
+    page.click("#release")
+    says(page, "#error", "no such upload")
+    assert releases(server) == before
+    upload(page, write_rows(tmp_path / "reviews.csv"))
+    released(page)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(browser: Any, server: Server, tmp_path: Path, scheme: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    context = browser.new_context(color_scheme=scheme, bypass_csp=True)  # axe is put in by script
+    page = context.new_page()
+    page.set_default_timeout(SLOW)
+    page.goto(server.url)
+    page.wait_for_selector("#released button")
+    page.wait_for_selector("#released[aria-busy=false]")
+    found = []
+    page.hover("#released button >> nth=1")
+    page.wait_for_selector("#draws:not([hidden])")
+    found.append(axe.Axe().run(page))
+    upload(page, write_rows(tmp_path / "reviews.csv"))
+    released(page)
+    found.append(axe.Axe().run(page))
+    ledger_rows(page)
+    found.append(axe.Axe().run(page))
+    context.close()
+    for results in found:
+        assert results.response["passes"]
+        assert results.violations_count == 0, results.generate_report()
+
+
+@pytest.mark.parametrize("width", [400, 700, 1100, 1600])
+def test_nothing_is_wider_than_the_window(
+    browser: Any, server: Server, tmp_path: Path, width: int
+) -> None:
+    context = browser.new_context(viewport={"width": width, "height": 900})
+    page = context.new_page()
+    page.set_default_timeout(SLOW)
+    page.goto(server.url)
+    page.wait_for_selector("#released button")
+    wide = "document.documentElement.scrollWidth"
+    assert page.evaluate(wide) <= width
+    upload(page, write_rows(tmp_path / "reviews.csv"))
+    assert page.evaluate(wide) <= width
+    ledger_rows(page)
+    assert page.evaluate(wide) <= width
+    context.close()
+
+
+def test_with_tokens_the_page_asks_for_one(browser: Any, tmp_path: Path) -> None:
+    token = os.urandom(16).hex()
+    tokens = tmp_path / "tokens"
+    tokens.write_text(f"alice release {token}\n")
+    tokens.chmod(0o600)
+    server = Server(tmp_path, "--token-file", str(tokens))
+    try:
+        page = browser.new_page()
+        page.set_default_timeout(SLOW)
+        page.goto(server.url)
+        page.wait_for_selector("#token-form:not([hidden])")
+        page.fill("#token", "wrong")
+        page.click("#token-form button")
+        page.wait_for_selector("#error:not([hidden])")
+        page.fill("#token", token)
+        page.click("#token-form button")
+        page.wait_for_selector("#released button")
+        assert page.is_hidden("#token-form")
+        page.click("#tab-ledger")
+        page.wait_for_selector("#error:not([hidden])")
+        assert "does not have the role ledger" in page.inner_text("#error")
+        assert token not in server.log.read_text()
+        page.close()
+    finally:
+        server.stop()

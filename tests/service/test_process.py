@@ -1,0 +1,229 @@
+"""A real server as a process: killed, stopped, fuzzed, with a full disk; and what its log holds."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inkblur.ledger import open_ledger
+from inkblur.rng import write_key
+from tests.service.server import Server
+
+pytest.importorskip("fastapi")
+httpx = pytest.importorskip("httpx")
+
+
+SECRET = "zugzwang"
+MEDIUM = {"mechanism": "staircase", "strength": "medium"}
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    write_key(tmp_path / "key")
+    server = Server(tmp_path, "--key-file", str(tmp_path / "key"))
+    yield server
+    if server.process.poll() is None:
+        server.stop()
+
+
+def sent(place: int) -> dict[str, Any]:
+    return {
+        "texts": [f"the doctor was angry {SECRET}"] * 3,
+        "ids": [f"{place}.{i}" for i in range(3)],
+    }
+
+
+class Load:
+    """Clients that ask until they are told to stop or the server is gone."""
+
+    def __init__(self, server: Server, clients: int = 4) -> None:
+        self.confirmed: list[str] = []  # releases that were answered
+        self.refused: list[int] = []
+        self.broken = 0  # requests without an answer
+        self._stop = threading.Event()
+        self._threads = [
+            threading.Thread(target=self._ask, args=(server.url, first))
+            for first in range(0, clients * 10_000, 10_000)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def _ask(self, url: str, place: int) -> None:
+        with httpx.Client(base_url=url, timeout=60) as client:
+            while not self._stop.is_set():
+                place += 1
+                try:
+                    answer = client.post("/v1/release", json={**sent(place), **MEDIUM})
+                except httpx.HTTPError:
+                    self.broken += 1
+                    return
+                if answer.status_code == 200:
+                    self.confirmed.append(answer.json()["release"])
+                else:
+                    self.refused.append(answer.status_code)
+                    return
+
+    def wait_for(self, answers: int) -> None:
+        deadline = time.monotonic() + 120
+        while len(self.confirmed) < answers and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert len(self.confirmed) >= answers
+
+    def join(self) -> None:
+        self._stop.set()
+        for thread in self._threads:
+            thread.join(90)
+
+
+def test_kill_minus_nine_loses_no_entry_that_was_answered(server: Server) -> None:
+    load = Load(server)
+    load.wait_for(20)
+    server.stop(signal.SIGKILL)
+    load.join()
+    with open_ledger(server.folder / "ledger.db") as ledger:
+        states = {each["release"]: each["state"] for each in ledger.history()}
+        assert ledger.verify() == []
+    assert {states.get(release) for release in load.confirmed} == {"confirmed"}
+    server.start()  # and a text that was released comes out the same, at no cost
+    again = httpx.post(f"{server.url}/v1/release", json={**sent(1), **MEDIUM}, timeout=60).json()
+    assert again["counts"]["replayed"] == 3
+
+
+def test_on_sigterm_what_was_accepted_is_answered(server: Server) -> None:
+    load = Load(server)
+    load.wait_for(10)
+    assert server.stop(signal.SIGTERM) == 0
+    load.join()
+    with open_ledger(server.folder / "ledger.db") as ledger:
+        states = {each["release"]: each["state"] for each in ledger.history()}
+    assert set(states.values()) == {"confirmed"}
+    # Nobody was cut off in the middle: a release that was entered was answered.
+    assert set(states) == set(load.confirmed)
+    assert load.refused == []
+
+
+def test_on_sigterm_a_file_that_is_being_released_is_given_up(server: Server) -> None:
+    with httpx.Client(base_url=server.url, timeout=120) as client:
+        body = "".join(
+            f"the doctor number {i} was angry with everyone here\n" for i in range(300_000)
+        )
+        name = client.post("/v1/uploads?suffix=txt", content=body.encode()).json()["upload"]
+        assert client.post(f"/v1/uploads/{name}/release", json=MEDIUM).status_code == 202
+        while client.get(f"/v1/uploads/{name}").json()["words"] == 0:
+            time.sleep(0.05)
+    assert server.stop(signal.SIGTERM) == 0
+    with open_ledger(server.folder / "ledger.db") as ledger:
+        assert [each["state"] for each in ledger.history()] == ["void"]
+    assert [each.name for each in (server.folder / "uploads").iterdir()] == ["lock"]
+
+
+def test_no_text_and_no_token_in_the_log(server: Server) -> None:
+    wrong: list[dict[str, Any]] = [
+        {"texts": [SECRET], SECRET: 1},
+        {"texts": [SECRET], "ids": [SECRET, SECRET], **MEDIUM},
+        {"texts": [{SECRET: SECRET}], **MEDIUM},
+        {"texts": [SECRET], "epsilon": 1e5, "mechanism": "staircase"},
+    ]
+    with httpx.Client(base_url=server.url, timeout=60) as client:
+        for body in wrong:
+            assert client.post("/v1/release", json=body).status_code == 422
+        client.post(
+            "/v1/release",
+            content=f'{{"texts": ["{SECRET}',
+            headers={"Content-Type": "application/json"},
+        )
+        client.get(f"/{SECRET}")
+        client.post("/v1/uploads?suffix=csv", content=f"text,a\n{SECRET},1,2\n{SECRET}".encode())
+        client.post("/v1/preview/word", json={"word": SECRET, **MEDIUM})
+        assert client.post("/v1/release", json={**sent(1), **MEDIUM}).status_code == 200
+        metrics = client.get("/metrics").text
+    server.stop()
+    assert SECRET not in server.log.read_text()
+    assert SECRET not in metrics
+    assert "Traceback" not in server.log.read_text()
+
+
+def _small_files() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4 << 20, 4 << 20))
+
+
+def test_a_disk_that_takes_no_more(tmp_path: Path) -> None:
+    """The system refuses to write on, as it does where a disk is full."""
+    server = Server(tmp_path, before=_small_files)
+    try:
+        with httpx.Client(base_url=server.url, timeout=60) as client:
+            answer = client.post("/v1/uploads?suffix=txt", content=b"hello world\n" * 500_000)
+            assert answer.status_code == 507
+            assert answer.json()["error"]["kind"] == "storage"
+            assert [each.name for each in (tmp_path / "uploads").iterdir()] == ["lock"]
+            assert client.post("/v1/uploads?suffix=txt", content=b"hello\n").status_code == 201
+    finally:
+        server.stop()
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (["--host", "0.0.0.0"], "--token-file"),
+        (["--host", ""], "--token-file"),
+        (["--token-file", "none"], "cannot read the token file"),
+        (["--budget", "-1"], "budget"),
+    ],
+)
+def test_what_is_not_started(tmp_path: Path, options: list[str], why: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "inkblur", "serve", "--uploads", str(tmp_path), *options],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert why in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_two_servers_do_not_share_a_folder(server: Server) -> None:
+    with pytest.raises(RuntimeError, match="another server keeps its uploads"):
+        Server(server.folder)
+
+
+def test_fuzzed_by_its_own_description(server: Server) -> None:
+    """schemathesis: whatever fits or breaks /openapi.json is answered, and never with a fault."""
+    schemathesis = pytest.importorskip("schemathesis")
+    from hypothesis import HealthCheck, given, settings
+    from schemathesis.checks import not_a_server_error
+
+    document = httpx.get(f"{server.url}/openapi.json").json()
+    schema = schemathesis.openapi.from_dict(document)
+    schema.config.update(base_url=server.url)
+    tried = 0
+    with httpx.Client(timeout=60):
+        for found in schema.get_all_operations():
+            operation = found.ok()
+
+            @given(case=operation.as_strategy())
+            @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+            def ask(case: Any) -> None:
+                nonlocal tried
+                tried += 1
+                answer = case.call(base_url=server.url, timeout=60)
+                case.validate_response(answer, checks=[not_a_server_error])
+                if answer.status_code >= 400:
+                    assert set(json.loads(answer.content)) == {"error"}
+
+            ask()
+    assert tried > 100
+    server.stop()
+    assert "Traceback" not in server.log.read_text()
