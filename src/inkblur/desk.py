@@ -110,7 +110,7 @@ class ReleaseDesk:
             promised = blur.guaranteed(self.rng)
             if not promised.private:
                 raise NoGuarantee(promised.sentence())
-            self.limits.for_guarantee(promised, spec.id_column)  # what cannot be counted shows here
+            self.limits.for_guarantee(promised, "any")  # what cannot be counted shows here
             self._made[plain] = blur
             while len(self._made) > _KEPT:
                 self._made.popitem(last=False)

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(not CHROMIUM, reason="Debian's chromium is not i
 ROWS = [
     ["ada@example.org", "5", "the waiting room was cold and the doctor came late"],
     ["bob@example.org", "3", "the nurse was kind and the medicine helped"],
-] * 3
+] * 3  # user, stars, text; `write_rows` numbers them
 Page = Any  # playwright's types are not there where it is not installed
 SLOW = 120_000  # milliseconds: near words are made when they are first needed
 
@@ -69,9 +69,10 @@ def page(browser: Any, server: Server) -> Iterator[Page]:
     assert [line for line in said if "Failed to load resource" not in line] == []
 
 
-def write_rows(path: Path, rows: list[list[str]] = ROWS) -> Path:
+def write_rows(path: Path, rows: list[list[str]] = ROWS, first: int = 1) -> Path:
     with path.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([["user", "stars", "text"], *rows])
+        numbered = [[str(number), *row] for number, row in enumerate(rows, first)]
+        csv.writer(file).writerows([["id", "user", "stars", "text"], *numbered])
     return path
 
 
@@ -178,8 +179,9 @@ def test_publish_a_file(page: Page, server: Server, tmp_path: Path) -> None:
     [kept] = list(folder.iterdir())
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert "an identifier?" in page.inner_text("#columns tr >> nth=1")
-    assert page.input_value("#column-0") == "drop"  # unless the reader decides otherwise
+    assert "an identifier?" in page.inner_text("#columns tr >> nth=2")
+    assert page.input_value("#column-1") == "drop"  # unless the reader decides otherwise
+    assert page.input_value("#column-0") == "id"  # the server has a budget
     assert page.locator("#rows tbody tr").count() == 5
     before = releases(server)
     released(page)
@@ -204,11 +206,11 @@ def test_publish_a_file(page: Page, server: Server, tmp_path: Path) -> None:
 
 def test_a_flagged_column_can_be_copied_knowingly(page: Page, tmp_path: Path) -> None:
     upload(page, write_rows(tmp_path / "reviews.csv"))
-    page.select_option("#column-0", "copy")
+    page.select_option("#column-1", "copy")
     assert "look again" in page.inner_text("#looking")
     page.click("#look")
     page.wait_for_selector("#rows-box:not([hidden])")
-    assert page.input_value("#column-0") == "copy"
+    assert page.input_value("#column-1") == "copy"
     released(page)
     assert download(page, "output", tmp_path / "out").read_text().startswith("user,stars,text")
 
@@ -246,11 +248,11 @@ def test_a_file_whose_end_is_wrong_fails_whole(page: Page, tmp_path: Path) -> No
     page.click("#tab-publish")
     page.set_input_files("#file", str(file))
     page.wait_for_selector("#error:not([hidden])")
-    assert re.search(r"line 3002 .* 1 fields, expected 3", page.inner_text("#error"))
+    assert re.search(r"line 3002 .* 1 fields, expected 4", page.inner_text("#error"))
 
 
 def test_over_budget_is_refused_whole(page: Page, tmp_path: Path) -> None:
-    upload(page, write_rows(tmp_path / "long.csv", [["a", "1", "word " * 900]]))
+    upload(page, write_rows(tmp_path / "long.csv", [["a", "1", "word " * 900]], 77))
     page.click("#release")
     page.wait_for_selector("#error:not([hidden])")
     assert "would exceed their budget, so nothing was released" in page.inner_text("#error")
@@ -261,8 +263,8 @@ def test_two_tabs_do_not_meet(page: Page, tmp_path: Path) -> None:
     other = page.context.new_page()
     other.set_default_timeout(SLOW)
     other.goto(page.url)
-    upload(page, write_rows(tmp_path / "one.csv", [["a", "1", "the first file"]]))
-    upload(other, write_rows(tmp_path / "two.csv", [["a", "2", "the second file is longer"]]))
+    upload(page, write_rows(tmp_path / "one.csv", [["a", "1", "the first file"]], 88))
+    upload(other, write_rows(tmp_path / "two.csv", [["a", "2", "the second file is longer"]], 99))
     page.click("#release")
     other.click("#release")
     for tab, stars in ((page, "1"), (other, "2")):

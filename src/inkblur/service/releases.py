@@ -257,7 +257,14 @@ def _curve(service: Service) -> dict[str, Any]:
             }
         )
     untouched = max((found.risk.untouched for found in measured.values()), default=None)
-    return {"mechanism": SHOWN, "points": points, "untouched": untouched, "pool": _pool(service)}
+    return {
+        "mechanism": SHOWN,
+        "points": points,
+        "untouched": untouched,
+        "pool": _pool(service),
+        "needs_ids": service.desk.limits.budget is not None,
+        "needs_people": service.desk.limits.person_budget is not None,
+    }
 
 
 def _pool(service: Service) -> str | None:

@@ -308,6 +308,13 @@ let upload = null;
 let polling;
 const SUFFIX = /\.((txt|csv|tsv|jsonl|ndjson|json)(\.(gz|zst))?|parquet)$/i;
 const TEXTS = ["text", "review", "body", "comment", "message", "content", "post", "texts"];
+const ROLES = [
+  ["text", "a text to release"],
+  ["copy", "copied as it is"],
+  ["drop", "left out"],
+  ["id", "names the record; left out"],
+  ["person", "names the person; left out"],
+];
 const STEPS = ["columns", "strength", "preview", "release"];
 
 function reset() {
@@ -363,16 +370,16 @@ function showColumns() {
   const texts = upload.columns.find((column) => column.toLowerCase() === guess) ?? upload.columns[upload.columns.length - 1];
   $("step-columns").classList.toggle("plain", !upload.columns.length);
   $("columns-hint").hidden = !upload.columns.length;
+  const needed = [curve.needs_ids && "the record", curve.needs_people && "the person"].filter(Boolean);
+  $("columns-needed").textContent = needed.length ? `This server has budgets: one column must name ${needed.join(", and one ")}.` : "";
   if (!upload.columns.length) {
     $("columns").replaceChildren(make("tbody", {}, make("tr", {}, make("td", {}, "One text a line: there are no columns."))));
     return;
   }
   const rows = upload.columns.map((column, place) => {
     const choice = make("select", { id: `column-${place}`, "data-column": column });
-    for (const [value, label] of [["text", "a text to release"], ["copy", "copied as it is"], ["drop", "left out"]]) {
-      choice.append(make("option", { value }, label));
-    }
-    choice.value = column === texts ? "text" : "copy";
+    for (const [value, label] of ROLES) choice.append(make("option", { value }, label));
+    choice.value = column === texts ? "text" : column.toLowerCase() === "id" && curve.needs_ids ? "id" : "copy";
     choice.addEventListener("change", () => { choice.dataset.chosen = "yes"; stale(); });
     return make("tr", {}, make("th", { scope: "row" }, make("label", { for: choice.id }, column)), make("td", {}, choice), make("td", { class: "flag" }));
   });
@@ -400,7 +407,16 @@ function fileSettings() {
   const body = { mechanism: curve.mechanism, strength: strength(), delimiter: upload.delimiter };
   if (!choices().length) return body;
   if (!columns("text").length) throw new Error("Choose at least one column of texts.");
-  return { ...body, columns: columns("text"), drop_columns: columns("drop"), keep_columns: flagged };
+  const [ids, people] = [columns("id"), columns("person")];
+  if (ids.length > 1 || people.length > 1) throw new Error("Choose one column that names the record, and one that names the person.");
+  return {
+    ...body,
+    columns: columns("text"),
+    id_column: ids[0] ?? null,
+    person_column: people[0] ?? null,
+    drop_columns: [...columns("drop"), ...ids, ...people],
+    keep_columns: flagged,
+  };
 }
 
 function stale() {
@@ -415,7 +431,9 @@ const look = guarded(async () => {
   $("looking").textContent = "Reading…";
   try {
     // Without `keep_columns`, so that every column that tells something is named.
-    const asked = { ...fileSettings(), keep_columns: [], drop_columns: [] };
+    const wanted_columns = fileSettings();
+    const named = [wanted_columns.id_column, wanted_columns.person_column].filter(Boolean);
+    const asked = { ...wanted_columns, keep_columns: [], drop_columns: named };
     const seen = await json(`/v1/uploads/${wanted}/preview`, asked);
     if (upload?.upload !== wanted) return;
     flag(seen.telling);
