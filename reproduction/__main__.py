@@ -27,6 +27,12 @@ def reproduce(
     quick: Annotated[
         bool, typer.Option("--quick", help="Small samples: shows that it runs, judges nothing.")
     ] = False,
+    whole: Annotated[
+        bool,
+        typer.Option(
+            "--whole", help="All of the data where the usual run samples it: hours, resumable."
+        ),
+    ] = False,
     seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 1,
     workers: Annotated[
         int,
@@ -72,6 +78,7 @@ def reproduce(
                     output,
                     data=folder,
                     quick=quick,
+                    whole=whole,
                     seed=seed,
                     workers=workers,
                     on_progress=show,

@@ -35,7 +35,7 @@ from inkblur.evaluation import (
     releaser,
     words_of,
 )
-from reproduction.context import Context
+from reproduction.context import Context, with_names
 from reproduction.corpora import Corpus, Split
 from reproduction.newsgroups import bare
 from reproduction.resampled_texts import mean_f1, share, times_drawn
@@ -135,7 +135,7 @@ class AttackVsLabel:
         return self._measured(self.work.step(key, self._after, setting, embedding, str(run)))
 
     def _after(self, setting: ReleaseSpec, embedding: Embedding, run: str) -> dict[str, Any]:
-        made = releaser(setting, embedding)
+        made = releaser(with_names(setting), embedding)
         rng = self.work.rng(self.name, setting.name, embedding.name, run)
 
         def released(corpus: Corpus, part: str) -> Corpus:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from inkblur import Embedding, ReleaseSpec, Rng, seeded_rng
+from inkblur import Embedding, ParameterError, ReleaseSpec, Rng, seeded_rng
 from inkblur.evaluation import Checkpoint, Released, releaser
 from reproduction.datasets import Datasets
 
@@ -36,12 +37,15 @@ class Context:
         seed: int,
         quick: bool,
         folder: Path,
+        whole: bool = False,
         needs: Sequence[str] = (),
         commit: str = "",
         on_step: OnStepBegin = lambda name: None,
     ) -> None:
         """`needs`: the datasets that steps may use; `commit`: the source's."""
-        self.experiment, self.seed, self.quick = experiment, seed, quick
+        if quick and whole:
+            raise ParameterError("a quick look is not whole: choose one of them")
+        self.experiment, self.seed, self.quick, self.whole = experiment, seed, quick, whole
         self.datasets = datasets.restricted_to(experiment, needs)
         self._on_step = on_step
         self._checkpoint = Checkpoint(
@@ -50,14 +54,19 @@ class Context:
                 "experiment": experiment,
                 "seed": seed,
                 "quick": quick,
+                **({"whole": True} if whole else {}),
                 "data": {key: datasets.digest(key) for key in needs},
             },
         )
         self._done = {row["step"]: row for row in self._checkpoint.rows}
         self._commit = commit
 
-    def size(self, full: Size, quick: Size) -> Size:
-        """The full value, or the one for a quick look that only shows that everything runs."""
+    def size(self, full: Size, quick: Size, whole: Size | None = None) -> Size:
+        """The usual value; the one for a quick look, which only shows that everything runs; or,
+        where all of the data was asked for, the one for that.
+        """
+        if self.whole and whole is not None:
+            return whole
         return quick if self.quick else full
 
     def step(self, name: str, work: Callable[..., Any], *arguments: Any) -> Any:
@@ -105,4 +114,15 @@ class Context:
     ) -> Released:
         """The texts released under a setting; `names` tell repetitions and parts apart."""
         rng = self.rng("release", setting.name, *names)
-        return releaser(setting, embedding).release(texts, rng)
+        return releaser(with_names(setting), embedding).release(texts, rng)
+
+
+def with_names(setting: ReleaseSpec) -> ReleaseSpec:
+    """The setting with names of people blurred like any other word, as in all four papers.
+
+    Inkblur's own default hides names altogether, which would flatter every mechanism.
+
+    >>> with_names(ReleaseSpec("laplace", 5.0)).names
+    'blur'
+    """
+    return replace(setting, names="blur")

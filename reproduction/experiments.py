@@ -37,6 +37,12 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             ("glove", "word2vec", "sms", "tweets"),
         ),
         Experiment(
+            "mahalanobis/rescaling",
+            "Mahalanobis paper, Tables 3 and 4",
+            "Which noise would give the paper's numbers?",
+            ("glove", "sms", "tweets"),
+        ),
+        Experiment(
             "mahalanobis/utility",
             "Mahalanobis paper, Figures 6 and 7",
             "What do classifiers of messages lose, and does lambda cost anything?",
@@ -67,6 +73,12 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             ("glove", "newsgroups"),
         ),
         Experiment(
+            "thesis/examples",
+            "thesis, Tables 4.1, 5.1, 5.2 and 5.5, section 3.4.2",
+            "What do its examples look like on our vectors and collections?",
+            ("glove", "newsgroups", "c50", "pan18"),
+        ),
+        Experiment(
             "thesis/metrics",
             "thesis, Figure 5.1",
             "Do Word Mover's distance and the Ruzicka metric of authorship go together?",
@@ -77,6 +89,12 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             "Earth Mover's paper, Table 1",
             "Do attacks on the author fall while the topic holds?",
             ("glove", "word2vec", "newsgroups", "c50", "pan18"),
+        ),
+        Experiment(
+            "earthmovers/unknown-words",
+            "Earth Mover's paper, section 6 and Appendix B.2",
+            "How much of the topic do words outside the vocabulary keep?",
+            ("glove", "newsgroups"),
         ),
         Experiment(
             "earthmovers/snippets",

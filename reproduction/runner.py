@@ -19,6 +19,7 @@ from reproduction.experiments import EXPERIMENTS, Experiment, chosen
 from reproduction.origin import commit, machine
 from reproduction.result import ExperimentRecord
 
+ALL_DATA = "Measured with --whole: all of the data, where the usual run samples it."
 OnExperiment = Callable[[str, int, int], None]  # what is being done, experiments done, of how many
 
 
@@ -28,12 +29,14 @@ def reproduce(
     *,
     data: str | Path | None = None,
     quick: bool = False,
+    whole: bool = False,
     seed: int = 1,
     workers: int = 1,
     on_progress: OnExperiment = lambda doing, done, total: None,
 ) -> tuple[ExperimentRecord, ...]:
     """Run experiments by name, by paper, or "all"; finished steps in `folder` are not done again.
 
+    `whole` uses all of the data where the usual run samples it, which takes hours.
     `data`: the folder of the public collections; None takes INKBLUR_DATA. `workers`: experiments
     done at the same time, each in a process of its own.
     """
@@ -54,10 +57,12 @@ def reproduce(
     with suppress(OSError):  # if this one is killed, no command did everything
         (folder / COMMAND_FILE).unlink()
     if workers > 1:
-        jobs = [(e.name, folder, datasets.folder, quick, seed, source) for e in experiments]
+        jobs = [(e.name, folder, datasets.folder, quick, whole, seed, source) for e in experiments]
         records = _at_the_same_time(jobs, workers, on_progress)
     else:
-        records = _one_by_one(experiments, folder, datasets, quick, seed, source, on_progress)
+        records = _one_by_one(
+            experiments, folder, datasets, quick, whole, seed, source, on_progress
+        )
     if earlier is None or _written(folder, experiments) != before:
         seconds = round(time.perf_counter() - began, 1)
         resumed = any(before)
@@ -77,6 +82,7 @@ def _one_by_one(
     folder: Path,
     datasets: Datasets,
     quick: bool,
+    whole: bool,
     seed: int,
     source: str,
     on_progress: OnExperiment,
@@ -88,7 +94,7 @@ def _one_by_one(
             on_progress(f"{name}: {step}", place, len(experiments))
 
         on_progress(experiment.name, place, len(experiments))
-        records.append(_one(experiment.name, folder, datasets, quick, seed, source, heard))
+        records.append(_one(experiment.name, folder, datasets, quick, whole, seed, source, heard))
     return tuple(records)
 
 
@@ -97,6 +103,7 @@ def _one(
     folder: Path,
     datasets: Datasets,
     quick: bool,
+    whole: bool,
     seed: int,
     source: str,
     on_step: OnStepBegin = lambda step: None,
@@ -108,6 +115,7 @@ def _one(
         datasets,
         seed=seed,
         quick=quick,
+        whole=whole,
         folder=folder,
         needs=experiment.needs,
         commit=source,
@@ -122,14 +130,14 @@ def _one(
         machine(),
         round(work.seconds, 1),
         round(work.processor_seconds, 1),
-        replace(outcome, notes=(*outcome.notes, *datasets.notes)),
+        replace(outcome, notes=(*outcome.notes, *datasets.notes, *[ALL_DATA] * whole)),
     )
     body = json.dumps(record.to_json(), indent=1, allow_nan=False) + "\n"
     write_atomically(record_file(folder, name), body)
     return record
 
 
-Job = tuple[str, Path, Path, bool, int, str]  # name, folder, data, quick, seed, source
+Job = tuple[str, Path, Path, bool, bool, int, str]  # name, folder, data, quick, whole, seed, source
 
 
 def _at_the_same_time(
@@ -160,8 +168,8 @@ def _at_the_same_time(
 
 
 def _job(job: Job) -> ExperimentRecord:
-    name, folder, data, quick, seed, source = job
-    return _one(name, folder, Datasets(data), quick, seed, source)
+    name, folder, data, quick, whole, seed, source = job
+    return _one(name, folder, Datasets(data), quick, whole, seed, source)
 
 
 def record_file(folder: Path, name: str) -> Path:

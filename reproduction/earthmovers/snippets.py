@@ -17,6 +17,8 @@ from reproduction.estimate import Estimate, weakest
 from reproduction.result import Claim, Drawing, Outcome, Passage, Reading, Where
 
 SECTION_2, TABLE, SURVIVAL = "Section 2", "Table 2", "Table 3: words unchanged"
+SECTION_3 = "Section 3.1: factor between the example bags b1 and b2"
+MULTIPLIERS = {1 / 16: 2.02, 1 / 32: 1.42}  # by epsilon, as printed
 PAPER = "Earth Mover's paper"
 # Ours, and about nobody; Table 3 shows a story of somebody's.
 SENTENCE = (
@@ -38,6 +40,7 @@ def run(work: Context) -> Outcome:
                 Estimate.exact(bags[f"{a} {b}"]), paper)
         for (a, b), paper in BAG_DISTANCES.items()
     ]  # fmt: skip
+    readings += _multipliers(bags["b1 b2"])
     near = work.step("nearest known texts", _nearest, work, table)
     readings += _distances(near)
     kept: dict[tuple[str, float], list[float]] = {}
@@ -67,6 +70,21 @@ def _bags(table: Embedding) -> dict[str, float]:
     return {
         f"{a} {b}": float(distances([BAGS[a]], [BAGS[b]], table)[0, 0]) for a, b in BAG_DISTANCES
     }
+
+
+def _multipliers(distance: float) -> list[Reading]:
+    """Theorem 1 on two bags of four words: exp(4 epsilon E), for the paper's distance and ours."""
+    return [
+        Reading(
+            SECTION_3,
+            {"distance": name, "epsilon": f"1/{round(1 / epsilon)}"},
+            "exp(4 epsilon E)",
+            Estimate.exact(float(np.exp(4 * epsilon * apart))),
+            stated if name == "as printed" else None,
+        )
+        for name, apart in (("as printed", BAG_DISTANCES["b1", "b2"]), ("here", distance))
+        for epsilon, stated in MULTIPLIERS.items()
+    ]
 
 
 def _nearest(work: Context, table: Embedding) -> dict[str, Any]:

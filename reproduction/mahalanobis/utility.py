@@ -105,7 +105,7 @@ def _released(
 
 def _sampled(work: Context, task: Task) -> Corpus:
     corpus = task.corpus(work)
-    count = work.size(task.sampled, task.quick)
+    count = work.size(task.sampled, task.quick, len(corpus))
     return corpus.rows(work.sample(count, len(corpus), task.data))
 
 
@@ -314,7 +314,9 @@ def _shares(kinds: NDArray[np.int64]) -> dict[str, NDArray[np.float64]]:
 
 
 def _notes(work: Context) -> tuple[str, ...]:
-    sizes = " and ".join(f"{work.size(task.sampled, task.quick):,} {task.data}" for task in TASKS)
+    sizes = " and ".join(
+        f"{work.size(f'{task.sampled:,}', f'{task.quick:,}', 'all')} {task.data}" for task in TASKS
+    )
     return (
         "Precision and recall are those of spam and of disaster tweets: only so do the paper's "
         "three baseline numbers agree with each other and with the shares of the labels.",

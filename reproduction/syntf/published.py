@@ -18,6 +18,14 @@ MORPHOLOGIES = {"lemma": "lemma", "lower": "lower", "orth": "as-is"}  # the pape
 EFFECTIVE_LOSS = 25.4  # section 4.3, at EPSILON
 FIGURE_1_SIZES = (2, 100, 30_000)
 
+# Table 1: suspects, and the fewest groups, training and test postings of one.
+TABLE_1 = {
+    "top-5": (5, 1, 35, 17),
+    "top-10": (10, 1, 28, 9),
+    "top-5-multi": (5, 2, 29, 9),
+    "top-10-multi": (10, 2, 21, 8),
+}
+
 # Table 3, Top 10/Any: F1, precision and recall of utility and of attack.
 TABLE_3 = {
     "none (original)": {"utility": (0.69, 0.71, 0.70), "attack": (0.64, 0.71, 0.63)},

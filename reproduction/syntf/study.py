@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from inkblur import Embedding, ReleaseSpec
+from inkblur import Embedding, ReleaseSpec, Vectorizer
 from inkblur.evaluation import (
     DONT_KNOW,
     AuthorClassifier,
@@ -31,7 +31,7 @@ from inkblur.evaluation import (
     reverse_vectorized,
     words_of,
 )
-from reproduction.context import Context
+from reproduction.context import Context, with_names
 from reproduction.newsgroups import SCENARIOS
 from reproduction.syntf.resampling import RunScores, lettered
 
@@ -49,7 +49,7 @@ class PostingsStudy:
     """The postings of one experiment, read when they are needed, and the two tasks on them.
 
     `train` and `test` postings are the analyst's (None: all), drawn evenly; `each` cuts a suspect's
-    postings in either part. `words` of GloVe, its commonest, are the public vocabulary.
+    postings in either part. Words beyond the commonest `words` of GloVe have no vector.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class PostingsStudy:
 
     @cached_property
     def embedding(self) -> Embedding:
-        """The public words."""
+        """The words that have a vector."""
         return self._work.datasets.glove.first(self._words)
 
     @cached_property
@@ -122,6 +122,24 @@ class PostingsStudy:
             for row in self.rows[part]
         ]
 
+    def vector_releaser(self, setting: ReleaseSpec) -> VectorReleaser:
+        """The setting on the vocabulary of the training postings, in its morphology."""
+        made = releaser(with_names(setting), self.table(str(setting.morphology)))
+        assert isinstance(made, VectorReleaser)
+        return made
+
+    @lru_cache(maxsize=3)  # noqa: B019 (a study lives as long as its experiment)
+    def table(self, morphology: str) -> Embedding:
+        """The words of the training postings that have a vector, as the paper takes them.
+
+        Those postings are released too, so a product must not do this (and Inkblur refuses it): the
+        vocabulary shows their words.
+        """
+        training = self.data.train.texts
+        return Vectorizer(
+            self.embedding, morphology=morphology, reference=training, names="blur"
+        ).embedding
+
     def plain(self, texts: Sequence[str]) -> RunScores:
         """Both tasks on texts (the original ones, or scrubbed): one for each of `self.texts`."""
         from sklearn.feature_extraction.text import CountVectorizer
@@ -144,8 +162,7 @@ class PostingsStudy:
         draws. The first n of independent draws are a release of length n (Algorithm 1), so the
         shorter `lengths` come from the same draws as the setting's own.
         """
-        made = releaser(setting, self.embedding)
-        assert isinstance(made, VectorReleaser)
+        made = self.vector_releaser(setting)
         synthetic = made.synthetic
         compositions = [synthetic.vectorizer.composition(text) for text in self.texts]
         streams = [

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 
-from inkblur.evaluation import ContentWords, TopicWords
+from inkblur.evaluation import TopicWords
 from reproduction.thesis.published import FORMS
+from reproduction.thesis.stop_words import content_words
 
 SIZES = (1000, 500, 200, 50)  # of the topic words that are kept
 
@@ -41,6 +42,5 @@ class Forms:
 
     def _content(self, texts: Sequence[str]) -> list[str]:
         return [
-            " ".join(word for word in text.split() if word in self._known)
-            for text in ContentWords().transform(texts)
+            " ".join(word for word in content_words(text) if word in self._known) for text in texts
         ]

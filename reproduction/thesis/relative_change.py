@@ -12,7 +12,8 @@ from reproduction.estimate import Estimate
 from reproduction.result import Reading, Where
 
 HOLDS = 0.9  # of the baseline: what counts as "the topic holds"
-OUR_THRESHOLD = "Threshold ours, the same as in earthmovers/inference: the thesis gives none"
+# Means over the five forms of what Table 5.3 keeps at scale 0.5 (tests compute them again).
+OWN_MEANS = "the thesis's Table 5.3 keeps 0.904 on Reuters and 0.715 on fan fiction"
 Hits = Sequence[Sequence[int]]  # runs x texts, 1 where the answer was right
 
 

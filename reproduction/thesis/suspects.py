@@ -8,6 +8,7 @@ from functools import cached_property
 from inkblur.evaluation import Koppel
 from reproduction.context import Context
 from reproduction.corpora import Corpus
+from reproduction.proper_nouns import without_proper_nouns
 from reproduction.thesis.postings import Postings, TopicTeller, suspects
 
 NEWSGROUPS = "20 Newsgroups"
@@ -18,7 +19,7 @@ BESIDE = {  # our collection: the thesis's
     "PAN 2018, 5 authors": "fan fiction",
 }
 # For names of steps: the classifier of topics, and the topic words, know no suspect's posting.
-LEARNED = "topics learned from others"
+LEARNED = "topics learned from others, the thesis's stop words"
 _PAN = {"PAN 2018, 20 authors": 1, "PAN 2018, 5 authors": 2}  # the number of the problem
 
 
@@ -41,14 +42,16 @@ def case_of(work: Context, data: str) -> Case:
         return Case(*suspects(work, authors=newsgroup_suspects(work), each=work.size(12, 4)))
     if data == "C50":
         split = work.datasets.c50
-        count, authors = work.size(3, 1), work.size(50, 4)
+        count, authors = work.size(3, 1, 50), work.size(50, 4)
         train, test = (
             part.rows([row for row, author in enumerate(_numbers(part)) if author < authors])
             for part in (split.train, split.test)
         )
         return Case(train, test.first_of_each_author(count))
     split = work.datasets.pan18(_PAN[data])
-    return Case(split.train, split.test.rows(range(work.size(len(split.test), 5))))
+    known, asked = split.train, split.test.rows(range(work.size(len(split.test), 5)))
+    # As in the thesis: names of characters belong to one book and would tell all.
+    return Case(*(_with(part, [*map(without_proper_nouns, part.texts)]) for part in (known, asked)))
 
 
 class SuspectAttack:

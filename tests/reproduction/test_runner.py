@@ -15,7 +15,7 @@ from reproduction.datasets import SOURCES, Datasets
 from reproduction.estimate import Estimate
 from reproduction.experiments import chosen
 from reproduction.result import Claim, ExperimentRecord, Verdict
-from reproduction.runner import held_records, record_file, reproduce
+from reproduction.runner import ALL_DATA, held_records, record_file, reproduce
 from tests.reproduction.made import NAME, Made
 
 
@@ -62,6 +62,22 @@ def test_quick_work_is_not_taken_for_full_work(tmp_path: Path, made: Made) -> No
     reproduce([NAME], tmp_path / "out", data=tmp_path, quick=True)
     with pytest.raises(InputError, match="another run"):
         reproduce([NAME], tmp_path / "out", data=tmp_path)
+
+
+def test_a_whole_run_is_neither_the_usual_one_nor_a_quick_look(tmp_path: Path, made: Made) -> None:
+    (record,) = reproduce([NAME], tmp_path / "out", data=tmp_path, whole=True)
+    assert record.outcome.notes[-1] == ALL_DATA
+    with pytest.raises(InputError, match="another run"):
+        reproduce([NAME], tmp_path / "out", data=tmp_path)
+    with pytest.raises(ParameterError, match="choose one"):
+        reproduce([NAME], tmp_path / "other", data=tmp_path, whole=True, quick=True)
+    sizes = [
+        Context(
+            NAME, Datasets(tmp_path), seed=1, quick=quick, whole=whole, folder=tmp_path / name
+        ).size(2, 1, 3)
+        for name, quick, whole in (("a", True, False), ("b", False, False), ("c", False, True))
+    ]
+    assert sizes == [1, 2, 3]
 
 
 def test_a_record_is_read_back_as_it_was(tmp_path: Path, made: Made) -> None:

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from inkblur.spec import ReleaseSpec
+from reproduction.context import Context
 from reproduction.corpora import VARIABLE
+from reproduction.datasets import Datasets
 from reproduction.mahalanobis import privacy
 from reproduction.mahalanobis.published import EPSILONS, LAMBDAS
 from reproduction.result import ExperimentRecord, Verdict
@@ -36,6 +38,26 @@ def test_claims_are_paired_differences_with_the_papers_sign() -> None:
     assert (fewer.found.value, fewer.found.low) == (10.0, 10.0)  # paired: the words' spread is gone
     assert (more.found.value, more.found.high) == (5.0, 5.0)
     assert fewer.verdict is more.verdict is Verdict.HOLDS
+
+
+@pytest.mark.parametrize(("gain", "verdict"), [(5, Verdict.HOLDS), (-5, Verdict.FAILS)])
+def test_percentiles_are_compared_on_the_same_words(
+    gain: int, verdict: Verdict, tmp_path: Path
+) -> None:
+    """Of N_w the lower one wins, of S_w the higher."""
+    words = list(range(20, 80))
+    found = {
+        (lam, epsilon): {
+            "survived": [n - round(gain * lam) for n in words],
+            "distinct": [n + round(gain * lam) for n in words],
+        }
+        for lam in LAMBDAS
+        for epsilon in EPSILONS
+    }
+    work = Context("mahalanobis/x", Datasets(tmp_path), seed=1, quick=True, folder=tmp_path)
+    claims = privacy._percentile_claims(work, "glove", found)
+    assert [claim.verdict for claim in claims] == [verdict] * 2
+    assert [claim.found.value for claim in claims] == [gain, gain]
 
 
 def test_words_without_a_vector_count_as_never_surviving() -> None:
@@ -76,7 +98,7 @@ def test_nothing_is_read_off_where_the_tries_do_not_reach_half() -> None:
 def test_a_quick_look_has_every_part(tmp_path: Path) -> None:
     (record,) = reproduce(["mahalanobis/privacy"], tmp_path, quick=True)
     assert ExperimentRecord.from_json(record.to_json()) == record
-    assert len(record.outcome.claims) == 12
+    assert len(record.outcome.claims) == 12 + 4
     tables = {reading.table for reading in record.outcome.readings}
     assert {privacy.SANITY, privacy.BEYOND} < tables
     assert len(tables) == 8

@@ -42,7 +42,9 @@ CLAIMS = {
             ("linear-relation", ""),
             ("linear-relation", "-without-near-duplicates"),
         )
-    },
+    }
+    | {"relation-more-apparent-in-raw-texts"},
+    "thesis/examples": {"nearest-words-are-related"},
 }
 needs_data = pytest.mark.skipif(
     not os.environ.get(VARIABLE), reason=f"{VARIABLE} is not set: no public data to run on"

@@ -36,8 +36,12 @@ def fasttext_labels(
     *,
     seed: int,
     embedding: Embedding | None = None,
+    epochs: int | None = None,
+    rate: float | None = None,
 ) -> list[str]:
     """The label of each test text; texts are lists of words.
+
+    `epochs` passes at learning rate `rate`; left out, they follow from the number of texts.
 
     Words of `embedding` start at their vectors, others at small random ones. One thread, because
     two make the result differ from run to run. A text without any word gets the commonest label.
@@ -54,16 +58,16 @@ def fasttext_labels(
                 file.write(f"__label__{codes[label]} {' '.join(words)}\n")
         vectors = Path(folder, "vectors.vec")
         dimension = _DIMENSION if embedding is None else embedding.dimension
-        epochs, rate = _EPOCHS, _RATE
+        usual = (_EPOCHS, _RATE)
         if embedding is not None:
-            epochs, rate = max(_LEAST_EPOCHS, _READ // len(train)), _FINE_RATE
+            usual = (max(_LEAST_EPOCHS, _READ // len(train)), _FINE_RATE)
         _write(vectors, train, dimension, embedding, seed)
         model = fasttext.train_supervised(
             input=str(texts),
             dim=dimension,
             pretrainedVectors=str(vectors),
-            epoch=epochs,
-            lr=rate,
+            epoch=usual[0] if epochs is None else epochs,
+            lr=usual[1] if rate is None else rate,
             thread=1,
             seed=seed % (1 << 31),
             verbose=0,
