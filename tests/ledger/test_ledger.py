@@ -7,6 +7,8 @@ import json
 import math
 import sqlite3
 import stat
+import subprocess
+import sys
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
@@ -372,6 +374,27 @@ def test_newer_ledgers_are_refused(ledger: Ledger) -> None:
     assert ledger.store.run("SELECT note FROM charge") == []
     with pytest.raises(InputError, match=f"version {len(newer)}"):
         migrate(ledger.store)
+
+
+def test_a_second_connection_of_a_process_takes_no_lock_from_the_first(tmp_path: Path) -> None:
+    """Closing any descriptor of a file drops the locks that the process has on it. Then another
+    process, believing itself alone, would remove the log that the first connection writes to.
+    """
+    place = str(tmp_path / "ledger.db")
+    with open_ledger(place) as first:
+        assert spend(first, [charge("a", person="p")])
+        open_ledger(place).close()
+        other = (
+            "import sys; from inkblur.ledger import open_ledger; from tests.ledger.test_ledger "
+            "import charge, spend\nwith open_ledger(sys.argv[1]) as ledger: "
+            "assert spend(ledger, [charge(sys.argv[2], person='p')])"
+        )
+        subprocess.run([sys.executable, "-c", other, place, "b"], check=True)
+        assert spend(first, [charge("c", person="p")])
+        subprocess.run([sys.executable, "-c", other, place, "d"], check=True)
+    with open_ledger(place) as ledger:
+        assert ledger.spent("p") == {SPACE: micros(32.0)}
+        assert ledger.verify() == []
 
 
 def test_a_batch_is_charged_whole_or_not_at_all(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -123,8 +123,10 @@ class SqliteStore:
         self.place = str(path)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            # SQLite gives its other files the permissions of this one.
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+            # SQLite gives its other files the permissions of this one. A file that is there stays
+            # closed: closing it would drop the locks of this process's other connections.
+            with suppress(FileExistsError):
+                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
             self._connection = sqlite3.connect(
                 path, timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False
             )
