@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from inkblur.documents.bag_utility import chance_within
     from inkblur.documents.fingerprints import among, fingerprints
     from inkblur.documents.names import is_name
+    from inkblur.documents.stop_words import STOP_WORDS as STOP_WORDS
     from inkblur.documents.tokens import TokenClass, tokenize
     from inkblur.evaluation.attacks import (
         DONT_KNOW,
@@ -24,10 +25,16 @@ if TYPE_CHECKING:
         reverse_vectorized,
     )
     from inkblur.evaluation.attacks.base import Attack
-    from inkblur.evaluation.attacks.channel import channel_of
+    from inkblur.evaluation.attacks.channel import channel_of as channel_of
     from inkblur.evaluation.attacks.classifiers import AuthorClassifier, make_classifier
     from inkblur.evaluation.attacks.koppel import NgramWeighting, Similarity
+    from inkblur.evaluation.attacks.language import Trigrams as Trigrams
+    from inkblur.evaluation.attacks.language import entering_ids as entering_ids
+    from inkblur.evaluation.attacks.language import unigram as unigram
     from inkblur.evaluation.attacks.likelihood import Likelihood
+    from inkblur.evaluation.attacks.model_reading import ModelReader as ModelReader
+    from inkblur.evaluation.attacks.reading import Reader as Reader
+    from inkblur.evaluation.attacks.reading import guessed as guessed
     from inkblur.evaluation.attacks.views import Words
     from inkblur.evaluation.attacks.writeprints_features import WritePrintsFeatures, measured_groups
     from inkblur.evaluation.dataset import Dataset, Names, Scenario, make_dataset
@@ -41,6 +48,8 @@ if TYPE_CHECKING:
     from inkblur.evaluation.measures.earth_movers import earth_movers, euclidean_costs
     from inkblur.evaluation.measures.fasttext_model import fasttext_labels
     from inkblur.evaluation.measures.intervals import clopper_pearson_lower, clopper_pearson_upper
+    from inkblur.evaluation.measures.recovered import recovered as recovered
+    from inkblur.evaluation.measures.recovered import true_words as true_words
     from inkblur.evaluation.measures.ruzicka import text_distances
     from inkblur.evaluation.measures.statistics import privacy_statistics
     from inkblur.evaluation.measures.utility import (
@@ -56,6 +65,9 @@ if TYPE_CHECKING:
     from inkblur.evaluation.reports.plots import COLORS, MARKERS, rendered, require_matplotlib
     from inkblur.evaluation.reports.tables import Cell, Table, TableRow, heads
     from inkblur.evaluation.results import Interval
+    from inkblur.evaluation.risk import AuthorTexts as AuthorTexts
+    from inkblur.evaluation.risk import attempts as attempts
+    from inkblur.evaluation.risk import strongest as strongest
     from inkblur.evaluation.scrubbing import SCRUBBERS, Scrubber
     from inkblur.files.checkpoint import Checkpoint
     from inkblur.mechanisms.bounds import improved_bound, standard_bound
@@ -76,13 +88,17 @@ _NAMES = {
     "inkblur.documents.bag_utility": "chance_within",
     "inkblur.documents.fingerprints": "among fingerprints",
     "inkblur.documents.names": "is_name",
+    "inkblur.documents.stop_words": "STOP_WORDS",
     "inkblur.documents.tokens": "TokenClass tokenize",
     "inkblur.evaluation.attacks": "DONT_KNOW Koppel LinearSvm attribute reverse_vectorized",
     "inkblur.evaluation.attacks.base": "Attack",
     "inkblur.evaluation.attacks.channel": "channel_of",
     "inkblur.evaluation.attacks.classifiers": "AuthorClassifier make_classifier",
     "inkblur.evaluation.attacks.koppel": "NgramWeighting Similarity",
+    "inkblur.evaluation.attacks.language": "Trigrams entering_ids unigram",
     "inkblur.evaluation.attacks.likelihood": "Likelihood",
+    "inkblur.evaluation.attacks.model_reading": "ModelReader",
+    "inkblur.evaluation.attacks.reading": "Reader guessed",
     "inkblur.evaluation.attacks.views": "Words",
     "inkblur.evaluation.attacks.writeprints_features": "WritePrintsFeatures measured_groups",
     "inkblur.evaluation.dataset": "Dataset Names Scenario make_dataset",
@@ -93,6 +109,7 @@ _NAMES = {
     "inkblur.evaluation.measures.earth_movers": "earth_movers euclidean_costs",
     "inkblur.evaluation.measures.fasttext_model": "fasttext_labels",
     "inkblur.evaluation.measures.intervals": "clopper_pearson_lower clopper_pearson_upper",
+    "inkblur.evaluation.measures.recovered": "recovered true_words",
     "inkblur.evaluation.measures.ruzicka": "text_distances",
     "inkblur.evaluation.measures.statistics": "privacy_statistics",
     "inkblur.evaluation.measures.utility": "LabelAnswers UtilityClassifier label_answers rates_of",
@@ -103,6 +120,7 @@ _NAMES = {
     "inkblur.evaluation.reports.plots": "COLORS MARKERS rendered require_matplotlib",
     "inkblur.evaluation.reports.tables": "Cell Table TableRow heads",
     "inkblur.evaluation.results": "Interval",
+    "inkblur.evaluation.risk": "AuthorTexts attempts strongest",
     "inkblur.evaluation.scrubbing": "SCRUBBERS Scrubber",
     "inkblur.files.checkpoint": "Checkpoint",
     "inkblur.mechanisms.bounds": "improved_bound standard_bound",
@@ -121,21 +139,23 @@ _HOMES = {name: module for module, names in _NAMES.items() for name in names.spl
 
 # fmt: off
 __all__ = [  # noqa: RUF022 (sorted, several a line)
-    "Array", "Attack", "AuthorClassifier", "Bounding", "CATALOGUE", "COLORS", "Cell",
-    "Checkpoint", "ContentWords", "CosineRating", "DONT_KNOW", "Dataset", "Device", "Engine",
-    "Ids", "Interval", "Koppel", "LabelAnswers", "Likelihood", "LinearSvm", "MARKERS", "NULL_ID",
-    "Names", "NgramWeighting", "Reference", "Released", "SCRUBBERS", "Scenario", "Scrubber",
-    "Similarity", "Table", "TableRow", "TokenClass", "TopicWords", "UtilityClassifier",
-    "VectorReleaser", "Words", "WritePrintsFeatures", "among", "attribute", "backend_on",
-    "calibrate", "chance_within", "channel_of",
-    "clopper_pearson_lower", "clopper_pearson_upper", "content_words", "density", "earth_movers",
-    "euclidean_costs", "exhaustive", "explain_broken_pool", "fasttext_labels", "fingerprints",
-    "grid", "heads", "improved_bound", "is_name", "known_id", "label_answers", "make_classifier",
-    "make_dataset", "measured_groups", "measured_sensitivity", "page", "percentile_interval",
-    "privacy_statistics", "process_pool", "rates_by_resample", "rates_of", "releaser", "rendered",
-    "require_matplotlib", "require_page_libraries", "resample_counts", "resample_rows",
-    "reverse_vectorized", "standard_bound", "survival_rate", "text_distances", "tight_loss",
-    "tokenize", "words_of", "write_atomically",
+    "Array", "Attack", "AuthorClassifier", "AuthorTexts", "Bounding", "CATALOGUE", "COLORS",
+    "Cell", "Checkpoint", "ContentWords", "CosineRating", "DONT_KNOW", "Dataset", "Device",
+    "Engine", "Ids", "Interval", "Koppel", "LabelAnswers", "Likelihood", "LinearSvm", "MARKERS",
+    "ModelReader", "NULL_ID", "Names", "NgramWeighting", "Reader", "Reference", "Released",
+    "SCRUBBERS", "STOP_WORDS", "Scenario", "Scrubber", "Similarity", "Table", "TableRow",
+    "TokenClass", "TopicWords", "Trigrams", "UtilityClassifier", "VectorReleaser", "Words",
+    "WritePrintsFeatures", "among", "attempts", "attribute", "backend_on", "calibrate",
+    "chance_within", "channel_of", "clopper_pearson_lower", "clopper_pearson_upper",
+    "content_words", "density", "earth_movers", "entering_ids", "euclidean_costs", "exhaustive",
+    "explain_broken_pool", "fasttext_labels", "fingerprints", "grid", "guessed", "heads",
+    "improved_bound", "is_name", "known_id", "label_answers", "make_classifier", "make_dataset",
+    "measured_groups", "measured_sensitivity", "page", "percentile_interval",
+    "privacy_statistics", "process_pool", "rates_by_resample", "rates_of", "recovered",
+    "releaser", "rendered", "require_matplotlib", "require_page_libraries", "resample_counts",
+    "resample_rows", "reverse_vectorized", "standard_bound", "strongest", "survival_rate",
+    "text_distances", "tight_loss", "tokenize", "true_words", "unigram", "words_of",
+    "write_atomically",
 ]
 # fmt: on
 

@@ -8,16 +8,19 @@ r times with fresh noise.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from inkblur.evaluation.attacks.channel import Channel
+from inkblur.evaluation.attacks.fluent_channel import FluentChannel
 from inkblur.types import NULL_ID, Array, Ids, whole
 
 COMMON_WORDS = 8_000  # that are always considered as true words, beside all that came out
 _BLOCK = 512  # true words at a time
+_PLACES = 4_096  # at a time, where each has a channel of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,56 @@ def candidates(
         np.exp(joint - total[:, None]),
     )
     return found.rows(back.ravel())
+
+
+def candidates_by_place(
+    channel: FluentChannel,
+    prior: Array,
+    texts: Sequence[Ids],
+    *,
+    kept: int = 12,
+    common: int = COMMON_WORDS,
+) -> list[Candidates]:
+    """Like :func:`candidates`, where each place has a channel of its own.
+
+    A text is (places, releases).
+    """
+    outs = np.unique(np.concatenate([text.ravel() for text in texts]))
+    commonest = np.argsort(-prior, kind="stable")[:common]
+    considered = np.unique(np.concatenate([commonest, outs, [channel.size]]))
+    kept = min(whole(kept, "kept"), len(considered))
+    ids = np.where(considered == channel.size, NULL_ID, considered)
+    found = []
+    for group in _groups(texts):
+        ends = np.cumsum([len(text) for text in group])[:-1]
+        logs = np.zeros((sum(map(len, group)), len(ids)))
+        for release in range(group[0].shape[1]):
+            tables = channel.by_place([text[:, release] for text in group], ids)
+            logs += np.log(np.maximum(np.concatenate(tables), 1e-300))
+        joint = logs + np.log(prior[considered])
+        best = np.argpartition(-joint, kept - 1, axis=1)[:, :kept]
+        best = _taken(best, np.argsort(-_taken(joint, best), axis=1, kind="stable"))
+        likely = _taken(logs, best)
+        posterior = _taken(joint, best) - np.logaddexp.reduce(joint, axis=1)[:, None]
+        together = Candidates(
+            considered[best],
+            np.exp(likely - likely.max(axis=1, keepdims=True)),
+            np.exp(posterior),
+        )
+        found += [together.rows(rows) for rows in np.split(np.arange(len(joint)), ends)]
+    return found
+
+
+def _groups(texts: Sequence[Ids]) -> Iterator[list[Ids]]:
+    """Texts that are worked on together: about so many places."""
+    group: list[Ids] = []
+    for text in texts:
+        group.append(text)
+        if sum(map(len, group)) >= _PLACES:
+            yield group
+            group = []
+    if group:
+        yield group
 
 
 def _taken(table: Any, places: Ids) -> Any:

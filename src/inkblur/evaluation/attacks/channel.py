@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from inkblur.blas import one_thread
 from inkblur.errors import needs
+from inkblur.evaluation.attacks.fluent_channel import FluentChannel
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.mechanisms.noise import MahalanobisNoise
 from inkblur.mechanisms.perturbation import Perturbation
@@ -55,13 +56,9 @@ class Probable(Protocol):
 
 
 def channel_of(mechanism: WordMechanism, rng: Rng) -> Channel:
-    """The mechanism's channel: exact where it knows its probabilities, else estimated.
-
-    For a base that follows the text it is that of the public frequencies, which the base is mixed
-    from: an approximation.
-    """
+    """The mechanism's channel: exact where it knows its probabilities, else estimated."""
     if isinstance(mechanism, FluentStaircase):
-        mechanism = mechanism.fixed
+        return FluentChannel(mechanism)
     if isinstance(mechanism, Probable):
         return ExactChannel(mechanism, len(mechanism.vocabulary))
     return EstimatedChannel(mechanism, rng)

@@ -23,11 +23,13 @@ from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.base import DONT_KNOW, checked_known
 from inkblur.evaluation.attacks.channel import Channel
+from inkblur.evaluation.attacks.fluent_channel import FluentChannel
 from inkblur.evaluation.attacks.language import entering_ids
 from inkblur.types import NULL_ID, Array, Ids, fraction
 
 SMOOTHING = 0.5  # of an author's shares is everybody's
 _BLOCK = 256  # true words at a time
+_TEXTS = 250  # at a time, where each place of them has a channel of its own
 
 
 class Likelihood:
@@ -74,12 +76,23 @@ class Likelihood:
         ids = [row[row != NULL_ID] for row in ids]  # the null word never comes out
         if not sum(map(len, ids)):
             return np.zeros((len(texts), len(self.candidates)))
+        if isinstance(self.channel, FluentChannel):
+            return self._by_place(self.channel, ids)
         outs, columns = np.unique(np.concatenate(ids), return_inverse=True)
         logs = self._outcomes(outs)
         np.log(np.maximum(logs, 1e-300, out=logs), out=logs)  # (candidates, outs)
         ends = np.cumsum([0, *map(len, ids)])
         counts = csr_matrix((np.ones(len(columns)), columns, ends), (len(texts), len(outs)))
         scores: Array = counts @ logs.T
+        return scores
+
+    def _by_place(self, channel: FluentChannel, ids: Sequence[Ids]) -> Array:
+        """Log-likelihoods where each place has a channel of its own, (texts, candidates)."""
+        scores = np.zeros((len(ids), len(self.candidates)))
+        for start in range(0, len(ids), _TEXTS):
+            tables = channel.mixed(ids[start : start + _TEXTS], self._true, self._shares)
+            for row, table in enumerate(tables, start):
+                scores[row] = np.log(table).sum(axis=0)
         return scores
 
     def predict(self, texts: Sequence[str]) -> Ids:
@@ -92,9 +105,14 @@ class Likelihood:
         answers[np.ptp(scores, axis=1) == 0] = DONT_KNOW
         return answers
 
+    @property
+    def _true(self) -> Ids:
+        """The ids of the words that some author uses."""
+        return np.where(self._words == len(self.embedding), NULL_ID, self._words)
+
     def _outcomes(self, outs: Ids) -> Array:
         """P_a(o), (candidates, outs)."""
-        true = np.where(self._words == len(self.embedding), NULL_ID, self._words)
+        true = self._true
         total = np.zeros((len(self.candidates), len(outs)))
         for start in range(0, len(true), _BLOCK):
             part = slice(start, start + _BLOCK)

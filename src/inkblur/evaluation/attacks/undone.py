@@ -14,6 +14,7 @@ import numpy as np
 
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import needs
+from inkblur.evaluation.attacks.candidates import candidates
 from inkblur.evaluation.attacks.language import entering_ids
 from inkblur.evaluation.attacks.reading import Reader
 from inkblur.evaluation.attacks.views import SparseRows, narrow
@@ -63,7 +64,11 @@ class ExpectedWords:
         outs = outs[outs < len(self.embedding)]  # the null word never comes out
         if not len(outs):
             return counts
-        (found,) = self.reader.candidates([outs[:, None].astype(np.int64)])
+        # Words without their places, so the channel is that of words.
+        reader = self.reader
+        found = candidates(
+            reader.channel, reader.prior, outs[:, None].astype(np.int64), kept=reader.kept
+        )
         ends = np.arange(len(outs) + 1) * found.words.shape[1]
         shape = (len(outs), len(self.embedding) + 1)
         spread = csr_matrix((found.posterior.ravel(), found.words.ravel(), ends), shape=shape)

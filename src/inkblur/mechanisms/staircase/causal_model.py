@@ -58,6 +58,7 @@ class CausalModel:
         forms = zip(self.names.tolist(), self.beginning.tokens, plain.tokens, strict=True)
         inside = [capital if name else small for name, capital, small in forms]
         self.inside = _Form(inside, embedding, self.network)
+        self.tokens = opened.tokens
         marks = opened.tokens(list(_MARKS), space="")
         self.marks = {tokens[0]: mark for mark, tokens in zip(_MARKS, marks, strict=True)}
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
@@ -31,6 +32,8 @@ from inkblur.mechanisms.staircase.units import safe_for_null, word_units
 from inkblur.protocols import DrawnText
 from inkblur.rng import Rng, Rows
 from inkblur.types import Ids
+
+Small = NDArray[np.int32]  # words, or parts, where many are kept
 
 DELTA = 0.1  # the share of q that follows frequency alone, so that no word is out of reach
 
@@ -150,20 +153,40 @@ class FluentStaircase(WordMechanism):
             for ids, pieces, base in zip(words, written, bases, strict=True)
         ]
 
+    def expectations(self, texts: Sequence[Ids]) -> list[list[tuple[Small, Small]]]:
+        """What the model expected at each place of released texts: public, so anybody's to know."""
+        found: list[list[tuple[Small, Small]]] = [[] for _ in texts]
+        order = sorted(range(len(texts)), key=lambda text: -len(texts[text]))
+        for start in range(0, len(order), self.model.together):
+            some = [text for text in order[start : start + self.model.together] if len(texts[text])]
+            reading = self.model.begin(len(some))
+            while len(waiting := reading.waiting()):
+                expected = reading.expected(waiting)
+                texts_there = [some[row] for row in waiting.tolist()]
+                words = [int(texts[text][len(found[text])]) for text in texts_there]
+                for text, (own, parts) in zip(texts_there, expected, strict=True):
+                    found[text].append((own.astype(np.int32), parts.astype(np.int32)))
+                reading.add(waiting, np.array(words))
+                ended = [
+                    row
+                    for row in waiting.tolist()
+                    if len(found[some[row]]) == len(texts[some[row]])
+                ]
+                reading.end(np.array(ended, dtype=np.int64))
+        return found
+
     def draw(self, expected: Expected, entering: Ids, numbers: Sequence[Number]) -> Ids:
         """The words that these random numbers draw for entering ones, where these are expected."""
-        if self._device is not None:
-            return self._device.words(expected, entering, numbers)
+        if self.model.device != "cpu":
+            return self.many_draws.words(expected, entering, numbers)
         keys = self.fixed.grid.keys(entering)  # the null word's row is not used
         rows = zip(expected, entering.tolist(), keys, numbers, strict=True)
         drawn = [draw(self.steps, self.base(*row), x, own, n) for row, x, own, n in rows]
         return np.array(drawn, dtype=np.int64)
 
     @cached_property
-    def _device(self) -> DeviceDraw | None:
-        """What draws on a GPU, where the model runs on one."""
-        if self.model.device == "cpu":
-            return None
+    def many_draws(self) -> DeviceDraw:
+        """The same draws, many at a time, where the model runs."""
         return DeviceDraw(
             self.steps, self.fixed.grid, self.frequencies, self.followed, self.model.device
         )

@@ -1,0 +1,341 @@
+"""What does a language model's base buy, what does it show, and how fast is it?
+
+    INKBLUR_DATA=... python benchmarks/fluent.py OUT.jsonl --parts speed,quality,authors,reading
+
+writes one JSON object a figure, as it goes. Sentences and texts are of three collections: news
+(Reuters C50), fan fiction (PAN 2018) and novels; what is judged comes from their test parts, and
+the judges of fluency learn from their training parts.
+
+- speed: words a second, texts advancing together, and the peak of memory.
+- quality: content words' cosine; perplexity by judges that had no part in the release (a trigram
+  model, and a recurrent network that is trained here for `--judge-seconds`); and with `--encoder`,
+  a folder of all-MiniLM-L6-v2, how often the nearest of 100 originals is the true one.
+- authors: the strongest attack on the author, by `inkblur.evaluation.attempts`.
+- reading: words that are recovered by unigrams, trigrams and by the language model; and authors
+  named from what it decoded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import resource
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import inkblur
+from benchmarks.fluency_judges import Encoder, RecurrentJudge, trigram_logs
+from inkblur.evaluation import (
+    NULL_ID,
+    STOP_WORDS,
+    Array,
+    AuthorTexts,
+    Ids,
+    LinearSvm,
+    ModelReader,
+    Reader,
+    Trigrams,
+    attempts,
+    attribute,
+    channel_of,
+    entering_ids,
+    guessed,
+    recovered,
+    strongest,
+    true_words,
+    unigram,
+)
+from reproduction.corpora import Corpus, Split, english_novels, pan18, reuters_c50
+
+COLLECTIONS: dict[str, Callable[[], Split]] = {
+    "news": reuters_c50,
+    "fan fiction": lambda: pan18(1),
+    "novels": english_novels,
+}
+SETTINGS = ((8.0, 0.002), (6.5, 0.01), (5.0, 0.03))
+STRENGTHS = (8.0, 4.0, 2.5, 1.0)  # the staircase's light, medium and strong, and a weak one
+_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+_LOW, _HIGH = 12, 22  # words in a sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One way to release."""
+
+    base: str  # lm, or frequency
+    epsilon: float
+    tau: float | None = None
+    model: str = ""
+
+    def mechanism(self, table: inkblur.Embedding) -> Any:
+        """The staircase of this setting."""
+        own: dict[str, Any] = {"tau": self.tau, "base": self.base}
+        if self.base == "lm":
+            own["language_model"] = self.model
+        elif self.tau is not None:
+            own["frequency_power"] = 1.0  # as the language model's base has it
+        return inkblur.make_mechanism("staircase", table, epsilon=self.epsilon, **own)
+
+    def facts(self) -> dict[str, Any]:
+        """For a line of results."""
+        return {"base": self.base, "epsilon": self.epsilon, "tau": self.tau}
+
+
+def sentences(texts: Sequence[str], count: int) -> list[str]:
+    """One sentence of 12 to 22 words from each of `count` texts, spread evenly over all texts."""
+    found = []
+    for text in texts:
+        parts = _SENTENCE.split(" ".join(text.split()))
+        fitting = [part for part in parts if _LOW <= len(part.split()) <= _HIGH]
+        found += fitting[len(fitting) // 2 :][:1]
+    rows = np.linspace(0, len(found) - 1, min(count, len(found))).astype(int)
+    return [found[row] for row in np.unique(rows)]
+
+
+def first_words(text: str, words: int) -> str:
+    """The beginning of a text."""
+    return " ".join(text.split()[:words])
+
+
+def released(blur: inkblur.Privatizer, texts: Sequence[str], seed: int) -> list[str]:
+    """Seeded, for measuring alone."""
+    records = [inkblur.Record(str(row), text) for row, text in enumerate(texts)]
+    return list(blur.release_batch(records, inkblur.seeded_rng(seed)).texts)
+
+
+def cosines(table: inkblur.Embedding, before: Sequence[Ids], after: Sequence[Ids]) -> float:
+    """Mean cosine of content words and what stands in their places."""
+    vectors = table.vectors / np.maximum(np.linalg.norm(table.vectors, axis=1), 1e-9)[:, None]
+    stop = np.array([word in STOP_WORDS for word in table.words])
+    true, out = np.concatenate(before), np.concatenate(after)
+    chosen = (true != NULL_ID) & ~stop[true]
+    return float(np.einsum("ij,ij->i", vectors[true[chosen]], vectors[out[chosen]]).mean())
+
+
+def drawn(mechanism: Any, texts: Sequence[Ids], seed: int) -> list[Ids]:
+    """The ids that come out of texts of ids."""
+    streams = [inkblur.seeded_rng(seed).child(str(row)) for row in range(len(texts))]
+    if hasattr(mechanism, "replace_texts"):
+        return [text.ids for text in mechanism.replace_texts(texts, streams)]
+    return [mechanism.replace(text, stream) for text, stream in zip(texts, streams, strict=True)]
+
+
+def speed(table: inkblur.Embedding, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Words a second of whole releases."""
+    began = time.perf_counter()
+    mechanism = Setting("lm", 8.0, 0.002, options.model).mechanism(table)
+    yield {"seconds_to_load": time.perf_counter() - began, **mechanism.parameters}
+    blur = inkblur.Privatizer(mechanism)
+    source = [first_words(text, 100) for text in reuters_c50().test.texts]
+    texts = (source * 4)[: options.speed_texts]
+    released(blur, texts[: options.speed_texts // 8 or 1], 1)  # warm
+    began = time.perf_counter()
+    out = released(blur, texts, 2)
+    seconds = time.perf_counter() - began
+    words = sum(len(text.split()) for text in out)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    yield {
+        "texts": len(texts),
+        "words": words,
+        "words_a_second": words / seconds,
+        "peak_memory": peak,
+        "device": mechanism.parameters["device"],
+    }
+
+
+def quality(table: inkblur.Embedding, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Cosine, perplexity and tracing for both bases."""
+    splits = {name: load() for name, load in COLLECTIONS.items()}
+    held_out = [
+        entering_ids(text, table) for split in splits.values() for text in split.train.texts
+    ]
+    trigrams = Trigrams(held_out, unigram(table, held_out))
+    network = RecurrentJudge(held_out, len(table), seconds=options.judge_seconds)
+    texts = {name: sentences(split.test.texts, options.sentences) for name, split in splits.items()}
+    before = {name: [entering_ids(text, table) for text in some] for name, some in texts.items()}
+
+    if options.encoder:
+        encoder = Encoder(options.encoder)
+        originals = {name: encoder.encoded(some) for name, some in texts.items()}
+
+    def figures(name: str, after: Sequence[Ids], shown: Sequence[str]) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "collection": name,
+            "sentences": len(after),
+            "cosine": cosines(table, before[name], after),
+            "trigram_perplexity": _perplexity([trigram_logs(trigrams, text) for text in after]),
+            "network_perplexity": _perplexity(network.logs(after)),
+        }
+        if options.encoder:
+            body["traced_of_100"] = _traced(originals[name], encoder.encoded(shown))
+        return body
+
+    for name in texts:
+        yield {"base": "untouched", **figures(name, before[name], texts[name])}
+    for epsilon, usual in SETTINGS:
+        for base in ("frequency", "lm"):
+            for tau in (usual, usual / 2, usual / 4):
+                setting = Setting(base, epsilon, tau, options.model)
+                mechanism = setting.mechanism(table)
+                for name in texts:
+                    after = drawn(mechanism, before[name], 1)
+                    shown = [" ".join(table.words[i] for i in text.tolist()) for text in after]
+                    yield {**setting.facts(), **figures(name, after, shown)}
+
+
+def _perplexity(logs: Sequence[Any]) -> float:
+    return float(np.exp(-np.concatenate(logs).mean()))
+
+
+def _traced(originals: Array, shown: Array) -> float:
+    """How often the nearest of 100 originals is the true one; both are unit vectors."""
+    hits = []
+    for start in range(0, len(originals), 100):
+        part = slice(start, start + 100)
+        nearest = (shown[part] @ originals[part].T).argmax(axis=1)
+        hits.append(nearest == np.arange(len(nearest)))
+    return float(np.concatenate(hits).mean())
+
+
+def _author_texts(split: Split, each: int, words: int) -> AuthorTexts:
+    def part(corpus: Corpus) -> tuple[tuple[str, ...], Ids]:
+        some = corpus.first_of_each_author(each)
+        assert some.authors is not None
+        return tuple(first_words(text, words) for text in some.texts), some.authors
+
+    return AuthorTexts(*part(split.train), *part(split.test))
+
+
+def authors(table: inkblur.Embedding, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """The strongest attack on authors at equal epsilon, both bases; every attack beside it."""
+    for name in options.author_collections.split(","):
+        texts = _author_texts(COLLECTIONS[name](), options.author_texts, options.author_words)
+        true = [entering_ids(text, table) for text in texts.attacked]
+        for epsilon, tau in SETTINGS:
+            for base in ("frequency", "lm"):
+                setting = Setting(base, epsilon, tau, options.model)
+                mechanism = setting.mechanism(table)
+                began = time.perf_counter()
+                tried = attempts(
+                    texts, inkblur.Privatizer(mechanism), table, inkblur.seeded_rng(1), seed=1
+                )
+                sample = true[:: max(1, len(true) // 200)]
+                yield {
+                    **setting.facts(),
+                    "collection": name,
+                    "cosine": cosines(table, sample, drawn(mechanism, sample, 3)),
+                    "strongest": strongest(tried).to_json(),
+                    "all": {
+                        f"{kind} {attack}": strongest(
+                            [a for a in tried if (a.attack, a.kind) == (attack, kind)]
+                        ).accuracy
+                        for attack, kind in sorted({(a.attack, a.kind) for a in tried})
+                    },
+                    "seconds": time.perf_counter() - began,
+                }
+
+
+def reading(table: inkblur.Embedding, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """What three readers recover of both bases, and authors named from decoded texts."""
+    model = ModelReader(table, *([options.model] if options.model else []))
+    settings = [Setting("frequency", epsilon) for epsilon in STRENGTHS]
+    settings += [Setting("lm", *SETTINGS[0], options.model)]
+    for name in options.reading_collections.split(","):
+        split = COLLECTIONS[name]()
+        public = [entering_ids(text, table) for text in split.train.texts]
+        prior = unigram(table, public)
+        trigrams = Trigrams(public, prior)
+        some = split.test.first_of_each_author(options.reading_texts)
+        texts = [first_words(text, options.reading_words) for text in some.texts]
+        truth = [true_words(text, table) for text in texts]
+        for setting in settings:
+            mechanism = setting.mechanism(table)
+            outs = drawn(mechanism, [words.ids for words in truth], 1)
+            reader = Reader(channel_of(mechanism, inkblur.seeded_rng(2)), prior)
+            found = reader.candidates([out[:, None] for out in outs])
+            began = time.perf_counter()
+            said = {
+                "unigram": [guessed(each) for each in found],
+                "trigram": [guessed(each, trigrams) for each in found],
+                "language model": model.guessed(found),
+            }
+            for who, guesses in said.items():
+                result = recovered(who, truth, outs, guesses, confidence=0.95, seed=1)
+                parts = ("as_it_stands", "recovered", "content", "names", "sure", "sure_and_right")
+                yield {
+                    **setting.facts(),
+                    "collection": name,
+                    "reader": who,
+                    "words": result.words,
+                    **{part: _mean(getattr(result, part)) for part in parts},
+                    "seconds": time.perf_counter() - began,
+                    **_named_from(table, split, some, [guess.words for guess in guesses]),
+                }
+            yield {
+                **setting.facts(),
+                "collection": name,
+                "reader": "none",
+                **_named_from(table, split, some, outs),
+            }
+
+
+def _mean(interval: Any) -> float | None:
+    return None if interval is None else float(interval.mean)
+
+
+def _named_from(
+    table: inkblur.Embedding, split: Split, asked: Corpus, ids: Sequence[Ids]
+) -> dict[str, float]:
+    """Authors that linear SVMs name from decoded texts, having studied true ones."""
+    assert split.train.authors is not None
+    assert asked.authors is not None
+    texts = [" ".join(table.words[i] for i in text.tolist() if i < len(table)) for text in ids]
+    # Decoded texts are words alone, so the attacker studies words alone.
+    known = [
+        " ".join(table.words[i] for i in entering_ids(text, table).tolist() if i != NULL_ID)
+        for text in split.train.texts
+    ]
+    attack = LinearSvm(seed=1).fit(known, split.train.authors)
+    return {
+        "authors_named": attribute(attack, texts, asked.authors, known=split.train.authors).accuracy
+    }
+
+
+PARTS = {"speed": speed, "quality": quality, "authors": authors, "reading": reading}
+
+
+def main() -> None:
+    """Parse, measure, write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("output", type=Path)
+    parser.add_argument("--parts", default="speed,quality,authors,reading")
+    parser.add_argument("--model", default="", help="a causal model's folder or .gguf file")
+    parser.add_argument("--encoder", default="", help="a folder of all-MiniLM-L6-v2")
+    parser.add_argument("--sentences", type=int, default=200, help="of each collection")
+    parser.add_argument("--judge-seconds", type=float, default=60.0)
+    parser.add_argument("--speed-texts", type=int, default=4096)
+    parser.add_argument("--author-collections", default="news,fan fiction")
+    parser.add_argument("--author-texts", type=int, default=10, help="of each author and part")
+    parser.add_argument("--author-words", type=int, default=80, help="of each text")
+    parser.add_argument("--reading-collections", default="news,fan fiction,novels")
+    parser.add_argument("--reading-texts", type=int, default=2, help="of each author")
+    parser.add_argument("--reading-words", type=int, default=64, help="of each text")
+    options = parser.parse_args()
+    table = inkblur.load_embedding()
+    with options.output.open("a", encoding="utf-8") as stream:
+        for part in options.parts.split(","):
+            for figure in PARTS[part](table, options):
+                line = json.dumps({"part": part, **figure})
+                print(line, flush=True)
+                stream.write(line + "\n")
+                stream.flush()
+
+
+if __name__ == "__main__":
+    main()
