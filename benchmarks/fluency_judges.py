@@ -53,7 +53,9 @@ class RecurrentJudge:
         while time.monotonic() - began < seconds:
             some = rows[torch.randint(len(rows), (64,))].to(self._device)
             logits = self._logits(some[:, :-1])
-            loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), some[:, 1:].flatten())
+            loss: Any = torch.nn.functional.cross_entropy(
+                logits.flatten(0, 1), some[:, 1:].flatten()
+            )
             steps.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(self._parts.parameters(), 1.0)

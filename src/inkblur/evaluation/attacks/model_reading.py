@@ -188,14 +188,14 @@ class ModelReader:
             some = order[start : start + _ROWS[model.device]]
             width = max(len(rows[row][0]) for row in some)
             # What is padded stands on the right, where a causal model does not see it.
-            tokens = np.full((len(some), width + 1), model.start)
+            padded = np.full((len(some), width + 1), model.start)
             counted = np.zeros((len(some), width), dtype=bool)
             for place, row in enumerate(some):
                 for column, (token, null) in enumerate(rows[row][0]):
-                    tokens[place, column + 1] = token
+                    padded[place, column + 1] = token
                     counted[place, column] = not null
             with torch.inference_mode():
-                inputs = torch.from_numpy(tokens).to(model.device)
+                inputs = torch.from_numpy(padded).to(model.device)
                 logits = model.network(inputs[:, :-1]).logits
                 wanted = inputs[:, 1:, None]
                 logs = logits.gather(2, wanted)[:, :, 0].double() - logits.double().logsumexp(-1)
