@@ -55,7 +55,7 @@ from reproduction.corpora import Corpus, Split, english_novels, pan18, reuters_c
 
 COLLECTIONS: dict[str, Callable[[], Split]] = {
     "news": reuters_c50,
-    "fan fiction": lambda: pan18(1),
+    "fan_fiction": lambda: pan18(1),
     "novels": english_novels,
 }
 SETTINGS = ((8.0, 0.002), (6.5, 0.01), (5.0, 0.03))
@@ -320,10 +320,10 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=200, help="of each collection")
     parser.add_argument("--judge-seconds", type=float, default=60.0)
     parser.add_argument("--speed-texts", type=int, default=4096)
-    parser.add_argument("--author-collections", default="news,fan fiction")
+    parser.add_argument("--author-collections", default="news,fan_fiction")
     parser.add_argument("--author-texts", type=int, default=10, help="of each author and part")
     parser.add_argument("--author-words", type=int, default=80, help="of each text")
-    parser.add_argument("--reading-collections", default="news,fan fiction,novels")
+    parser.add_argument("--reading-collections", default="news,fan_fiction,novels")
     parser.add_argument("--reading-texts", type=int, default=2, help="of each author")
     parser.add_argument("--reading-words", type=int, default=64, help="of each text")
     options = parser.parse_args()

@@ -22,10 +22,11 @@ DRAWN = 80_000
 
 
 class Leaky(WordMechanism):
-    """Another mechanism, but one word in 20 is copied."""
+    """Another mechanism, but some words are copied, by default one in 20."""
 
-    def __init__(self, inner: WordMechanism) -> None:
+    def __init__(self, inner: WordMechanism, share: float = 0.05) -> None:
         super().__init__(inner.embedding)
+        self.share = share
         self.inner, self.name, self.guarantee = inner, "leaky", inner.guarantee
 
     @property
@@ -37,7 +38,7 @@ class Leaky(WordMechanism):
         """A draw, or the word itself."""
         assert isinstance(rng, Rng)
         out = self.inner.replace(ids, rng.child("inner"))
-        copied = (rng.child("leak").rows(len(ids), 1)[:, 0] < 0.05) & (ids != NULL_ID)
+        copied = (rng.child("leak").rows(len(ids), 1)[:, 0] < self.share) & (ids != NULL_ID)
         return np.where(copied, ids, out)
 
 

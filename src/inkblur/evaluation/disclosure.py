@@ -18,6 +18,7 @@ from inkblur.evaluation.attacks.channel import channel_of
 from inkblur.evaluation.attacks.inference import infer
 from inkblur.evaluation.attacks.language import Trigrams, entering_ids, unigram
 from inkblur.evaluation.attacks.linking import MOST_TEXTS, linking
+from inkblur.evaluation.attacks.model_reading import ModelReader
 from inkblur.evaluation.attacks.reading import Reader, guessed
 from inkblur.evaluation.attacks.repetition import Repeated, joined_by_author, repeated_words
 from inkblur.evaluation.attacks.singling_out import single_out
@@ -27,6 +28,7 @@ from inkblur.evaluation.measures.recovered import Recovered, TrueWords, recovere
 from inkblur.evaluation.releasers import Released, Releaser, TextReleaser
 from inkblur.evaluation.results import ADAPTIVE, STATIC, Disclosure, Interval
 from inkblur.mechanisms.base import WordMechanism
+from inkblur.protocols import TextMechanism
 from inkblur.rng import Rng
 from inkblur.types import Ids, ReleaseKind
 
@@ -47,6 +49,7 @@ class Disclosing:
     embedding: Embedding
     confidence: float
     seed: int
+    reading_model: str = ""  # a causal language model that reads too; empty: none
 
     def disclosed(
         self, releaser: Releaser, train: Released, test: Released, rng: Rng
@@ -72,11 +75,16 @@ class Disclosing:
         texts = [entering_ids(text, self.embedding) for text in self.public]
         prior = unigram(self.embedding, texts)
         reader = Reader(channel_of(mechanism, rng.child("simulated")), prior)
-        models = {"unigram": None, **({"trigram": Trigrams(texts, prior)} if texts else {})}
         candidates = reader.candidates(outs)
-        for name, model in models.items():
-            said = [guessed(found, model) for found in candidates]
-            shown = [out[:, 0] for out in outs]
+        readers = {"unigram": [guessed(found) for found in candidates]}
+        if texts:
+            trigrams = Trigrams(texts, prior)
+            readers["trigram"] = [guessed(found, trigrams) for found in candidates]
+        if self.reading_model:
+            model = ModelReader(self.embedding, self.reading_model)
+            readers["language model"] = model.guessed(candidates)
+        shown = [out[:, 0] for out in outs]
+        for name, said in readers.items():
             yield from _read(
                 recovered(name, truth, shown, said, confidence=self.confidence, seed=self.seed),
                 reader.channel.error,
@@ -194,6 +202,14 @@ def _drawn(
     mechanism: WordMechanism, truth: Sequence[TrueWords], releases: int, rng: Rng
 ) -> list[Ids]:
     """What comes out, (places, releases) a text."""
+    if isinstance(mechanism, TextMechanism):
+        texts = [words.ids for words in truth]
+        streams = [
+            [rng.child(str(release), str(row)) for row in range(len(texts))]
+            for release in range(releases)
+        ]
+        drawn = [mechanism.replace_texts(texts, own) for own in streams]
+        return [np.stack([text.ids for text in same], axis=1) for same in zip(*drawn, strict=True)]
     ids = np.concatenate([words.ids for words in truth])
     outs = np.stack(
         [mechanism.replace(ids, rng.child(str(release))) for release in range(releases)], axis=1

@@ -241,6 +241,7 @@ class PreparedEvaluation:
             self.embedding,
             self.plan.confidence,
             self.plan.seed,
+            self.plan.reading_model,
         )
         rng = seeded_rng(self.plan.seed).child("disclosure", releaser.name)
         return disclosing.disclosed(releaser, *self._first, rng)

@@ -10,42 +10,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("torch")
-transformers = pytest.importorskip("transformers")
-tokenizers = pytest.importorskip("tokenizers")
+pytest.importorskip("transformers")
 
-from inkblur import Embedding, Privatizer, keyed_rng, make_mechanism  # noqa: E402
-from inkblur.errors import InputError  # noqa: E402
-from inkblur.mechanisms.staircase import causal_model  # noqa: E402
-from inkblur.mechanisms.staircase.causal_model import CausalModel, TokenReading  # noqa: E402
-from inkblur.mechanisms.staircase.device_draw import DeviceDraw  # noqa: E402
-from inkblur.mechanisms.staircase.expectation import SCALE, Expected, Parts  # noqa: E402
-from inkblur.mechanisms.staircase.fluent import FluentStaircase  # noqa: E402
-from inkblur.mechanisms.staircase.model_files import open_model  # noqa: E402
-from tests.laws.test_fluent import ToyModel  # noqa: E402
+from inkblur import Embedding, Privatizer, keyed_rng, make_mechanism
+from inkblur.errors import InputError
+from inkblur.mechanisms.staircase import causal_model
+from inkblur.mechanisms.staircase.causal_model import CausalModel, TokenReading
+from inkblur.mechanisms.staircase.device_draw import DeviceDraw
+from inkblur.mechanisms.staircase.expectation import SCALE, Expected, Parts
+from inkblur.mechanisms.staircase.fluent import FluentStaircase
+from inkblur.mechanisms.staircase.model_files import open_model
+from tests.laws.test_fluent import ToyModel
+from tests.tiny_model import save_tiny_model
 
 WORDS = ["the", "soup", "was", "hot", "waiter", "unbelievably", "kind"]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model of one layer, and a tokenizer that cuts long words into several tokens."""
+    """A model of two layers, and a tokenizer that cuts long words into several tokens."""
     path = tmp_path_factory.mktemp("model")
-    made = tokenizers.ByteLevelBPETokenizer()
-    corpus = ["the soup was hot and the waiter was kind. the soup, the waiter!"] * 50
-    made.train_from_iterator(corpus, vocab_size=290, special_tokens=["<s>"])
-    transformers.PreTrainedTokenizerFast(
-        tokenizer_object=made._tokenizer, bos_token="<s>"
-    ).save_pretrained(path)
-    transformers.set_seed(1)
-    config = transformers.LlamaConfig(
-        vocab_size=made.get_vocab_size(),
-        hidden_size=32,
-        intermediate_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        max_position_embeddings=1024,
-    )
-    transformers.LlamaForCausalLM(config).save_pretrained(path)
+    save_tiny_model(path, ["the soup was hot and the waiter was kind. the soup, the waiter!"] * 50)
     return path
 
 

@@ -25,12 +25,14 @@ from inkblur.embeddings.table import Embedding
 from inkblur.evaluation.attacks.candidates import Candidates
 from inkblur.evaluation.attacks.language import UNKNOWN_SHARE
 from inkblur.evaluation.attacks.reading import Guesses
-from inkblur.mechanisms.staircase.causal_model import CausalModel
+from inkblur.mechanisms.staircase.making import causal_model
 from inkblur.mechanisms.staircase.model_files import BUNDLED
 from inkblur.types import Array, Ids, whole
 
 if TYPE_CHECKING:
     import torch
+
+    from inkblur.mechanisms.staircase.causal_model import CausalModel
 
 PASSAGE = 32  # words that are read together
 BEAMS = 16
@@ -54,7 +56,7 @@ class ModelReader:
     """Reads with a causal language model; `place` as for the mechanism's own model."""
 
     def __init__(self, embedding: Embedding, place: str = BUNDLED, *, beams: int = BEAMS) -> None:
-        self.model = CausalModel(embedding, place)
+        self.model = causal_model(embedding, place)
         self.beams = whole(beams, "beams")
         self.null = len(embedding)
         form = self.model.inside

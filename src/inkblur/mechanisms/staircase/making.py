@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from enum import Enum
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.mechanisms.base import WordMechanism
-from inkblur.mechanisms.staircase.expectation import NextWords
 from inkblur.mechanisms.staircase.mechanism import Staircase
 from inkblur.types import choose
+
+if TYPE_CHECKING:
+    from inkblur.mechanisms.staircase.causal_model import CausalModel
 
 
 class BaseKind(Enum):
@@ -38,12 +41,13 @@ def make_staircase(
         raise ParameterError("with a language model the rest of the base follows frequency itself")
     from inkblur.mechanisms.staircase.fluent import FluentStaircase
 
-    model = _model(embedding, language_model)
+    model = causal_model(embedding, language_model)
     return FluentStaircase(embedding, epsilon=epsilon, tau=tau, model=model)
 
 
 @lru_cache(maxsize=1)  # several epsilons are often tried with one model, which takes its time
-def _model(embedding: Embedding, place: str) -> NextWords:
+def causal_model(embedding: Embedding, place: str) -> CausalModel:
+    """The model of a folder or a file, over the words of a table; empty: SmolLM2."""
     from inkblur.mechanisms.staircase.causal_model import CausalModel
     from inkblur.mechanisms.staircase.model_files import BUNDLED
 
