@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 
 def save_tiny_model(folder: Path, texts: Sequence[str], tokens: int = 290) -> None:
     """A model of two layers, and a tokenizer learned from `texts`."""
-    import tokenizers
-    import transformers
-
+    library: Any = importlib.import_module("transformers")
+    tokenizers: Any = importlib.import_module("tokenizers")
     made = tokenizers.ByteLevelBPETokenizer()
     made.train_from_iterator(texts, vocab_size=tokens, special_tokens=["<s>"])
-    transformers.PreTrainedTokenizerFast(
+    library.PreTrainedTokenizerFast(
         tokenizer_object=made._tokenizer, bos_token="<s>"
     ).save_pretrained(folder)
-    transformers.set_seed(1)
-    config = transformers.LlamaConfig(
+    library.set_seed(1)
+    config = library.LlamaConfig(
         vocab_size=made.get_vocab_size(),
         hidden_size=32,
         intermediate_size=32,
@@ -25,4 +26,4 @@ def save_tiny_model(folder: Path, texts: Sequence[str], tokens: int = 290) -> No
         num_attention_heads=2,
         max_position_embeddings=1024,
     )
-    transformers.LlamaForCausalLM(config).save_pretrained(folder)
+    library.LlamaForCausalLM(config).save_pretrained(folder)
