@@ -43,16 +43,18 @@ def log_probability(reader: ModelReader, text: list[int]) -> float:
     """By one pass over the text, token by token."""
     import torch
 
-    tokens, counted = [reader.model.start], [False]
+    tokens, total = [reader.model.start], 0.0
+    begins = sorted({own[0] for own in reader._tokens[:-1]})
     for word in text:
-        own = reader._tokens[word]
-        tokens += own
-        counted += [word != reader.null] * len(own)
-    with torch.inference_mode():
-        logs = reader.model.network(torch.tensor([tokens])).logits[0].double().log_softmax(-1)
-    places = [place for place in range(1, len(tokens)) if counted[place]]
-    known = sum(float(logs[place - 1, tokens[place]]) for place in places)
-    return known + text.count(reader.null) * float(np.log(UNKNOWN_SHARE))
+        for number, token in enumerate(reader._tokens[word]):
+            with torch.inference_mode():
+                likely = reader.model.network(torch.tensor([tokens])).logits[0, -1].softmax(-1)
+            if word != reader.null:
+                total += float(likely[token].log())
+            elif number == 0:
+                total += float((UNKNOWN_SHARE * likely[begins].sum()).log())
+            tokens.append(token)
+    return total
 
 
 def test_scores_count_every_token(reader: ModelReader) -> None:

@@ -9,8 +9,9 @@ hypothesis in turn, the passages so made are scored as wholes, all tokens counte
 
 which also gives words to which the search never came a second chance.
 
-Signs and sentence ends of the true text are not known to the reader, so hypotheses have none; the
-null word (a number, a word outside the vocabulary) is read as a stand-in and has a fixed chance.
+Signs and sentence ends of the true text are not known to the reader, so hypotheses have none. The
+null word (a number, a word outside the vocabulary) is read as a stand-in; its chance is a fixed
+share of what the model leaves to words at that place.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ PASSAGE = 32  # words that are read together
 BEAMS = 16
 _STAND_IN = "someone"  # what the model reads for a null word
 _ROWS = {"cpu": 16, "cuda": 512}  # hypotheses, or passages, at a time
+_OWN, _NULL, _NOT = 0, 1, 2  # a token counts as itself, as the null word, or not at all
 _FAINT = 1e-3  # candidates this much less likely than the best are not tried again
 
 
@@ -63,6 +65,7 @@ class ModelReader:
         self._tokens = [*form.tokens, *self.model.tokens([_STAND_IN])]
         self._first = form.first
         self._log_share = form.share.log()
+        self._begins = np.unique([tokens[0] for tokens in form.tokens])  # tokens that begin a word
 
     def guessed(self, found: Sequence[Candidates]) -> list[Guesses]:
         """The likeliest word at each place of each text, and how likely the reader holds it."""
@@ -151,8 +154,8 @@ class ModelReader:
         real = torch.from_numpy(np.where(words == self.null, 0, words)).to(logits.device)
         first = self._first[real][:, None, :].expand(-1, logs.shape[1], -1)
         prior = logs.gather(2, first) + self._log_share[real][:, None, :]
-        unknown = torch.full_like(prior, float(np.log(UNKNOWN_SHARE)))
-        return torch.where(null[:, None, :].expand_as(prior), unknown, prior)
+        unknown = float(np.log(UNKNOWN_SHARE)) + logs[:, :, self._begins].logsumexp(-1)
+        return torch.where(null[:, None, :], unknown[:, :, None], prior)
 
     def _beliefs(self, passages: Sequence[_Passage], chosen: Sequence[Ids]) -> Iterator[Array]:
         """How likely each candidate is in the best text, (places, kept) a passage."""
@@ -179,11 +182,16 @@ class ModelReader:
         import torch
 
         model = self.model
-        rows = []
+        rows = []  # tokens, and how each counts
         for text in texts:
-            tokens = [(token, word == self.null) for word in text for token in self._tokens[word]]
-            nulls = sum(word == self.null for word in text)
-            rows.append((tokens, nulls * float(np.log(UNKNOWN_SHARE))))
+            tokens: list[int] = []
+            counts: list[int] = []
+            for word in text:
+                own = self._tokens[word]
+                tokens += own
+                known = word != self.null
+                counts += [_OWN] * len(own) if known else [_NULL, *[_NOT] * (len(own) - 1)]
+            rows.append((tokens, counts))
         order = sorted(range(len(rows)), key=lambda row: len(rows[row][0]))
         out = np.empty(len(rows))
         for start in range(0, len(order), _ROWS[model.device]):
@@ -191,18 +199,21 @@ class ModelReader:
             width = max(len(rows[row][0]) for row in some)
             # What is padded stands on the right, where a causal model does not see it.
             padded = np.full((len(some), width + 1), model.start)
-            counted = np.zeros((len(some), width), dtype=bool)
+            counted = np.full((len(some), width), _NOT)
             for place, row in enumerate(some):
-                for column, (token, null) in enumerate(rows[row][0]):
-                    padded[place, column + 1] = token
-                    counted[place, column] = not null
+                tokens, counts = rows[row]
+                padded[place, 1 : 1 + len(tokens)] = tokens
+                counted[place, : len(counts)] = counts
             with torch.inference_mode():
                 inputs = torch.from_numpy(padded).to(model.device)
+                kind = torch.from_numpy(counted).to(model.device)
                 logits = model.network(inputs[:, :-1]).logits
-                wanted = inputs[:, 1:, None]
-                logs = logits.gather(2, wanted)[:, :, 0].double() - logits.double().logsumexp(-1)
-                sums = (logs * torch.from_numpy(counted).to(model.device)).sum(1)
-            out[some] = sums.cpu().numpy() + [rows[row][1] for row in some]
+                total = logits.logsumexp(-1)
+                own = logits.gather(2, inputs[:, 1:, None])[:, :, 0]
+                words = logits[:, :, self._begins].logsumexp(-1) + float(np.log(UNKNOWN_SHARE))
+                logs = torch.where(kind == _OWN, own, words) - total
+                sums = (logs * (kind != _NOT)).double().sum(1)
+            out[some] = sums.cpu().numpy()
         return out
 
 
