@@ -8,6 +8,8 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
+from operator import itemgetter
 from typing import NamedTuple
 
 from inkblur.documents.name_tagger import tagged_names
@@ -73,6 +75,9 @@ class _Piece(NamedTuple):
     counted: tuple[str, ...]
 
 
+_PARTS = tuple(itemgetter(place) for place in range(len(_Piece._fields)))
+
+
 class Analyst:
     """Reads documents under one vocabulary and one set of policies."""
 
@@ -96,20 +101,27 @@ class Analyst:
         if self._copies_layout or self._policies.names_tagger:
             self._read_on(text, ids, slots, counted)
         else:
-            pieces = self._pieces
-            for written in text.split():  # no token crosses white space
-                piece = pieces.get(written)
-                if piece is None:
-                    self._read_piece(written, ids, slots, counted)
-                else:
-                    ids += piece.ids
-                    slots += piece.slots
-                    counted += piece.counted
+            written = text.split()  # no token crosses white space
+            found = list(map(self._pieces.get, written))
+            if None not in found:  # the usual case, in loops that Python does not see
+                ids, slots, counted = (
+                    list(chain.from_iterable(map(part, found))) for part in _PARTS
+                )
+            else:
+                for word, piece in zip(written, found, strict=True):
+                    if piece is None:
+                        self._read_piece(word, ids, slots, counted)
+                    else:
+                        ids += piece.ids
+                        slots += piece.slots
+                        counted += piece.counted
             if slots:
                 slots[0] = slots[0]._replace(gap="")  # remembered from inside a text
         counts = Counter(counted)
         counts["read"] = len(counted)  # tokens of the text, whatever becomes of them
-        counts.update(self.layout(slots))
+        copied = self.layout(slots)
+        if copied:
+            counts.update(copied)
         return Analysis(ids, slots, counts)
 
     def layout(self, slots: Sequence[Slot]) -> dict[str, int]:
@@ -249,19 +261,18 @@ def assemble(slots: Sequence[Slot], words: Sequence[str]) -> str:
     """The released text: `words` in the slots that were replaced, everything else as laid out."""
     supply = iter(words)
     parts: list[str] = []
-    for slot in slots:
-        parts.append(slot.gap)
-        parts.append(
-            slot.copied if slot.copied is not None else _shaped(next(supply), slot.capitals)
-        )
+    for gap, copied, capitals, _ in slots:
+        if copied is not None:
+            parts.append(gap + copied)
+        else:
+            word = next(supply)
+            parts.append(gap + (_shaped(word, capitals) if capitals else word))
     for word in supply:  # padding, where a fixed length asks for more
         parts.append(f" {word}" if parts else word)
     return "".join(parts)
 
 
 def _shaped(word: str, capitals: str) -> str:
-    if not capitals:
-        return word
     return word.upper() if capitals == "all" else word[:1].upper() + word[1:]
 
 

@@ -227,17 +227,20 @@ class Sets:
                 raise UnsoundSets("a word that is not in the vocabulary")
             lengths = part.lengths[rows]
             starts = ends[rows] - lengths - first
-            owner = np.repeat(np.arange(len(lengths)), lengths)
             rising = np.ones(len(members), dtype=bool)
             rising[1:] = members[1:] > members[:-1]
             rising[starts[lengths > 0]] = True
-            if not rising.all() or (members == part.last[rows][owner]).any():
+            last = np.repeat(part.last[rows].astype(members.dtype), lengths)
+            if not rising.all() or (members == last).any():
                 raise UnsoundSets("a word stands twice in a set")
-            before = np.concatenate([[0], np.cumsum(self.units[members])])
+            before = np.zeros(len(members) + 1, dtype=np.int64)
+            np.cumsum(self.units[members], out=before[1:])
             full[rows] = before[starts + lengths] - before[starts]
-            within = np.arange(len(members)) - starts[owner]
-            marked = np.flatnonzero(within % STRIDE == 0)
-            marks.append(before[marked] - before[starts[owner[marked]]])
+            # Every 64th member of each set, counted from the set's first.
+            many = -(-lengths // STRIDE)
+            set_of = np.repeat(np.arange(len(lengths)), many)
+            number = np.arange(len(set_of)) - np.repeat(np.cumsum(many) - many, many)
+            marks.append(before[starts[set_of] + STRIDE * number] - before[starts[set_of]])
             row = stop
         rest = self.near - full
         if (rest < 1).any() or (rest > self.units[part.last]).any():
