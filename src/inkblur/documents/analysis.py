@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from operator import itemgetter
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from inkblur.documents.name_tagger import tagged_names
 from inkblur.documents.names import is_name
@@ -104,8 +104,9 @@ class Analyst:
             written = text.split()  # no token crosses white space
             found = list(map(self._pieces.get, written))
             if None not in found:  # the usual case, in loops that Python does not see
+                known = cast("list[_Piece]", found)
                 ids, slots, counted = (
-                    list(chain.from_iterable(map(part, found))) for part in _PARTS
+                    list(chain.from_iterable(map(part, known))) for part in _PARTS
                 )
             else:
                 for word, piece in zip(written, found, strict=True):
