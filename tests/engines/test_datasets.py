@@ -41,6 +41,9 @@ def test_the_cache_is_used_for_the_same_key_alone(
     again = engine.privatize(reviews, spec, batch_size=77)
     assert first.cache_files == again.cache_files
     assert first._fingerprint == again._fingerprint
+    uncounted = engine.privatize(reviews, spec, ledger=False)
+    assert uncounted.cache_files != first.cache_files
+    assert uncounted.to_dict() == first.to_dict()
     other = tmp_path / "other"
     write_key(other)
     fresh = engine.privatize(reviews, spec, key_file=other)

@@ -2,7 +2,8 @@
 
 `Dataset.map` keeps its results in a cache whose name is a hash of the function that is mapped. That
 hash would cover neither the key, which is not in the function, nor be the same from one process to
-the next. So the name is given: it is made of the dataset, the spec and the key's fingerprint.
+the next. So the name is given: it is made of the dataset, the spec, the key's fingerprint and which
+ledger counted.
 """
 
 from __future__ import annotations
@@ -80,7 +81,9 @@ def _released(data: Dataset, plan: ReleasePlan, batch_size: int, num_proc: int |
         for name in plan.columns
     }
     cached = hashlib.blake2b(digest_size=8)
-    for part in (data._fingerprint, plan.spec, plan.key):
+    # What was released without a ledger is not taken for something that this one has counted.
+    counted = "no ledger" if plan.account is None else f"ledger {plan.ledger}"
+    for part in (data._fingerprint, plan.spec, plan.key, counted):
         cached.update(f"{len(part)}:{part}".encode())
     out = data.with_format("arrow").map(
         plan.table,
