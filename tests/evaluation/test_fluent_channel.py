@@ -37,7 +37,7 @@ def plain_likelihoods(mechanism: FluentStaircase, text: Ids, words: Ids) -> Arra
     keys = mechanism.fixed.grid.keys(words)
     rows = []
     for out, (own, parts) in zip(text.tolist(), expected, strict=True):
-        base = mechanism.base(own.astype(np.int64), parts.astype(np.int64))
+        base = mechanism.base(own, parts)
         laws = [weights(mechanism.steps, base, w, k) for w, k in zip(words, keys, strict=True)]
         rows.append([law[out] / 2**64 for law in laws])
     return np.array(rows)

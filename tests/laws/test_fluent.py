@@ -218,5 +218,7 @@ def test_what_a_language_model_cannot_do_is_refused(more: dict[str, Any]) -> Non
 def test_records_are_charged_with_their_bases() -> None:
     blur = Privatizer(fluent())
     batch = blur.release_batch([Record("1", "w1 w2"), Record("2", "w1 w2")], seeded_rng(1))
-    assert len(set(batch.bases)) == 2 or batch.texts[0] == batch.texts[1]
+    # Bases follow what was released before: they are equal where texts differ in the last word alone.
+    alike = len({text.rstrip(".").split()[0] for text in batch.texts}) == 1
+    assert (len(set(batch.bases)) == 1) == alike
     assert all(batch.bases)

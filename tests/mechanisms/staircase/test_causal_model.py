@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -14,12 +15,13 @@ pytest.importorskip("transformers")
 
 from inkblur import Embedding, Privatizer, keyed_rng, make_mechanism
 from inkblur.errors import InputError
-from inkblur.mechanisms.staircase import causal_model
+from inkblur.mechanisms.staircase import causal_model, device_draw
 from inkblur.mechanisms.staircase.causal_model import CausalModel, TokenReading
 from inkblur.mechanisms.staircase.device_draw import DeviceDraw
-from inkblur.mechanisms.staircase.expectation import SCALE, Expected, Parts
+from inkblur.mechanisms.staircase.expectation import SCALE, Expected
 from inkblur.mechanisms.staircase.fluent import FluentStaircase
 from inkblur.mechanisms.staircase.model_files import open_model
+from inkblur.types import Ids
 from tests.laws.test_fluent import ToyModel
 from tests.tiny_model import save_tiny_model
 
@@ -50,7 +52,7 @@ def test_some_words_have_several_tokens(model: CausalModel) -> None:
     assert len(sizes) > 1
 
 
-def parts_of(reading: TokenReading, text: int) -> Parts:
+def parts_of(reading: TokenReading, text: int) -> Ids:
     """What is expected next in one text, by word."""
     ((words, parts),) = reading.expected(np.array([text]))
     table = np.zeros(len(WORDS), dtype=np.int64)
@@ -66,7 +68,7 @@ def test_texts_read_together_are_read_as_each_alone(
     monkeypatch.setattr(causal_model, "_CONTEXT", context)
     texts = [[0, 5, 2, 3, 5, 1], [5, 5, 1, 1, 0, 2], [3, 0], [1, 1, 1, 1, 1, 1, 1, 1, 1]]
 
-    def read(chosen: list[int]) -> dict[tuple[int, int], Parts]:
+    def read(chosen: list[int]) -> dict[tuple[int, int], Ids]:
         reading = model.begin(len(chosen))
         places = [0] * len(chosen)
         seen = {}
@@ -135,8 +137,10 @@ def test_many_draws_at_a_time_draw_what_one_does(seed: int, epsilon: float) -> N
     expected = Expected.dense(parts)
     entering = random.integers(-1, words, texts)
     numbers = [int(n) for n in random.integers(0, 2**64, texts, dtype=np.uint64)]
-    drawn = many.words(expected, entering, numbers)
-    assert drawn.tolist() == mechanism.draw(expected, entering, numbers).tolist()
+    one_by_one = mechanism.draw(expected, entering, numbers).tolist()
+    for first in (2, 4096):  # nearest words looked at first: too few, and enough
+        with patch.object(device_draw, "_FIRST", first):
+            assert many.words(expected, entering, numbers).tolist() == one_by_one
 
 
 def test_a_release_replays_and_reads_as_text(table: Embedding, folder: Path) -> None:

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inkblur.mechanisms.staircase.fluent import FluentStaircase, Small
+from inkblur.mechanisms.staircase.expectation import Small
+from inkblur.mechanisms.staircase.fluent import FluentStaircase
 from inkblur.types import NULL_ID, Array, Ids
 
 if TYPE_CHECKING:

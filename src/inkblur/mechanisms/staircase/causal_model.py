@@ -163,7 +163,8 @@ class TokenReading:
             parts[:, 0] += (parts.sum(-1) == 0).long()
             row, word = parts.nonzero(as_tuple=True)
             sizes = torch.bincount(row, minlength=len(rows))
-            found = [each.cpu().numpy() for each in (word, parts[row, word], sizes.cumsum(0))]
+            small = (word.int(), parts[row, word].int(), sizes.cumsum(0))
+            found = [each.cpu().numpy() for each in small]
         return Expected(*found)
 
     def add(self, texts: Ids, words: Ids) -> list[str]:

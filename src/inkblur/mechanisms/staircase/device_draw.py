@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import torch
 
 _ROWS = 512  # drawn at a time: each takes about 2 MB
+_FIRST = 4096  # nearest words that are looked at first
 
 
 class DeviceDraw:
@@ -44,8 +45,8 @@ class DeviceDraw:
         texts = len(expected)
         sizes = np.diff(expected.ends, prepend=0)
         row = torch.from_numpy(np.repeat(np.arange(texts), sizes)).to(self.device)
-        word = torch.from_numpy(expected.words).to(self.device)
-        parts = torch.from_numpy(expected.parts).to(self.device)
+        word = torch.from_numpy(expected.words).to(self.device).long()
+        parts = torch.from_numpy(expected.parts).to(self.device).long()
         totals = torch.zeros(texts, dtype=torch.long, device=self.device).index_add_(0, row, parts)
         bases = self._frequencies.repeat(texts, 1)
         bases[row, word] += parts * (self._expected // totals)[row]
@@ -82,8 +83,21 @@ class DeviceDraw:
                     found = torch.searchsorted(ends, place[far], right=True)
                     out[far] = found[:, 0].cpu().numpy()
                 if len(close):
-                    order = self.ranked(entering[close]).argsort(1, descending=True)
-                    ends = bases[close].gather(1, order).cumsum(1)
-                    found = torch.searchsorted(ends, place[close], right=True)
-                    out[close] = order.gather(1, found)[:, 0].cpu().numpy()
+                    drawn = self._near(self.ranked(entering[close]), bases[close], place[close])
+                    out[close] = drawn.cpu().numpy()
         return out
+
+    def _near(self, ranked: torch.Tensor, bases: torch.Tensor, place: torch.Tensor) -> torch.Tensor:
+        """The words that own these units, counted by nearness, (rows,)."""
+        import torch
+
+        words = ranked.shape[1]
+        count = min(_FIRST, words)
+        while True:
+            order = ranked.topk(count, dim=1).indices  # the nearest first; no two are equal
+            ends = bases.gather(1, order).cumsum(1)
+            if count == words or bool((ends[:, -1:] > place).all()):
+                break
+            count = min(8 * count, words)
+        found = torch.searchsorted(ends, place, right=True)
+        return order.gather(1, found)[:, 0]

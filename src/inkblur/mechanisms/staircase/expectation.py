@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from inkblur.types import Ids
 
-Parts = NDArray[np.int64]
+Small = NDArray[np.int32]  # words, or their parts: there may be millions
 
 # The model's probabilities are rounded to whole parts of this. Finer ones differ more often between
 # machines; a word that gets no part is still within reach, by its frequency.
@@ -30,22 +30,22 @@ class Expected:
     [([1, 2], [3, 1]), ([0], [2])]
     """
 
-    words: Ids  # of all texts, one text after the other, ascending within a text
-    parts: Parts
+    words: Small  # of all texts, one text after the other, ascending within a text
+    parts: Small
     ends: Ids  # (texts,): where each text's words end
 
     @classmethod
-    def dense(cls, table: Parts) -> Expected:
+    def dense(cls, table: Ids) -> Expected:
         """From a table (texts, words)."""
         rows, words = np.nonzero(table)
         ends = np.cumsum(np.bincount(rows, minlength=len(table)))
-        return cls(words, table[rows, words], ends)
+        return cls(words.astype(np.int32), table[rows, words].astype(np.int32), ends)
 
     def __len__(self) -> int:
         """How many texts."""
         return len(self.ends)
 
-    def __iter__(self) -> Iterator[tuple[Ids, Parts]]:
+    def __iter__(self) -> Iterator[tuple[Small, Small]]:
         """The words and parts of each text."""
         start = 0
         for end in self.ends.tolist():
@@ -56,8 +56,9 @@ class Expected:
         """Of each text's words and parts: equal for equal expectations only."""
         out = []
         for words, parts in self:
-            digest = hashlib.blake2b(words.astype("<i8").tobytes(), digest_size=32)
-            digest.update(parts.astype("<i8").tobytes())  # as many as words, so no length is needed
+            digest = hashlib.blake2b(words.astype("<i4", copy=False).data, digest_size=32)
+            # As many as words, so no length is needed.
+            digest.update(parts.astype("<i4", copy=False).data)
             out.append(digest.digest())
         return out
 

@@ -19,21 +19,18 @@ from pathlib import Path
 from typing import NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.mechanisms.staircase.conditional import Base, Number, draw
 from inkblur.mechanisms.staircase.device_draw import DeviceDraw
-from inkblur.mechanisms.staircase.expectation import SCALE, Expected, NextWords, Parts
+from inkblur.mechanisms.staircase.expectation import SCALE, Expected, NextWords, Small
 from inkblur.mechanisms.staircase.mechanism import Staircase
 from inkblur.mechanisms.staircase.units import safe_for_null, word_units
 from inkblur.protocols import DrawnText
 from inkblur.rng import Rng, Rows
 from inkblur.types import Ids
-
-Small = NDArray[np.int32]  # words, or parts, where many are kept
 
 DELTA = 0.1  # the share of q that follows frequency alone, so that no word is out of reach
 
@@ -100,13 +97,13 @@ class FluentStaircase(WordMechanism):
         model = f"lm={self.model.fingerprint} delta={self.delta!r} scale={SCALE}"
         return f"{self.fixed.spec} {model}"
 
-    def base(self, words: Ids, parts: Parts) -> Base:
+    def base(self, words: Small, parts: Small) -> Base:
         """Units of all words at one position from what the model expects, (words,); M in all."""
         total = int(parts.sum())
         if total <= 0 or (parts < 0).any() or total > self.followed:
             raise ValueError("what a language model expects must be whole parts, in all above 0")
         units = self.frequencies.copy()
-        units[words] += parts * (self.followed // total)
+        units[words] += parts.astype(np.int64) * (self.followed // total)
         units[0] += self.steps.units - int(units.sum())  # what the division leaves over
         return units
 
@@ -164,8 +161,8 @@ class FluentStaircase(WordMechanism):
                 expected = reading.expected(waiting)
                 texts_there = [some[row] for row in waiting.tolist()]
                 words = [int(texts[text][len(found[text])]) for text in texts_there]
-                for text, (own, parts) in zip(texts_there, expected, strict=True):
-                    found[text].append((own.astype(np.int32), parts.astype(np.int32)))
+                for text, row in zip(texts_there, expected, strict=True):
+                    found[text].append(row)
                 reading.add(waiting, np.array(words))
                 ended = [
                     row
