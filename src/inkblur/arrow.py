@@ -36,7 +36,6 @@ from inkblur.files.public_records import PublicRecords
 from inkblur.files.records import Batch
 from inkblur.files.run import stated
 from inkblur.files.spending import (
-    NOBODY_COUNTS,
     Limits,
     Spending,
     continued_account,
@@ -45,7 +44,7 @@ from inkblur.files.spending import (
 )
 from inkblur.files.summary import Fate
 from inkblur.files.worker_pool import WorkerCopy, each_search
-from inkblur.guarantees import Guarantee
+from inkblur.guarantees import NOBODY_COUNTS, Guarantee
 from inkblur.ledger import Budget, Ledger, ReleaseAccount, open_ledger
 from inkblur.ledger.ledger import PLACE
 from inkblur.mechanisms.nearest.engine import Device

@@ -25,6 +25,7 @@ ADD_UP = (
     "repeat, with the same key and settings, adds nothing)"
 )
 ONE_ID = "under one key an id names one record only: same id and same text come out alike"
+NOBODY_COUNTS = "no ledger was used, so repeated releases of these texts are not counted"
 SEEDED = "not private: seeded. Anyone who guesses the seed can repeat the draws"
 
 _DISTANCE_NAMES = {

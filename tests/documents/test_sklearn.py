@@ -14,6 +14,7 @@ from inkblur import Laplace, Privatizer  # noqa: E402
 from inkblur.documents.sklearn import TextPrivatizer  # noqa: E402
 from inkblur.embeddings.table import Embedding  # noqa: E402
 from inkblur.errors import ParameterError  # noqa: E402
+from inkblur.guarantees import NOBODY_COUNTS  # noqa: E402
 from inkblur.rng import keyed_rng  # noqa: E402
 from inkblur.types import Record  # noqa: E402
 
@@ -28,7 +29,8 @@ def test_it_behaves_like_the_privatizer() -> None:
     records = [Record(str(i), text) for i, text in enumerate(TEXTS)]
     expected = Privatizer(mechanism).release_batch(records, keyed_rng(key)).texts
     assert blur.fit_transform(TEXTS) == list(expected)
-    assert blur.guarantee == Privatizer(mechanism).guaranteed(keyed_rng(key))
+    promised = Privatizer(mechanism).guaranteed(keyed_rng(key))
+    assert blur.guarantee == promised.revealing(NOBODY_COUNTS)  # and says that it counts nothing
 
 
 def test_it_clones_and_works_in_a_pipeline() -> None:

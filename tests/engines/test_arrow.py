@@ -13,7 +13,7 @@ from inkblur.arrow import KEY, KEY_FILE, ReleasePlan, one_batch, plan_release, r
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError, ParameterError, PrivacyError
 from inkblur.files.release import privatize_file
-from inkblur.files.spending import NOBODY_COUNTS
+from inkblur.guarantees import NOBODY_COUNTS
 from inkblur.ledger import Ledger
 from inkblur.rng import keyed_rng, read_key, write_key
 from inkblur.spec import ReleaseSpec

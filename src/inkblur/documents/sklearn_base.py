@@ -8,7 +8,7 @@ from typing import Any, Protocol, Self
 
 from inkblur.documents.weakness import refuse_weak
 from inkblur.errors import ParameterError, needs
-from inkblur.guarantees import Guarantee
+from inkblur.guarantees import NOBODY_COUNTS, Guarantee
 from inkblur.rng import Rng, keyed_rng, secure_rng, seeded_rng
 from inkblur.types import Record
 
@@ -82,8 +82,11 @@ class KeyedTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised about each text or row that `transform` gives."""
-        return self._releaser().guaranteed(self._rng())
+        """What is promised about each text or row that `transform` gives. No ledger counts them, as
+        a pipeline is fitted many times over.
+        """
+        promised = self._releaser().guaranteed(self._rng())
+        return promised.revealing(NOBODY_COUNTS) if promised.private else promised
 
     def _rng(self) -> Rng:
         if self.key is not None and self.seed is not None:

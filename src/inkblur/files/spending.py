@@ -16,7 +16,7 @@ from typing import Any
 
 from inkblur.errors import BudgetExceeded, ParameterError, PrivacyError
 from inkblur.files.records import Batch
-from inkblur.guarantees import Guarantee
+from inkblur.guarantees import NOBODY_COUNTS, Guarantee
 from inkblur.ledger import (
     Budget,
     Charge,
@@ -34,7 +34,6 @@ from inkblur.types import Metric, Unit
 _NAMED = 20  # records over budget that an error names
 Part = tuple[Batch, Sequence[int], Sequence[str]]  # with the words drawn for each text, and bases
 COUNTED = "according to the ledger"
-NOBODY_COUNTS = "no ledger was used, so repeated releases of these texts are not counted"
 
 
 @dataclass(frozen=True, slots=True)

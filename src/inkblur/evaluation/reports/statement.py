@@ -18,8 +18,8 @@ from typing import Any
 
 from inkblur.errors import InkblurError, InputError
 from inkblur.evaluation.reports.measured_risk import NOT_MEASURED, MeasuredRisk, measured_risk
-from inkblur.files.spending import COUNTED, NOBODY_COUNTS
-from inkblur.guarantees import Guarantee, rounded_up
+from inkblur.files.spending import COUNTED
+from inkblur.guarantees import NOBODY_COUNTS, Guarantee, rounded_up
 from inkblur.spec import ReleaseSpec
 from inkblur.types import Metric, Unit
 
