@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from inkblur.adaptation.adapt import adapt_embedding
+    from inkblur.desk import CountedRelease, ReleaseDesk, ReleaseOrder
     from inkblur.documents import TokenPolicies, Treatment
     from inkblur.documents.privatizer import Privatizer
     from inkblur.documents.sklearn import TextPrivatizer
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 # Names are loaded when first used, so that `import inkblur` and `inkblur --help` stay fast.
 _NAMES = {
     "inkblur.adaptation.adapt": "adapt_embedding",
+    "inkblur.desk": "CountedRelease ReleaseDesk ReleaseOrder",
     "inkblur.documents": "TokenPolicies Treatment",
     "inkblur.documents.privatizer": "Privatizer",
     "inkblur.documents.sklearn": "TextPrivatizer",
@@ -88,11 +90,12 @@ _HOMES = {name: module for module, names in _NAMES.items() for name in names.spl
 
 # fmt: off
 __all__ = [
-    "AngularLaplace", "BudgetExceeded", "ComponentLaplace", "Embedding", "EmbeddingError",
-    "Exponential", "Guarantee", "Incomposable", "InkblurError", "InputError", "Laplace",
-    "Ledger", "Limits", "Mahalanobis", "MissingExtra", "NoGuarantee", "OutputError",
+    "AngularLaplace", "BudgetExceeded", "ComponentLaplace", "CountedRelease", "Embedding",
+    "EmbeddingError", "Exponential", "Guarantee", "Incomposable", "InkblurError", "InputError",
+    "Laplace", "Ledger", "Limits", "Mahalanobis", "MissingExtra", "NoGuarantee", "OutputError",
     "ParameterError", "Pool", "PoolPrivatizer", "PoolStaircase", "PoolTextPrivatizer",
-    "PrivacyError", "PrivateCalibration", "Privatizer", "Record", "ReleaseSpec", "Rng",
+    "PrivacyError", "PrivateCalibration", "Privatizer", "Record", "ReleaseDesk", "ReleaseOrder",
+    "ReleaseSpec", "Rng",
     "Staircase", "SyntheticVectors", "TextPrivatizer", "TokenPolicies", "TransformerEncoder",
     "Treatment", "Unreachable", "VectorPrivatizer", "Vectorizer", "WeakSetting", "__version__",
     "adapt_embedding", "build_pool", "compose", "import_embedding", "keyed_rng",

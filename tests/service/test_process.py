@@ -227,3 +227,24 @@ def test_fuzzed_by_its_own_description(server: Server) -> None:
     assert tried > 100
     server.stop()
     assert "Traceback" not in server.log.read_text()
+
+
+def test_a_ledger_in_postgresql(
+    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INKBLUR_LEDGER_SECRET", os.urandom(32).hex())
+    server = Server(tmp_path, "--ledger", postgres_url, "--person-budget", "60")
+    people = {"people": ["ada"] * 3}
+    try:
+        with httpx.Client(base_url=server.url, timeout=120) as client:
+            first = client.post("/v1/release", json={**sent(1), **MEDIUM, **people})
+            assert first.status_code == 200
+            assert (
+                client.post("/v1/release", json={**sent(2), **MEDIUM, **people}).status_code == 409
+            )
+            assert [each["release"] for each in client.get("/v1/ledger").json()["releases"]] == [
+                first.json()["release"]
+            ]
+            assert client.post("/v1/ledger/verify", json={}).json()["intact"]
+    finally:
+        server.stop()

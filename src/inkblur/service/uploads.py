@@ -209,7 +209,9 @@ class Uploads:
 
     def sent(self, upload: Upload, part: str) -> None:
         """A result has been downloaded: it goes, and with the last one everything."""
-        upload.results.pop(part).unlink(missing_ok=True)
+        result = upload.results.pop(part, None)  # None: sent twice at a time
+        if result is not None:
+            result.unlink(missing_ok=True)
         if not upload.results:
             self._remove(upload)
 

@@ -1,0 +1,227 @@
+"""The service under load, beside the library in the same minutes.
+
+Clients send requests of texts to a real `inkblur serve` over loopback, each as soon as its last one
+was answered. Library and service take turns, because a machine's speed changes. The clients are
+processes of their own; what they use of the processors is reported, because the service does not
+have it. One JSON object a line, printed as it is known.
+
+    python -m benchmarks.service --seconds 20 --turns 5
+    python -m benchmarks.service --turns 1 --soak 600
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+import inkblur
+
+SETTINGS = {"mechanism": "staircase", "strength": "medium"}
+_PORT = 8650
+Told = tuple[list[float], int, float]  # latencies, refused requests, processor time of a client
+
+
+@dataclass(frozen=True, slots=True)
+class LoadResult:
+    """What some clients saw."""
+
+    requests: int
+    refused: int
+    seconds: float
+    latencies: list[float]
+    generator: float  # seconds of processor time
+
+    def to_json(self, words: int) -> dict[str, float]:
+        """Figures; `words` are those of one request."""
+        done = np.array(self.latencies) * 1000
+        return {
+            "requests": self.requests,
+            "refused": self.refused,
+            "requests_per_second": round(self.requests / self.seconds, 2),
+            "words_per_second": round(self.requests * words / self.seconds),
+            "p50_ms": round(float(np.percentile(done, 50)), 1),
+            "p99_ms": round(float(np.percentile(done, 99)), 1),
+            "generator_processors": round(self.generator / self.seconds, 3),
+        }
+
+
+def made_texts(texts: int, words: int, seed: int) -> list[str]:
+    """Texts of usual words, different for each seed, so that none is a replay."""
+    table = inkblur.load_embedding()
+    counts = np.asarray(table.counts, dtype=np.float64)
+    drawn = np.random.default_rng(seed).choice(
+        len(table), size=(texts, words), p=counts / counts.sum()
+    )
+    return [" ".join(table.words[i] for i in row) for row in drawn.tolist()]
+
+
+def _client(
+    bodies: list[bytes], pause: float, until: float, first: int, told: multiprocessing.Queue[Told]
+) -> None:
+    """One client: bodies one after the other, `pause` seconds between two beginnings."""
+    connection = HTTPConnection("127.0.0.1", _PORT, timeout=120)
+    latencies: list[float] = []
+    refused, number = 0, first
+    due = time.monotonic() + pause * np.random.default_rng(first).random()
+    before = time.process_time()
+    while time.monotonic() < until:
+        if pause:
+            time.sleep(max(0.0, due - time.monotonic()))
+            due += pause
+        # A prefix of its own makes every request new: a replay would cost less.
+        body = bodies[number % len(bodies)].replace(b'"texts": ["', b'"texts": ["%d ' % number, 1)
+        number += 1
+        began = time.perf_counter()
+        connection.request("POST", "/v1/release", body, {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        answer.read()
+        if answer.status == 200:
+            latencies.append(time.perf_counter() - began)
+        else:
+            refused += 1
+    told.put((latencies, refused, time.process_time() - before))
+
+
+def load(bodies: list[bytes], *, clients: int, seconds: float, rate: float | None) -> LoadResult:
+    """Clients for so long, at `rate` requests a second in all; None: as fast as they get answers."""
+    told: multiprocessing.Queue[Told] = multiprocessing.Queue()
+    began = time.monotonic()
+    pause = 0.0 if rate is None else clients / rate
+    processes = [
+        multiprocessing.Process(
+            target=_client, args=(bodies, pause, began + seconds, 1_000_000 * (place + 1), told)
+        )
+        for place in range(clients)
+    ]
+    for process in processes:
+        process.start()
+    found = [told.get() for _ in processes]
+    took = time.monotonic() - began
+    for process in processes:
+        process.join()
+    latencies = [each for one, _, _ in found for each in one]
+    refused, used = sum(one for _, one, _ in found), sum(one for _, _, one in found)
+    return LoadResult(len(latencies), refused, took, latencies, used)
+
+
+def by_file(texts: list[list[str]]) -> float:
+    """Words a second of `privatize_file`, ledger included, on its usual threads."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "in.txt")
+        source.write_text("\n".join(text for some in texts for text in some) + "\n")
+        spec = inkblur.ReleaseSpec.of(**SETTINGS)
+        began = time.perf_counter()
+        inkblur.privatize_file(
+            source, Path(folder, "out.txt"), spec, ledger=Path(folder, "ledger.db")
+        )
+        words = sum(len(text.split()) for some in texts for text in some)
+        return words / (time.perf_counter() - began)
+
+
+def library(texts: list[list[str]], seconds: float) -> float:
+    """Words a second of the same requests by the library alone, one by one, ledger included."""
+    with tempfile.TemporaryDirectory() as folder, inkblur.open_ledger(f"{folder}/l.db") as ledger:
+        desk = inkblur.ReleaseDesk(inkblur.keyed_rng(os.urandom(32)), ledger)
+        spec = inkblur.ReleaseSpec.of(**SETTINGS)
+        began, words, number = time.perf_counter(), 0, 0
+        while time.perf_counter() - began < seconds:
+            fresh = [f"{number} {texts[number % len(texts)][0]}", *texts[number % len(texts)][1:]]
+            number += 1
+            [answer] = desk.release([inkblur.ReleaseOrder(pa.record_batch({"text": fresh}), spec)])
+            assert isinstance(answer, inkblur.CountedRelease)
+            words += answer.words
+        return words / (time.perf_counter() - began)
+
+
+@contextmanager
+def server(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A server that answers."""
+    places = ["--ledger", str(folder / "ledger.db"), "--uploads", str(folder / "uploads")]
+    command = [sys.executable, "-m", "inkblur", "serve", "--port", str(_PORT), "--queue", "64"]
+    process = subprocess.Popen([*command, *places])
+    try:
+        while process.poll() is None:
+            try:
+                HTTPConnection("127.0.0.1", _PORT).request("GET", "/healthz")
+                break
+            except OSError:
+                time.sleep(0.2)
+        yield process
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(120)
+
+
+def memory(process: int) -> int:
+    """Resident bytes of a process."""
+    pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+    return pages * resource.getpagesize()
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--clients", type=int, default=16)
+    parser.add_argument("--texts", type=int, default=100)
+    parser.add_argument("--words", type=int, default=100)
+    parser.add_argument("--seconds", type=float, default=20.0, help="of each measurement")
+    parser.add_argument("--turns", type=int, default=3, help="of library and service")
+    parser.add_argument("--soak", type=float, default=0.0, help="seconds to watch memory for")
+    given = parser.parse_args()
+    texts = [made_texts(given.texts, given.words, seed) for seed in range(24)]
+    bodies = [json.dumps({"texts": each, **SETTINGS}).encode() for each in texts]
+    single = [json.dumps({"texts": each[:1], **SETTINGS}).encode() for each in texts]
+    words = given.texts * given.words
+    with tempfile.TemporaryDirectory() as folder, server(Path(folder)) as process:
+        for body in bodies:  # the near words of all that is sent are made once
+            load([body], clients=1, seconds=0.01, rate=None)
+        library(texts, given.seconds / 4)
+        most = 0.0
+        for turn in range(given.turns):
+            alone = library(texts, given.seconds)
+            told = load(bodies, clients=given.clients, seconds=given.seconds, rate=None).to_json(
+                words
+            )
+            most = max(most, told["requests_per_second"])
+            share = round(told["words_per_second"] / alone, 3)
+            show(
+                "turn",
+                turn=turn,
+                library_words_per_second=round(alone),
+                file_words_per_second=round(by_file(texts)),
+                share=share,
+                **told,
+            )
+        half = load(bodies, clients=given.clients, seconds=given.seconds, rate=most / 2)
+        show("half the maximum", **half.to_json(words))
+        ones = load(single, clients=given.clients, seconds=given.seconds, rate=None)
+        show("single texts", **ones.to_json(given.words))
+        until = time.monotonic() + given.soak
+        while time.monotonic() < until:
+            load(bodies, clients=4, seconds=min(30.0, given.soak), rate=most / 2)
+            show("memory", resident_mb=round(memory(process.pid) / 1e6, 1))
+
+
+def show(what: str, **figures: float) -> None:
+    """A line of JSON."""
+    print(json.dumps({"what": what, **figures}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
