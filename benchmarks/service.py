@@ -88,18 +88,23 @@ def _client(
         body = bodies[number % len(bodies)].replace(b'"texts": ["', b'"texts": ["%d ' % number, 1)
         number += 1
         began = time.perf_counter()
-        connection.request("POST", "/v1/release", body, {"Content-Type": "application/json"})
-        answer = connection.getresponse()
-        answer.read()
-        if answer.status == 200:
+        if _ask(connection, body) == 200:
             latencies.append(time.perf_counter() - began)
         else:
             refused += 1
     told.put((latencies, refused, time.process_time() - before))
 
 
+def _ask(connection: HTTPConnection, body: bytes) -> int:
+    """Send a request and read its answer."""
+    connection.request("POST", "/v1/release", body, {"Content-Type": "application/json"})
+    answer = connection.getresponse()
+    answer.read()
+    return answer.status
+
+
 def load(bodies: list[bytes], *, clients: int, seconds: float, rate: float | None) -> LoadResult:
-    """Clients for so long, at `rate` requests a second in all; None: as fast as they get answers."""
+    """Clients for so long, at `rate` requests a second in all; None: as fast as it answers."""
     told: multiprocessing.Queue[Told] = multiprocessing.Queue()
     began = time.monotonic()
     pause = 0.0 if rate is None else clients / rate
@@ -189,8 +194,8 @@ def main() -> None:
     single = [json.dumps({"texts": each[:1], **SETTINGS}).encode() for each in texts]
     words = given.texts * given.words
     with tempfile.TemporaryDirectory() as folder, server(Path(folder)) as process:
-        for body in bodies:  # the near words of all that is sent are made once
-            load([body], clients=1, seconds=0.01, rate=None)
+        for body in bodies:  # the near words of all that is sent are made once: minutes
+            _ask(HTTPConnection("127.0.0.1", _PORT, timeout=1200), body)
         library(texts, given.seconds / 4)
         most = 0.0
         for turn in range(given.turns):

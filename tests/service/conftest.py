@@ -15,7 +15,6 @@ from fastapi.testclient import TestClient
 
 from inkblur.rng import keyed_rng
 from inkblur.service.application import ServiceSettings, make_application
-
 from tests.ledger.conftest import postgres_url
 
 __all__ = ["postgres_url"]

@@ -43,7 +43,10 @@ def column_names(path: Path, *, delimiter: str | None = None) -> tuple[str, ...]
 
 def likely_delimiter(path: Path) -> str | None:
     """What most likely separates the cells of a csv file; None where a comma does."""
-    widths = {each: len(_header(path, each)) for each in _DELIMITERS}
+    widths = dict.fromkeys(_DELIMITERS, 0)
+    for delimiter in _DELIMITERS:
+        with contextlib.suppress(InputError):  # the next row has another number of cells
+            widths[delimiter] = len(_header(path, delimiter))
     best = max(_DELIMITERS, key=lambda each: widths[each])
     return None if best == "," else best
 

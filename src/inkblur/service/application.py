@@ -87,6 +87,7 @@ def make_application(settings: ServiceSettings) -> Gate:
         docs_url=None,  # they load scripts from elsewhere
         redoc_url=None,
     )
+    app.state.uploads = uploads
     app.add_exception_handler(InkblurError, problems.answer_library)
     app.add_exception_handler(problems.Problem, problems.answer_problem)
     app.add_exception_handler(RequestValidationError, problems.answer_body)

@@ -32,7 +32,7 @@ from inkblur.service.tokens import Caller
 from inkblur.spec import ReleaseSpec
 
 KEPT_SECONDS = 3600.0
-_MOST = 50  # uploads at a time
+MOST = 50  # uploads at a time
 _SWEEP_SECONDS = 60.0
 PARTS = ("output", "report", "statement")
 
@@ -100,9 +100,9 @@ class Uploads:
 
     async def receive(self, caller: Caller, suffix: str, parts: AsyncIterator[bytes]) -> Upload:
         """Stream a file to disk."""
-        if len(self._uploads) >= _MOST:
+        if len(self._uploads) >= MOST:
             raise Problem(
-                HTTPStatus.TOO_MANY_REQUESTS, "queue", f"{_MOST} uploads are here; try again later"
+                HTTPStatus.TOO_MANY_REQUESTS, "queue", f"{MOST} uploads are here; try again later"
             )
         name = secrets.token_urlsafe(16)
         folder = self._folder / name

@@ -1,0 +1,109 @@
+"""Files over HTTP: what is kept, for how long, and what is refused."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from fastapi.testclient import TestClient
+
+from inkblur.service import uploads
+from inkblur.service.uploads import KEPT_SECONDS
+from tests.service.conftest import MakeClient
+
+MEDIUM = {"mechanism": "staircase", "strength": "medium"}
+
+
+def send(client: TestClient, body: bytes, suffix: str) -> Any:
+    return client.post(f"/v1/uploads?suffix={suffix}", content=body)
+
+
+def finished(client: TestClient, name: str) -> dict[str, Any]:
+    for _ in range(600):
+        state: dict[str, Any] = client.get(f"/v1/uploads/{name}").json()
+        if state["state"] in ("done", "failed"):
+            return state
+        time.sleep(0.1)
+    raise AssertionError(state)
+
+
+def parquet() -> bytes:
+    out = io.BytesIO()
+    pq.write_table(pa.table({"id": [1], "text": ["the doctor was angry"]}), out)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("suffix", "body", "columns", "delimiter"),
+    [
+        ("csv", b"id,text\n1,hello\n", ["id", "text"], None),
+        ("csv", b"id;text\n1;a, b\n", ["id", "text"], ";"),
+        ("csv.gz", gzip.compress(b"id,text\n1,hello\n"), ["id", "text"], None),
+        ("tsv", b"id\ttext\n1\thello\n", ["id", "text"], None),
+        ("jsonl", b'{"id": 1, "text": "hello"}\n', ["id", "text"], None),
+        ("json", b'[{"id": 1, "text": "hello"}]', ["id", "text"], None),
+        ("parquet", parquet(), ["id", "text"], None),
+        ("txt", b"hello\n", [], None),
+    ],
+)
+def test_every_format_is_released(
+    client: TestClient, suffix: str, body: bytes, columns: list[str], delimiter: str | None
+) -> None:
+    told = send(client, body, suffix).json()
+    assert (told["columns"], told["delimiter"]) == (columns, delimiter)
+    place = f"/v1/uploads/{told['upload']}"
+    sent = {**MEDIUM, "delimiter": delimiter}
+    assert client.post(f"{place}/release", json=sent).status_code == 202
+    state = finished(client, told["upload"])
+    assert (state["state"], state["error"]) == ("done", None)
+    assert state["results"] == ["output", "report", "statement"]
+    answer = client.get(f"{place}/output")
+    assert answer.headers["content-disposition"] == f'attachment; filename="output.{suffix}"'
+    assert client.get(f"{place}/output").status_code == 404  # deleted when it was sent
+    assert client.post(f"{place}/release", json=sent).status_code == 409
+    assert client.delete(place).status_code == 204
+    assert client.get(place).status_code == 404
+
+
+@pytest.mark.parametrize("suffix", ["exe", "csv.exe", "../csv", "parquet.gz", ""])
+def test_suffixes_that_are_refused(client: TestClient, suffix: str) -> None:
+    assert send(client, b"hello", suffix).status_code == 422
+
+
+def test_a_release_that_is_refused_can_be_asked_for_again(client: TestClient) -> None:
+    name = send(client, b"user,text\nada,the doctor was angry\n", "csv").json()["upload"]
+    place = f"/v1/uploads/{name}"
+    seen = client.post(f"{place}/preview", json=MEDIUM).json()
+    assert seen["telling"] == {"user": "by its name a user"}
+    assert seen["texts"] == ["the doctor was angry"]
+    client.post(f"{place}/release", json=MEDIUM)
+    state = finished(client, name)
+    assert state["state"] == "failed"
+    assert "`drop_columns`" in state["error"]
+    client.post(f"{place}/release", json={**MEDIUM, "drop_columns": ["user"]})
+    assert finished(client, name)["state"] == "done"
+
+
+def test_after_an_hour_everything_is_gone(make_client: MakeClient, tmp_path: Path) -> None:
+    client = make_client(tmp_path)
+    name = send(client, b"hello\n", "txt").json()["upload"]
+    [folder] = [each for each in (tmp_path / "uploads").iterdir() if each.is_dir()]
+    kept = client.app._app.state.uploads  # type: ignore[attr-defined]
+    assert isinstance(kept, uploads.Uploads)
+    kept.expire(time.monotonic() + KEPT_SECONDS - 5)
+    assert client.get(f"/v1/uploads/{name}").status_code == 200
+    kept.expire(time.monotonic() + KEPT_SECONDS + 5)
+    assert client.get(f"/v1/uploads/{name}").status_code == 404
+    assert not folder.exists()
+
+
+def test_so_many_uploads_at_a_time(make_client: MakeClient) -> None:
+    client = make_client()
+    answers = [send(client, b"hello\n", "txt").status_code for _ in range(uploads.MOST + 1)]
+    assert answers == [201] * uploads.MOST + [429]
