@@ -115,7 +115,8 @@ def release_routes(service: Service) -> APIRouter:
     @routes.get("/mechanisms")
     async def mechanisms() -> list[dict[str, Any]]:
         """What can be asked for, and what was measured of it."""
-        table = ReleaseSpec(SHOWN, 1.0, embedding=service.tables.embedding).table()
+        spec = ReleaseSpec(SHOWN, 1.0, embedding=service.tables.embedding)
+        table = await asyncio.to_thread(spec.table)
         return [_described(entry, table) for entry in CATALOGUE.values()]
 
     @routes.get("/curve")
