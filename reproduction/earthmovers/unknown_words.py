@@ -16,7 +16,7 @@ from reproduction.context import Context
 from reproduction.earthmovers.published import NORMS
 from reproduction.earthmovers.sampled_documents import LENGTHS, Documents, plain_words
 from reproduction.estimate import Estimate
-from reproduction.result import Claim, Outcome, Reading
+from reproduction.result import Claim, Outcome, Reading, Where
 
 TABLE = "Topic of two told at epsilon 10, by what becomes of words outside the vocabulary"
 TRAINING = "fastText's training, on postings as they are (paper: 0.937 on its fan fiction)"
@@ -40,23 +40,20 @@ def run(work: Context) -> Outcome:
             TABLE,
             {"texts": "all"},
             "share of unknown words",
-            Estimate.of_runs([one["unknown"] for one in runs]),
+            Estimate.of_runs([one["unknown"] for one in runs]).share(),
         )
     ]
     for training in RATES:
         for place, name in enumerate(RELEASES):
-            right = [_mean(one["right"][training][place]) for one in runs]
-            readings.append(
-                Reading(
-                    TABLE, {"texts": name, "training": training}, "told", Estimate.of_runs(right)
-                )
-            )
+            right = Estimate.of_runs([_mean(one["right"][training][place]) for one in runs])
+            where: Where = {"texts": name, "training": training}
+            readings.append(Reading(TABLE, where, "told", right.share()))
         readings.append(
             Reading(
                 TRAINING,
                 {"training": training},
                 "accuracy",
-                Estimate.of_runs([_mean(one["right"][training][0]) for one in runs]),
+                Estimate.of_runs([_mean(one["right"][training][0]) for one in runs]).share(),
                 PAPER_ACCURACY if training == PRINTED else None,
             )
         )

@@ -170,10 +170,12 @@ def _notes(study: _RescalingStudy) -> tuple[str, ...]:
         f"{study.words} words of the collections that have a GloVe vector, {study.runs} draws each "
         "at every epsilon; every word of the vocabulary can come out. Curves are read off between "
         f"{len(_TRIED)} epsilons.",
-        "What the paper must have done to get its numbers is an open question. Its words survive "
-        "at an epsilon twenty times smaller than where all do; a radius of Gamma(n), n = 300, is "
-        "so sharp that no factor on epsilon (other vectors, other units) gives that. A radius of "
-        "Gamma(4) has the right width for lambda 0; with the same factor it does not fit lambda 1.",
-        "S_w at epsilon 1 is as large as the paper's where the noisy vector is decoded by cosine, "
+        "What the paper did to get its numbers is an open question, and this is the evidence. A "
+        "radius of Gamma(n), n = 300, hardly varies, so survival rises from few words to nearly "
+        "all within a factor of three in epsilon; the paper's rises over a factor of twenty, and "
+        "no factor on epsilon (other vectors, other units) makes the one curve the other. A "
+        "radius of Gamma(4) has the paper's width at lambda 0, but then lambda 1 needs another "
+        "factor than lambda 0, where the paper has one epsilon for both.",
+        "S_w at epsilon 1 is as large as the paper's where noisy vectors are decoded by cosine, "
         "and smaller by Euclidean distance, which is what its Algorithm 1 says.",
     )

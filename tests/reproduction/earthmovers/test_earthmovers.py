@@ -171,7 +171,8 @@ def test_the_simulation_knows_the_law_of_one_vector(tmp_path: Path) -> None:
     ("name", "table", "claim"),
     [
         ("inference", "Table 1, 20 Newsgroups, right answers of 8", "author-falls-topic-holds"),
-        ("snippets", "Section 2", "example-bags-in-order"),
+        ("snippets", "Section 3.1: factor between", "example-bags-in-order"),
+        ("unknown-words", "Topic of two told", "unknown-words-keep-the-topic"),
         ("utility-bound", "Theorem 3 at the edge of its condition", "bound-as-printed"),
     ],
 )
