@@ -77,6 +77,24 @@ def test_a_file_is_released_text_by_text(folder: Path) -> None:
     assert report["ledger"]["largest_loss_of_a_record"] == 4.0  # for a text, however long
 
 
+def test_texts_of_the_pool_that_come_out_are_counted(folder: Path) -> None:
+    """In another file than the pool was built from, so that it is not refused."""
+    chosen = [text.upper() for text in TEXTS[:20]]
+    _write(folder / "mine.csv", chosen, ["x"] * 20)
+    try:
+        result = released(folder, "--epsilon", "40", "--report", "r.json")
+        assert result.exit_code == 0, result.output
+        out = [row["text"].split() for row in rows(folder / "out.csv")]
+        same = sum(a == b.lower().split() for a, b in zip(out, chosen, strict=True))
+        assert same > 0
+        told = " ".join(result.stderr.split())
+        assert f"{same} texts ({same / 20:.0%}) came out as they were written" in told
+        assert ("this does not hide them" in told) == (same > 10)
+        assert json.loads((folder / "r.json").read_text())["draws"]["unchanged"] == same
+    finally:
+        _write(folder / "mine.csv", ["alpha beta", "", "sigma; kappa 12", TEXTS[0]], list("abcd"))
+
+
 def test_a_report_repeats_a_release_under_its_key(folder: Path) -> None:
     key = folder / "key"
     write_key(key)

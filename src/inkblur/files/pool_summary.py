@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+from inkblur.documents.survival import MANY
 from inkblur.files.summary import NOTE, Fate, described, draws_a_text
 from inkblur.guarantees import Guarantee, rounded_up
 from inkblur.pools.privatizer import PoolPrivatizer
@@ -37,9 +38,26 @@ class PoolSummary:
             f"{len(pool):,} of {pool.name} (license: {pool.license}); {self.seconds:.1f} s, "
             f"{self.draws_per_second:,.0f} {unit}s/s",
             f"{self.counts['null']:,} without a known word were drawn at random",
-            "nobody said what came out: it stands for the true texts, and is by other authors",
+            *self._told_by_others(unit),
             *self.fate.lines(),
         ]
+
+    def _told_by_others(self, unit: str) -> list[str]:
+        """How many true texts come out: those that stand in the pool may."""
+        same, drawn = self.counts["unchanged"], self.counts["drawn"]
+        if not same:
+            return [
+                "none came out as it was written: what came out stands for the true texts, and is "
+                "by other authors"
+            ]
+        told = f"{same:,} {unit}s ({same / drawn:.0%}) came out as they were written: they stand"
+        lines = [f"{told} in the pool"]
+        if same > MANY * drawn:
+            lines.append(
+                f"more than half of the {unit}s come out: this does not hide them. Was the pool "
+                "made from these texts?"
+            )
+        return lines
 
     def worth(self) -> list[str]:
         """What the bound is worth, in plain words."""
@@ -77,7 +95,11 @@ class PoolSummary:
                 "cosine_of_random_pairs": expected.random,
             },
             "embedding": described(mechanism.embedding),
-            "draws": {"total": self.counts["drawn"], "without_known_words": self.counts["null"]},
+            "draws": {
+                "total": self.counts["drawn"],
+                "without_known_words": self.counts["null"],
+                "unchanged": self.counts["unchanged"],
+            },
             "columns": self.fate.to_json(),
             "documents": {
                 "total": self.documents,

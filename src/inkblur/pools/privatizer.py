@@ -110,8 +110,10 @@ class PoolPrivatizer:
         sizes = tuple(len(part) for part in parts)
         bits = JoinedRows(streams, sizes).bits(first, 1)[:, 0]
         drawn = self.mechanism.draw(encoded, bits).tolist()
-        counts = Counter(drawn=first, null=int((encoded.ids == NULL_ID).sum()))
         texts, ends = self.mechanism.pool.texts, np.cumsum(sizes).tolist()
+        true = (piece for part in parts for piece in part)
+        same = sum(_same(texts[place], piece) for place, piece in zip(drawn, true, strict=True))
+        counts = Counter(drawn=first, null=int((encoded.ids == NULL_ID).sum()), unchanged=same)
         out = [
             " ".join(texts[place] for place in drawn[end - size : end])
             for end, size in zip(ends, sizes, strict=True)
@@ -125,6 +127,11 @@ class PoolPrivatizer:
         if self.length is None:
             return found
         return [*found[: self.length], *[""] * (self.length - len(found))]
+
+
+def _same(drawn: str, true: str) -> bool:
+    """Whether a text comes out as itself, capitals and spaces aside."""
+    return drawn == true or drawn.lower().split() == true.lower().split()
 
 
 def sentences(text: str) -> list[str]:
