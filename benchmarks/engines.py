@@ -39,7 +39,7 @@ WORDS = SENTENCE.split()
 SPEC = ReleaseSpec("staircase", 8.0, id_column="id")
 SINGLE = ("bare", "polars", "duckdb")  # one process, whatever the machine has
 
-Run = Callable[[Path, Path], None]  # from a folder of parquet files to another
+FolderRun = Callable[[Path, Path], None]  # from a folder of parquet files to another
 
 
 def main(given: list[str] | None = None) -> None:
@@ -156,7 +156,7 @@ def _processes() -> tuple[float, float]:
     return ticks / os.sysconf("SC_CLK_TCK"), most / 1024
 
 
-def _bare(workers: int, stack: ExitStack) -> Run:
+def _bare(workers: int, stack: ExitStack) -> FolderRun:
     """The function itself, in this process."""
     plan = plan_release(SPEC)
 
@@ -173,7 +173,7 @@ def _bare(workers: int, stack: ExitStack) -> Run:
     return run
 
 
-def _spark(workers: int, stack: ExitStack) -> Run:
+def _spark(workers: int, stack: ExitStack) -> FolderRun:
     """Local mode, a thread and a Python process for each worker."""
     from pyspark.sql import SparkSession
 
@@ -198,7 +198,7 @@ def _spark(workers: int, stack: ExitStack) -> Run:
     return run
 
 
-def _ray(workers: int, stack: ExitStack) -> Run:
+def _ray(workers: int, stack: ExitStack) -> FolderRun:
     """An actor for each worker, on this machine."""
     import ray
 
@@ -217,7 +217,7 @@ def _ray(workers: int, stack: ExitStack) -> Run:
     return run
 
 
-def _dask(workers: int, stack: ExitStack) -> Run:
+def _dask(workers: int, stack: ExitStack) -> FolderRun:
     """A process for each worker."""
     import dask
     import dask.dataframe as dd
@@ -233,7 +233,7 @@ def _dask(workers: int, stack: ExitStack) -> Run:
     return run
 
 
-def _datasets(workers: int, stack: ExitStack) -> Run:
+def _datasets(workers: int, stack: ExitStack) -> FolderRun:
     """A process for each worker; one is this process."""
     from datasets import Dataset, disable_progress_bars
 
@@ -253,7 +253,7 @@ def _datasets(workers: int, stack: ExitStack) -> Run:
     return run
 
 
-def _polars(workers: int, stack: ExitStack) -> Run:
+def _polars(workers: int, stack: ExitStack) -> FolderRun:
     """Lazy: read, released and written as a stream, in one process."""
     import polars as pl
 
@@ -266,7 +266,7 @@ def _polars(workers: int, stack: ExitStack) -> Run:
     return run
 
 
-def _duckdb(workers: int, stack: ExitStack) -> Run:
+def _duckdb(workers: int, stack: ExitStack) -> FolderRun:
     """One process: DuckDB gives a function one vector of 2,048 rows at a time."""
     import duckdb
 
@@ -281,7 +281,7 @@ def _duckdb(workers: int, stack: ExitStack) -> Run:
     return run
 
 
-ENGINES: dict[str, Callable[[int, ExitStack], Run]] = {
+ENGINES: dict[str, Callable[[int, ExitStack], FolderRun]] = {
     "bare": _bare,
     "spark": _spark,
     "ray": _ray,

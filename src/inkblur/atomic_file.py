@@ -19,7 +19,6 @@ import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import Self, cast
 
 from inkblur.errors import InkblurError, OutputError
@@ -94,13 +93,8 @@ class AtomicFile:
                 self._partial, self._file = _create_partial(self._path, self._mode)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if error is not None:
+    def __exit__(self, *failure: object) -> None:
+        if failure[1] is not None:
             self._discard()
             return
         try:

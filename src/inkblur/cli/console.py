@@ -78,7 +78,8 @@ def progress(unit: str) -> Progress:
         TextColumn("{task.fields[rate]} " + unit + "/s"),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
-        console=talk,
+        # Rich before 15 ends even a disabled bar with an empty line: nobody hears this console.
+        console=talk if talk.is_terminal else Console(quiet=True),
         disable=not talk.is_terminal,
         transient=True,
     )

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-
 from inkblur.documents.policies import TokenPolicies
 from inkblur.documents.privatizer import Privatizer
-from inkblur.documents.sklearn_base import KeyedTransformer, records_of, texts_of
+from inkblur.documents.sklearn_base import KeyedTextTransformer
 from inkblur.mechanisms.base import WordMechanism
 
 
-class TextPrivatizer(KeyedTransformer):
+class TextPrivatizer(KeyedTextTransformer):
     """Texts in, blurred texts out; `fit` learns nothing from the data.
 
     `key` (32 bytes) makes the run repeatable, `seed` makes it repeatable by anyone and so not
@@ -51,17 +46,6 @@ class TextPrivatizer(KeyedTransformer):
         self.key = key
         self.seed = seed
         self.accept_weak = accept_weak
-
-    def transform(self, X: Any) -> list[str] | NDArray[np.object_]:  # noqa: N803 (scikit-learn's)
-        """The texts, blurred: a list, or an array of one column where `X` is a table."""
-        texts, table = texts_of(X)
-        self._refuse_weak()
-        released = self._releaser().release_batch(records_of(texts), self._rng()).texts
-        return np.array([[text] for text in released], dtype=object) if table else list(released)
-
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """The name of the column, as it was given."""
-        return np.array(["text"] if input_features is None else input_features, dtype=object)
 
     def _releaser(self) -> Privatizer:
         return Privatizer(

@@ -6,6 +6,9 @@ from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from inkblur.documents.weakness import refuse_weak
 from inkblur.errors import ParameterError, needs
 from inkblur.guarantees import NOBODY_COUNTS, Guarantee
@@ -23,6 +26,14 @@ class Guaranteed(Protocol):
 
     def guaranteed(self, rng: Rng) -> Guarantee:
         """What is promised about a release drawn from `rng`."""
+        ...
+
+
+class ReleasesInBatches(Guaranteed, Protocol):
+    """Anything that releases texts as texts."""
+
+    def release_batch(self, records: Sequence[Record], rng: Rng) -> Any:
+        """The texts under `.texts`, one a record."""
         ...
 
 
@@ -111,6 +122,24 @@ class KeyedTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.transformer_tags.preserves_dtype = []
         tags.non_deterministic = self.key is None and self.seed is None
         return tags
+
+
+class KeyedTextTransformer(KeyedTransformer):
+    """A transformer that gives a text for a text."""
+
+    @abstractmethod
+    def _releaser(self) -> ReleasesInBatches: ...
+
+    def transform(self, X: Any) -> list[str] | NDArray[np.object_]:  # noqa: N803 (scikit-learn's)
+        """The texts, replaced: a list, or an array of one column where `X` is a table."""
+        texts, table = texts_of(X)
+        self._refuse_weak()
+        released = self._releaser().release_batch(records_of(texts), self._rng()).texts
+        return np.array([[text] for text in released], dtype=object) if table else list(released)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """The name of the column, as it was given."""
+        return np.array(["text"] if input_features is None else input_features, dtype=object)
 
 
 def texts_of(documents: Any) -> tuple[Sequence[Any], bool]:

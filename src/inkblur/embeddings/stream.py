@@ -9,7 +9,6 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO, cast
 
 from inkblur.errors import EmbeddingError
@@ -57,12 +56,7 @@ class ByteSource:
         """The source itself."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         """Close the file."""
         self._plain.close()
         self._raw.close()

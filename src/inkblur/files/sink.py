@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Protocol, Self
 
 from inkblur.atomic_file import AtomicFile, standard_output
@@ -116,15 +115,10 @@ class Sink:
         self._open = True
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         """Put the file in place; after an error remove it."""
         self._open = False
-        if error is None:
+        if failure[1] is None:
             try:
                 self._put(self._encoder.end())
                 if self._compressor is not None:
@@ -132,7 +126,7 @@ class Sink:
             except BaseException:
                 self._file.__exit__(*sys.exc_info())
                 raise
-        self._file.__exit__(kind, error, trace)
+        self._file.__exit__(*failure)
 
     def _put(self, content: str | bytes) -> None:
         data = content.encode("utf-8") if isinstance(content, str) else content

@@ -32,7 +32,9 @@ from inkblur.rng import Rng
 from inkblur.types import Metric, Unit
 
 _NAMED = 20  # records over budget that an error names
-Part = tuple[Batch, Sequence[int], Sequence[str]]  # with the words drawn for each text, and bases
+DrawnBatch = tuple[
+    Batch, Sequence[int], Sequence[str]
+]  # with the words drawn for each text, and bases
 COUNTED = "according to the ledger"
 
 
@@ -143,7 +145,7 @@ class Spending:
         """Charge a batch that is about to be written, unless that was done ahead."""
         self.charge_together([(batch, words, bases)])
 
-    def charge_together(self, parts: Sequence[Part]) -> None:
+    def charge_together(self, parts: Sequence[DrawnBatch]) -> None:
         """Charge several batches, each with its words and bases, in one entry of the ledger. Over
         budget, none of them is charged, and this raises.
         """
@@ -189,7 +191,7 @@ class Spending:
         self._ahead = True
         return frozenset(granted) if partial else None
 
-    def _charge(self, parts: Sequence[Part], *, partial: bool) -> Charged:
+    def _charge(self, parts: Sequence[DrawnBatch], *, partial: bool) -> Charged:
         charges = [charge for part in parts for charge in self._charges(*part)]
         result = self._account.charge(charges, self._limits, partial=partial)
         self._most_spent = max(self._most_spent, result.most_spent)
@@ -242,7 +244,7 @@ def _name(batch: Batch, row: int) -> str:
     return batch.records[row * batch.width].id
 
 
-def _placed(parts: Sequence[Part], result: Charged) -> list[tuple[str, Exceeded]]:
+def _placed(parts: Sequence[DrawnBatch], result: Charged) -> list[tuple[str, Exceeded]]:
     """The records over budget: where they stand in their file, and the id that its owner knows."""
     if not result.exceeded:
         return []

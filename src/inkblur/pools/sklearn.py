@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-
-from inkblur.documents.sklearn_base import KeyedTransformer, records_of, texts_of
+from inkblur.documents.sklearn_base import KeyedTextTransformer
 from inkblur.pools.mechanism import PoolStaircase
 from inkblur.pools.privatizer import PoolPrivatizer
 
 
-class PoolTextPrivatizer(KeyedTransformer):
+class PoolTextPrivatizer(KeyedTextTransformer):
     """Texts in, texts of a public pool out; `fit` learns nothing from the data.
 
     `key` (32 bytes) makes the run repeatable, `seed` makes it repeatable by anyone and so not
@@ -42,16 +37,6 @@ class PoolTextPrivatizer(KeyedTransformer):
         self.length = length
         self.key = key
         self.seed = seed
-
-    def transform(self, X: Any) -> list[str] | NDArray[np.object_]:  # noqa: N803 (scikit-learn's)
-        """A text of the pool for each: a list, or an array of one column where `X` is a table."""
-        texts, table = texts_of(X)
-        released = self._releaser().release_batch(records_of(texts), self._rng()).texts
-        return np.array([[text] for text in released], dtype=object) if table else list(released)
-
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """The name of the column, as it was given."""
-        return np.array(["text"] if input_features is None else input_features, dtype=object)
 
     def _refuse_weak(self) -> None:
         """No setting copies a text's words: nothing to refuse."""
