@@ -84,7 +84,7 @@ class RecurrentJudge:
         return out
 
 
-class Encoder:
+class SentenceEncoder:
     """The sentence model all-MiniLM-L6-v2, from a folder."""
 
     def __init__(self, folder: str) -> None:

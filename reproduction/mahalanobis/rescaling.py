@@ -29,7 +29,7 @@ JUDGED = (0.0, 1.0)
 FACTORS = np.geomspace(0.001, 20, 600)
 _TRIED = np.geomspace(0.002, 400, 60)  # epsilons at which a curve is measured
 
-Curve = Mapping[str, float]  # mean N_w by epsilon
+ScaledCurve = Mapping[str, float]  # mean N_w by epsilon
 
 
 def run(work: Context) -> Outcome:
@@ -80,20 +80,20 @@ def run(work: Context) -> Outcome:
     return Outcome(tuple(readings), (), (drawing,), notes=_notes(study))
 
 
-def best_factor(curve: Curve, lam: float) -> tuple[float, float]:
+def best_factor(curve: ScaledCurve, lam: float) -> tuple[float, float]:
     """The factor on epsilon with the smallest largest error against Table 3, and that error."""
     errors = [largest_error(curve, lam, factor) for factor in FACTORS]
     best = int(np.argmin(errors))
     return float(f"{FACTORS[best]:.3g}"), errors[best]
 
 
-def largest_error(curve: Curve, lam: float, factor: float) -> float:
+def largest_error(curve: ScaledCurve, lam: float, factor: float) -> float:
     """Over the five epsilons of the table, in points of N_w."""
     stated = printed("Table 3")
     return max(abs(_at(curve, factor * epsilon) - stated[lam, epsilon][0]) for epsilon in EPSILONS)
 
 
-def _at(curve: Curve, epsilon: float) -> float:
+def _at(curve: ScaledCurve, epsilon: float) -> float:
     """Read off between measured epsilons, on a logarithmic scale."""
     tried = sorted(curve, key=float)
     return float(

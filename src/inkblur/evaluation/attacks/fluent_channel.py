@@ -28,7 +28,7 @@ _PLACES = {"cpu": 64, "cuda": 128}  # places at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Place:
+class _Setting:
     """One released word, and what the model expected there."""
 
     out: int
@@ -78,15 +78,15 @@ class FluentChannel:
             table += (likely @ torch.from_numpy(shares[:, some].T).to(likely.device)).cpu().numpy()
         return np.split(table, np.cumsum([len(text) for text in texts])[:-1])
 
-    def _places(self, texts: Sequence[Ids]) -> list[_Place]:
+    def _places(self, texts: Sequence[Ids]) -> list[_Setting]:
         expected = self.mechanism.expectations(texts)
         return [
-            _Place(int(out), *row)
+            _Setting(int(out), *row)
             for text, rows in zip(texts, expected, strict=True)
             for out, row in zip(text, rows, strict=True)
         ]
 
-    def _blocks(self, places: Sequence[_Place], words: Ids) -> Iterator[tuple[Ids, torch.Tensor]]:
+    def _blocks(self, places: Sequence[_Setting], words: Ids) -> Iterator[tuple[Ids, torch.Tensor]]:
         """Columns of `words`, and P(out | word) there, (places, columns)."""
         import torch
 
@@ -104,14 +104,14 @@ class FluentChannel:
             near = torch.minimum((steps.near - nearer).clamp(min=0.0), owned)
             yield some, (steps.low * owned + steps.step * near) * 2.0**-steps.bits
 
-    def _units(self, place: _Place) -> int:
+    def _units(self, place: _Setting) -> int:
         """c(o) at this place."""
         own = place.parts[place.words == place.out]
         factor = self.mechanism.followed // int(place.parts.sum())
         common = int(self.mechanism.frequencies[place.out])
         return common + (int(own[0]) * factor if len(own) else 0)
 
-    def _nearer(self, places: Sequence[_Place], outs: Ids, words: Ids) -> torch.Tensor:
+    def _nearer(self, places: Sequence[_Setting], outs: Ids, words: Ids) -> torch.Tensor:
         """Units that are nearer to each word than what came out, (places, words)."""
         import torch
 
@@ -142,7 +142,7 @@ class FluentChannel:
         before.scatter_(1, order, units.cumsum(1) - units)
         return rank, before
 
-    def _expected_nearer(self, places: Sequence[_Place], rank: torch.Tensor) -> torch.Tensor:
+    def _expected_nearer(self, places: Sequence[_Setting], rank: torch.Tensor) -> torch.Tensor:
         """Of the units that follow the model, those nearer than what came out, (places, words)."""
         import torch
 
