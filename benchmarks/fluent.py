@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 import inkblur
-from benchmarks.fluency_judges import Encoder, RecurrentJudge, trigram_logs
+from benchmarks.fluency_judges import RecurrentJudge, SentenceEncoder, trigram_logs
 from inkblur.evaluation import (
     NULL_ID,
     STOP_WORDS,
@@ -161,7 +161,7 @@ def quality(table: inkblur.Embedding, options: argparse.Namespace) -> Iterator[d
     before = {name: [entering_ids(text, table) for text in some] for name, some in texts.items()}
 
     if options.encoder:
-        encoder = Encoder(options.encoder)
+        encoder = SentenceEncoder(options.encoder)
         originals = {name: encoder.encoded(some) for name, some in texts.items()}
 
     def figures(name: str, after: Sequence[Ids], shown: Sequence[str]) -> dict[str, Any]:
