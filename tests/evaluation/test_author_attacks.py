@@ -133,10 +133,13 @@ def test_tune_judges_by_the_strongest_attack(tmp_path: Path) -> None:
     assert trial.attack == max(by_name.values()) >= by_name["likelihood"] > by_name["svm"]
 
 
-def test_a_pool_has_no_channel(tmp_path: Path) -> None:
+def test_a_pool_has_a_channel_of_whole_texts(tmp_path: Path) -> None:
     texts = data().train.texts
     write_pool(tmp_path / "a.pool", build_pool(texts, table()))
     spec = ReleaseSpec(epsilon=3.0, unit="text", pool=str(tmp_path / "a.pool"))
+    (found,) = evaluate(data(), table(), [spec], PLAN).settings
+    assert "likelihood" in {each.attack for each in found.attacks}
+    spec = spec.varied(unit="sentence")
     (found,) = evaluate(data(), table(), [spec], PLAN).settings
     assert "likelihood" not in {each.attack for each in found.attacks}
 

@@ -407,6 +407,9 @@ def test_releases_from_a_pool_are_measured_like_any_other(tmp_path: Path) -> Non
     assert found.guarantee is not None
     assert found.guarantee.unit is Unit.TEXT
     assert max(each.f1.mean for each in found.utility) > 0.9
+    quick = replace(QUICK, attacks=("likelihood", "svm-undone"))
+    attacks = evaluate(made(), table(), [spec], quick).settings[0].attacks
+    assert [each.attack for each in attacks] == ["likelihood"]  # words are not drawn one by one
     stand_ins = found.stand_ins
     assert stand_ins is not None
     assert stand_ins.told[0].f1.mean > 0.9  # from released texts

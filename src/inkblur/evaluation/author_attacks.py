@@ -1,13 +1,14 @@
 """The attackers of an evaluation: what each studies, and what it says of texts.
 
 The adaptive attacker studied released texts, the static one true texts. Attacks that know the
-channel (`likelihood`, `svm-undone`) are tried where words go through a mechanism one by one. What
-stacking says counts as adaptive: it hears all the others.
+channel (`likelihood`, `svm-undone`) are tried where words go through a mechanism one by one;
+`likelihood` also where a whole text is one draw from a pool. What stacking says counts as adaptive:
+it hears all the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -21,17 +22,21 @@ from inkblur.evaluation.attacks.catalogue import (
     STATIC_ALONE,
 )
 from inkblur.evaluation.attacks.channel import Channel, ClearChannel, channel_of
+from inkblur.evaluation.attacks.pool_likelihood import PoolLikelihood
 from inkblur.evaluation.attacks.stacking import stacked_across
 from inkblur.evaluation.dataset import Dataset, Scenario
 from inkblur.evaluation.plan import Plan
-from inkblur.evaluation.releasers import Releaser, TextReleaser, VectorReleaser
+from inkblur.evaluation.releasers import PoolReleaser, Releaser, TextReleaser, VectorReleaser
 from inkblur.evaluation.repetitions import Attacked
 from inkblur.evaluation.results import ADAPTIVE, STATIC
+from inkblur.pools.mechanism import PoolStaircase
 from inkblur.rng import seeded_rng
-from inkblur.types import Array, Ids
+from inkblur.types import Array, Ids, Piece
 
 Step = Callable[[str], None]
-Known = tuple[Channel, Embedding]  # what an attacker knows of a release: its channel, its words
+# What an attacker knows of a release: its channel and its words, or its pool.
+Known = tuple[Channel, Embedding] | PoolStaircase
+LARGEST_POOL = 50_000  # texts: the attacker holds the probability of each under every author
 
 
 @runtime_checkable
@@ -63,12 +68,12 @@ class AuthorAttacks:
 
     def count(self, releaser: Releaser | None) -> int:
         """How many attacks are tried on a release, or (None) on the texts as they are."""
-        return sum(1 for _ in self._tries(releaser is None, _blurred(releaser)))
+        return sum(1 for _ in self._tries(releaser is None, _informed(releaser)))
 
     def on_true_texts(self, texts: Sequence[str], step: Step) -> list[Attacked]:
         """What attackers make of the texts as they are."""
         clear = ClearChannel(len(self.embedding)), self.embedding
-        return list(self._attacked(texts, None, clear, 0, True, step))
+        return list(self._attacked(texts, None, clear, 0, None, step))
 
     def on_release(
         self,
@@ -79,26 +84,31 @@ class AuthorAttacks:
         step: Step,
     ) -> list[Attacked]:
         """What they make of released `texts`, with the released training part `train`."""
-        known = self._known(releaser) if _blurred(releaser) else None
-        return list(self._attacked(texts, train, known, repeat, False, step))
+        known = self._known(releaser) if _informed(releaser) else None
+        informed = () if known is None else _informed(releaser)
+        return list(self._attacked(texts, train, known, repeat, informed, step))
 
     def _known(self, releaser: Releaser) -> Known | None:
         """The channel, worked out once a release; only where an attack asks for it."""
-        assert isinstance(releaser, TextReleaser | VectorReleaser)
         if not any(name in CHANNEL_ATTACKS for name in self.plan.attacks):
             return None
+        if isinstance(releaser, PoolReleaser):
+            return releaser.mechanism
+        assert isinstance(releaser, TextReleaser | VectorReleaser)
         if self._channel is None or self._channel[0] != releaser.name:
             rng = seeded_rng(self.plan.seed).child("channel", releaser.name)
             channel = channel_of(releaser.mechanism, rng)
             self._channel = releaser.name, (channel, releaser.mechanism.embedding)
         return self._channel[1]
 
-    def _tries(self, true: bool, blurred: bool) -> Iterator[tuple[str, str, str]]:
-        """Scenario, kind and name of each attack but the stacked one, adaptive ones first."""
+    def _tries(self, true: bool, informed: Collection[str]) -> Iterator[tuple[str, str, str]]:
+        """Scenario, kind and name of each attack but the stacked one, adaptive ones first;
+        `informed` are those that know the channel of a release.
+        """
         for scenario in self._suspects:
             for kind in (STATIC,) if true else (ADAPTIVE, STATIC):
                 for name in self.plan.attacks:
-                    if name in CHANNEL_ATTACKS and not (true or blurred):
+                    if name in CHANNEL_ATTACKS and not (true or name in informed):
                         continue
                     if name != STACKED and not (kind == ADAPTIVE and name in STATIC_ALONE):
                         yield scenario, kind, name
@@ -109,12 +119,13 @@ class AuthorAttacks:
         train: Sequence[str] | None,
         known: Known | None,
         repeat: int,
-        true: bool,
+        informed: Collection[str] | None,  # None: the texts are true
         step: Step,
     ) -> Iterator[Attacked]:
+        true = informed is None
         scores: dict[str, list[Array]] = {scenario: [] for scenario in self._suspects}
         everyone = self.data.test.authors
-        for scenario, kind, name in self._tries(true, known is not None):
+        for scenario, kind, name in self._tries(true, informed or ()):
             step(f"{kind} attack: {name}")
             studied = self._studied(scenario)
             attack = self._fitted(name, scenario, kind, train, known, repeat)
@@ -167,7 +178,11 @@ class AuthorAttacks:
         seed = self.plan.seed + (repeat if released else 0)
         if name in CHANNEL_ATTACKS:
             assert known is not None
-            attack = CHANNEL_ATTACKS[name](*known, seed, released)
+            attack = (
+                PoolLikelihood(known)
+                if isinstance(known, PoolStaircase)
+                else CHANNEL_ATTACKS[name](*known, seed, released)
+            )
         else:
             attack = ATTACKS[name](self.embedding, seed)
         attack.fit([source[row] for row in rows.tolist()], self.data.train.authors[rows])
@@ -176,6 +191,14 @@ class AuthorAttacks:
         return attack
 
 
-def _blurred(releaser: Releaser | None) -> bool:
-    """Whether words go through a mechanism one by one."""
-    return isinstance(releaser, TextReleaser | VectorReleaser)
+def _informed(releaser: Releaser | None) -> Collection[str]:
+    """The attacks that know the channel of a release: all where words are drawn one by one."""
+    if isinstance(releaser, TextReleaser | VectorReleaser):
+        return CHANNEL_ATTACKS.keys()
+    if (
+        isinstance(releaser, PoolReleaser)
+        and releaser.blur.piece is Piece.TEXT
+        and len(releaser.mechanism.pool) <= LARGEST_POOL
+    ):
+        return (PoolLikelihood.name,)
+    return ()
