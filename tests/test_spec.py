@@ -70,6 +70,7 @@ def test_every_field_is_in_the_json(field: str) -> None:
         "unit": "sentence",
         "keep_meaning": 0.0,
         "encoder": "a folder",
+        "order": "meaning",
         "morphology": "lemma",
         "weighting": "tf-idf",
         "wordnet": True,
@@ -87,7 +88,7 @@ def test_every_field_is_in_the_json(field: str) -> None:
     if field in ("keep", "drop", "names_tagger", "mechanism", "consistent"):
         base = ReleaseSpec("mahalanobis" if field == "mechanism" else "laplace", 3.0)
         changes |= {"parameters": {}}
-    if field in ("unit", "pool", "pool_sha256", "keep_meaning", "encoder"):
+    if field in ("unit", "pool", "pool_sha256", "keep_meaning", "encoder", "order"):
         base = ReleaseSpec(epsilon=3.0, unit="text", pool="a.pool")
     changed = replace(base, **changes)
     assert changed != base

@@ -161,6 +161,8 @@ class ReleaseSpec(ReleaseFields):
             parts.append(f"{self.unit}s of {Path(self.pool).name}")
         if self.keep_meaning is not None:
             parts.append(f"keep meaning {self.keep_meaning:g}")
+        if self.order is not None:
+            parts.append(f"{self.order} first")
         if self.length is not None:
             parts.append(f"length {self.length}")
         if self.morphology is not None:
@@ -226,6 +228,7 @@ class ReleaseSpec(ReleaseFields):
             radius=None,
             embedding_sha256=table.sha256,
             pool_sha256=mechanism.pool.sha256 if isinstance(mechanism, PoolStaircase) else None,
+            order=mechanism.order.value if isinstance(mechanism, PoolStaircase) else None,
         )
 
     def _epsilon_on(self, table: Embedding) -> float:
@@ -271,6 +274,7 @@ class ReleaseSpec(ReleaseFields):
             epsilon=self.epsilon,
             tau=None if tau is None else float(tau),
             keep_meaning=self.keep_meaning,
+            order=self.order,
             encoder=None if self.encoder is None else TransformerEncoder(self.encoder),
         )
         return PoolPrivatizer(mechanism, unit=self.unit, length=self.length)

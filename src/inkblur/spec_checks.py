@@ -56,11 +56,15 @@ def check_kind(spec: ReleaseFields) -> None:
 def check_unit(spec: ReleaseFields) -> None:
     """A pool replaces whole pieces: options about words are refused."""
     if spec.unit == Piece.WORD.value:
-        if any(each is not None for each in (spec.pool, spec.keep_meaning, spec.encoder)):
+        pooled = (spec.pool, spec.keep_meaning, spec.order, spec.encoder)
+        if any(each is not None for each in pooled):
             raise ParameterError(
-                '`pool=`, `keep_meaning=` and `encoder=` go with `unit="text"` or `unit="sentence"`'
+                "`pool=`, `keep_meaning=`, `order=` and `encoder=` go with "
+                '`unit="text"` or `unit="sentence"`'
             )
         return
+    if spec.order not in (None, "label", "meaning"):
+        raise ParameterError(f"`order=` is label or meaning, not {spec.order!r}")
     if spec.pool is None:
         raise ParameterError(f"a {spec.unit} is replaced by one of a pool: give `pool=`")
     if spec.mechanism != POOL_MECHANISM or ReleaseKind(spec.release) is not ReleaseKind.SEQUENCE:

@@ -56,6 +56,11 @@ class ReleaseFields:
         "With --pool: from 0, which keeps its label as often as possible, to 1, which keeps the "
         "meaning (default: 0.5).",
     )
+    order: str | None = option(
+        None,
+        "With --pool: near texts begin with those of the same label, or go by meaning alone: label "
+        "or meaning (default: chosen on the pool).",
+    )
     encoder: str | None = option(
         None,
         "With --pool: the folder of the sentence transformer that the pool was built with.",

@@ -17,7 +17,7 @@ from inkblur.errors import ParameterError
 from inkblur.mechanisms.nearest.engine import Device
 from inkblur.mechanisms.staircase.units import Steps
 from inkblur.pools import PoolPrivatizer, PoolStaircase
-from inkblur.pools.order import Order, owner, text_units
+from inkblur.pools.order import Nearest, Order, owner, text_units
 from inkblur.pools.torch_search import TorchSearch
 from inkblur.rng import keyed_rng, seeded_rng
 from inkblur.types import Ids, Record, Unit
@@ -35,10 +35,16 @@ sizes = st.lists(st.integers(1, 9), min_size=1, max_size=5).map(tuple).filter(la
 
 
 def mechanism(
-    sizes: tuple[int, ...], epsilon: float, tau: float, *, twins: bool = False, cells: int = 1
+    sizes: tuple[int, ...],
+    epsilon: float,
+    tau: float,
+    *,
+    twins: bool = False,
+    cells: int = 1,
+    order: str = "label",
 ) -> PoolStaircase:
     made = pool(TABLE, sizes, twins=twins, cells=cells)
-    return PoolStaircase(made, TABLE, epsilon=epsilon, tau=tau)
+    return PoolStaircase(made, TABLE, epsilon=epsilon, tau=tau, order=order)
 
 
 @settings(max_examples=150, deadline=None)
@@ -49,14 +55,21 @@ def mechanism(
     st.booleans(),
     st.integers(1, 4),
     st.lists(private, min_size=1, max_size=6),
+    st.sampled_from(["label", "meaning"]),
 )
-@example((9, 1), 3.0, 0.5, False, 1, ["alpha", "beta gamma"])  # a heavy text; share 1
-@example((8, 8), 6.0, 0.15, True, 3, ["alpha beta", "alpha beta"])  # ties
+@example((9, 1), 3.0, 0.5, False, 1, ["alpha", "beta gamma"], "label")  # a heavy text; share 1
+@example((8, 8), 6.0, 0.15, True, 3, ["alpha beta", "alpha beta"], "label")  # ties
 def test_no_output_of_any_two_texts_beats_the_ratio(
-    sizes: tuple[int, ...], epsilon: float, tau: float, twins: bool, cells: int, texts: list[str]
+    sizes: tuple[int, ...],
+    epsilon: float,
+    tau: float,
+    twins: bool,
+    cells: int,
+    texts: list[str],
+    order: str,
 ) -> None:
     """Null, texts of the pool itself and any others against each other, for every output."""
-    made = mechanism(sizes, epsilon, tau, twins=twins, cells=cells)
+    made = mechanism(sizes, epsilon, tau, twins=twins, cells=cells, order=order)
     encoded = made.encode(["", *made.pool.texts, *texts])
     rows = [[int(w) for w in made.weights(encoded, row)] for row in range(len(encoded))]
     assert {sum(row) for row in rows} == {TOTAL}
@@ -203,12 +216,13 @@ def test_sentences_are_one_draw_each_and_a_fixed_number_hides_how_many() -> None
     nearness=st.lists(st.integers(-3, 3), min_size=1, max_size=12),
     more=st.integers(0, 12),
     least=st.integers(1, 5),
+    by=st.sampled_from([1, 7]),
 )
 def test_the_owner_of_a_unit_is_that_of_the_whole_order(
-    nearness: list[int], more: int, least: int
+    nearness: list[int], more: int, least: int, by: int
 ) -> None:
-    """Texts own nearly the same number of units, the first ones one more."""
-    units = least + (np.arange(len(nearness)) < more)
+    """Texts own nearly the same number of units, the first ones one more; or any number."""
+    units = least + (np.arange(len(nearness)) < more) * by
     order = sorted(range(len(nearness)), key=lambda i: (-nearness[i], i))
     expected = [text for text in order for _ in range(int(units[text]))]
     seen = np.array(nearness, dtype=np.float32)
@@ -252,3 +266,18 @@ def test_a_release_through_torch_is_the_same(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(search, "owners", owners)
     assert blur.release_batch(records, seeded_rng(1)).texts == plain
     assert asked
+
+
+def test_by_meaning_alone_the_order_is_that_of_exact_products_over_all_labels() -> None:
+    made = mechanism((12, 5, 8), 4.0, 0.3, twins=True, cells=3, order="meaning")
+    order = Order(made.pool, text_units(made.pool, made.steps.units), Nearest.MEANING)
+    encoded = made.encode(["alpha beta", "kappa kappa sigma"])
+    for row in range(2):
+        exact = made.pool.points.astype(np.int64) @ encoded.points[row].astype(np.int64)
+        whole = order.whole(0, encoded.points[row].astype(np.float32)).tolist()
+        assert whole == sorted(range(25), key=lambda i: (-exact[i], i))
+        ends = np.cumsum(order.units[whole])
+        same = np.repeat(encoded.points[row : row + 1].astype(np.float32), len(ends), axis=0)
+        for places in (ends - 1, ends - order.units[whole]):
+            assert order.at(np.zeros(25, dtype=np.int64), same, places).tolist() == whole
+    assert made.spec != mechanism((12, 5, 8), 4.0, 0.3, twins=True, cells=3).spec

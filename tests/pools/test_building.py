@@ -19,6 +19,7 @@ from inkblur.pools import building as built
 from inkblur.pools.choice import best, expectations
 from inkblur.pools.classifier import terms
 from inkblur.pools.cleaning import clean, mask
+from inkblur.pools.order import Nearest
 from inkblur.pools.store import open_pool, write_pool
 from tests.pools.made import WORDS, table
 
@@ -142,7 +143,25 @@ def test_keeping_more_meaning_takes_a_smaller_share(pool: Pool) -> None:
     assert label.label >= meaning.label
     assert meaning.meaning > label.meaning > label.random
     made = PoolStaircase(pool, TABLE, epsilon=5.0, keep_meaning=1.0)
-    assert made.tau == meaning.share / 2
+    assert (made.tau, made.order) == (meaning.share, Nearest.MEANING)
+    made = PoolStaircase(pool, TABLE, epsilon=5.0, keep_meaning=1.0, order="label")
+    assert made.order is made.expected.first is Nearest.LABEL
+    assert made.tau == made.expected.share / 2
+
+
+def test_what_is_expected_by_meaning_alone_is_what_happens(pool: Pool) -> None:
+    made = PoolStaircase(pool, TABLE, epsilon=3.0, tau=0.2, order="meaning")
+    encoded = made.encode(list(pool.texts))
+    kept = np.zeros((2, len(pool)))
+    points = pool.points / np.linalg.norm(pool.points, axis=1, keepdims=True)
+    for row in range(len(pool)):
+        chances = made.weights(encoded, row) / 2.0**64
+        chances[row] = 0.0  # each is left out of the pool
+        chances /= chances.sum()
+        kept[0, row] = chances[pool.labels == pool.labels[row]].sum()
+        kept[1, row] = chances @ (points @ points[row])
+    assert kept[0].mean() == pytest.approx(made.expected.label, abs=0.02)
+    assert kept[1].mean() == pytest.approx(made.expected.meaning, abs=0.03)
 
 
 def test_what_is_expected_is_what_happens(pool: Pool) -> None:

@@ -28,7 +28,17 @@ WORDS = 300  # measured unless --words says otherwise
 
 
 @options.release_options(
-    *("mechanism", "epsilon", "embedding", "vocabulary", "unit", "pool", "keep_meaning", "encoder"),
+    *(
+        "mechanism",
+        "epsilon",
+        "embedding",
+        "vocabulary",
+        "unit",
+        "pool",
+        "keep_meaning",
+        "order",
+        "encoder",
+    ),
     usual={"mechanism": MECHANISM},
     lists=("epsilon", "keep_meaning"),
     several=True,

@@ -39,7 +39,7 @@ Seed = Annotated[
 
 _SEVERAL = "One or more, comma-separated."
 POOL_EPSILONS = (2.0, 4.0, 6.0)  # for a text, where none is given
-_POOLED = ("unit", "pool", "keep_meaning", "encoder")
+_POOLED = ("unit", "pool", "keep_meaning", "order", "encoder")
 _STRENGTHS = ("epsilon", "strength", "level")
 
 
@@ -166,7 +166,7 @@ class Given:
     def over_a_pool(self) -> list[ReleaseSpec]:
         """Every combination for the pool that was named."""
         names = self.fields.get("mechanism", POOL_MECHANISM)
-        names_of_fixed = ("unit", "pool", "encoder", "release")
+        names_of_fixed = ("unit", "pool", "order", "encoder", "release")
         fixed = {name: self.fields[name] for name in names_of_fixed if name in self.fields}
         axes = {"epsilon": POOL_EPSILONS} | {
             name: self.fields[name]

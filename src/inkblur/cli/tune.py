@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @options.release_options(
     *("mechanism", "epsilon", "length", "morphology", "release", "embedding", "vocabulary"),
-    *("unit", "pool", "keep_meaning", "encoder"),
+    *("unit", "pool", "keep_meaning", "order", "encoder"),
     usual={"mechanism": MECHANISM},
     lists=("epsilon", "length", "morphology", "keep_meaning"),
     several=True,

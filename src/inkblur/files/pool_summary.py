@@ -89,6 +89,7 @@ class PoolSummary:
                 "provenance": dict(pool.provenance),
             },
             "expected": {
+                "order": expected.first.value,
                 "share": expected.share,
                 "label_accuracy": expected.label if len(pool.label_names) > 1 else None,
                 "cosine": expected.meaning,

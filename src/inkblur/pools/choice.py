@@ -24,7 +24,7 @@ import numpy as np
 from inkblur.blas import one_thread
 from inkblur.mechanisms.staircase.units import heights
 from inkblur.pools.encoder import Whole
-from inkblur.pools.order import Order, text_units
+from inkblur.pools.order import LARGE, Nearest, Order, text_units
 from inkblur.pools.pool import Pool
 from inkblur.types import Array, Ids, Vectors
 
@@ -45,12 +45,12 @@ class PoolExpectation:
     label: float  # probability that the label comes out right; 1 where there are no labels
     meaning: float  # mean cosine of a text and what replaces it
     random: float  # mean cosine of a text and one drawn from q
+    first: Nearest = Nearest.LABEL  # what comes first in the order; the share is of the pool else
 
     def sentence(self, labels: int) -> str:
         """For the person who is about to release."""
-        near = (
-            f"share {self.share:g} of {'each label' if labels > 1 else 'the pool'} is near a text"
-        )
+        by_label = labels > 1 and self.first is Nearest.LABEL
+        near = f"share {self.share:g} of {'each label' if by_label else 'the pool'} is near a text"
         right = f"; expected label accuracy {self.label:.3f}" if labels > 1 else ""
         return (
             f"{near}{right}; expected cosine to the true text {self.meaning:.3f} "
@@ -61,7 +61,18 @@ class PoolExpectation:
 def expectations(
     pool: Pool, epsilon: float, extra: tuple[float, ...] = ()
 ) -> list[PoolExpectation]:
-    """What each share would do at this epsilon, smallest first; `extra` are shares to add."""
+    """What each share would do at this epsilon; `extra` are shares to add.
+
+    By label first and, in a pool that is small enough, by meaning alone: with many labels the
+    texts of one are a small part of the pool, and at a small epsilon seldom come out.
+    """
+    found = _by_label(pool, epsilon, extra)
+    if len(pool.label_names) > 1 and len(pool) <= LARGE:
+        found += _by_meaning(pool, epsilon, extra)
+    return found
+
+
+def _by_label(pool: Pool, epsilon: float, extra: tuple[float, ...]) -> list[PoolExpectation]:
     fewest = _FEWEST / int(np.diff(pool.label_starts).min())
     largest = 1.0 if len(pool.label_names) > 1 else 0.7
     usual = [share for share in (*_SHARES, 1.0) if fewest <= share <= largest] or [largest]
@@ -79,6 +90,40 @@ def expectations(
         right = pool.accuracy * own + (1 - pool.accuracy) * other
         found.append(PoolExpectation(share, right, (anywhere + mass * near) / (1 + mass), anywhere))
     return found
+
+
+def _by_meaning(pool: Pool, epsilon: float, extra: tuple[float, ...]) -> list[PoolExpectation]:
+    labels = len(pool.label_names)
+    usual = [share for share in _SHARES if _FEWEST / len(pool) <= share]
+    shares = np.array(sorted({*usual, *(share for share in extra if share < 1)}))
+    sizes = np.diff(pool.label_starts)
+    chance = 1 / (labels * sizes.astype(np.float64))[pool.labels]  # q
+    rows = _playing(pool)
+    points = pool.points[rows].astype(np.float32)
+    squared = float(np.square(pool.points[rows].astype(np.int64)).sum() / len(rows))
+    weight = 1 / np.bincount(pool.labels[rows], minlength=labels)[pool.labels[rows]]
+    weight /= np.cumsum(weight)[-1]  # labels weigh alike
+    order = Order(pool, text_units(pool, labels << 40), Nearest.MEANING)
+    high, low = heights(epsilon)
+    mass = (high - low) / low * shares
+    total, random = np.zeros((2, len(shares))), 0.0
+    for place, row in enumerate(rows.tolist()):
+        seen = order.nearness(0, points[place : place + 1])[0]
+        nearest = np.argsort(-seen, kind="stable")
+        nearest = nearest[nearest != row]
+        q = chance[nearest]
+        reached = np.cumsum(q)
+        last = np.minimum(np.searchsorted(reached, shares * reached[-1]), len(q) - 1)
+        right = np.cumsum(q * (pool.labels[nearest] == pool.labels[row]))
+        close = np.cumsum(q * seen[nearest].astype(np.float64)) / squared
+        for kept, sums in enumerate((right, close)):
+            inside, anywhere = sums[last] / reached[last], sums[-1] / reached[-1]
+            total[kept] += weight[place] * (anywhere + mass * inside) / (1 + mass)
+        random += float(weight[place] * close[-1] / reached[-1])
+    return [
+        PoolExpectation(share, label, meaning, random, Nearest.MEANING)
+        for share, label, meaning in zip(shares.tolist(), *total.tolist(), strict=True)
+    ]
 
 
 def best(found: list[PoolExpectation], keep_meaning: float) -> PoolExpectation:
@@ -100,8 +145,7 @@ def _cosines(pool: Pool, shares: Array) -> tuple[Array, float]:
     for start, stop in pairwise(pool.label_starts.tolist()):
         # Whole numbers below 2^53: exact, whatever the order of additions.
         mean += pool.points[start:stop].sum(axis=0, dtype=np.int64) / float(stop - start) / labels
-    count = min(_SAMPLE, len(pool), max(_FEWEST, _HELD // len(pool)))
-    rows = np.unique(np.linspace(0, len(pool) - 1, count).astype(np.int64))
+    rows = _playing(pool)
     squared = float(np.square(pool.points[rows].astype(np.int64)).sum() / len(rows))
     order = Order(pool, text_units(pool, labels << 40))
     inside, anywhere = np.zeros(len(shares)), 0.0
@@ -115,6 +159,12 @@ def _cosines(pool: Pool, shares: Array) -> tuple[Array, float]:
     for row in rows.tolist():
         anywhere += float(np.cumsum(mean * pool.points[row])[-1]) / squared
     return inside / len(rows), anywhere / len(rows)
+
+
+def _playing(pool: Pool) -> Ids:
+    """The texts that play private ones."""
+    count = min(_SAMPLE, len(pool), max(_FEWEST, _HELD // len(pool)))
+    return np.unique(np.linspace(0, len(pool) - 1, count).astype(np.int64))
 
 
 def _nearest_first(order: Order, label: int, rows: Ids) -> Iterator[Whole]:

@@ -34,7 +34,7 @@ from inkblur.pools.encoder import (
     directions,
     points_of,
 )
-from inkblur.pools.order import LARGE, Marked, Order, text_units
+from inkblur.pools.order import LARGE, Marked, Nearest, Order, text_units
 from inkblur.pools.pool import Pool
 from inkblur.pools.torch_search import search_on
 from inkblur.rng import Bits
@@ -68,6 +68,7 @@ class PoolStaircase:
 
     `tau` is the mass of the near texts under q. Where it is not given it is chosen on the pool, for
     this epsilon and `keep_meaning` in [0, 1]: 0 keeps the label as often as can be, 1 the meaning.
+    `order` says what comes first where it is not to be chosen as well, "label" or "meaning";
     `encoder` is the one that the pool was built with, where that is not the embedding's words.
     """
 
@@ -83,6 +84,7 @@ class PoolStaircase:
         tau: float | None = None,
         keep_meaning: float | None = None,
         encoder: TextEncoder | None = None,
+        order: Nearest | str | None = None,
     ) -> None:
         self.pool, self.embedding = pool, embedding
         self.epsilon = positive(epsilon, "epsilon")
@@ -92,9 +94,13 @@ class PoolStaircase:
         labels = len(pool.label_names)
         if tau is None:
             keep = KEEP_MEANING if keep_meaning is None else fraction(keep_meaning, "keep_meaning")
-            chosen = best(expectations(pool, epsilon), keep)
+            wanted = None if order is None else choose(Nearest, order, "order")
+            found = expectations(pool, epsilon)
+            chosen = best([each for each in found if wanted in (None, each.first)] or found, keep)
             self.expected = chosen
-            tau = chosen.share / labels
+            order = chosen.first
+            tau = chosen.share / (labels if order is Nearest.LABEL else 1)
+        self.order = Nearest.LABEL if order is None else choose(Nearest, order, "order")
         if not 0 < tau < 1:
             raise ParameterError(f"tau must lie between 0 and 1, both excluded, got {tau}")
         self.tau = tau
@@ -105,7 +111,7 @@ class PoolStaircase:
                 f"tau {tau:g} leaves too few units a text at epsilon {epsilon:g}; choose a larger "
                 "tau or epsilon"
             )
-        self._order = Order(pool, units)
+        self._order = Order(pool, units, self.order)
         self.guarantee = Guarantee(
             # a / b is at most e to this power.
             epsilon=min(self.epsilon, MOST_EPSILON),
@@ -142,15 +148,16 @@ class PoolStaircase:
         return (
             f"pool-staircase epsilon={self.epsilon!r} tau={self.tau!r} a={steps.high} "
             f"b={steps.low} T={steps.near} pool={self.pool.sha256} encoder={self.encoder.name} "
-            "draw=1"
+            f"order={self.order.value} draw=1"
         )
 
     @cached_property
     def expected(self) -> PoolExpectation:
         """What to expect of a release, measured on the pool."""
-        share = min(1.0, self.tau * len(self.pool.label_names))
+        parts = len(self.pool.label_names) if self.order is Nearest.LABEL else 1
+        share = min(1.0, self.tau * parts)
         found = expectations(self.pool, self.epsilon, (share,))
-        return next(each for each in found if each.share == share)
+        return next(e for e in found if e.share == share and e.first is self.order)
 
     def search_on(self, device: Device | str) -> None:
         """Look for near texts on this device from now on; never changes what is drawn."""

@@ -8,10 +8,12 @@ order is public and any order would be private: cells only save time.
 
 from __future__ import annotations
 
+from enum import Enum
 from itertools import pairwise
 
 import numpy as np
 
+from inkblur.errors import ParameterError
 from inkblur.mechanisms.staircase.units import WordUnits
 from inkblur.pools.encoder import TextPoints, Whole
 from inkblur.pools.pool import Pool
@@ -40,26 +42,42 @@ def text_units(pool: Pool, units: int) -> WordUnits:
     return owned
 
 
+class Nearest(Enum):
+    """What comes first in the order of a pool."""
+
+    LABEL = "label"  # texts of the label that the classifier gives, then by meaning
+    MEANING = "meaning"  # by meaning alone: all texts are one cell
+
+
 class Order:
     """The order of a pool, and the units that its texts own."""
 
-    def __init__(self, pool: Pool, units: WordUnits) -> None:
+    def __init__(self, pool: Pool, units: WordUnits, first: Nearest = Nearest.LABEL) -> None:
         self.pool, self.units = pool, units
         self.search: TorchSearch | None = None  # for large cells
+        by_label = first is Nearest.LABEL
+        if not by_label and len(pool) > LARGE:
+            raise ParameterError(
+                f"a pool of more than {LARGE:,} texts has cells of one label each: its order "
+                "begins with the label"
+            )
+        self.starts = pool.cells if by_label else np.array([0, len(pool)])
+        self._labels = pool.cell_labels if by_label else np.zeros(1, dtype=np.int64)
+        middles = pool.cell_points if by_label else pool.cell_points[:1]
+        self._cell_points: Vectors = middles.astype(np.float32)
         self._before = np.concatenate([[0], np.cumsum(units)])
-        self._cell_units = np.diff(self._before[pool.cells])
-        self._cell_points: Vectors = pool.cell_points.astype(np.float32)
+        self._cell_units = np.diff(self._before[self.starts])
 
     def cells(self, labels: Whole, points: Vectors) -> Ids:
         """All cells in the order in which each of these texts sees them, (texts, cells)."""
         products = (points @ self._cell_points.T).astype(np.int64)
-        far = self.pool.cell_labels != labels[:, None]
+        far = self._labels != labels[:, None]  # all alike where there is one cell
         order: Ids = np.argsort(far * _OTHER_LABEL - products, axis=1, kind="stable")
         return order
 
     def nearness(self, cell: int, points: Vectors) -> Vectors:
         """Exact products of these private texts with the texts of a cell, (points, texts)."""
-        first, stop = self.pool.cells[cell : cell + 2]
+        first, stop = self.starts[cell : cell + 2]
         products: Vectors = points @ self.pool.points[first:stop].astype(np.float32).T
         return products
 
@@ -78,7 +96,7 @@ class Order:
         out = np.empty(len(places), dtype=np.int64)
         for cell in np.unique(hit).tolist():
             found = np.flatnonzero(hit == cell)
-            first, stop = self.pool.cells[cell : cell + 2].tolist()
+            first, stop = self.starts[cell : cell + 2].tolist()
             units, step = self.units[first:stop], max(1, _PRODUCTS // (stop - first))
             if self.search is not None and stop - first >= LARGE:
                 out[found] = first + self.search.owners(first, units, points[found], inside[found])
@@ -92,7 +110,7 @@ class Order:
     def whole(self, label: int, point: Vectors) -> Ids:
         """All texts in order: the definition, for laws and audits."""
         order = [
-            self.pool.cells[cell] + np.argsort(-self.nearness(cell, point[None])[0], kind="stable")
+            self.starts[cell] + np.argsort(-self.nearness(cell, point[None])[0], kind="stable")
             for cell in self.cells(np.array([label]), point[None])[0].tolist()
         ]
         return np.concatenate(order)
@@ -101,15 +119,18 @@ class Order:
 def owner(nearness: Vectors, units: WordUnits, place: int) -> int:
     """The text that owns unit `place`, the nearest text counted first, the first of equally near.
 
-    Every text owns at least the least number of units, so the rank of the one that is sought is at
-    most `place` divided by that; and nearly that, because units are divided evenly.
+    Where units are divided evenly, as within a label, the rank of the one that is sought is `place`
+    divided by the least number of units, or a little less; else all texts are sorted.
 
     >>> nearness, units = np.array([1.0, 3.0, 2.0, 3.0]), np.array([2, 2, 2, 2])
     >>> [owner(nearness, units, place) for place in range(8)]
     [1, 1, 3, 3, 2, 2, 0, 0]
     """
-    last = len(units) - 1
-    rank = min(place // int(units.min()), last)
+    last, least = len(units) - 1, int(units.min())
+    if int(units.max()) > least + 1:
+        order = np.argsort(-nearness, kind="stable")
+        return int(order[np.searchsorted(np.cumsum(units[order]), place, side="right")])
+    rank = min(place // least, last)
     while True:
         limit = np.partition(nearness, last - rank)[last - rank]
         before = int(units[nearness > limit].sum())
