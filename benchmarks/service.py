@@ -34,7 +34,9 @@ import inkblur
 
 SETTINGS = {"mechanism": "staircase", "strength": "medium"}
 _PORT = 8650
-Told = tuple[list[float], int, float]  # latencies, refused requests, processor time of a client
+ServiceAnswer = tuple[
+    list[float], int, float
+]  # latencies, refused requests, processor time of a client
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,11 @@ def made_texts(texts: int, words: int, seed: int) -> list[str]:
 
 
 def _client(
-    bodies: list[bytes], pause: float, until: float, first: int, told: multiprocessing.Queue[Told]
+    bodies: list[bytes],
+    pause: float,
+    until: float,
+    first: int,
+    told: multiprocessing.Queue[ServiceAnswer],
 ) -> None:
     """One client: bodies one after the other, `pause` seconds between two beginnings."""
     connection = HTTPConnection("127.0.0.1", _PORT, timeout=120)
@@ -105,7 +111,7 @@ def _ask(connection: HTTPConnection, body: bytes) -> int:
 
 def load(bodies: list[bytes], *, clients: int, seconds: float, rate: float | None) -> LoadResult:
     """Clients for so long, at `rate` requests a second in all; None: as fast as it answers."""
-    told: multiprocessing.Queue[Told] = multiprocessing.Queue()
+    told: multiprocessing.Queue[ServiceAnswer] = multiprocessing.Queue()
     began = time.monotonic()
     pause = 0.0 if rate is None else clients / rate
     processes = [
