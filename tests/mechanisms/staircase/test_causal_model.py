@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from unittest.mock import patch
 
@@ -13,8 +14,17 @@ from hypothesis import strategies as st
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from inkblur import Embedding, Privatizer, keyed_rng, make_mechanism
+from inkblur import (
+    Embedding,
+    Privatizer,
+    ReleaseSpec,
+    keyed_rng,
+    make_mechanism,
+    privatize_file,
+)
+from inkblur.embeddings.store import write_store
 from inkblur.errors import InputError
+from inkblur.ledger import open_ledger
 from inkblur.mechanisms.staircase import causal_model, device_draw
 from inkblur.mechanisms.staircase.causal_model import CausalModel, TokenReading
 from inkblur.mechanisms.staircase.device_draw import DeviceDraw
@@ -165,3 +175,46 @@ def test_a_model_that_cannot_be_read_is_an_error_of_one_line(
     with pytest.raises(InputError, match="language model") as wrong:
         CausalModel(table, str(tmp_path / place))
     assert "\n" not in str(wrong.value)
+
+
+def test_a_repeated_run_is_charged_where_the_model_expects_something_else(
+    table: Embedding, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another machine's floats may round apart: then the draws are new, and cost as much again."""
+    write_store(tmp_path / "seven.ink", table)
+    (tmp_path / "in.csv").write_text("id,who,text\n1,ada,the soup was hot\n")
+    spec = ReleaseSpec(
+        "staircase",
+        4.0,
+        embedding=str(tmp_path / "seven.ink"),
+        id_column="id",
+        person_column="who",
+        drop_columns=("who",),
+        parameters={"tau": 0.3, "base": "lm", "language_model": str(folder)},
+    )
+
+    def spent() -> int:
+        privatize_file(
+            tmp_path / "in.csv",
+            tmp_path / "out.csv",
+            spec,
+            rng=keyed_rng(bytes(range(32))),
+            ledger=tmp_path / "ledger.db",
+            report=tmp_path / "report.json",
+        )
+        with open_ledger(tmp_path / "ledger.db") as ledger:
+            return sum(ledger.spent("ada").values())
+
+    first = spent()
+    assert first > 0
+    assert spent() == first  # the same bases, the same draws
+    plain = TokenReading.expected
+
+    def elsewhere(reading: TokenReading, texts: Ids) -> Expected:
+        found = plain(reading, texts)
+        return Expected(found.words, found.parts + 1, found.ends)
+
+    monkeypatch.setattr(TokenReading, "expected", elsewhere)
+    assert spent() == 2 * first
+    recorded = json.loads((tmp_path / "report.json").read_text())["mechanism"]
+    assert {"model_sha256", "device", "torch", "transformers", "texts_together"} <= set(recorded)

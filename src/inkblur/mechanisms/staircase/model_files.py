@@ -52,10 +52,10 @@ def open_model(place: str) -> OpenedModel:
     with _quiet() as transformers:
         try:
             if found.is_dir():
-                sha256 = _sha256(sorted(found.glob("*.safetensors")))
+                sha256 = _sha256(*sorted(found.glob("*.safetensors")))
                 folder = found
             else:
-                sha256 = _sha256([found])
+                sha256 = _sha256(found)
                 folder = _unpacked(found, sha256, transformers)
             tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
             network = transformers.AutoModelForCausalLM.from_pretrained(
@@ -67,12 +67,13 @@ def open_model(place: str) -> OpenedModel:
     return OpenedModel(network.float().eval(), tokenizer, sha256)
 
 
-def _sha256(paths: Sequence[Path]) -> str:
-    digest = hashlib.sha256()
+def _sha256(*paths: Path) -> str:
+    """Of one file as `sha256sum` prints it; of several, that of their digests."""
+    digests = []
     for path in paths:
         with path.open("rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
-    return digest.hexdigest()
+            digests.append(hashlib.file_digest(file, "sha256").digest())
+    return (digests[0] if len(digests) == 1 else hashlib.sha256(b"".join(digests)).digest()).hex()
 
 
 def _unpacked(gguf: Path, sha256: str, transformers: Any) -> Path:
