@@ -27,11 +27,12 @@ from inkblur.errors import InputError
 from inkblur.ledger import open_ledger
 from inkblur.mechanisms.staircase import causal_model, device_draw
 from inkblur.mechanisms.staircase.causal_model import CausalModel, TokenReading
+from inkblur.mechanisms.staircase.conditional import near_words
 from inkblur.mechanisms.staircase.device_draw import DeviceDraw
 from inkblur.mechanisms.staircase.expectation import SCALE, Expected
 from inkblur.mechanisms.staircase.fluent import FluentStaircase
 from inkblur.mechanisms.staircase.model_files import open_model
-from inkblur.types import Ids
+from inkblur.types import NULL_ID, Ids
 from tests.laws.test_fluent import ToyModel
 from tests.tiny_model import save_tiny_model
 
@@ -122,6 +123,21 @@ def test_the_model_reads_what_is_written(model: CausalModel) -> None:
     assert np.abs(parts_of(reading, 0) - expected).max() <= 1
 
 
+def test_a_text_begins_with_a_capital_and_is_expected_so(model: CausalModel) -> None:
+    import torch
+
+    reading = model.begin(1)
+    reading.waiting()
+    with torch.inference_mode():
+        logits = model.network(torch.tensor([[model.start]])).logits[:, -1]
+    likely = model.beginning.likely(logits.softmax(-1))[0].numpy()
+    other = model.inside.likely(logits.softmax(-1))[0].numpy()
+    parts = parts_of(reading, 0)
+    assert np.abs(parts - SCALE * likely / likely.sum()).max() <= 1
+    assert np.abs(parts - SCALE * other / other.sum()).max() > 1  # the two forms differ here
+    assert reading.add(np.array([0]), np.array([1])) == ["Soup"]
+
+
 def test_probabilities_are_the_models_own_for_words_of_one_token(model: CausalModel) -> None:
     shares = model.inside.share.numpy()
     first = model.inside.first.numpy()
@@ -147,6 +163,15 @@ def test_many_draws_at_a_time_draw_what_one_does(seed: int, epsilon: float) -> N
     expected = Expected.dense(parts)
     entering = random.integers(-1, words, texts)
     numbers = [int(n) for n in random.integers(0, 2**64, texts, dtype=np.uint64)]
+    steps, keys = mechanism.steps, mechanism.fixed.grid.keys(entering)
+    for row, (x, (own, shares)) in enumerate(zip(entering.tolist(), expected, strict=True)):
+        # Every second number points to the first unit of some word, where it is easy to be off.
+        if row % 2 and x != NULL_ID:
+            base = mechanism.base(own, shares)
+            _, near = near_words(keys[row], x, base, steps.near)
+            ends, cut = np.cumsum(near)[:-1].tolist(), steps.step * steps.near
+            far = cut + int(np.cumsum(base)[words // 2]) * steps.low
+            numbers[row] = steps.step * ends[len(ends) // 2] if ends and row % 4 == 1 else far
     one_by_one = mechanism.draw(expected, entering, numbers).tolist()
     for first in (2, 4096):  # nearest words looked at first: too few, and enough
         with patch.object(device_draw, "_FIRST", first):
