@@ -123,7 +123,7 @@ class AttackVsLabel:
                 lambda: {
                     "static": self._named(self._static, self._unknown.texts),
                     "adaptive": self._named(self._fitted(self._known), self._unknown.texts),
-                    "labels": self._told(self._asked.texts),
+                    "labels": self._labels_right(self._asked.texts),
                 },
             )
         )
@@ -150,7 +150,7 @@ class AttackVsLabel:
         return {
             "static": self._named([*self._static, bayes], unknown.texts),
             "adaptive": self._named(self._fitted(known), unknown.texts),
-            "labels": self._told(released(self._asked, "asked").texts),
+            "labels": self._labels_right(released(self._asked, "asked").texts),
             "unchanged": unknown.unchanged or 0.0,
         }
 
@@ -210,7 +210,7 @@ class AttackVsLabel:
             for attack in attacks
         ]
 
-    def _told(self, texts: Sequence[str]) -> list[int]:
+    def _labels_right(self, texts: Sequence[str]) -> list[int]:
         """The label that the analyst gives each text, as a number."""
         return [self._labels[name] for name in self._analyst.predict(list(texts)).tolist()]
 

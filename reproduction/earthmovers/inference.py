@@ -141,7 +141,7 @@ class _Place:
             key: distances(texts, suspects.known, table, self.read)
             for key, texts in released.items()
         }
-        told = self._told(suspects, list(released.values()))
+        right_topics = self._topics_right(suspects, list(released.values()))
         out: dict[str, Any] = {"unchanged": unchanged, "by author": {}}
         for count in self.counts(data):
             rows = suspects.first(count)
@@ -154,7 +154,9 @@ class _Place:
                 "DRauth": right,
                 "DRtopic": {
                     key: [answers[row] for row in rows]
-                    for key, answers in zip(released, told, strict=False)  # none without topics
+                    for key, answers in zip(
+                        released, right_topics, strict=False
+                    )  # none without topics
                 },
             }
             out[str(count)] = {
@@ -169,7 +171,7 @@ class _Place:
                             "SRtopic": majority_hits(
                                 near[key][rows][:, rows], [suspects.topics[row] for row in rows]
                             ),
-                            "DRtopic": sum(told[place][row] for row in rows),
+                            "DRtopic": sum(right_topics[place][row] for row in rows),
                         }
                         if suspects.topics
                         else {}
@@ -225,8 +227,8 @@ class _Place:
                 "SRauth": self._nearest(released.texts, authors.known) / size,
                 "SRauth, adaptive": self._nearest(released.texts, studied) / size,
             }
-        told = self._told(topical, groups)
-        for setting, hits in zip(settings, told, strict=True):
+        right_topics = self._topics_right(topical, groups)
+        for setting, hits in zip(settings, right_topics, strict=True):
             out[setting.name]["DRtopic"] = sum(hits) / len(hits)
         return out
 
@@ -237,7 +239,9 @@ class _Place:
         attack = Koppel(seed=self.seed + run, similarity="cosine")
         return attack.fit(known, list(range(len(known))))
 
-    def _told(self, suspects: Suspects, releases: Sequence[Sequence[str]]) -> list[list[int]]:
+    def _topics_right(
+        self, suspects: Suspects, releases: Sequence[Sequence[str]]
+    ) -> list[list[int]]:
         """1 where fastText told the topic, release by release; it studied clean texts of others."""
         if suspects.topics is None:
             return []

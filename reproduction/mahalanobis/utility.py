@@ -25,7 +25,7 @@ RESAMPLES = 2_000
 WITHOUT_NOISE = "Section 5.2: texts as they are"
 MEASURES = ("accuracy", "precision", "recall")
 
-Told = Mapping[str, Any]  # of one repetition; `right` and `said`: a digit a test text
+LabelRun = Mapping[str, Any]  # of one repetition; `right` and `said`: a digit a test text
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +99,8 @@ def _released(
     released = work.release(
         setting, vocabulary.table, corpus.texts, task.data, f"repetition {repetition}"
     )
-    told = _told(work, task, vocabulary, corpus, released.texts, task.models[0], repetition)
-    return {**told, "unchanged": float(released.unchanged or 0.0)}
+    labeled = _labeled(work, task, vocabulary, corpus, released.texts, task.models[0], repetition)
+    return {**labeled, "unchanged": float(released.unchanged or 0.0)}
 
 
 def _sampled(work: Context, task: Task) -> Corpus:
@@ -109,7 +109,7 @@ def _sampled(work: Context, task: Task) -> Corpus:
     return corpus.rows(work.sample(count, len(corpus), task.data))
 
 
-def _told(
+def _labeled(
     work: Context,
     task: Task,
     vocabulary: CollectionVocabulary,
@@ -126,7 +126,7 @@ def _told(
     test = split(len(corpus), work.rng("split", task.data, str(len(corpus))), repetition)
     held = set(test)
     train = [row for row in range(len(corpus)) if row not in held]
-    told = label_answers(
+    labeled = label_answers(
         [texts[row] for row in train],
         [corpus.labels[row] for row in train],
         [texts[row] for row in test],
@@ -136,8 +136,10 @@ def _told(
         embedding=vocabulary.table,
     )
     return {
-        "right": "".join(str(int(a == b)) for a, b in zip(told.truth, told.answers, strict=True)),
-        "said": "".join(str(int(a == task.positive)) for a in told.answers),
+        "right": "".join(
+            str(int(a == b)) for a, b in zip(labeled.truth, labeled.answers, strict=True)
+        ),
+        "said": "".join(str(int(a == task.positive)) for a in labeled.answers),
     }
 
 
@@ -148,7 +150,7 @@ def split(count: int, rng: Rng, repetition: int) -> list[int]:
     return sorted(order[repetition * size : (repetition + 1) * size].tolist())
 
 
-def scores(runs: Sequence[Told]) -> dict[str, Estimate]:
+def scores(runs: Sequence[LabelRun]) -> dict[str, Estimate]:
     """Accuracy, precision and recall of the positive label over all tested texts.
 
     Without a text that was told to be positive there is no precision.
@@ -167,7 +169,7 @@ def scores(runs: Sequence[Told]) -> dict[str, Estimate]:
     return {name: Estimate.of_share(part, of) for name, (part, of) in shares.items() if of}
 
 
-def _digits(runs: Sequence[Told], key: str) -> NDArray[np.bool_]:
+def _digits(runs: Sequence[LabelRun], key: str) -> NDArray[np.bool_]:
     return np.array([digit == "1" for run in runs for digit in run[key]])
 
 
@@ -204,14 +206,14 @@ def _as_they_are(
     repetition: int,
 ) -> dict[str, Any]:
     corpus = task.corpus(work) if texts == "all" else _sampled(work, task)
-    return _told(work, task, vocabulary, corpus, corpus.texts, model, repetition)
+    return _labeled(work, task, vocabulary, corpus, corpus.texts, model, repetition)
 
 
 def _title(task: Task) -> str:
     return f"{task.figure}: {task.data}"
 
 
-def _figure(task: Task, found: Mapping[tuple[float, float], Sequence[Told]]) -> list[Reading]:
+def _figure(task: Task, found: Mapping[tuple[float, float], Sequence[LabelRun]]) -> list[Reading]:
     readings = []
     for (lam, epsilon), runs in found.items():
         where = {"epsilon": epsilon, "lambda": lam}
@@ -221,7 +223,7 @@ def _figure(task: Task, found: Mapping[tuple[float, float], Sequence[Told]]) -> 
     return readings
 
 
-def _no_loss(task: Task, found: Mapping[tuple[float, float], Sequence[Told]]) -> list[Claim]:
+def _no_loss(task: Task, found: Mapping[tuple[float, float], Sequence[LabelRun]]) -> list[Claim]:
     """Lambda 1 against lambda 0 at the same epsilon, on the same texts and splits."""
     claims = []
     for epsilon in JUDGED:
@@ -244,7 +246,7 @@ def _no_loss(task: Task, found: Mapping[tuple[float, float], Sequence[Told]]) ->
     return claims
 
 
-def _growth(task: Task, found: Mapping[tuple[float, float], Sequence[Told]]) -> Claim:
+def _growth(task: Task, found: Mapping[tuple[float, float], Sequence[LabelRun]]) -> Claim:
     epsilons = sorted(epsilon for lam, epsilon in found if lam == 0.0)
     gained = {
         f"{low:g} to {high:g}": differences(found[0.0, high], found[0.0, low])["accuracy"]
@@ -263,7 +265,7 @@ def _growth(task: Task, found: Mapping[tuple[float, float], Sequence[Told]]) -> 
     )
 
 
-def differences(first: Sequence[Told], second: Sequence[Told]) -> dict[str, Estimate]:
+def differences(first: Sequence[LabelRun], second: Sequence[LabelRun]) -> dict[str, Estimate]:
     """Of accuracy, precision and recall: both told the labels of the same texts, so texts are drawn
     again in pairs. Where one of them told no text to be positive, precision is left out.
 
