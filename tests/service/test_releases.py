@@ -90,6 +90,13 @@ def test_streams_that_are_refused(client: TestClient, body: bytes, why: str) -> 
     assert why in answer.json()["error"]["message"]
 
 
+def test_few_bytes_do_not_stand_for_many_draws(client: TestClient) -> None:
+    filled = {"texts": [""] * 300, "length": 10_000, **MEDIUM}
+    assert client.post("/v1/release", json=filled).status_code == 413
+    empty = pa.record_batch({"text": [""] * 100_001})
+    assert send_arrow(client, stream(empty)).status_code == 413
+
+
 def test_an_id_that_repeats_is_refused(client: TestClient) -> None:
     sent = {"texts": ["same", "same"], "ids": ["1", "1"], **MEDIUM}
     assert client.post("/v1/release", json=sent).status_code == 422

@@ -47,6 +47,7 @@ from inkblur.spec import ReleaseSpec
 from inkblur.types import NULL_ID, ReleaseKind
 
 SHOWN = "staircase"  # the mechanism that the page offers
+_MOST_TEXTS, _MOST_WORDS = 100_000, 2_000_000  # of a request
 _WEAKER = (6.0, 8.0, 10.0)  # epsilons beyond light, to see what they would give: not attacked
 _BODY = {
     "requestBody": {
@@ -83,6 +84,7 @@ def release_routes(service: Service) -> APIRouter:
         if kind == MEDIA_TYPE:
             batch = await asyncio.to_thread(read_stream, body)
             order = ReleaseOrder(batch, rows.rows_spec(service.tables), caller)
+            _refuse_many(order)
             answer = await service.batches.release(order)
             about = _about(answer).model_dump_json(exclude={"texts"}).encode()
             return Response(write_stream(answer, about), media_type=MEDIA_TYPE)
@@ -96,7 +98,9 @@ def release_routes(service: Service) -> APIRouter:
             asked = ReleaseTexts.model_validate_json(body)
         except ValidationError as error:
             return of_body(error)
-        answer = await service.batches.release(_order(asked, service, caller))
+        order = _order(asked, service, caller)
+        _refuse_many(order)
+        answer = await service.batches.release(order)
         told = _about(answer, answer.rows.column("text").to_pylist())
         return Response(told.model_dump_json(), media_type="application/json")
 
@@ -129,6 +133,18 @@ def release_routes(service: Service) -> APIRouter:
         return _curve(service)
 
     return routes
+
+
+def _refuse_many(order: ReleaseOrder) -> None:
+    """A few bytes may stand for many draws: texts without a word, each filled up to a length."""
+    texts = order.rows.num_rows * len(order.spec.columns)
+    if texts > _MOST_TEXTS or texts * (order.spec.length or 0) > _MOST_WORDS:
+        raise Problem(
+            HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+            "size",
+            f"a request here has at most {_MOST_TEXTS:,} texts, and {_MOST_WORDS:,} words where "
+            "`length` fills texts up; send less at a time",
+        )
 
 
 def _order(asked: ReleaseTexts, service: Service, caller: str) -> ReleaseOrder:
