@@ -109,11 +109,15 @@ def attack_figures(report: Evaluation) -> list[Figure]:
     for scenario in dict.fromkeys(a.scenario for a in report.before.attacks):
         bases = [a for a in report.before.attacks if a.scenario == scenario]
         series = []
+        started = set()  # attacks whose line begins at the texts as they are
         for kind in (ADAPTIVE, STATIC):
             for color, base in enumerate(bases):
                 found = [r.attack(base.attack, scenario, kind) for r in report.settings]
-                after = [_point(f.accuracy) if f else None for f in found]
-                points = (_point(base.accuracy) if kind == ADAPTIVE else None, *after)
+                if not any(found):  # an attack that only the other attacker can try
+                    continue
+                before = None if base.attack in started else _point(base.accuracy)
+                started.add(base.attack)
+                points = (before, *(_point(f.accuracy) if f else None for f in found))
                 series.append(Series(f"{base.attack}, {kind}", points, color, kind == STATIC))
         title = f"Author named ({scenario})" if scenario != "all" else "Author named"
         mark = ("guessing", bases[0].chance)

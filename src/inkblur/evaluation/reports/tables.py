@@ -103,17 +103,18 @@ def disclosure_tables(report: Evaluation) -> list[Table]:
 
 
 def attack_tables(report: Evaluation) -> list[Table]:
-    """One a scenario: every attack and attacker, the adaptive ones first and marked."""
+    """One a scenario: every attack and attacker, the strongest on each release marked."""
     tables = []
     for scenario in dict.fromkeys(a.scenario for a in report.before.attacks):
         rows = []
         for base in (a for a in report.before.attacks if a.scenario == scenario):
-            rows.append(_attack_row(BEFORE, base, base))
+            rows.append(_attack_row(BEFORE, base, base, lead=False))
             for kind in (ADAPTIVE, STATIC):
                 for result in report.settings:
                     found = result.attack(base.attack, scenario, kind)
                     if found is not None:
-                        rows.append(_attack_row(result.name, found, base))
+                        lead = found is result.strongest(scenario)
+                        rows.append(_attack_row(result.name, found, base, lead=lead))
         first = next(a for a in report.before.attacks if a.scenario == scenario)
         strangers = f"; {first.strangers:,} test texts by others left out" * bool(first.strangers)
         tables.append(
@@ -229,7 +230,7 @@ def family(result: SettingResult) -> str:
     return ", ".join(parts)
 
 
-def _attack_row(name: str, found: AttackResult, base: AttackResult) -> TableRow:
+def _attack_row(name: str, found: AttackResult, base: AttackResult, *, lead: bool) -> TableRow:
     left = relative(found.accuracy.mean, base.accuracy.mean)
     return TableRow(
         (
@@ -240,7 +241,7 @@ def _attack_row(name: str, found: AttackResult, base: AttackResult) -> TableRow:
             Cell("-" if found is base or left is None else f"{left:.0%}", True),
             _interval(found.f1, ".3f"),
         ),
-        lead=found is not base and found.attacker == ADAPTIVE,
+        lead=lead,
     )
 
 
