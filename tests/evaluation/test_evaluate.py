@@ -431,6 +431,8 @@ def test_a_pool_at_a_small_epsilon_tells_no_label_and_keeps_no_meaning(tmp_path:
     assert stand_ins.meaning is not None
     assert stand_ins.told[0].accuracy.mean < 0.75
     # a handful of texts: their interval decides, not a fixed distance
-    assert stand_ins.meaning.cosine.low < stand_ins.meaning.random.mean
+    low = stand_ins.meaning.cosine.low
+    assert low is not None
+    assert low < stand_ins.meaning.random.mean
     shown = [table.title + table.caption for table in stand_in_tables(report)]
     assert len(shown) == 2
