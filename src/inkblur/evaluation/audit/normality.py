@@ -10,6 +10,7 @@ pair of axes) multiplies its smallest p-value by their number (Bonferroni).
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -34,7 +35,7 @@ class LawCheck:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InsideAudit:
+class InsideAudit(ABC):
     """What a look inside a mechanism found; subclasses say what they looked at."""
 
     draws: int
@@ -52,18 +53,18 @@ class InsideAudit:
         return tuple(law for law in self.laws if law.p_value < self.threshold)
 
     @property
+    @abstractmethod
     def findings(self) -> tuple[str, ...]:
         """What contradicts the claim, a line each; empty where nothing does."""
-        raise NotImplementedError
 
     @property
     def flagged(self) -> bool:
         """Whether anything contradicts the claim."""
         return bool(self.findings)
 
+    @abstractmethod
     def verdict(self) -> str:
         """One sentence, where nothing contradicts the claim."""
-        raise NotImplementedError
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object."""
