@@ -54,11 +54,10 @@ def _measure(
     left = [job for job in jobs if job.key not in done]
     if not left:
         return
-    _loaded.update(load(sizes))
-    _say(f"collections are read; {len(left)} jobs")
     used = {job.collection for job in left}
-    used = {JOINED if name == TASK else name for name in used}
-    _prepare(work, sorted(used), workers)
+    _loaded.update(load(used, sizes))
+    _say(f"collections are read; {len(left)} jobs")
+    _prepare(work, sorted({JOINED if name == TASK else name for name in used}), workers)
     _say("untouched texts are measured")
     with _pool(workers) as pool:
         results = pool.imap_unordered(_one, left)
@@ -93,7 +92,7 @@ def _prepare(work: Checkpoint, names: list[str], workers: int) -> None:
             models, part = (held.attacks, "right") if role == "attack" else (held.analysts, "topic")
             models[which] = model
             untouched[name].setdefault(part, {})[which] = right
-    if JOINED in names:  # the same texts over another table
+    if TASK in _loaded:  # the same texts over another table
         _loaded[TASK].attacks = _loaded[JOINED].attacks
         _loaded[TASK].analysts = _loaded[JOINED].analysts
     known = {row["key"] for row in work.rows}

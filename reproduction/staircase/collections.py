@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -31,6 +31,7 @@ JOINED_WORDS = 30_000  # of the bundled table, the commonest
 KNOWN = {JOINED: 50, C50: 12, PAN: 7}  # texts an author that attackers study
 ATTACKED = {JOINED: 50, C50: 10, PAN: 50}  # texts an author, at most
 ASKED = 3_000  # postings whose topic is asked for
+_CONTENT = 80  # content words of each text whose cosines are taken
 TASK = "task"  # a base distribution learned for the topics, instead of public counts
 
 
@@ -66,8 +67,8 @@ class Collection:
     analysts: dict[str, Any] = field(default_factory=dict)  # who learned from true postings
 
 
-def load(sizes: float = 1.0) -> dict[str, Collection]:
-    """All collections; `sizes` below 1 takes that share of texts, for a trial."""
+def load(names: Container[str], sizes: float = 1.0) -> dict[str, Collection]:
+    """The collections of these names; `sizes` below 1 takes that share of texts, for a trial."""
     table = load_embedding()
     topics, fresh = postings(sizes)
     reuters = reuters_c50()
@@ -77,21 +78,21 @@ def load(sizes: float = 1.0) -> dict[str, Collection]:
         known_part = split.train.first_of_each_author(known)
         return known_part, split.test.first_of_each_author(attacked)
 
-    first = table.first(JOINED_WORDS)
-    content = Split(content_of(topics.train), content_of(fresh))
-    known, attacked = (content_of(part) for part in parts(reuters, JOINED))
-    return {
-        JOINED: Collection(JOINED, adapted(first, topics.train), known, attacked, content),
-        TASK: Collection(
-            TASK,
-            adapted(with_learned_counts(first, content.train), topics.train),
-            known,
-            attacked,
-            content,
-        ),
-        C50: Collection(C50, table, *parts(reuters, C50), Split(topics.train, fresh)),
-        PAN: Collection(PAN, table, *parts(pan18(1), PAN)),
-    }
+    found = {}
+    if JOINED in names or TASK in names:
+        first = table.first(JOINED_WORDS)
+        content = Split(content_of(topics.train), content_of(fresh))
+        known, attacked = (content_of(part) for part in parts(reuters, JOINED))
+        joined = adapted(first, topics.train)
+        found[JOINED] = Collection(JOINED, joined, known, attacked, content)
+        if TASK in names:
+            learned = adapted(with_learned_counts(first, content.train), topics.train)
+            found[TASK] = Collection(TASK, learned, known, attacked, content)
+    if C50 in names:
+        found[C50] = Collection(C50, table, *parts(reuters, C50), Split(topics.train, fresh))
+    if PAN in names:
+        found[PAN] = Collection(PAN, table, *parts(pan18(1), PAN))
+    return found
 
 
 def postings(sizes: float) -> tuple[Split, Corpus]:
@@ -159,7 +160,11 @@ ANALYSTS = ("naive-bayes", "svm")
 
 def content_ids(collection: Collection, count: int) -> Ids:
     """Known content words of the attacked texts, as often as they come, in random order."""
-    words = [word for text in collection.attacked.texts for word in content_words(text)]
-    ids = collection.table.ids(words)
-    known: Ids = ids[ids != NULL_ID]
+    known: Ids = np.concatenate(content_ids_by_text(collection))
     return known[seeded_rng(SEED).child("content words").permutation(len(known))[:count]]
+
+
+def content_ids_by_text(collection: Collection) -> list[Ids]:
+    """Known content words of each attacked text, the first of them."""
+    rows = [collection.table.ids(list(content_words(t))) for t in collection.attacked.texts]
+    return [row[row != NULL_ID][:_CONTENT] for row in rows]

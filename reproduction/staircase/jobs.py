@@ -8,10 +8,10 @@ from typing import Any
 from inkblur import ReleaseSpec
 from reproduction.staircase.collections import C50, JOINED, JOINED_WORDS, PAN, TASK
 
-RUNS = 2
+RUNS = {C50: 1, JOINED: 2, PAN: 3}
 NAMES_EPSILON = 8.0
 LEVELS = (9.0, 8.0)  # epsilons of the staircase that others are compared at, at equal cosine
-OTHERS = ("mahalanobis", "laplace", "exponential")
+OTHERS = ("mahalanobis", "laplace", "component-laplace", "exponential")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +50,14 @@ def staircase(epsilon: float, tau: float | None = None, power: float | None = No
 def grid() -> list[StaircaseJob]:
     """All jobs, the long and the important ones first."""
     jobs = []
-    for run in range(RUNS):
-        jobs += _equal(C50, run)
-        jobs += _joined(run)
-        jobs += _whole(run)
+    for run in range(RUNS[PAN]):
+        if run < RUNS[C50]:
+            jobs += _equal(C50, run)
+            jobs += _whole(run)
         jobs += _equal(PAN, run)
-        jobs += _consistent(run)
+        if run < RUNS[JOINED]:
+            jobs += _joined(run)
+            jobs += _consistent(run)
     return jobs
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from reproduction.staircase.author_answers import pattern
 from reproduction.staircase.jobs import grid
 from reproduction.staircase.judge import report, strongest, topic
-from reproduction.staircase.measure import pattern
 
 
 def _row(tau: float, attack: str, told: str) -> dict[str, Any]:

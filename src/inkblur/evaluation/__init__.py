@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         reverse_vectorized,
     )
     from inkblur.evaluation.attacks.base import Attack
+    from inkblur.evaluation.attacks.catalogue import CHANNEL_ATTACKS as CHANNEL_ATTACKS
     from inkblur.evaluation.attacks.channel import channel_of as channel_of
     from inkblur.evaluation.attacks.classifiers import AuthorClassifier, make_classifier
     from inkblur.evaluation.attacks.koppel import NgramWeighting, Similarity
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from inkblur.evaluation.attacks.model_reading import ModelReader as ModelReader
     from inkblur.evaluation.attacks.reading import Reader as Reader
     from inkblur.evaluation.attacks.reading import guessed as guessed
+    from inkblur.evaluation.attacks.stacking import stacked_across as stacked_across
     from inkblur.evaluation.attacks.views import Words
     from inkblur.evaluation.attacks.writeprints_features import WritePrintsFeatures, measured_groups
     from inkblur.evaluation.dataset import Dataset, Names, Scenario, make_dataset
@@ -92,6 +94,7 @@ _NAMES = {
     "inkblur.documents.tokens": "TokenClass tokenize",
     "inkblur.evaluation.attacks": "DONT_KNOW Koppel LinearSvm attribute reverse_vectorized",
     "inkblur.evaluation.attacks.base": "Attack",
+    "inkblur.evaluation.attacks.catalogue": "CHANNEL_ATTACKS",
     "inkblur.evaluation.attacks.channel": "channel_of",
     "inkblur.evaluation.attacks.classifiers": "AuthorClassifier make_classifier",
     "inkblur.evaluation.attacks.koppel": "NgramWeighting Similarity",
@@ -99,6 +102,7 @@ _NAMES = {
     "inkblur.evaluation.attacks.likelihood": "Likelihood",
     "inkblur.evaluation.attacks.model_reading": "ModelReader",
     "inkblur.evaluation.attacks.reading": "Reader guessed",
+    "inkblur.evaluation.attacks.stacking": "stacked_across",
     "inkblur.evaluation.attacks.views": "Words",
     "inkblur.evaluation.attacks.writeprints_features": "WritePrintsFeatures measured_groups",
     "inkblur.evaluation.dataset": "Dataset Names Scenario make_dataset",
@@ -139,23 +143,23 @@ _HOMES = {name: module for module, names in _NAMES.items() for name in names.spl
 
 # fmt: off
 __all__ = [  # noqa: RUF022 (sorted, several a line)
-    "Array", "Attack", "AuthorClassifier", "AuthorTexts", "Bounding", "CATALOGUE", "COLORS",
-    "Cell", "Checkpoint", "ContentWords", "CosineRating", "DONT_KNOW", "Dataset", "Device",
-    "Engine", "Ids", "Interval", "Koppel", "LabelAnswers", "Likelihood", "LinearSvm", "MARKERS",
-    "ModelReader", "NULL_ID", "Names", "NgramWeighting", "Reader", "Reference", "Released",
-    "SCRUBBERS", "STOP_WORDS", "Scenario", "Scrubber", "Similarity", "Table", "TableRow",
-    "TokenClass", "TopicWords", "Trigrams", "UtilityClassifier", "VectorReleaser", "Words",
-    "WritePrintsFeatures", "among", "attempts", "attribute", "backend_on", "calibrate",
-    "chance_within", "channel_of", "clopper_pearson_lower", "clopper_pearson_upper",
-    "content_words", "density", "earth_movers", "entering_ids", "euclidean_costs", "exhaustive",
-    "explain_broken_pool", "fasttext_labels", "fingerprints", "grid", "guessed", "heads",
-    "improved_bound", "is_name", "known_id", "label_answers", "make_classifier", "make_dataset",
-    "measured_groups", "measured_sensitivity", "page", "percentile_interval",
-    "privacy_statistics", "process_pool", "rates_by_resample", "rates_of", "recovered",
-    "releaser", "rendered", "require_matplotlib", "require_page_libraries", "resample_counts",
-    "resample_rows", "reverse_vectorized", "standard_bound", "strongest", "survival_rate",
-    "text_distances", "tight_loss", "tokenize", "true_words", "unigram", "words_of",
-    "write_atomically",
+    "Array", "Attack", "AuthorClassifier", "AuthorTexts", "Bounding", "CATALOGUE",
+    "CHANNEL_ATTACKS", "COLORS", "Cell", "Checkpoint", "ContentWords", "CosineRating",
+    "DONT_KNOW", "Dataset", "Device", "Engine", "Ids", "Interval", "Koppel", "LabelAnswers",
+    "Likelihood", "LinearSvm", "MARKERS", "ModelReader", "NULL_ID", "Names", "NgramWeighting",
+    "Reader", "Reference", "Released", "SCRUBBERS", "STOP_WORDS", "Scenario", "Scrubber",
+    "Similarity", "Table", "TableRow", "TokenClass", "TopicWords", "Trigrams",
+    "UtilityClassifier", "VectorReleaser", "Words", "WritePrintsFeatures", "among", "attempts",
+    "attribute", "backend_on", "calibrate", "chance_within", "channel_of",
+    "clopper_pearson_lower", "clopper_pearson_upper", "content_words", "density",
+    "earth_movers", "entering_ids", "euclidean_costs", "exhaustive", "explain_broken_pool",
+    "fasttext_labels", "fingerprints", "grid", "guessed", "heads", "improved_bound", "is_name",
+    "known_id", "label_answers", "make_classifier", "make_dataset", "measured_groups",
+    "measured_sensitivity", "page", "percentile_interval", "privacy_statistics", "process_pool",
+    "rates_by_resample", "rates_of", "recovered", "releaser", "rendered", "require_matplotlib",
+    "require_page_libraries", "resample_counts", "resample_rows", "reverse_vectorized",
+    "stacked_across", "standard_bound", "strongest", "survival_rate", "text_distances",
+    "tight_loss", "tokenize", "true_words", "unigram", "words_of", "write_atomically",
 ]
 # fmt: on
 

@@ -57,8 +57,8 @@ def candidates(
         np.concatenate([np.argsort(-prior, kind="stable")[:common], distinct, [channel.size]])
     )
     kept = min(whole(kept, "kept"), len(considered))
-    words: Ids = np.empty((len(observed), 0), np.int64)
-    joint: Array = np.empty((len(observed), 0))
+    words: Ids = np.zeros((len(observed), kept), np.int64)
+    joint: Array = np.full((len(observed), kept), -np.inf)
     total = np.full(len(observed), -np.inf)
     for start in range(0, len(considered), _BLOCK):
         block = considered[start : start + _BLOCK]
@@ -68,11 +68,13 @@ def candidates(
         for column in columns.T[1:]:
             summed = summed + logs[column]
         summed += np.log(prior[block])
-        total = np.logaddexp(total, np.logaddexp.reduce(summed, axis=1))
-        words = np.hstack([words, np.broadcast_to(block, summed.shape)])
-        joint = np.hstack([joint, summed])
-        best = np.argpartition(-joint, min(kept, joint.shape[1] - 1), axis=1)[:, :kept]
-        words, joint = _taken(words, best), _taken(joint, best)
+        most = summed.max(axis=1)
+        total = np.logaddexp(total, most + np.log(np.exp(summed - most[:, None]).sum(axis=1)))
+        rows = np.flatnonzero(most > joint.min(axis=1))  # the others keep what they have
+        both = np.hstack([joint[rows], summed[rows]])
+        named = np.hstack([words[rows], np.broadcast_to(block, (len(rows), len(block)))])
+        best = np.argpartition(-both, kept - 1, axis=1)[:, :kept]
+        words[rows], joint[rows] = _taken(named, best), _taken(both, best)
     order = np.argsort(-joint, axis=1, kind="stable")
     words, joint = _taken(words, order), _taken(joint, order)
     scaled = joint - joint[:, :1] - np.log(prior[words])
