@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from inkblur.documents import TokenPolicies
 from inkblur.documents import analysis as module
 from inkblur.documents.analysis import Analyst, Slot
-from inkblur.documents.tokens import tokenize
+from inkblur.documents.tokens import TokenClass, tokenize, written_words
 from inkblur.embeddings.table import Embedding
 
 # Letters, digits, ends of sentences, what closes and what opens, parts of addresses, a combining
@@ -53,6 +53,9 @@ def test_no_token_crosses_white_space(text: str) -> None:
     whole = [(token.kind, token.text) for token in tokenize(text)]
     pieces = chain.from_iterable(tokenize(piece) for piece in text.split())
     assert [(token.kind, token.text) for token in pieces] == whole
+    words = [text for kind, text in whole if kind is TokenClass.WORD]
+    assert written_words(text) == words
+    assert written_words(text) == words  # now from memory
 
 
 @pytest.mark.parametrize("policies", POLICIES, ids=lambda p: f"{p.kept} {p.without}")

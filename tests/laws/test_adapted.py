@@ -6,6 +6,7 @@ Every mechanism of the catalogue, every door that releases documents.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,11 @@ import pytest
 
 from inkblur import Exponential, Laplace, Privatizer
 from inkblur.adaptation.adapt import adapt_embedding
+from inkblur.documents import analysis, tokens
 from inkblur.documents.sklearn import TextPrivatizer
 from inkblur.documents.sklearn_vectors import VectorPrivatizer
 from inkblur.documents.tf_vector import SyntheticVectors
+from inkblur.documents.tokens import Token, tokenize
 from inkblur.documents.vectorizer import Vectorizer
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError, PrivateCalibration
@@ -197,3 +200,25 @@ def test_alpha_and_beta_cancel_in_the_mahalanobis_metric_of_lambda_1(toy: Embedd
     np.testing.assert_allclose(cancelled, cancelled[0], rtol=1e-3)
     kept = ratios("laplace")
     assert kept.max() > 1.5 * kept.min()
+
+
+def test_a_file_on_an_adapted_table_is_tokenized_once(
+    adapted: Embedding, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Looking for its texts in the corpus, before the run and in each batch, costs no tokens."""
+    read: list[str] = []
+
+    def recording(text: str) -> Iterator[Token]:
+        read.append(text)
+        return tokenize(text)
+
+    monkeypatch.setattr(tokens, "tokenize", recording)
+    monkeypatch.setattr(analysis, "tokenize", recording)
+    words = [f"{start}{end}" for start in ("unseen", "often") for end in "abcdefghij"]
+    texts = [" ".join(words[place:] + words[:place]) for place in range(len(words))]
+    path = tmp_path / "in.txt"
+    path.write_text("\n".join(texts) + "\n")
+    with open_source(path) as source, open_sink(str(tmp_path / "out.txt"), source) as sink:
+        run(source, sink, Privatizer(Laplace(adapted, epsilon=2.0)), secure_rng())
+    assert read
+    assert sum(map(len, read)) <= path.stat().st_size

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from inkblur.adaptation.profiles import KnownWords, Profiles, label_profiles
-from inkblur.documents.fingerprints import fingerprint_of, gathered, written_words
+from inkblur.documents.fingerprints import fingerprint_of, gathered
+from inkblur.documents.tokens import written_words
 from inkblur.embeddings.adaptation import Adaptation, LabelColumn
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError

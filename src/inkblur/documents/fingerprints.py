@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from inkblur.documents.analysis import folded
 from inkblur.documents.stop_words import STOP_WORDS
-from inkblur.documents.tokens import TokenClass, tokenize
+from inkblur.documents.tokens import written_words
 from inkblur.embeddings.table import Fingerprints
 from inkblur.errors import PrivateCalibration
 
@@ -31,11 +31,6 @@ def fingerprint(text: str) -> int | None:
     (True, None)
     """
     return fingerprint_of(written_words(text))
-
-
-def written_words(text: str) -> list[str]:
-    """The text's words as they are written, without numbers, addresses and signs."""
-    return [token.text for token in tokenize(text) if token.kind is TokenClass.WORD]
 
 
 def fingerprint_of(written: Sequence[str]) -> int | None:

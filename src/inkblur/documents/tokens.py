@@ -7,8 +7,11 @@ import sys
 import unicodedata
 from collections.abc import Iterator
 from enum import Enum
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
+
+_REMEMBERED = 1 << 16  # pieces of text whose words are kept: at most some 20 MB
+_REMEMBERED_LETTERS = 40  # in each, at most
 
 
 class TokenClass(Enum):
@@ -46,6 +49,29 @@ def tokenize(text: str) -> Iterator[Token]:
     for match in _pattern(addresses).finditer(text):
         start, end = match.span()
         yield Token(kinds[match.lastgroup], match[0], start, end)
+
+
+def written_words(text: str) -> list[str]:
+    """The words of a text as they are written, without numbers, addresses and signs.
+
+    No token crosses white space, and texts repeat themselves: what stands between two spaces is
+    looked up where it was met before.
+
+    >>> written_words("Don't mail a@b.org, 3.50!")
+    ["Don't", 'mail']
+    """
+    return [
+        word
+        for piece in text.split()
+        for word in (_met(piece) if len(piece) <= _REMEMBERED_LETTERS else _words(piece))
+    ]
+
+
+def _words(piece: str) -> tuple[str, ...]:
+    return tuple(token.text for token in tokenize(piece) if token.kind is TokenClass.WORD)
+
+
+_met = lru_cache(_REMEMBERED)(_words)
 
 
 _KINDS: dict[str | None, TokenClass] = {  # never None: every alternative of the pattern is a group

@@ -18,7 +18,7 @@ from inkblur.documents.lemmas import lemma
 from inkblur.documents.names import is_name
 from inkblur.documents.policies import Treatment
 from inkblur.documents.stop_words import STOP_WORDS
-from inkblur.documents.tokens import TokenClass, tokenize
+from inkblur.documents.tokens import written_words
 from inkblur.documents.wordnet import synonyms as wordnet_synonyms
 from inkblur.embeddings.table import Embedding, Fingerprints
 from inkblur.errors import ParameterError
@@ -188,14 +188,13 @@ class Vectorizer:
     def _ids(self, text: str) -> list[int]:
         known = self._terms
         out = []
-        for token in tokenize(text):
-            if token.kind is TokenClass.WORD:
-                found = known.get(token.text)
-                if found is None:
-                    if len(known) >= _REMEMBERED:
-                        known.clear()
-                    found = known[token.text] = self._input_id(token.text)
-                out.append(found)
+        for word in written_words(text):
+            found = known.get(word)
+            if found is None:
+                if len(known) >= _REMEMBERED:
+                    known.clear()
+                found = known[word] = self._input_id(word)
+            out.append(found)
         return out
 
     def _input_id(self, written: str) -> int:
@@ -231,19 +230,15 @@ class Vectorizer:
 
     def _is_term(self, word: str) -> bool:
         """Whether a vocabulary entry is one word that a text could contribute, and no stop word."""
-        tokens = list(tokenize(word))
         return (
-            len(tokens) == 1
-            and tokens[0].kind is TokenClass.WORD
-            and tokens[0].text == word
+            written_words(word) == [word]
             and folded(word) not in self._stop_words
             and self._term(word) not in self._stop_words
         )
 
     def _written(self, text: str, embedding: Embedding) -> list[str]:
         """The terms of a reference text, as words of the wide table."""
-        words = (token.text for token in tokenize(text) if token.kind is TokenClass.WORD)
-        ids = (self._id(word, embedding) for word in words)
+        ids = (self._id(word, embedding) for word in written_words(text))
         return [embedding.words[i] for i in ids if i != NULL_ID]
 
     def _inverse_frequencies(self, documents: Sequence[Sequence[str]]) -> Array:

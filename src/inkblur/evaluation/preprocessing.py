@@ -25,7 +25,7 @@ from typing import Protocol, Self
 
 from inkblur.documents.analysis import folded
 from inkblur.documents.stop_words import STOP_WORDS
-from inkblur.documents.tokens import Token, TokenClass, tokenize
+from inkblur.documents.tokens import Token, TokenClass, tokenize, written_words
 from inkblur.errors import ParameterError, needs
 from inkblur.types import whole
 
@@ -137,7 +137,7 @@ def make_form(name: str) -> Form:
 
 def content_words(text: str) -> list[str]:
     """The words of a text that are no function words, folded."""
-    words = (folded(token.text) for token in tokenize(text) if token.kind is TokenClass.WORD)
+    words = map(folded, written_words(text))
     return [word for word in words if word not in STOP_WORDS]
 
 

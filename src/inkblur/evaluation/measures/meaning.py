@@ -20,7 +20,7 @@ import numpy as np
 
 from inkblur.documents.analysis import folded, known_id
 from inkblur.documents.stop_words import STOP_WORDS
-from inkblur.documents.tokens import TokenClass, tokenize
+from inkblur.documents.tokens import written_words
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.evaluation.measures.earth_movers import earth_movers, euclidean_costs
@@ -94,8 +94,8 @@ def _cosine(left: Ids, right: Ids, embedding: Embedding) -> float:
 
 def _ids(text: str, embedding: Embedding, stop_words: bool) -> Ids:
     words = (
-        known_id(embedding, token.text)
-        for token in tokenize(text)
-        if token.kind is TokenClass.WORD and (stop_words or folded(token.text) not in STOP_WORDS)
+        known_id(embedding, word)
+        for word in written_words(text)
+        if stop_words or folded(word) not in STOP_WORDS
     )
     return np.array([word for word in words if word != NULL_ID], dtype=np.int64)

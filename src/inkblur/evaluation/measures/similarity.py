@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from inkblur.documents.analysis import known_id
-from inkblur.documents.tokens import TokenClass, tokenize
+from inkblur.documents.tokens import written_words
 from inkblur.embeddings.table import Embedding
 from inkblur.types import NULL_ID, Array, Vectors
 
@@ -50,8 +50,7 @@ class WordMeans:
         """The directions of the means."""
         out = np.zeros((len(texts), self.embedding.dimension), dtype=np.float32)
         for row, text in enumerate(texts):
-            tokens = (token for token in tokenize(text) if token.kind is TokenClass.WORD)
-            ids = [known_id(self.embedding, token.text) for token in tokens]
+            ids = [known_id(self.embedding, word) for word in written_words(text)]
             known = np.array([word for word in ids if word != NULL_ID], dtype=np.int64)
             if len(known):
                 out[row] = self.embedding.centers(known).mean(axis=0)
