@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any
 
 from inkblur.errors import Incomposable, ParameterError
+from inkblur.guarantees import wording
 from inkblur.types import Metric, Unit
 
 PUBLIC_EMBEDDING = (
@@ -27,27 +27,6 @@ ADD_UP = (
 ONE_ID = "under one key an id names one record only: same id and same text come out alike"
 NOBODY_COUNTS = "no ledger was used, so repeated releases of these texts are not counted"
 SEEDED = "not private: seeded. Anyone who guesses the seed can repeat the draws"
-
-_DISTANCE_NAMES = {
-    Metric.EUCLIDEAN: "Euclidean distance",
-    Metric.MAHALANOBIS: "regularized Mahalanobis distance",
-    Metric.MANHATTAN: "Manhattan distance",
-}
-
-
-# What a discrete bound may count in place of all words.
-_DIFFERENCES = {
-    Unit.SEQUENCE: ("texts that differ in k positions", "N"),
-    Unit.PATTERN: ("texts that differ in k distinct words", "D"),
-    Unit.BAG: ("bags that differ in k words", "N"),
-    Unit.SENTENCES: ("texts that differ in k sentences", "N"),
-}
-_COUNTED = {
-    Unit.SEQUENCE: "word",
-    Unit.PATTERN: "distinct word",
-    Unit.BAG: "word",
-    Unit.SENTENCES: "sentence",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,121 +183,15 @@ class Guarantee:
         For any two words, every possible output is at most exp(epsilon) times as likely from one \
 as from the other, where epsilon = 2.
         """
-        if self.void:
-            return f"No privacy guarantee: {self.void}."
-        inputs, factor, meaning = self._terms()
-        return (
-            f"For any two {inputs}, every possible output is at most {factor} times as likely from "
-            f"one as from the other, where epsilon = {rounded_up(self.epsilon)}{meaning}"
-            f"{self._in_numbers()}."
-        )
-
-    def _in_numbers(self) -> str:
-        """What a bound that needs no distance comes to, for one word and for a typical text."""
-        if self.metric is not Metric.DISCRETE or self.unit not in _DIFFERENCES:
-            return ""
-        noun = _COUNTED[self.unit]
-        one = factor(self.epsilon)
-        said = f": a factor of {one} where one {noun} differs, whatever the two are"
-        words = self.typical_words if self.size is None else self.size
-        if words is None:
-            return said
-        loss = rounded_up(words * self.epsilon)
-        return f"{said}, and exp({loss}) for a typical text of {words:,} {noun}s, all different"
+        return wording.sentence(self)
 
     def lines(self) -> list[str]:
         """What the sentence rests on and what it leaves open, one full sentence each."""
-        lines = [] if self.void else self._fine_print()
-        if self.releases > 1:
-            lines.append(f"This is the sum of {self.releases} releases of the same text.")
-        lines += [f"Note that {line}." for line in self.reveals]
-        lines += [f"Not protected, because it is released as is: {line}." for line in self.passed]
-        if not self.void:
-            lines += [f"This holds provided that {line}." for line in self.assumptions]
-        return lines
+        return wording.lines(self)
 
     def statement(self) -> str:
         """The sentence, then :meth:`lines` as a list."""
         return "\n".join([self.sentence(), *(f"- {line}" for line in self.lines())])
-
-    def _fine_print(self) -> list[str]:
-        lines = []
-        if self.without:
-            left_out = " and ".join(filter(None, (", ".join(self.without[:-1]), self.without[-1])))
-            lines.append(f"Words are counted and compared without {left_out}, which are dropped.")
-        if self.space:
-            detail = f" ({self.metric_detail})" if self.metric_detail else ""
-            source = f"the vectors of embedding {self.space[:12]}"
-            lines.append(f"Distances{detail} are measured between {source}.")
-        if self.metric is Metric.DISCRETE and self.unit in _DIFFERENCES:
-            difference, count = _DIFFERENCES[self.unit]
-            lines.append(f"Between {difference} only, k takes the place of {count}.")
-        if self.unit is Unit.PATTERN:
-            lines.append(
-                "Between texts that repeat words at different positions there is no finite bound: "
-                "what comes out shows which words of the text are the same."
-            )
-        if self.euclidean:
-            low, high = (rounded_up(e) for e in self.euclidean)
-            lines.append(
-                "Measured by Euclidean distance between the same vectors, epsilon is at most "
-                f"{high} (and, in the best protected direction, {low})."
-            )
-        if self.bounds:
-            named = ", ".join(f"{name} {rounded_up(bound)}" for name, bound in self.bounds)
-            lines.append(f"Weaker proved bounds on epsilon: {named}.")
-        if self.delta:
-            lines.append(
-                "Random numbers have finitely many bits: for each word, the distribution drawn "
-                "from differs from the one in the proof by at most delta = "
-                f"{rounded_up(self.delta)} in total variation."
-            )
-        return lines
-
-    def _terms(self) -> tuple[str, str, str]:
-        """The inputs compared, the factor between them, and what its symbols mean."""
-        count = str(self.size) if self.size is not None else "N"
-        if self.unit is Unit.TEXT:
-            return "texts, whatever their words and length", "exp(epsilon)", " for the whole text"
-        if self.unit is Unit.SENTENCES:
-            same = "" if self.size is not None else " of the same number of sentences N"
-            return f"texts{same}, whatever they say", f"exp({count} x epsilon)", " a sentence"
-        if self.unit is Unit.WORD:
-            inputs, times = "words", "epsilon"
-        else:
-            texts = (Unit.SEQUENCE, Unit.PATTERN)
-            kind = (
-                "texts" if self.unit in texts else "bags" if self.unit is Unit.BAG else "documents"
-            )
-            if self.unit is Unit.VECTOR:
-                inputs = kind
-            elif self.size:
-                inputs = f"{kind} of {count} words each"
-            else:
-                inputs = f"{kind} of the same number of words N"
-            times = f"{count} x epsilon"
-        if self.unit is Unit.PATTERN:
-            inputs += ", with repeated words at the same positions"
-            times = "D x epsilon"
-        if self.metric is Metric.DISCRETE:
-            whatever = "" if self.unit is Unit.WORD else ", whatever they say"
-            per_word = "" if self.unit is Unit.WORD else " per word"
-            if self.unit is Unit.PATTERN:
-                per_word += " and D is the number of distinct words of either"
-            return inputs + whatever, f"exp({times})", per_word
-        name = f"the {_DISTANCE_NAMES[self.metric]}"
-        if self.unit is Unit.WORD:
-            return inputs, "exp(epsilon x d)", f" and d is {name} between their public vectors"
-        if self.unit is Unit.SEQUENCE:
-            total = f"{name} between the public vectors of their words, added up over all positions"
-        elif self.unit is Unit.PATTERN:
-            total = (
-                f"{name} between the public vectors of their words, each distinct word counted once"
-            )
-        else:
-            total = f"{count} times their Earth Mover's distance, which measures words by {name}"
-            total += " between their public vectors"
-        return inputs, "exp(epsilon x D)", f" and D is {total}"
 
 
 def compose(guarantees: Sequence[Guarantee]) -> Guarantee:
@@ -366,46 +239,6 @@ def _sum_bounds(bounds: Sequence[tuple[tuple[str, float], ...]]) -> tuple[tuple[
 
 def _union(groups: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(item for group in groups for item in group))
-
-
-def rounded_up(value: float) -> str:
-    """Four digits, rounded up: a bound that is printed must still be one.
-
-    >>> rounded_up(1.00001), rounded_up(2.0), rounded_up(math.inf)
-    ('1.001', '2', 'inf')
-    """
-    return _four_digits(value, ROUND_CEILING)
-
-
-def rounded_down(value: float) -> str:
-    """Four digits, rounded down: for what is "at least" so large.
-
-    >>> rounded_down(1.99999)
-    '1.999'
-    """
-    return _four_digits(value, ROUND_FLOOR)
-
-
-def factor(loss: float) -> str:
-    """exp(loss), rounded up: it follows "at most".
-
-    >>> factor(8.0), factor(100.0)
-    ('2,981', '10^43.5')
-    """
-    if not math.isfinite(loss):
-        return "infinity"
-    if loss < math.log(100):
-        return f"{math.ceil(100 * math.exp(loss)) / 100:,.2f}"
-    if loss < math.log(1e6):
-        return f"{math.ceil(math.exp(loss)):,}"
-    return f"10^{math.ceil(10 * loss / math.log(10)) / 10:.1f}"
-
-
-def _four_digits(value: float, rounding: str) -> str:
-    if not math.isfinite(value):
-        return f"{value:g}"
-    digits = Context(prec=4, rounding=rounding).create_decimal(repr(float(value)))
-    return f"{float(digits):.4g}"
 
 
 def _shown(value: object) -> str:

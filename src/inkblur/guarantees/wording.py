@@ -1,0 +1,151 @@
+"""A guarantee in words: one sentence that can be quoted, then what it rests on and leaves open."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from inkblur.guarantees.printed_bounds import factor, rounded_up
+from inkblur.types import Metric, Unit
+
+if TYPE_CHECKING:
+    from inkblur.guarantees.guarantee import Guarantee
+
+_DISTANCE_NAMES = {
+    Metric.EUCLIDEAN: "Euclidean distance",
+    Metric.MAHALANOBIS: "regularized Mahalanobis distance",
+    Metric.MANHATTAN: "Manhattan distance",
+}
+_KINDS = {
+    Unit.SEQUENCE: "texts",
+    Unit.PATTERN: "texts",
+    Unit.BAG: "bags",
+    Unit.VECTOR: "documents",
+}
+# What a discrete bound may count in place of all words.
+_DIFFERENCES = {
+    Unit.SEQUENCE: ("texts that differ in k positions", "N"),
+    Unit.PATTERN: ("texts that differ in k distinct words", "D"),
+    Unit.BAG: ("bags that differ in k words", "N"),
+    Unit.SENTENCES: ("texts that differ in k sentences", "N"),
+}
+_COUNTED = {
+    Unit.SEQUENCE: "word",
+    Unit.PATTERN: "distinct word",
+    Unit.BAG: "word",
+    Unit.SENTENCES: "sentence",
+}
+
+
+def sentence(promise: Guarantee) -> str:
+    """The promise in one sentence that can be quoted."""
+    if promise.void:
+        return f"No privacy guarantee: {promise.void}."
+    inputs, factor, meaning = _terms(promise)
+    return (
+        f"For any two {inputs}, every possible output is at most {factor} times as likely from "
+        f"one as from the other, where epsilon = {rounded_up(promise.epsilon)}{meaning}"
+        f"{_in_numbers(promise)}."
+    )
+
+
+def lines(promise: Guarantee) -> list[str]:
+    """What that sentence rests on and what it leaves open, one full sentence each."""
+    lines = [] if promise.void else _fine_print(promise)
+    if promise.releases > 1:
+        lines.append(f"This is the sum of {promise.releases} releases of the same text.")
+    lines += [f"Note that {line}." for line in promise.reveals]
+    lines += [f"Not protected, because it is released as is: {line}." for line in promise.passed]
+    if not promise.void:
+        lines += [f"This holds provided that {line}." for line in promise.assumptions]
+    return lines
+
+
+def _in_numbers(promise: Guarantee) -> str:
+    """What a bound that needs no distance comes to, for one word and for a typical text."""
+    if promise.metric is not Metric.DISCRETE or promise.unit not in _DIFFERENCES:
+        return ""
+    noun = _COUNTED[promise.unit]
+    one = factor(promise.epsilon)
+    said = f": a factor of {one} where one {noun} differs, whatever the two are"
+    words = promise.typical_words if promise.size is None else promise.size
+    if words is None:
+        return said
+    loss = rounded_up(words * promise.epsilon)
+    return f"{said}, and exp({loss}) for a typical text of {words:,} {noun}s, all different"
+
+
+def _fine_print(promise: Guarantee) -> list[str]:
+    lines = []
+    if promise.without:
+        *most, last = promise.without
+        left_out = f"{', '.join(most)} and {last}" if most else last
+        lines.append(f"Words are counted and compared without {left_out}, which are dropped.")
+    if promise.space:
+        detail = f" ({promise.metric_detail})" if promise.metric_detail else ""
+        source = f"the vectors of embedding {promise.space[:12]}"
+        lines.append(f"Distances{detail} are measured between {source}.")
+    if promise.metric is Metric.DISCRETE and promise.unit in _DIFFERENCES:
+        difference, count = _DIFFERENCES[promise.unit]
+        lines.append(f"Between {difference} only, k takes the place of {count}.")
+    if promise.unit is Unit.PATTERN:
+        lines.append(
+            "Between texts that repeat words at different positions there is no finite bound: "
+            "what comes out shows which words of the text are the same."
+        )
+    if promise.euclidean:
+        low, high = (rounded_up(e) for e in promise.euclidean)
+        lines.append(
+            "Measured by Euclidean distance between the same vectors, epsilon is at most "
+            f"{high} (and, in the best protected direction, {low})."
+        )
+    if promise.bounds:
+        named = ", ".join(f"{name} {rounded_up(bound)}" for name, bound in promise.bounds)
+        lines.append(f"Weaker proved bounds on epsilon: {named}.")
+    if promise.delta:
+        lines.append(
+            "Random numbers have finitely many bits: for each word, the distribution drawn "
+            "from differs from the one in the proof by at most delta = "
+            f"{rounded_up(promise.delta)} in total variation."
+        )
+    return lines
+
+
+def _terms(promise: Guarantee) -> tuple[str, str, str]:
+    """The inputs compared, the factor between them, and what its symbols mean."""
+    count = str(promise.size) if promise.size is not None else "N"
+    if promise.unit is Unit.TEXT:
+        return "texts, whatever their words and length", "exp(epsilon)", " for the whole text"
+    if promise.unit is Unit.SENTENCES:
+        same = "" if promise.size is not None else " of the same number of sentences N"
+        return f"texts{same}, whatever they say", f"exp({count} x epsilon)", " a sentence"
+    if promise.unit is Unit.WORD:
+        inputs, times = "words", "epsilon"
+    else:
+        kind = _KINDS[promise.unit]
+        if promise.unit is Unit.VECTOR:
+            inputs = kind
+        elif promise.size:
+            inputs = f"{kind} of {count} words each"
+        else:
+            inputs = f"{kind} of the same number of words N"
+        times = f"{count} x epsilon"
+    if promise.unit is Unit.PATTERN:
+        inputs += ", with repeated words at the same positions"
+        times = "D x epsilon"
+    if promise.metric is Metric.DISCRETE:
+        whatever = "" if promise.unit is Unit.WORD else ", whatever they say"
+        per_word = "" if promise.unit is Unit.WORD else " per word"
+        if promise.unit is Unit.PATTERN:
+            per_word += " and D is the number of distinct words of either"
+        return inputs + whatever, f"exp({times})", per_word
+    name = f"the {_DISTANCE_NAMES[promise.metric]}"
+    if promise.unit is Unit.WORD:
+        return inputs, "exp(epsilon x d)", f" and d is {name} between their public vectors"
+    if promise.unit is Unit.SEQUENCE:
+        total = f"{name} between the public vectors of their words, added up over all positions"
+    elif promise.unit is Unit.PATTERN:
+        total = f"{name} between the public vectors of their words, each distinct word counted once"
+    else:
+        total = f"{count} times their Earth Mover's distance, which measures words by {name}"
+        total += " between their public vectors"
+    return inputs, "exp(epsilon x D)", f" and D is {total}"
