@@ -24,6 +24,7 @@ ORDER = [
     ("spec",),
     ("ledger",),
     ("files",),
+    ("arrow_worker",),
     ("arrow", "desk", "series"),
     ("engines", "evaluation"),
     ("service",),

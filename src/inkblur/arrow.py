@@ -12,28 +12,33 @@ a process.
 
 from __future__ import annotations
 
-import json
 import os
-import threading
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 
 import pyarrow as pa
 
+from inkblur.arrow_worker import (
+    KEY,
+    KEY_FILE,
+    TABLE_NAME,
+    WorkerState,
+    as_json,
+    charging,
+    made_from,
+    opened_ledger,
+    read_batch,
+    worker_key,
+)
 from inkblur.blas import one_thread
-from inkblur.documents.fingerprints import ADAPTED
 from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.weakness import refuse_weak
 from inkblur.errors import BudgetExceeded, InputError, ParameterError
 from inkblur.files.arrow_rows import ArrowColumns, ArrowRows, cuts
 from inkblur.files.identifiers import ROWS, ColumnValues, collect_values, refuse_columns
-from inkblur.files.layout import Layout, layout_of
-from inkblur.files.public_records import PublicRecords
-from inkblur.files.records import Batch
 from inkblur.files.run import stated
 from inkblur.files.spending import (
     Limits,
@@ -43,21 +48,15 @@ from inkblur.files.spending import (
     open_account,
 )
 from inkblur.files.summary import Fate
-from inkblur.files.worker_pool import WorkerCopy, each_search
 from inkblur.guarantees import NOBODY_COUNTS, Guarantee
-from inkblur.ledger import Budget, Ledger, ReleaseAccount, open_ledger
+from inkblur.ledger import Budget, ReleaseAccount, open_ledger
 from inkblur.ledger.ledger import PLACE
-from inkblur.mechanisms.nearest.engine import Device
-from inkblur.pools import PoolPrivatizer
-from inkblur.protocols import TextMechanism
-from inkblur.rng import Rng, key_from_digits, keyed_rng, read_key
+from inkblur.rng import Rng
 from inkblur.spec import ReleaseSpec
 from inkblur.types import ReleaseKind
 
 __all__ = ["KEY", "KEY_FILE", "ReleasePlan", "plan_release", "release"]
 
-KEY = "INKBLUR_KEY"  # 64 hexadecimal digits
-KEY_FILE = "INKBLUR_KEY_FILE"
 OVER = "over"  # the only column of what a reservation gives
 _NAMED = 20  # records over budget that are named of each batch
 _UNLIMITED = Budget()
@@ -119,9 +118,9 @@ class ReleasePlan:
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The batch with released texts."""
-        made, rng = _made_from(self.spec), self._rng()
-        rows = ArrowRows(batch.schema, _NAME, made.layout)
-        read = _read(batch, rows, made)
+        made, rng = made_from(self.spec), self._rng()
+        rows = ArrowRows(batch.schema, TABLE_NAME, made.layout)
+        read = read_batch(batch, rows, made)
         if not read.records:
             return pa.RecordBatch.from_pylist([], schema=rows.written)
         texts: list[str] = []
@@ -133,7 +132,7 @@ class ReleasePlan:
                 texts += released.texts
                 words += released.words
         if self.account is not None:
-            with _charging:
+            with charging:
                 self._spending(made, rng).charge(read, words)
         assert isinstance(read.columns, ArrowColumns)
         return read.columns.with_texts(read.released(texts))
@@ -146,7 +145,7 @@ class ReleasePlan:
         """The plan for batches of ids and texts that gives the texts back, row by row: for engines
         that put columns into tables of their own.
         """
-        if _made_from(self.spec).spec.skip_public:
+        if made_from(self.spec).spec.skip_public:
             raise ParameterError(
                 "this engine wants a row for each row, so `skip_public=` cannot leave any out: "
                 "filter them before"
@@ -154,17 +153,17 @@ class ReleasePlan:
         return self._narrow()
 
     def _narrow(self) -> ReleasePlan:
-        spec = _made_from(self.spec).spec
+        spec = made_from(self.spec).spec
         beside = tuple(name for name in (spec.id_column, spec.person_column) if name is not None)
         narrow = spec.varied(drop_columns=beside, keep_columns=())
-        return replace(self, spec=_as_json(narrow))
+        return replace(self, spec=as_json(narrow))
 
     def check(self, sample: pa.RecordBatch) -> pa.Schema:
         """Refuse, before anything runs, what a batch alone would show late or never: columns that
         are not there, or that seem to say who wrote a text. The schema of what comes out.
         """
-        made = _made_from(self.spec)
-        rows = ArrowRows(sample.schema, _NAME, made.layout)
+        made = made_from(self.spec)
+        rows = ArrowRows(sample.schema, TABLE_NAME, made.layout)
         first = sample.slice(0, ROWS)
         read = rows.batch(first, rows.texts(first, 1), 1)
         values: ColumnValues = defaultdict(list)
@@ -179,7 +178,7 @@ class ReleasePlan:
 
         Under a budget every batch is to be given to `reservation()` first, within `reserving()`.
         """
-        made, rng = _made_from(self.spec), self._rng()
+        made, rng = made_from(self.spec), self._rng()
         promised = made.privatizer.guaranteed(rng)
         limits = Limits() if limits is None else limits
         if limits.partial:
@@ -223,8 +222,8 @@ class ReleasePlan:
             if over:
                 raise BudgetExceeded(listed_over_budget(over))
         except BaseException:
-            made, rng = _made_from(self.spec), self._rng()
-            with _charging:
+            made, rng = made_from(self.spec), self._rng()
+            with charging:
                 self._account(made, rng).void()
             raise
 
@@ -233,14 +232,14 @@ class ReleasePlan:
         reserved in the ledger, which counts as spent.
         """
         if self.account is not None:
-            made, rng = _made_from(self.spec), self._rng()
-            with _charging:
+            made, rng = made_from(self.spec), self._rng()
+            with charging:
                 self._account(made, rng).confirm()
 
     def guarantee(self, schema: pa.Schema) -> Guarantee:
         """What is promised about the release of a table of this schema."""
-        made, rng = _made_from(self.spec), self._rng()
-        rows = ArrowRows(schema, _NAME, made.layout)
+        made, rng = made_from(self.spec), self._rng()
+        rows = ArrowRows(schema, TABLE_NAME, made.layout)
         fate = Fate(made.spec.columns, rows.copied, made.spec.drop_columns)
         promised = stated(made.privatizer.guaranteed(rng), fate, rng)
         if not made.privatizer.hides_length:
@@ -252,24 +251,24 @@ class ReleasePlan:
     @property
     def dropped(self) -> tuple[str, ...]:
         """The columns that do not come out."""
-        return _made_from(self.spec).spec.drop_columns
+        return made_from(self.spec).spec.drop_columns
 
     @property
     def needed(self) -> tuple[str, ...]:
         """The columns that a release reads: the id, the person if there is one, and the texts."""
-        spec = _made_from(self.spec).spec
+        spec = made_from(self.spec).spec
         names = (spec.id_column, spec.person_column, *spec.columns)
         return tuple(dict.fromkeys(name for name in names if name is not None))
 
     @property
     def id_column(self) -> str:
         """The column that names each record."""
-        return _made_from(self.spec).spec.id_column or ""
+        return made_from(self.spec).spec.id_column or ""
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that hold texts."""
-        return _made_from(self.spec).spec.columns
+        return made_from(self.spec).spec.columns
 
     def _rng(self) -> Rng:
         rng = worker_key(self.key_file)
@@ -280,13 +279,13 @@ class ReleasePlan:
             )
         return rng
 
-    def _spending(self, made: _Made, rng: Rng) -> Spending:
+    def _spending(self, made: WorkerState, rng: Rng) -> Spending:
         promised = made.privatizer.guaranteed(rng)
         return Spending(self._account(made, rng), promised, made.spec.columns, self.budget)
 
-    def _account(self, made: _Made, rng: Rng) -> ReleaseAccount:
+    def _account(self, made: WorkerState, rng: Rng) -> ReleaseAccount:
         return continued_account(
-            _opened_ledger(self.ledger or os.environ.get(PLACE), os.getpid()),
+            opened_ledger(self.ledger or os.environ.get(PLACE), os.getpid()),
             self.account or "",
             made.privatizer.guaranteed(rng),
             rng=rng,
@@ -306,10 +305,10 @@ class Reservation:
 
     def over_budget(self, batch: pa.RecordBatch) -> list[str]:
         """The sentences."""
-        made, rng = _made_from(self.plan.spec), self.plan._rng()
-        read = _read(batch, ArrowRows(batch.schema, _NAME, made.layout), made)
+        made, rng = made_from(self.plan.spec), self.plan._rng()
+        read = read_batch(batch, ArrowRows(batch.schema, TABLE_NAME, made.layout), made)
         words = [made.privatizer.draws(text) for text in read.texts]
-        with _charging:
+        with charging:
             return self.plan._spending(made, rng).over_budget(read, words)[:_NAMED]
 
 
@@ -327,24 +326,10 @@ def plan_release(spec: ReleaseSpec, *, key_file: str | Path | None = None) -> Re
         )
     named = None if key_file is None else str(Path(key_file).absolute())
     rng = worker_key(named)
-    made = _made_from(_as_json(spec))
+    made = made_from(as_json(spec))
     if isinstance(made.privatizer, Privatizer):
         refuse_weak(made.privatizer.mechanism, accept_weak=spec.accept_weak)
-    return ReleasePlan(_as_json(made.spec), rng.fingerprint().hex(), named)
-
-
-def worker_key(key_file: str | Path | None = None) -> Rng:
-    """The key of this process: from the file, or from the environment; never a fresh one."""
-    path = key_file or os.environ.get(KEY_FILE)
-    if path:
-        return keyed_rng(read_key(Path(path)))
-    digits = os.environ.get(KEY)
-    if digits is None:
-        raise ParameterError(
-            "an engine may run a task again, and a fresh key would draw again: write a key with "
-            f"`inkblur keygen FILE`, and name it in `key_file=` or in {KEY_FILE}"
-        )
-    return keyed_rng(key_from_digits(digits, KEY))
+    return ReleasePlan(as_json(made.spec), rng.fingerprint().hex(), named)
 
 
 def one_batch(table: pa.Table) -> pa.RecordBatch:
@@ -362,67 +347,3 @@ def refuse_ids(repeated: object, missing: object, column: str) -> None:
             f"column {column!r} repeats an id: equal texts under one id would be given the same "
             "noise. Ids must differ"
         )
-
-
-@dataclass(frozen=True, slots=True)
-class _Made:
-    """What a process makes once from a spec."""
-
-    spec: ReleaseSpec  # resolved
-    privatizer: Privatizer | PoolPrivatizer
-    layout: Layout
-
-
-_NAME = "the table"  # what messages call it
-_KEPT = 4  # specs whose tables a process holds at a time
-_made: dict[tuple[str, int], _Made] = {}  # by spec and process: threads do not survive a fork
-_making = threading.Lock()
-_charging = threading.Lock()  # one connection, used by one thread at a time
-
-
-def _made_from(described: str) -> _Made:
-    """The privatizer of a spec, made when a process first needs it."""
-    process = os.getpid()
-    with _making:
-        if (described, process) not in _made:
-            spec = ReleaseSpec.from_json(json.loads(described))
-            privatizer = WorkerCopy(spec, *each_search(Device.AUTO, None)).privatizer()
-            mechanism = privatizer.mechanism
-            if isinstance(mechanism, TextMechanism):
-                # A retry on another machine may meet another base: a second release, not a replay.
-                raise ParameterError(
-                    "engines run tasks again, and with a language model that draws again: use "
-                    '`privatize_file`, or `base="frequency"`'
-                )
-            if isinstance(privatizer, PoolPrivatizer) and privatizer.bound:
-                raise ParameterError(
-                    "engines run tasks again, and on another machine a sentence transformer may "
-                    "place a text elsewhere: use `privatize_file`, or a pool encoded by words"
-                )
-            resolved = spec.resolved(mechanism.embedding, mechanism)
-            made = _Made(resolved, privatizer, layout_of(resolved))
-            _made[described, process] = _made[_as_json(resolved), process] = made
-            while len(_made) > 2 * _KEPT:
-                del _made[next(iter(_made))]
-        return _made[described, process]
-
-
-def _read(batch: pa.RecordBatch, rows: ArrowRows, made: _Made) -> Batch:
-    """A batch's records, without those that `skip_public` leaves out."""
-    spec, privatizer = made.spec, made.privatizer
-    whole = rows.batch(batch, rows.texts(batch, 1), 1).with_ids_by_column(spec.columns)
-    if privatizer.hides_length:
-        whole = replace(whole, nulls=frozenset())  # filled up like an empty text
-    corpora = [(privatizer.mechanism.embedding.corpus, ADAPTED)]
-    left = list(PublicRecords(corpora, skip=spec.skip_public).screened(iter([whole])))
-    return left[0] if left else whole.take([])
-
-
-def _as_json(spec: ReleaseSpec) -> str:
-    return json.dumps(spec.to_json(), sort_keys=True)
-
-
-@cache
-def _opened_ledger(place: str | None, process: int) -> Ledger:
-    """A process's connection: opened once, and never one that was opened before a fork."""
-    return open_ledger(place)

@@ -220,7 +220,9 @@ def test_the_guarantee_names_what_is_copied(
 def test_a_language_model_is_refused_because_a_retry_may_draw_again(
     table: pa.Table, key_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("inkblur.arrow.WorkerCopy.privatizer", lambda self: Privatizer(fluent()))
+    monkeypatch.setattr(
+        "inkblur.arrow_worker.WorkerCopy.privatizer", lambda self: Privatizer(fluent())
+    )
     spec = ReleaseSpec("staircase", 7.125, id_column="id")
     with pytest.raises(ParameterError, match="language model"):
         release(one_batch(table), spec, ledger=False)
