@@ -22,8 +22,7 @@ def commands(group: Any, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
             continue
         if hasattr(command, "commands"):
             found += commands(command, (*path, name))
-        else:
-            found.append((*path, name))
+        found.append((*path, name))
     return found
 
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from inkblur import Privatizer, arrow
+from inkblur import Privatizer, arrow_worker
 from inkblur.arrow import KEY, KEY_FILE, ReleasePlan, one_batch, plan_release, release
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError, ParameterError, PrivacyError
@@ -114,7 +114,7 @@ def test_tables_are_loaded_once_a_process(
         return load(self)
 
     monkeypatch.setattr(ReleaseSpec, "table", counting)
-    monkeypatch.setattr(arrow, "_made", {})
+    monkeypatch.setattr(arrow_worker, "_made", {})
     for part in table.to_batches(50):
         release(part, spec, ledger=False)
     assert len(loads) == 1

@@ -30,22 +30,20 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
+    epilog="Example: inkblur preview reviews.csv",
 )
-app.command()(preview)
-app.command()(privatize)
-app.command()(calibrate)
-app.command()(synonyms)
-app.command()(audit)
-app.command()(evaluate)
-app.command()(statement)
-app.command()(tune)
-app.command()(serve)
-app.add_typer(embeddings, name="embeddings")
-app.add_typer(ledger, name="ledger")
-app.add_typer(pool, name="pool")
+_RELEASE, _MEASURE, _PREPARE = "Release texts", "Measure and choose", "Prepare"
+for command in (preview, privatize, statement, serve):
+    app.command(rich_help_panel=_RELEASE)(command)
+app.add_typer(ledger, name="ledger", rich_help_panel=_RELEASE)
+for command in (evaluate, tune, audit, synonyms):
+    app.command(rich_help_panel=_MEASURE)(command)
+app.command(rich_help_panel=_PREPARE)(calibrate)
+app.add_typer(pool, name="pool", rich_help_panel=_PREPARE)
+app.add_typer(embeddings, name="embeddings", rich_help_panel=_PREPARE)
 
 
-@app.command()
+@app.command(rich_help_panel=_MEASURE)
 def mechanisms() -> None:
     """List the mechanisms, with the metric and the guarantee of each.
 
@@ -78,7 +76,7 @@ def bench(arguments: Annotated[list[str] | None, typer.Argument()] = None) -> No
     _moved("python -m benchmarks")
 
 
-@app.command()
+@app.command(rich_help_panel=_PREPARE)
 def keygen(file: Annotated[Path, typer.Argument(help="File to write the key to.")]) -> None:
     """Write a new secret key, readable only by you.
 

@@ -22,19 +22,23 @@ def calibrate(
     authors: Annotated[
         Path | None,
         typer.Option(
-            help="Public texts with their authors (csv, jsonl, parquet): measure the strengths "
-            "light, medium and strong of this mechanism and table on them, and keep them."
+            help="Public texts with their authors (.csv, .jsonl or .parquet), on which to measure "
+            "light, medium and strong."
         ),
     ] = None,
     text_column: texts.TextColumn = "text",
     author_column: Annotated[str, typer.Option(help="Column that holds the author.")] = "author",
     survival: Annotated[
-        float | None, typer.Option(help="Wanted probability that a word comes out unchanged.")
+        float | None,
+        typer.Option(
+            help="Find the epsilon at which words come out unchanged with this probability."
+        ),
     ] = None,
     references: Annotated[
         Path | None,
         typer.Option(
-            help="Public documents, one per line: also print the radius that holds them all."
+            help="Public documents, one per line: also print the largest distance between any two, "
+            "for --radius."
         ),
     ] = None,
     length: Annotated[int, typer.Option(help="With --references: words per document.")] = 50,
@@ -42,10 +46,12 @@ def calibrate(
     *,
     given: options.Given,
 ) -> None:
-    """Find epsilons: by the risk of attacks on public texts, or by how often words survive.
+    """Find the epsilon for a measured risk, or for a share of words that stay unchanged.
 
-    With --authors, --strength works for this mechanism and table from then on. The texts must be
-    public, at least 4 authors with several texts each; some minutes for 1,000 texts.
+    With --authors, attacks on these public texts decide which epsilons are light, medium and
+    strong for this mechanism and these word vectors. The result is stored, and --strength works
+    with them from then on. It takes at least 4 authors with several texts each, and a few minutes
+    for 1,000 texts.
 
     Example: inkblur calibrate --authors public.csv --embedding vectors.ink
 

@@ -11,7 +11,11 @@ import typer
 
 from inkblur.cli.console import data, plain_errors, talk
 
-app = typer.Typer(no_args_is_help=True, help="Show what was released so far, and what it cost.")
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Show what was released so far, and what it cost.",
+    epilog="Example: inkblur ledger show",
+)
 
 LedgerOption = Annotated[
     str | None,
@@ -54,18 +58,20 @@ def show(place: LedgerOption = None) -> None:
         data.print(table)
         if any(release["state"] == "reserved" for release in history):
             talk.print(
-                "reserved: nobody has said yet that the output is complete, because a run was cut "
-                "off or an engine is lazy; it counts as spent. Running it again with the same key "
-                "confirms it at no cost, and so does inkblur ledger confirm RELEASE"
+                "reserved: the run was cut off, or the engine is lazy, so it is not known whether "
+                "the output is complete; it counts as spent. To confirm it, run it again with the "
+                "same key, which costs nothing, or use inkblur ledger confirm RELEASE"
             )
 
 
 @app.command()
 def confirm(
-    release: Annotated[str, typer.Argument(help="How the release's name in `show` begins.")],
+    release: Annotated[
+        str, typer.Argument(help="The release in `inkblur ledger show`, or how its name begins.")
+    ],
     place: LedgerOption = None,
 ) -> None:
-    """Say that the output of a reserved release exists: what a lazy engine wrote, for example.
+    """Mark a reserved release as written, for example once a lazy engine has run.
 
     Example: inkblur ledger confirm 9f2c01d4
     """

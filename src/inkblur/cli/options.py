@@ -38,6 +38,7 @@ Seed = Annotated[
 ]
 
 _SEVERAL = "One or more, comma-separated."
+_OWN = "Options of single mechanisms"
 POOL_EPSILONS = (2.0, 4.0, 6.0)  # for a text, where none is given
 _POOLED = ("unit", "pool", "keep_meaning", "order", "encoder")
 _STRENGTHS = ("epsilon", "strength", "level")
@@ -260,7 +261,7 @@ def _field_option(
         value, help = str, f"{help} {_SEVERAL}"
     one: Any = value
     annotation = bool if one is bool else (list[one] if many else one) | None
-    return _option(field.name, annotation, flags, help)
+    return _option(field.name, annotation, flags, help, field.metadata["group"])
 
 
 def _parameter_option(same: Declared, several: bool) -> inspect.Parameter:
@@ -271,19 +272,18 @@ def _parameter_option(same: Declared, several: bool) -> inspect.Parameter:
     usual = "" if parameter.kind is bool or default == "" else f" Default: {default}."
     help = f"For {names}: {parameter.help[:1].lower()}{parameter.help[1:]}{usual}"
     if parameter.kind is bool:
-        return _option(parameter.name, bool, (parameter.flag,), help)
+        return _option(parameter.name, bool, (parameter.flag,), help, _OWN)
     kind: Any = str if several else parameter.kind
-    return _option(
-        parameter.name, kind | None, (parameter.flag,), f"{help} {_SEVERAL}" if several else help
-    )
+    help = f"{help} {_SEVERAL}" if several else help
+    return _option(parameter.name, kind | None, (parameter.flag,), help, _OWN)
 
 
-def _option(name: str, kind: Any, flags: Sequence[str], help: str) -> inspect.Parameter:
+def _option(name: str, kind: Any, flags: Sequence[str], help: str, group: str) -> inspect.Parameter:
     return inspect.Parameter(
         name,
         inspect.Parameter.KEYWORD_ONLY,
         default=False if kind is bool else None,
-        annotation=Annotated[kind, typer.Option(*flags, help=help)],
+        annotation=Annotated[kind, typer.Option(*flags, help=help, rich_help_panel=group)],
     )
 
 

@@ -12,7 +12,7 @@ from inkblur.cli.console import plain_errors, talk
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Public texts that may take the place of private ones: build a pool, describe one.",
+    help="Build and describe pools: public texts that take the place of private ones.",
     epilog="Example: inkblur pool build public.csv -o public.pool --label-column topic",
 )
 
@@ -23,39 +23,45 @@ def build_command(
         str, typer.Argument(help="Public texts: .txt, .csv, .tsv, .jsonl or .parquet.")
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The .pool file to write.")],
-    text_column: Annotated[str, typer.Option(help="The column that holds the text.")] = "text",
+    text_column: Annotated[str, typer.Option(help="Column that holds the text.")] = "text",
     label_column: Annotated[
         list[str] | None,
-        typer.Option(help="What a release should keep first; several are taken together."),
+        typer.Option(help="Column with the label that a release should keep; repeat for several."),
     ] = None,
     identifiers: Annotated[
         str,
         typer.Option(
-            help="Texts with addresses, long numbers or names: mask these, drop or keep the text."
+            help="What to do about addresses, long numbers and names: mask them, drop the texts "
+            "that have any, or keep them."
         ),
     ] = "mask",
     license: Annotated[
-        str, typer.Option(help="The license of the texts; reports of releases repeat it.")
+        str, typer.Option(help="License of the texts; the reports of releases repeat it.")
     ] = "",
-    name: Annotated[str | None, typer.Option(help="What to call it; the file's name else.")] = None,
+    name: Annotated[
+        str | None, typer.Option(help="Name of the pool (default: the file's name).")
+    ] = None,
     exact: Annotated[
         bool,
         typer.Option(
-            "--exact", help="Judge nearness without cells: slow in large pools without a GPU."
+            "--exact",
+            help="Compare all texts with each other: slow for large pools without a GPU.",
         ),
     ] = False,
     encoder: Annotated[
         str | None,
-        typer.Option(help="Encode with the sentence transformer in this folder (extra encoder)."),
+        typer.Option(
+            help="Folder of a sentence transformer to encode with (needs the extra `encoder`)."
+        ),
     ] = None,
     embedding: Annotated[
-        str | None, typer.Option(help="Word vectors to encode with; the bundled ones if not given.")
+        str | None, typer.Option(help="A file of word vectors to encode with (default: bundled).")
     ] = None,
 ) -> None:
-    """Clean, encode and classify public texts, and write them to one file that opens at once.
+    """Make a pool of public texts: cleaned, encoded, and stored in one file.
 
-    The texts must have been published, and must not be those to be protected: what comes out of a
-    release is one of them, word for word. Their authors are not protected.
+    The texts must be public, and must not be the ones to protect: every text that a release writes
+    is one of them, word for word. Their own authors are not protected.
     """
     with plain_errors():
         from inkblur.cli.texts import read_columns

@@ -32,12 +32,12 @@ def preview(
         str, typer.Argument(help="A file that `inkblur privatize` reads, or - with --format.")
     ],
     html: Annotated[
-        Path | None, typer.Option(help="Write a page, readable by its owner alone, as well.")
+        Path | None, typer.Option(help="Also write an HTML page, readable only by you.")
     ] = None,
     *,
     given: options.Given,
 ) -> None:
-    """Show five texts of a file as they are and at three strengths, and what else to know first.
+    """Show five texts of a file before and after release, at three strengths.
 
     Nothing is released: the draws come from a key that is thrown away, and the ledger stays as it
     is. It shows original text, so do not publish it. At most 100,000 rows are read.
