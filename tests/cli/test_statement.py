@@ -319,3 +319,32 @@ def test_wrong_files_give_one_line(
 def test_python_makes_the_same(folder: Path) -> None:
     report = privatize("--mechanism", "laplace", "--epsilon", "3")
     assert markdown(make_statement(report)) == explained()
+
+
+def test_the_example_in_the_docs_is_what_the_commands_give(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But for what differs from run to run: shares of words, and the release's name."""
+    root = Path(__file__).parents[2]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("INKBLUR_LEDGER", str(tmp_path / "ledger.db"))
+    source = str(root / "examples" / "reviews.csv")
+    asked = [
+        "privatize",
+        source,
+        "-o",
+        "out.csv",
+        "--strength",
+        "strong",
+        "--report",
+        "report.json",
+    ]
+    assert CliRunner().invoke(app, asked).exit_code == 0
+
+    def lasting(page: str) -> list[str]:
+        plain = re.sub(r"\d+%|release [0-9a-f]{8}|^#+", "", page, flags=re.MULTILINE)
+        return [line.strip() for line in plain.splitlines() if line.strip()]
+
+    page = (root / "docs" / "privacy-officer.md").read_text(encoding="utf-8")
+    _, _, example = page.partition("\n---\n")
+    assert lasting(example) == lasting(explained())[1:]  # without the title
