@@ -13,9 +13,10 @@ import sys
 from collections.abc import Iterable
 
 import numpy as np
+from sklearn.metrics import accuracy_score, precision_recall_fscore_support
 
 import inkblur
-from inkblur.evaluation import label_answers, make_dataset, rates_of
+from inkblur.evaluation import label_answers, make_dataset
 from reproduction.corpora import disaster_tweets, sms_spam
 
 SEEDS = (1, 2, 3)
@@ -40,8 +41,10 @@ def main(vectors: str) -> None:
                     test.texts, [str(name) for name in test.labels],
                     model=model, seed=seed, embedding=table,
                 )  # fmt: skip
-                found = rates_of(label, said.truth, said.answers)
-                rows.append((found.accuracy, found.precision, found.recall))
+                precision, recall = precision_recall_fscore_support(
+                    said.truth, said.answers, labels=[label]
+                )[:2]
+                rows.append((accuracy_score(said.truth, said.answers), precision[0], recall[0]))
             show(f"{corpus.name}, {model}", np.mean(rows, axis=0))
 
 

@@ -18,12 +18,12 @@ from scipy.special import gammainc
 from inkblur import Laplace, Rng
 from inkblur.evaluation import (
     Array,
-    chance_within,
     clopper_pearson_upper,
     earth_movers,
     euclidean_costs,
 )
 from reproduction.context import Context
+from reproduction.earthmovers.bag_utility import chance_within
 from reproduction.earthmovers.sampled_documents import plain_words, shortened
 from reproduction.estimate import Estimate
 from reproduction.result import Claim, Drawing, Outcome, Reading

@@ -15,13 +15,13 @@ from inkblur.evaluation import (
     euclidean_costs,
     percentile_interval,
     resample_rows,
-    text_distances,
     words_of,
 )
 from reproduction.context import Context
 from reproduction.corpora import Corpus
 from reproduction.estimate import Estimate
 from reproduction.result import Claim, Drawing, Outcome, Reading
+from reproduction.thesis.ruzicka import text_distance
 from reproduction.thesis.stop_words import content_words
 
 FIGURE = "Figure 5.1: pairs in tenths by Ruzicka distance"
@@ -139,8 +139,7 @@ def _distances(work: Context, form: str, kind: str, start: int, stop: int) -> li
         movers = word_movers(left, right, work.datasets.glove)
         if movers is not None:
             counts, shares = (
-                float(text_distances([left], [right], relative=relative)[0, 0])
-                for relative in (False, True)
+                text_distance(left, right, relative=relative) for relative in (False, True)
             )
             found.append([movers, counts, shares])
     return found

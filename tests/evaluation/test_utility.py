@@ -17,7 +17,6 @@ from inkblur.evaluation.measures.utility import (
     UtilityClassifier,
     label_answers,
     rates,
-    rates_of,
 )
 from reproduction.corpora import sms_spam
 
@@ -55,20 +54,6 @@ def test_every_model_tells_clear_topics_and_not_noise(model: UtilityClassifier) 
     assert (
         label_scores(train, train_labels, blank, test_labels, model=model, seed=1).accuracy == 0.5
     )
-
-
-def test_rates_of_one_class_are_those_of_scikit_learn() -> None:
-    metrics = pytest.importorskip("sklearn.metrics")
-    rng = np.random.default_rng(8)
-    truth, said = (rng.choice(["ham", "spam", "eel"], 90).tolist() for _ in range(2))
-    found = rates_of("spam", truth, said)
-    expected = metrics.precision_recall_fscore_support(truth, said, labels=["spam"])
-    values = (found.precision, found.recall, found.f1)
-    assert values == pytest.approx([float(column[0]) for column in expected[:3]])
-    assert found.accuracy == metrics.accuracy_score(truth, said)
-    assert rates_of("spam", ["spam", "ham"], ["ham", "ham"]).precision == 0
-    with pytest.raises(ParameterError, match="no text has the label 'cod'"):
-        rates_of("cod", truth, said)
 
 
 def test_answers_stand_beside_the_truth_in_order() -> None:

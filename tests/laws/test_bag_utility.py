@@ -9,10 +9,10 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 from scipy.special import gammainc
 
-from inkblur.documents.bag_utility import chance_within
 from inkblur.mechanisms.noise import ComponentNoise, LaplaceNoise, MahalanobisNoise
 from inkblur.protocols import Noise
 from inkblur.rng import seeded_rng
+from reproduction.earthmovers.bag_utility import chance_within
 
 N, DIMENSION, EPSILON, RUNS = 3, 2, 2.0, 4000
 

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.syntf import measured_sensitivity
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.mechanisms.rating import (
     CosineRating,
     Spelling,
     letter_pairs,
-    measured_sensitivity,
 )
 from inkblur.types import NULL_ID, Array, Bounding
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from inkblur.atomic_file import write_atomically
     from inkblur.documents.analysis import known_id
-    from inkblur.documents.bag_utility import chance_within
     from inkblur.documents.fingerprints import among, fingerprints
     from inkblur.documents.names import is_name
     from inkblur.documents.stop_words import STOP_WORDS as STOP_WORDS
@@ -50,15 +49,14 @@ if TYPE_CHECKING:
     from inkblur.evaluation.measures.earth_movers import earth_movers, euclidean_costs
     from inkblur.evaluation.measures.fasttext_model import fasttext_labels
     from inkblur.evaluation.measures.intervals import clopper_pearson_lower, clopper_pearson_upper
+    from inkblur.evaluation.measures.ngrams import space_free_ngrams
     from inkblur.evaluation.measures.recovered import recovered as recovered
     from inkblur.evaluation.measures.recovered import true_words as true_words
-    from inkblur.evaluation.measures.ruzicka import text_distances
     from inkblur.evaluation.measures.statistics import privacy_statistics
     from inkblur.evaluation.measures.utility import (
         LabelAnswers,
         UtilityClassifier,
         label_answers,
-        rates_of,
     )
     from inkblur.evaluation.measures.words import words_of
     from inkblur.evaluation.preprocessing import ContentWords, TopicWords, content_words
@@ -79,7 +77,7 @@ if TYPE_CHECKING:
     from inkblur.mechanisms.nearest.canonical import exhaustive
     from inkblur.mechanisms.nearest.cpu.reference import Reference
     from inkblur.mechanisms.nearest.engine import Device, Engine, backend_on
-    from inkblur.mechanisms.rating import CosineRating, measured_sensitivity
+    from inkblur.mechanisms.rating import CosineRating
     from inkblur.processes import explain_broken_pool, process_pool
     from inkblur.spec import grid
     from inkblur.types import NULL_ID, Array, Bounding, Ids
@@ -87,7 +85,6 @@ if TYPE_CHECKING:
 _NAMES = {
     "inkblur.atomic_file": "write_atomically",
     "inkblur.documents.analysis": "known_id",
-    "inkblur.documents.bag_utility": "chance_within",
     "inkblur.documents.fingerprints": "among fingerprints",
     "inkblur.documents.names": "is_name",
     "inkblur.documents.stop_words": "STOP_WORDS",
@@ -113,10 +110,10 @@ _NAMES = {
     "inkblur.evaluation.measures.earth_movers": "earth_movers euclidean_costs",
     "inkblur.evaluation.measures.fasttext_model": "fasttext_labels",
     "inkblur.evaluation.measures.intervals": "clopper_pearson_lower clopper_pearson_upper",
+    "inkblur.evaluation.measures.ngrams": "space_free_ngrams",
     "inkblur.evaluation.measures.recovered": "recovered true_words",
-    "inkblur.evaluation.measures.ruzicka": "text_distances",
     "inkblur.evaluation.measures.statistics": "privacy_statistics",
-    "inkblur.evaluation.measures.utility": "LabelAnswers UtilityClassifier label_answers rates_of",
+    "inkblur.evaluation.measures.utility": "LabelAnswers UtilityClassifier label_answers",
     "inkblur.evaluation.measures.words": "words_of",
     "inkblur.evaluation.preprocessing": "ContentWords TopicWords content_words",
     "inkblur.evaluation.releasers": "Released VectorReleaser releaser",
@@ -134,7 +131,7 @@ _NAMES = {
     "inkblur.mechanisms.nearest.canonical": "exhaustive",
     "inkblur.mechanisms.nearest.cpu.reference": "Reference",
     "inkblur.mechanisms.nearest.engine": "Device Engine backend_on",
-    "inkblur.mechanisms.rating": "CosineRating measured_sensitivity",
+    "inkblur.mechanisms.rating": "CosineRating",
     "inkblur.processes": "explain_broken_pool process_pool",
     "inkblur.spec": "grid",
     "inkblur.types": "Array Bounding Ids NULL_ID",
@@ -144,21 +141,20 @@ _HOMES = {name: module for module, names in _NAMES.items() for name in names.spl
 # fmt: off
 __all__ = [  # noqa: RUF022 (sorted, several a line)
     "Array", "Attack", "AuthorClassifier", "AuthorTexts", "Bounding", "CATALOGUE",
-    "CHANNEL_ATTACKS", "COLORS", "Cell", "Checkpoint", "ContentWords", "CosineRating",
-    "DONT_KNOW", "Dataset", "Device", "Engine", "Ids", "Interval", "Koppel", "LabelAnswers",
-    "Likelihood", "LinearSvm", "MARKERS", "ModelReader", "NULL_ID", "Names", "NgramWeighting",
-    "Reader", "Reference", "Released", "SCRUBBERS", "STOP_WORDS", "Scenario", "Scrubber",
-    "Similarity", "Table", "TableRow", "TokenClass", "TopicWords", "Trigrams",
-    "UtilityClassifier", "VectorReleaser", "Words", "WritePrintsFeatures", "among", "attempts",
-    "attribute", "backend_on", "calibrate", "chance_within", "channel_of",
-    "clopper_pearson_lower", "clopper_pearson_upper", "content_words", "density",
-    "earth_movers", "entering_ids", "euclidean_costs", "exhaustive", "explain_broken_pool",
-    "fasttext_labels", "fingerprints", "grid", "guessed", "heads", "improved_bound", "is_name",
-    "known_id", "label_answers", "make_classifier", "make_dataset", "measured_groups",
-    "measured_sensitivity", "page", "percentile_interval", "privacy_statistics", "process_pool",
-    "rates_by_resample", "rates_of", "recovered", "releaser", "rendered", "require_matplotlib",
+    "CHANNEL_ATTACKS", "COLORS", "Cell", "Checkpoint", "ContentWords", "CosineRating", "DONT_KNOW",
+    "Dataset", "Device", "Engine", "Ids", "Interval", "Koppel", "LabelAnswers", "Likelihood",
+    "LinearSvm", "MARKERS", "ModelReader", "NULL_ID", "Names", "NgramWeighting", "Reader",
+    "Reference", "Released", "SCRUBBERS", "STOP_WORDS", "Scenario", "Scrubber", "Similarity",
+    "Table", "TableRow", "TokenClass", "TopicWords", "Trigrams", "UtilityClassifier",
+    "VectorReleaser", "Words", "WritePrintsFeatures", "among", "attempts", "attribute",
+    "backend_on", "calibrate", "channel_of", "clopper_pearson_lower", "clopper_pearson_upper",
+    "content_words", "density", "earth_movers", "entering_ids", "euclidean_costs", "exhaustive",
+    "explain_broken_pool", "fasttext_labels", "fingerprints", "grid", "guessed", "heads",
+    "improved_bound", "is_name", "known_id", "label_answers", "make_classifier", "make_dataset",
+    "measured_groups", "page", "percentile_interval", "privacy_statistics", "process_pool",
+    "rates_by_resample", "recovered", "releaser", "rendered", "require_matplotlib",
     "require_page_libraries", "resample_counts", "resample_rows", "reverse_vectorized",
-    "stacked_across", "standard_bound", "strongest", "survival_rate", "text_distances",
+    "space_free_ngrams", "stacked_across", "standard_bound", "strongest", "survival_rate",
     "tight_loss", "tokenize", "true_words", "unigram", "words_of", "write_atomically",
 ]
 # fmt: on

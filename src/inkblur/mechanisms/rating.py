@@ -11,7 +11,7 @@ That number lies in [-1 - s, 1]; the exponential mechanism needs a bounded one. 
 Both lie in [0, 1] for every embedding, so the sensitivity with all words adjacent is at most 1, and
 `SENSITIVITY = 1` is what the proofs use. Why not the largest change measured over a vocabulary:
 epsilon would then mean something else for every word list, and one new word could change it.
-(:func:`measured_sensitivity` computes it; with clip and s = 0 it is 1 wherever two words point
+(`benchmarks/syntf.py` measures it; with clip and s = 0 it is 1 wherever two words point
 apart.)
 
 **Why the cosines are exact.** A matrix product's last digits depend on the shape of the batch it is
@@ -145,17 +145,6 @@ def letter_pairs(word: str) -> list[str]:
     """Adjacent letter pairs, capitals folded; a word of one letter is its own pair."""
     folded = word.casefold()
     return [folded[i : i + 2] for i in range(max(1, len(folded) - 1))] if folded else []
-
-
-def measured_sensitivity(rating: Rating) -> float:
-    """max over w of (max_v - min_v) rho(v, w), over all inputs and the null word: at most 1."""
-    highest, lowest = np.zeros(rating.size), np.ones(rating.size)
-    everything = np.arange(-1, rating.size)
-    for start in range(0, len(everything), _BLOCK):
-        values = rating.block(everything[start : start + _BLOCK], slice(0, rating.size))
-        np.maximum(highest, values.max(axis=0), out=highest)
-        np.minimum(lowest, values.min(axis=0), out=lowest)
-    return float((highest - lowest).max())
 
 
 def checked(rating: Rating, words: int) -> Rating:

@@ -1,6 +1,5 @@
 """Attacks on the author: what an attacker learns from texts about who wrote them."""
 
-from inkblur.evaluation.attacks.adaptive import Adaptive, blurring
 from inkblur.evaluation.attacks.base import (
     DONT_KNOW,
     Attack,
@@ -16,7 +15,6 @@ from inkblur.evaluation.attacks.writeprints import WritePrints
 
 __all__ = [
     "DONT_KNOW",
-    "Adaptive",
     "Attack",
     "Attribution",
     "Koppel",
@@ -24,7 +22,6 @@ __all__ = [
     "SameRepresentation",
     "WritePrints",
     "attribute",
-    "blurring",
     "number_authors",
     "reverse_vectorized",
 ]

@@ -32,9 +32,9 @@ from inkblur.evaluation.measures.ngrams import (
     Counts,
     count_matrix,
     most_frequent,
+    shares,
     space_free_ngrams,
 )
-from inkblur.evaluation.measures.ruzicka import shares
 from inkblur.types import Array, Ids, choose, fraction, whole
 
 _BLOCK_NUMBERS = 1 << 23  # of known vectors made dense at a time: 64 MB, however many authors

@@ -63,3 +63,11 @@ def count_matrix(counts: Sequence[Counter[str]], columns: Mapping[str, int]) -> 
         (np.array(data, dtype=np.float64), np.array(indices, np.int64), np.array(ends, np.int64)),
         shape=(len(counts), len(columns)),
     )
+
+
+def shares(table: Counts) -> Counts:
+    """Every row divided by its sum; rows of zeros stay."""
+    sums = np.asarray(table.sum(axis=1), np.float64)
+    out = table.copy()
+    out.data /= np.repeat(np.where(sums > 0, sums, 1.0), np.diff(out.indptr))
+    return out

@@ -111,29 +111,14 @@ def rates(truth: Sequence[Any] | Ids, answers: Sequence[Any] | Ids) -> Rates:
         raise ParameterError(
             f"{len(truth)} true classes and {len(answers)} answers cannot be compared"
         )
-    return _rates(truth, answers, average="macro")
-
-
-def rates_of(label: Any, truth: Sequence[Any], answers: Sequence[Any]) -> Rates:
-    """Accuracy over all, and precision, recall and F1 of one class: spam, say, against the rest.
-
-    The Mahalanobis paper, section 5.2, states scores of this kind.
-
-    >>> rates_of("spam", ["spam", "spam", "ham", "ham"], ["spam", "ham", "ham", "ham"]).recall
-    0.5
-    """
-    if label not in truth:
-        raise ParameterError(f"no text has the label {label!r}, so it has no recall")
-    return _rates(truth, answers, average="macro", labels=[label])
-
-
-def _rates(truth: Any, answers: Any, **options: Any) -> Rates:
     with needs("scores need scikit-learn", "evaluation"):
         from sklearn.metrics import accuracy_score, precision_recall_fscore_support
     with warnings.catch_warnings():
         # It suspects a regression where most texts have a class of their own.
         warnings.filterwarnings("ignore", message="The number of unique classes")
-        means = precision_recall_fscore_support(truth, answers, zero_division=0, **options)[:3]
+        means = precision_recall_fscore_support(truth, answers, average="macro", zero_division=0)[
+            :3
+        ]
         return Rates(float(accuracy_score(truth, answers)), *(float(mean) for mean in means))
 
 
