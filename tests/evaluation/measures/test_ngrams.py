@@ -21,4 +21,4 @@ def test_most_frequent_breaks_ties_by_spelling() -> None:
 def test_shares_sum_to_one_and_empty_rows_stay() -> None:
     counts = [ngrams.space_free_ngrams(text) for text in ("a a b", "", "b")]
     shares = ngrams.shares(ngrams.count_matrix(counts, {"a": 0, "b": 1})).toarray()
-    np.testing.assert_allclose(shares, [[2 / 3, 1 / 3], [0, 0], [0, 1]])
+    np.testing.assert_allclose(shares, np.array([[2 / 3, 1 / 3], [0.0, 0.0], [0.0, 1.0]]))
