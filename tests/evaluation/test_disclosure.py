@@ -40,7 +40,7 @@ def test_much_noise_hides_what_little_noise_shows() -> None:
         ("repetition", "content words that come out twice", 0.95, 0.9),
         ("singling out", "released texts traced", 0.95, 0.5),
         ("linking", "area", 0.8, 0.75),
-        ("inference", "secret labels told, adaptive", 0.9, 0.9),
+        ("inference", "secret labels guessed, adaptive", 0.9, 0.9),
     ):
         assert value(faint.disclosures, attack, measure) >= shown
         assert value(loud.disclosures, attack, measure) <= hidden

@@ -412,7 +412,7 @@ def test_releases_from_a_pool_are_measured_like_any_other(tmp_path: Path) -> Non
     assert [each.attack for each in attacks] == ["likelihood"]  # words are not drawn one by one
     stand_ins = found.stand_ins
     assert stand_ins is not None
-    assert stand_ins.told[0].f1.mean > 0.9  # from released texts
+    assert stand_ins.recognized[0].f1.mean > 0.9  # from released texts
     assert stand_ins.learned[0].f1.mean > 0.9  # from true ones, having studied released ones
     kept = stand_ins.meaning
     assert kept is not None
@@ -431,7 +431,7 @@ def test_a_pool_at_a_small_epsilon_tells_no_label_and_keeps_no_meaning(tmp_path:
     stand_ins = report.settings[0].stand_ins
     assert stand_ins is not None
     assert stand_ins.meaning is not None
-    assert stand_ins.told[0].accuracy.mean < 0.75
+    assert stand_ins.recognized[0].accuracy.mean < 0.75
     assert abs(stand_ins.meaning.cosine.mean - stand_ins.meaning.random.mean) < 0.2
     shown = [table.title + table.caption for table in stand_in_tables(report)]
     assert len(shown) == 2

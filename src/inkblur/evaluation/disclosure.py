@@ -174,7 +174,7 @@ class Disclosing:
             )
             yield Disclosure(
                 "inference",
-                f"secret labels told, {kind}",
+                f"secret labels guessed, {kind}",
                 spread["accuracy"],
                 said.chance,
                 "the commonest label",

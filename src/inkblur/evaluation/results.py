@@ -141,7 +141,7 @@ class StandIns:
 
     pool: int  # texts
     studied: int  # of them
-    told: tuple[LabelsFound, ...]  # from released texts, having studied the pool
+    recognized: tuple[LabelsFound, ...]  # from released texts, having studied the pool
     learned: tuple[LabelsFound, ...]  # from true texts, having studied released ones
     meaning: MeaningKept | None
 

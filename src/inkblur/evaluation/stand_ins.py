@@ -2,10 +2,10 @@
 
 Three questions that a release word by word does not raise, answered on the first repetition:
 
-    told      the label of a released text, by a classifier that has studied the pool;
-    learned   the label of a *true* text, by a classifier that has studied released texts, which is
-              what published data are for;
-    meaning   cosines of a text and its stand-in (:mod:`inkblur.evaluation.measures.similarity`).
+    recognized  the label of a released text, by a classifier that has studied the pool;
+    learned     the label of a *true* text, by a classifier that has studied released texts, which
+                is what published data are for;
+    meaning     cosines of a text and its stand-in (:mod:`inkblur.evaluation.measures.similarity`).
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ class StandInMeasures:
         pool = releaser.mechanism.pool
         rows = np.unique(np.linspace(0, len(pool) - 1, min(len(pool), MOST_TEXTS)).astype(np.int64))
         texts = [pool.texts[row] for row in rows.tolist()]
-        told, learned = [], []
+        recognized, learned = [], []
         for model in self.models:
             if self._same_labels(pool):
                 names = [pool.label_names[label] for label in pool.labels[rows].tolist()]
-                told.append(self._found(model, texts, names, test.texts))
+                recognized.append(self._found(model, texts, names, test.texts))
             learned.append(self._found(model, train.texts, self.data.train.labels, self.test))
         kept = None if self.judge is None else self._meaning(self.judge, test.texts, texts)
-        return StandIns(len(pool), len(texts), tuple(told), tuple(learned), kept)
+        return StandIns(len(pool), len(texts), tuple(recognized), tuple(learned), kept)
 
     def _same_labels(self, pool: Pool) -> bool:
         """Whether the pool's labels are those of the texts."""

@@ -50,8 +50,8 @@ class PoolSummary:
                 "none came out as it was written: what came out stands for the true texts, and is "
                 "by other authors"
             ]
-        told = f"{same:,} {unit}s ({same / drawn:.0%}) came out as they were written: they stand"
-        lines = [f"{told} in the pool"]
+        share = f"{same:,} {unit}s ({same / drawn:.0%})"
+        lines = [f"{share} came out as they were written: they stand in the pool"]
         if same > MANY * drawn:
             lines.append(
                 f"more than half of the {unit}s come out: this does not hide them. Was the pool "

@@ -1,4 +1,4 @@
-"""Inference: a label that was meant to be hidden, told from released texts.
+"""Inference: a label that was meant to be hidden, guessed from released texts.
 
 The attacker has texts whose label is known, released in the same way (adaptive) or as they were
 written (static), learns what tells the labels apart, and names those of other released texts.
@@ -26,7 +26,7 @@ class Inferred:
 
     @property
     def accuracy(self) -> float:
-        """Share of the labels told."""
+        """Share of the labels guessed."""
         return float((self.truth == self.answers).mean())
 
 

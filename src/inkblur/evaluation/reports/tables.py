@@ -175,14 +175,14 @@ def meaning_tables(report: Evaluation) -> list[Table]:
 
 
 def stand_in_tables(report: Evaluation) -> list[Table]:
-    """Releases from a pool: labels told and learned, and the meaning that is kept."""
+    """Releases from a pool: labels recognized and learned, and the meaning that is kept."""
     rows, kept = [], []
     for result in report.settings:
         if result.stand_ins is None:
             continue
         found = result.stand_ins
         for texts, scores in (
-            ("released, by one who studied the pool", found.told),
+            ("released, by one who studied the pool", found.recognized),
             ("true, by one who studied released texts", found.learned),
         ):
             for score in scores:
