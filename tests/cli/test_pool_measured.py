@@ -59,7 +59,7 @@ def test_evaluate_tells_labels_judges_meaning_and_attacks(folder: Path) -> None:
     for setting in report["settings"]:
         assert setting["attacks"]
         assert setting["stand_ins"]["meaning"]["judge"] == "made"
-        assert {"told", "learned"} <= setting["stand_ins"].keys()
+        assert {"recognized", "learned"} <= setting["stand_ins"].keys()
     page = (out / "evaluation.html").read_text()
     assert "nearest in the pool" in page
     assert "by one who studied the pool" in page

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from inkblur.errors import ParameterError
-from inkblur.types import Ids
+from inkblur.types import Array, Ids
 
 DONT_KNOW = -1  # an answer; never the number of an author
 
@@ -95,6 +95,32 @@ def checked_known(texts: Sequence[str], authors: ArrayLike) -> Ids:
     if not any(text.strip() for text in texts):
         raise ParameterError("all known texts are empty: there is nothing to study")
     return numbers
+
+
+def studied_rows(
+    texts: Sequence[str], authors: ArrayLike, *, name: str, most: int
+) -> tuple[Ids, list[int]]:
+    """The authors as numbers, and the rows of texts that are not empty, for an attack that trains
+    a classifier on at most so many authors.
+    """
+    numbers = checked_known(texts, authors)
+    count = len(np.unique(numbers))
+    if count > most:
+        raise ParameterError(
+            f"{name} takes at most {most:,} authors, got {count:,}: choose the authors with most "
+            "texts, or use Koppel's attack"
+        )
+    kept = [row for row, text in enumerate(texts) if text.strip()]
+    if len(np.unique(numbers[kept])) < 2:
+        raise ParameterError("fewer than 2 authors have a known text that is not empty")
+    return numbers, kept
+
+
+def likeliest(candidates: Ids, scores: Array) -> Ids:
+    """The candidate with the largest score of each row; DONT_KNOW where all scores are equal."""
+    answers: Ids = candidates[scores.argmax(axis=1)]
+    answers[np.ptp(scores, axis=1) == 0] = DONT_KNOW
+    return answers
 
 
 def checked_authors(texts: Sequence[str], authors: ArrayLike) -> Ids:

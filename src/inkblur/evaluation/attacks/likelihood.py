@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
-from inkblur.evaluation.attacks.base import DONT_KNOW, checked_known
+from inkblur.evaluation.attacks.base import checked_known, likeliest
 from inkblur.evaluation.attacks.channel import Channel
 from inkblur.evaluation.attacks.fluent_channel import FluentChannel
 from inkblur.evaluation.attacks.language import entering_ids
@@ -101,9 +101,7 @@ class Likelihood:
 
     def named(self, texts: Sequence[str], scores: Array) -> Ids:
         """The author under whom a text is likeliest; DONT_KNOW where all are alike."""
-        answers: Ids = self.candidates[scores.argmax(axis=1)]
-        answers[np.ptp(scores, axis=1) == 0] = DONT_KNOW
-        return answers
+        return likeliest(self.candidates, scores)
 
     @property
     def _true(self) -> Ids:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from inkblur.errors import ParameterError
-from inkblur.evaluation.attacks.base import DONT_KNOW, checked_known
+from inkblur.evaluation.attacks.base import checked_known, likeliest
 from inkblur.mechanisms.staircase.nearness import LONGEST
 from inkblur.pools.mechanism import PoolStaircase
 from inkblur.types import Array, Ids
@@ -73,6 +73,4 @@ class PoolLikelihood:
 
     def named(self, texts: Sequence[str], scores: Array) -> Ids:
         """The author under whom a text is likeliest; DONT_KNOW where all are alike."""
-        answers: Ids = self.candidates[scores.argmax(axis=1)]
-        answers[np.ptp(scores, axis=1) == 0] = DONT_KNOW
-        return answers
+        return likeliest(self.candidates, scores)

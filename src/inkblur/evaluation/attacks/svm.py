@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from inkblur.errors import ParameterError, needs
-from inkblur.evaluation.attacks.base import DONT_KNOW, checked_known
+from inkblur.evaluation.attacks.base import DONT_KNOW, studied_rows
 from inkblur.evaluation.attacks.views import View, WordsAndNgrams
 from inkblur.evaluation.measures.training import trained
 from inkblur.types import Array, Ids
@@ -44,16 +44,7 @@ class LinearSvm:
         """Learn what tells each author from the others."""
         with needs("this attack needs scikit-learn", "evaluation"):
             from sklearn.svm import LinearSVC
-        numbers = checked_known(texts, authors)
-        count = len(np.unique(numbers))
-        if count > MOST_AUTHORS:
-            raise ParameterError(
-                f"{self.name} takes at most {MOST_AUTHORS:,} authors, got {count:,}: choose the "
-                "authors with most texts, or use Koppel's attack"
-            )
-        kept = [row for row, text in enumerate(texts) if text.strip()]
-        if len(np.unique(numbers[kept])) < 2:
-            raise ParameterError("fewer than 2 authors have a known text that is not empty")
+        numbers, kept = studied_rows(texts, authors, name=self.name, most=MOST_AUTHORS)
         rows = self._view.fit_transform([texts[row] for row in kept])
         model = LinearSVC(C=1.0, tol=1e-3, max_iter=20_000, random_state=self.seed)
         self._model = trained(model, rows, numbers[kept])

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from inkblur.errors import ParameterError
-from inkblur.evaluation.attacks.base import DONT_KNOW, checked_known
+from inkblur.evaluation.attacks.base import DONT_KNOW, studied_rows
 from inkblur.evaluation.attacks.classifiers import MOST_AUTHORS, AuthorClassifier, make_classifier
 from inkblur.evaluation.attacks.writeprints_features import WritePrintsFeatures
 from inkblur.evaluation.measures.training import trained
@@ -41,16 +41,8 @@ class WritePrints:
 
     def fit(self, texts: Sequence[str], authors: ArrayLike) -> Self:
         """Measure the known texts and train the classifier; empty texts are left out."""
-        numbers = checked_known(texts, authors)
-        count, most = len(np.unique(numbers)), MOST_AUTHORS[self.classifier]
-        if count > most:
-            raise ParameterError(
-                f"{self.name} takes at most {most:,} authors, got {count:,}: choose the authors "
-                "with most texts, or use Koppel's attack"
-            )
-        kept = [row for row, text in enumerate(texts) if text.strip()]
-        if len(np.unique(numbers[kept])) < 2:
-            raise ParameterError("fewer than 2 authors have a known text that is not empty")
+        most = MOST_AUTHORS[self.classifier]
+        numbers, kept = studied_rows(texts, authors, name=self.name, most=most)
         rows = self._features.fit_transform([texts[row] for row in kept])
         self._model = trained(make_classifier(self.classifier), rows, numbers[kept])
         return self
