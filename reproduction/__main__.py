@@ -36,7 +36,10 @@ def reproduce(
     seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 1,
     workers: Annotated[
         int,
-        typer.Option(help="Experiments done at the same time, each a process of about 1.5 GB."),
+        typer.Option(
+            help="Processes of about 1.5 GB: one for each experiment, and where there are more, "
+            "several for the steps of one."
+        ),
     ] = 2,
     output: Annotated[
         Path, typer.Option("-o", "--output", help="Where records, page and document go.")

@@ -35,7 +35,7 @@ from inkblur.evaluation import (
     releaser,
     words_of,
 )
-from reproduction.context import Context, with_names
+from reproduction.context import Context, StepJob, with_names
 from reproduction.corpora import Corpus, Split
 from reproduction.newsgroups import bare
 from reproduction.resampled_texts import mean_f1, share, times_drawn
@@ -130,9 +130,22 @@ class AttackVsLabel:
 
     def after(self, setting: ReleaseSpec, embedding: Embedding, run: int) -> MeasuredColumns:
         """The same under a release; `run` numbers the repetition."""
+        return self._measured(self.work.step(*self._job(setting, embedding, run)))
+
+    def runs(
+        self, settings: Sequence[ReleaseSpec], embedding: Embedding, count: int
+    ) -> list[list[MeasuredColumns]]:
+        """`count` runs of each setting, several at the same time where there are workers."""
+        jobs = [self._job(setting, embedding, run) for setting in settings for run in range(count)]
+        self.before()
+        self._static, self._analyst  # noqa: B018 (learned once here, not in every worker)
+        found = [self._measured(one) for one in self.work.steps(jobs)]
+        return [found[start : start + count] for start in range(0, len(found), count)]
+
+    def _job(self, setting: ReleaseSpec, embedding: Embedding, run: int) -> StepJob:
         where = f"{self.name}, {setting.name} on {embedding.sha256[:16]}"
         key = f"{where}, {_ATTACKERS} by text, {self.sizes}, run {run}"
-        return self._measured(self.work.step(key, self._after, setting, embedding, str(run)))
+        return key, self._after, setting, embedding, str(run)
 
     def _after(self, setting: ReleaseSpec, embedding: Embedding, run: str) -> dict[str, Any]:
         made = releaser(with_names(setting), embedding)

@@ -11,7 +11,7 @@ import numpy as np
 
 from inkblur import Embedding, ParameterError, ReleaseSpec, Unreachable
 from inkblur.evaluation import CATALOGUE, Ids, calibrate
-from reproduction.context import Context
+from reproduction.context import Context, StepJob
 
 _NEAR = 1e-3  # how near to the wanted loss is near enough
 _SECANTS = 20
@@ -26,20 +26,21 @@ def contenders(
     A mechanism takes part under every set of options it races with. One that lets more words
     survive at every epsilon (an angle cut off at 90 degrees) is left out.
     """
-    found = []
     sample = work.size(2_000, 200)
-    for entry in CATALOGUE.values():
-        for options in entry.raced:
-            shown = "".join(f" {key}={value}" for key, value in options.items())
-            of = "" if words is None else " of the words as they come"
-            key = f"calibrate {entry.name}{shown} on {embedding.sha256[:16]} to {survival:g}{of}"
-            ids = None if words is None else words[:sample]
-            epsilon = work.step(
-                key, partial(_reached, entry.name, embedding, survival, sample, ids, options)
-            )
-            if epsilon is not None:
-                found.append(ReleaseSpec(entry.name, epsilon, parameters=options))
-    return tuple(found)
+    of = "" if words is None else " of the words as they come"
+    where = f"on {embedding.sha256[:16]} to {survival:g}{of}"
+    ids = None if words is None else words[:sample]
+    raced = [(entry.name, options) for entry in CATALOGUE.values() for options in entry.raced]
+    jobs: list[StepJob] = []
+    for name, options in raced:
+        shown = "".join(f" {key}={value}" for key, value in options.items())
+        step = f"calibrate {name}{shown} {where}"
+        jobs.append((step, _reached, name, embedding, survival, sample, ids, options))
+    return tuple(
+        ReleaseSpec(name, epsilon, parameters=options)
+        for (name, options), epsilon in zip(raced, work.steps(jobs), strict=True)
+        if epsilon is not None
+    )
 
 
 def entrants() -> tuple[ReleaseSpec, ...]:

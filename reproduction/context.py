@@ -5,15 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from inkblur import Embedding, ParameterError, ReleaseSpec, Rng, seeded_rng
 from inkblur.evaluation import Checkpoint, Released, releaser
 from reproduction.datasets import Datasets
+from reproduction.forks import can_fork, in_forks
 
 Size = TypeVar("Size")
 OnStepBegin = Callable[[str], None]  # called with the step that begins
+StepJob = tuple[str, Callable[..., Any], *tuple[Any, ...]]  # its name, what does it, arguments
 
 
 def steps_file(folder: Path, experiment: str) -> Path:
@@ -40,14 +43,17 @@ class Context:
         whole: bool = False,
         needs: Sequence[str] = (),
         commit: str = "",
+        workers: int = 1,
         on_step: OnStepBegin = lambda name: None,
     ) -> None:
-        """`needs`: the datasets that steps may use; `commit`: the source's."""
+        """`needs`: the datasets that steps may use; `commit`: the source's; `workers`: how many
+        steps are done at the same time, where an experiment gives several at once.
+        """
         if quick and whole:
             raise ParameterError("a quick look is not whole: choose one of them")
         self.experiment, self.seed, self.quick, self.whole = experiment, seed, quick, whole
         self.datasets = datasets.restricted_to(experiment, needs)
-        self._on_step = on_step
+        self._on_step, self._workers = on_step, workers
         self._checkpoint = Checkpoint(
             steps_file(folder, experiment),
             {
@@ -73,22 +79,38 @@ class Context:
         """What `work(*arguments)` gives (plain JSON), done now or taken from an earlier run."""
         if name not in self._done:
             self._on_step(name)
-            began, used = time.perf_counter(), time.process_time()
-            value = work(*arguments)
-            row = {
-                "step": name,
-                "seconds": round(time.perf_counter() - began, 3),
-                "processor_seconds": round(time.process_time() - used, 3),
-                "commit": self._commit,
-                "value": value,
-            }
-            self._checkpoint.add(row)
-            self._done[name] = row
+            self._keep(self._row(name, work, *arguments))
         return self._done[name]["value"]
+
+    def steps(self, jobs: Sequence[StepJob]) -> list[Any]:
+        """What several steps give, in this order; no step may need another's value."""
+        new = [job for job in {job[0]: job for job in jobs}.values() if job[0] not in self._done]
+        if min(self._workers, len(new)) > 1 and can_fork():
+            self._on_step(f"{len(new)} steps, {new[0][0]} and others")
+            for row in in_forks([partial(self._row, *job) for job in new], self._workers):
+                self._keep(row)
+        return [self.step(*job) for job in jobs]
+
+    def _row(self, name: str, work: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
+        began, used = time.perf_counter(), time.process_time()
+        value = work(*arguments)
+        return {
+            "step": name,
+            "seconds": round(time.perf_counter() - began, 3),
+            "processor_seconds": round(time.process_time() - used, 3),
+            "commit": self._commit,
+            "value": value,
+        }
+
+    def _keep(self, row: dict[str, Any]) -> None:
+        self._checkpoint.add(row)
+        self._done[row["step"]] = row
 
     @property
     def seconds(self) -> float:
-        """The work done so far, earlier runs included, by the clock."""
+        """The work done so far, earlier runs included, by the clock: steps done at the same time
+        count one by one.
+        """
         return float(sum(row["seconds"] for row in self._done.values()))
 
     @property

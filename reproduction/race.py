@@ -78,9 +78,9 @@ def run(work: Context) -> Outcome:
                 for entrant in entrants()
                 if entrant.family not in present
             ]
-            for setting in settings:
+            measured = contest.runs(settings, space, work.size(3, 2))
+            for setting, runs in zip(settings, measured, strict=True):
                 name = f"{setting.family}, {metric}"
-                runs = [contest.after(setting, space, run) for run in range(work.size(3, 2))]
                 curves.setdefault(name, {})[setting.known_epsilon] = runs
                 where: Where = {"contender": name, "epsilon": setting.known_epsilon}
                 readings += contest_readings(CURVES, where, runs, before)
@@ -160,14 +160,16 @@ def _at_equal_loss(
     readings: list[Reading] = []
     missing = []
     for loss in LOSSES:
+        settings = []
         for entrant in entrants():
-            name = f"{entrant.family}, {metric}"
             setting = at_loss(contest.work, entrant, space, loss=loss, words=words)
-            if setting is None:
-                if CATALOGUE[entrant.mechanism].private:
-                    missing.append(f"{name} at {loss:g}")
-                continue
-            runs = [contest.after(setting, space, run) for run in range(contest.work.size(3, 2))]
+            if setting is not None:
+                settings.append(setting)
+            elif CATALOGUE[entrant.mechanism].private:
+                missing.append(f"{entrant.family}, {metric} at {loss:g}")
+        measured = contest.runs(settings, space, contest.work.size(3, 2))
+        for setting, runs in zip(settings, measured, strict=True):
+            name = f"{setting.family}, {metric}"
             where: Where = {LOSS: loss, "contender": name, "epsilon": setting.known_epsilon}
             readings += [
                 reading

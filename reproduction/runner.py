@@ -37,8 +37,8 @@ def reproduce(
     """Run experiments by name, by paper, or "all"; finished steps in `folder` are not done again.
 
     `whole` uses all of the data where the usual run samples it, which takes hours.
-    `data`: the folder of the public collections; None takes INKBLUR_DATA. `workers`: experiments
-    done at the same time, each in a process of its own.
+    `data`: the folder of the public collections; None takes INKBLUR_DATA. `workers`: processes; one
+    for each experiment, and where there are more than experiments, several for the steps of each.
     """
     began = time.perf_counter()
     experiments = chosen(names)
@@ -51,17 +51,19 @@ def reproduce(
     source = commit()
     if workers < 1:
         raise ParameterError(f"workers is at least 1, got {workers}")
-    workers = min(workers, len(experiments))
+    each = max(1, workers // len(experiments))  # for the steps of one experiment
     before = _written(folder, experiments)
     earlier = held_command(folder)
     with suppress(OSError):  # if this one is killed, no command did everything
         (folder / COMMAND_FILE).unlink()
-    if workers > 1:
-        jobs = [(e.name, folder, datasets.folder, quick, whole, seed, source) for e in experiments]
-        records = _at_the_same_time(jobs, workers, on_progress)
+    if min(workers, len(experiments)) > 1:
+        jobs = [
+            (e.name, folder, datasets.folder, quick, whole, seed, source, each) for e in experiments
+        ]
+        records = _at_the_same_time(jobs, min(workers, len(experiments)), on_progress)
     else:
         records = _one_by_one(
-            experiments, folder, datasets, quick, whole, seed, source, on_progress
+            experiments, folder, datasets, quick, whole, seed, source, each, on_progress
         )
     if earlier is None or _written(folder, experiments) != before:
         seconds = round(time.perf_counter() - began, 1)
@@ -85,6 +87,7 @@ def _one_by_one(
     whole: bool,
     seed: int,
     source: str,
+    workers: int,
     on_progress: OnExperiment,
 ) -> tuple[ExperimentRecord, ...]:
     records = []
@@ -94,7 +97,9 @@ def _one_by_one(
             on_progress(f"{name}: {step}", place, len(experiments))
 
         on_progress(experiment.name, place, len(experiments))
-        records.append(_one(experiment.name, folder, datasets, quick, whole, seed, source, heard))
+        records.append(
+            _one(experiment.name, folder, datasets, quick, whole, seed, source, workers, heard)
+        )
     return tuple(records)
 
 
@@ -106,6 +111,7 @@ def _one(
     whole: bool,
     seed: int,
     source: str,
+    workers: int,
     on_step: OnStepBegin = lambda step: None,
 ) -> ExperimentRecord:
     """Run one experiment and write its record."""
@@ -119,6 +125,7 @@ def _one(
         folder=folder,
         needs=experiment.needs,
         commit=source,
+        workers=workers,
         on_step=on_step,
     )
     outcome = experiment.load()(work)
@@ -137,7 +144,8 @@ def _one(
     return record
 
 
-Job = tuple[str, Path, Path, bool, bool, int, str]  # name, folder, data, quick, whole, seed, source
+# name, folder, data, quick, whole, seed, source, workers for its steps
+Job = tuple[str, Path, Path, bool, bool, int, str, int]
 
 
 def _at_the_same_time(
@@ -168,8 +176,8 @@ def _at_the_same_time(
 
 
 def _job(job: Job) -> ExperimentRecord:
-    name, folder, data, quick, whole, seed, source = job
-    return _one(name, folder, Datasets(data), quick, whole, seed, source)
+    name, folder, data, quick, whole, seed, source, workers = job
+    return _one(name, folder, Datasets(data), quick, whole, seed, source, workers)
 
 
 def record_file(folder: Path, name: str) -> Path:

@@ -56,10 +56,10 @@ def run(work: Context) -> Outcome:
     readings = untouched_readings(TABLE, untouched, before)
     curves: dict[str, list[Runs]] = {}
     for metric, epsilons in EPSILONS.items():
-        for epsilon in epsilons:
-            setting = ReleaseSpec("laplace", epsilon)
-            runs = [contest.after(setting, spaces[metric], run) for run in range(work.size(3, 2))]
-            curves.setdefault(metric, []).append(runs)
+        settings = [ReleaseSpec("laplace", epsilon) for epsilon in epsilons]
+        measured = contest.runs(settings, spaces[metric], work.size(3, 2))
+        curves[metric] = list(measured)
+        for epsilon, runs in zip(epsilons, measured, strict=True):
             where: Where = {"metric": metric, "epsilon": epsilon}
             readings += contest_readings(TABLE, where, runs, before)
     claims, undecided = sorted_out(_claims(curves, before))

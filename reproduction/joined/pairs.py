@@ -86,14 +86,19 @@ def _measured(
     curves: dict[str, list[Runs]] = {}
     for metric, space in ((PLAIN, plain(work)), (JOINED, joined(work, contest.taught, label))):
         words = contest.words(space, work.size(2_000, 200))
-        for survival in work.size(SURVIVALS, SURVIVALS[:2]):
-            epsilon = work.step(
-                f"epsilon of {contest.name} on {space.sha256[:16]} for survival {survival:g}",
-                partial(calibrate, "laplace", space, survival=survival, words=words),
-            )
-            setting = ReleaseSpec("laplace", round(epsilon, 2))
-            runs = [contest.after(setting, space, run) for run in range(work.size(5, 2))]
-            curves.setdefault(metric, []).append(runs)
+        epsilons = work.steps(
+            [
+                (
+                    f"epsilon of {contest.name} on {space.sha256[:16]} for survival {survival:g}",
+                    partial(calibrate, "laplace", space, survival=survival, words=words),
+                )
+                for survival in work.size(SURVIVALS, SURVIVALS[:2])
+            ]
+        )
+        settings = [ReleaseSpec("laplace", round(epsilon, 2)) for epsilon in epsilons]
+        measured = contest.runs(settings, space, work.size(5, 2))
+        curves[metric] = list(measured)
+        for setting, runs in zip(settings, measured, strict=True):
             where: Where = {"metric": metric, "epsilon": setting.known_epsilon}
             readings += contest_readings(table, where, runs, before)
     return readings, curves

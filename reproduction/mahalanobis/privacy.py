@@ -54,14 +54,24 @@ def run(work: Context) -> Outcome:
     for vectors in PLACES:
         vocabulary = CollectionVocabulary(work, vectors)
         known, words = vocabulary.counts()
-        found = {
-            (lam, epsilon): work.step(
-                f"{vectors}, lambda {lam:g}, epsilon {epsilon:g}",
-                _measured, work, vocabulary, ReleaseSpec("mahalanobis", epsilon).varied(lam=lam),
-            )
+        grid = [
+            (lam, epsilon)
             for lam in work.size(LAMBDAS, (0.0, 1.0))
             for epsilon in work.size(EPSILONS, JUDGED)
-        }  # fmt: skip
+        ]
+        measured = work.steps(
+            [
+                (
+                    f"{vectors}, lambda {lam:g}, epsilon {epsilon:g}",
+                    _measured,
+                    work,
+                    vocabulary,
+                    ReleaseSpec("mahalanobis", epsilon).varied(lam=lam),
+                )
+                for lam, epsilon in grid
+            ]
+        )
+        found = dict(zip(grid, measured, strict=True))
         readings += _tables(vectors, found, known / words) + _percentiles(vectors, found)
         claims += [*_claims(vectors, found), *_percentile_claims(work, vectors, found)]
         drawings += _drawings(vectors)

@@ -65,18 +65,26 @@ def run(work: Context) -> Outcome:
     drawings: list[Drawing] = []
     for task in TASKS:
         readings += _baselines(work, task, vocabulary)
-        found = {
-            (lam, epsilon): [
-                work.step(
+        grid = [
+            (lam, epsilon)
+            for lam in work.size(LAMBDAS, (0.0, 1.0))
+            for epsilon in work.size(EPSILONS, JUDGED)
+        ]
+        runs = work.steps(
+            [
+                (
                     f"{task.data}, lambda {lam:g}, epsilon {epsilon:g}, {repetition}",
                     _released, work, task, vocabulary,
                     ReleaseSpec("mahalanobis", epsilon).varied(lam=lam), repetition,
                 )
+                for lam, epsilon in grid
                 for repetition in range(REPETITIONS)
             ]
-            for lam in work.size(LAMBDAS, (0.0, 1.0))
-            for epsilon in work.size(EPSILONS, JUDGED)
-        }  # fmt: skip
+        )  # fmt: skip
+        found = {
+            place: runs[number * REPETITIONS : (number + 1) * REPETITIONS]
+            for number, place in enumerate(grid)
+        }
         readings += _figure(task, found)
         claims += [*_no_loss(task, found), _growth(task, found)]
         drawings += [

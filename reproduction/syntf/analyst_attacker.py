@@ -10,7 +10,7 @@ import numpy as np
 
 from inkblur import MissingExtra, ReleaseSpec
 from inkblur.evaluation import SCRUBBERS, Scrubber
-from reproduction.context import Context
+from reproduction.context import Context, StepJob
 from reproduction.estimate import Estimate
 from reproduction.newsgroups import SCENARIOS
 from reproduction.proper_nouns import without_proper_nouns
@@ -62,22 +62,24 @@ def run(work: Context) -> Outcome:
         each=work.size(None, 3),
         words=work.size(30_000, 1_000),
     )
-    runs: dict[str, list[RunScores]] = {
-        ORIGINAL: [work.step(f"original, {ANSWERED}", lambda: study.plain(study.texts))],
-        VECTORIZED: [work.step(f"vectorized, {OWN_WORDS}, {ANSWERED}", _vectorized, study)],
-        EMULATED: [work.step(f"{EMULATED}, {ANSWERED}", _emulated, study)],
-    }
-    by_epsilon = {EPSILON: _synthetic(work, study, EPSILON, work.size(5, 3))}
-    runs[SYNTF] = by_epsilon[EPSILON]
-    missing = []
-    for name in work.size(tuple(SCRUBBERS), ("scrubadub",)):
-        try:
-            runs[name] = [work.step(f"{name}, {ANSWERED}", _scrubbed, study, name)]
-        except MissingExtra:
-            missing.append(f"{name} is not installed (extra pii), so it is not compared.")
+    texts = study.texts  # read once, not by every worker
+    scrubbers, missing = _scrubbers(work)
     others = tuple(epsilon for epsilon in EPSILONS if epsilon != EPSILON)
-    for epsilon in work.size(OTHER_EPSILONS, (), others):
-        by_epsilon[epsilon] = _synthetic(work, study, epsilon, 3)
+    repeats = {EPSILON: work.size(5, 3)}
+    repeats |= dict.fromkeys(work.size(OTHER_EPSILONS, (), others), 3)
+    once: dict[str, StepJob] = {
+        ORIGINAL: (f"original, {ANSWERED}", lambda: study.plain(texts)),
+        VECTORIZED: (f"vectorized, {OWN_WORDS}, {ANSWERED}", _vectorized, study),
+        EMULATED: (f"{EMULATED}, {ANSWERED}", _emulated, study),
+        **{name: (f"{name}, {ANSWERED}", _scrubbed, study, name) for name in scrubbers},
+    }
+    drawn = [_synthetic(study, epsilon, count) for epsilon, count in repeats.items()]
+    found = work.steps([*drawn, *once.values()])
+    by_epsilon: dict[float, list[RunScores]] = {
+        epsilon: one[str(LENGTH)] for epsilon, one in zip(repeats, found, strict=False)
+    }
+    runs = {name: [one] for name, one in zip(once, found[len(drawn) :], strict=True)}
+    runs[SYNTF] = by_epsilon[EPSILON]
     return Outcome(
         (*_scenarios(work, study), *_table(runs), *_figure_3(by_epsilon, runs), *_figure_5(runs)),
         _claims(runs, Resamples(work.rng("resamples"))),
@@ -150,17 +152,22 @@ def syntf(epsilon: float) -> ReleaseSpec:
     )
 
 
-def _synthetic(
-    work: Context, study: PostingsStudy, epsilon: float, repeats: int
-) -> list[RunScores]:
-    found = work.step(
-        f"SynTF, epsilon {epsilon:g}, {repeats} runs, {OWN_WORDS}, {ANSWERED}",
-        study.synthetic,
-        syntf(epsilon),
-        repeats,
-    )
-    releases: list[RunScores] = found[str(LENGTH)]
-    return releases
+def _scrubbers(work: Context) -> tuple[list[str], list[str]]:
+    """Today's scrubbers that are installed, and a note on each that is not."""
+    found, missing = [], []
+    for name in work.size(tuple(SCRUBBERS), ("scrubadub",)):
+        try:
+            Scrubber(name).require()
+        except MissingExtra:
+            missing.append(f"{name} is not installed (extra pii), so it is not compared.")
+        else:
+            found.append(name)
+    return found, missing
+
+
+def _synthetic(study: PostingsStudy, epsilon: float, repeats: int) -> StepJob:
+    name = f"SynTF, epsilon {epsilon:g}, {repeats} runs, {OWN_WORDS}, {ANSWERED}"
+    return name, study.synthetic, syntf(epsilon), repeats
 
 
 def _vectorized(study: PostingsStudy) -> RunScores:

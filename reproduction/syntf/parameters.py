@@ -11,7 +11,7 @@ import numpy as np
 
 from inkblur import ReleaseSpec
 from inkblur.evaluation import Array
-from reproduction.context import Context
+from reproduction.context import Context, StepJob
 from reproduction.estimate import CONFIDENCE, Estimate, weakest
 from reproduction.newsgroups import SCENARIOS
 from reproduction.result import Claim, Drawing, Outcome, Passage, Reading, Where
@@ -68,11 +68,14 @@ def run(work: Context) -> Outcome:
     )
     before = work.step(f"original, {ANSWERED}", lambda: study.plain(study.texts))
     runs: dict[ReleaseSpec, list[RunScores]] = {}
-    for setting in settings(quick=work.quick):
+    tried = settings(quick=work.quick)
+    jobs: list[StepJob] = []
+    for setting in tried:
         repeats = work.size(5 if setting in (CENTER, WITHOUT) else 3, 3)
         lengths = work.size(LENGTHS[:-1], ()) if setting == CENTER else ()
         name = f"{setting.name}, {repeats} runs, {ANSWERED}"
-        found = work.step(name, study.synthetic, setting, repeats, lengths)
+        jobs.append((name, study.synthetic, setting, repeats, lengths))
+    for setting, found in zip(tried, work.steps(jobs), strict=True):
         for length, releases in found.items():
             runs[replace(setting, length=int(length))] = releases
     best = max(runs, key=lambda setting: _smallest(runs[setting], before).value)

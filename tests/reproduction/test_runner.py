@@ -45,7 +45,7 @@ def test_a_command_knows_what_it_did_alone(tmp_path: Path, made: Made) -> None:
     reproduce([NAME], other, data=tmp_path, workers=3)
     alone = held_command(other)
     assert alone is not None
-    assert alone.workers == 1  # of one experiment
+    assert alone.workers == 3
     assert alone.did(records)
     assert not alone.did([*records, replace(records[0], experiment="race")])
     reproduce([NAME], other, data=tmp_path)  # nothing is left to do
