@@ -1,11 +1,14 @@
 """Attacker against analyst under one release: who wrote these texts, what are those about?
 
 The attacker and the analyst work on collections of their own, as the papers' measurements do. All
-texts are reduced to their content words first. Attackers: Koppel's (cosine, two weightings of the
-n-grams) and a linear SVM on words, each static (studied true texts) and adaptive (studied texts
-released by the same mechanism), and `likelihood`, which sends the words of true texts through the
-public channel and counts as static. The best of each kind counts. Analyst: a linear SVM that
-learned from true texts.
+texts are reduced to their content words first. The attackers:
+
+- Koppel's (cosine, two weightings of the n-grams) and a linear SVM on words, each static (studied
+  true texts) and adaptive (studied texts released by the same mechanism);
+- `likelihood`, which sends the words of true texts through the public channel: static;
+- `stacked`, which weighs the SVMs and `likelihood` by what they earned on other authors: adaptive.
+
+The best of each kind counts. The analyst is a linear SVM that learned from true texts.
 """
 
 from __future__ import annotations
@@ -33,6 +36,7 @@ from inkblur.evaluation import (
     channel_of,
     fingerprints,
     releaser,
+    stacked_across,
     words_of,
 )
 from reproduction.context import Context, StepJob, with_names
@@ -42,7 +46,9 @@ from reproduction.resampled_texts import mean_f1, share, times_drawn
 
 WEIGHTINGS = (NgramWeighting.SHARE, NgramWeighting.LOG_TF_IDF)
 # In the names of steps.
-_ATTACKERS = "/".join([*(weighting.value for weighting in WEIGHTINGS), "svm-words", "likelihood"])
+_ATTACKERS = "/".join(
+    [*(weighting.value for weighting in WEIGHTINGS), "svm-words", "likelihood", "stacked"]
+)
 
 MeasuredColumns = Mapping[
     str, Array
@@ -71,8 +77,9 @@ class SampleSizes:
             "gives it as many), so the stronger attack is understated here."
         )
         return (
-            "Attackers: Koppel (cosine, two weightings), a linear SVM on words, and likelihood "
-            "through the channel (static); the best counts for each kind. The static one "
+            "Attackers: Koppel (cosine, two weightings), a linear SVM on words, likelihood through "
+            "the channel (static), and SVMs and likelihood stacked (adaptive); the best counts for "
+            "each kind. The static one "
             f"studied {self.studied} true texts an author, the adaptive one {self.known} texts an "
             f"author released in the same way; {self.unknown} texts an author are attacked."
             f"{fewer if self.known < self.studied else ''}"
@@ -160,9 +167,13 @@ class AttackVsLabel:
         mechanism = setting.mechanism_on(embedding)
         bayes = Likelihood(channel_of(mechanism, rng.child("channel")), mechanism.embedding)
         bayes.fit(self._studied.texts, self._authors(self._studied))
+        adaptive = self._fitted(known)
         return {
             "static": self._named([*self._static, bayes], unknown.texts),
-            "adaptive": self._named(self._fitted(known), unknown.texts),
+            "adaptive": [
+                *self._named(adaptive, unknown.texts),
+                *self._stacked([*self._static, *adaptive, bayes], unknown.texts),
+            ],
             "labels": self._labels_right(released(self._asked, "asked").texts),
             "unchanged": unknown.unchanged or 0.0,
         }
@@ -222,6 +233,16 @@ class AttackVsLabel:
             "".join("01"[int(right)] for right in attack.predict(texts) == self._unknown.authors)
             for attack in attacks
         ]
+
+    def _stacked(self, attacks: Sequence[Attack], texts: Sequence[str]) -> list[str]:
+        """The same for those that give scores, weighed together; none with too few authors."""
+        scored = [one for one in attacks if isinstance(one, LinearSvm | Likelihood)]
+        names = np.unique(self._authors(self._studied))
+        truth = np.searchsorted(names, self._authors(self._unknown))
+        scores = stacked_across([one.scores(texts) for one in scored], truth)
+        if scores is None:
+            return []
+        return ["".join("01"[int(right)] for right in scores.argmax(axis=1) == truth)]
 
     def _labels_right(self, texts: Sequence[str]) -> list[int]:
         """The label that the analyst gives each text, as a number."""

@@ -43,6 +43,8 @@ SCORES = ("F1", "precision", "recall")
 # {"utility": {model: [F1, precision, recall]}, "attack": {scenario: {model: [...]}},
 #  "answers": {"utility": {"truth": letters, model: letters}, "attack": {scenario: {...}}}}
 ANSWERED = "answers kept"  # for names of steps: posting by posting
+SIMILAR = 3  # words that are added for each word of the vocabulary, where it is extended
+_BLOCK = 1_000  # words whose cosines to all of GloVe are held at a time
 
 
 class PostingsStudy:
@@ -122,9 +124,10 @@ class PostingsStudy:
             for row in self.rows[part]
         ]
 
-    def vector_releaser(self, setting: ReleaseSpec) -> VectorReleaser:
+    def vector_releaser(self, setting: ReleaseSpec, *, similar: bool = False) -> VectorReleaser:
         """The setting on the vocabulary of the training postings, in its morphology."""
-        made = releaser(with_names(setting), self.table(str(setting.morphology)))
+        table = self.extended if similar else self.table
+        made = releaser(with_names(setting), table(str(setting.morphology)))
         assert isinstance(made, VectorReleaser)
         return made
 
@@ -140,6 +143,26 @@ class PostingsStudy:
             self.embedding, morphology=morphology, reference=training, names="blur"
         ).embedding
 
+    @lru_cache(maxsize=3)  # noqa: B019
+    def extended(self, morphology: str) -> Embedding:
+        """The same with words that are similar to those: the nearest by cosine in all of GloVe.
+
+        They stand in for WordNet's synonyms, which the paper adds.
+        """
+        table = self.table(morphology)
+        source = self._work.datasets.glove.first(self._work.size(100_000, 2_000))
+        wide = Vectorizer(source, morphology=morphology, names="blur").embedding
+        units = wide.vectors / np.linalg.norm(wide.vectors, axis=1, keepdims=True)
+        rows = wide.ids(table.words)
+        added: set[int] = set()
+        for start in range(0, len(rows), _BLOCK):
+            block = rows[start : start + _BLOCK]
+            cosines = units[block] @ units.T
+            cosines[np.arange(len(block)), block] = -1.0  # the word itself
+            added.update(np.argpartition(-cosines, SIMILAR)[:, :SIMILAR].ravel().tolist())
+        words = {*table.words, *(wide.words[row] for row in added)}
+        return wide.restricted(words, origin=f"the postings' words and {SIMILAR} near each")
+
     def plain(self, texts: Sequence[str]) -> RunScores:
         """Both tasks on texts (the original ones, or scrubbed): one for each of `self.texts`."""
         from sklearn.feature_extraction.text import CountVectorizer
@@ -154,15 +177,20 @@ class PostingsStudy:
         return self.scores(self._written(setting, counts), counts)
 
     def synthetic(
-        self, setting: ReleaseSpec, repeats: int, lengths: Sequence[int] = ()
+        self,
+        setting: ReleaseSpec,
+        repeats: int,
+        lengths: Sequence[int] = (),
+        similar: bool = False,
     ) -> dict[str, list[RunScores]]:
-        """Both tasks on each of several independent releases, by output length.
+        """Both tasks on each of several independent releases, by output length; `similar`: on the
+        extended vocabulary.
 
         All releases are drawn together, for a word's row of probabilities costs more than its
         draws. The first n of independent draws are a release of length n (Algorithm 1), so the
         shorter `lengths` come from the same draws as the setting's own.
         """
-        made = self.vector_releaser(setting)
+        made = self.vector_releaser(setting, similar=similar)
         synthetic = made.synthetic
         compositions = [synthetic.vectorizer.composition(text) for text in self.texts]
         streams = [
