@@ -5,7 +5,8 @@ texts are reduced to their content words first. The attackers:
 
 - Koppel's (cosine, two weightings of the n-grams) and a linear SVM on words, each static (studied
   true texts) and adaptive (studied texts released by the same mechanism);
-- `likelihood`, which sends the words of true texts through the public channel: static;
+- `likelihood`, which sends the words of true texts through the public channel, and `svm-undone`,
+  which reads released words back through it: static;
 - `stacked`, which weighs the SVMs and `likelihood` by what they earned on other authors: adaptive.
 
 The best of each kind counts. The analyst is a linear SVM that learned from true texts.
@@ -22,6 +23,7 @@ import numpy as np
 
 from inkblur import Embedding, ReleaseSpec
 from inkblur.evaluation import (
+    CHANNEL_ATTACKS,
     NULL_ID,
     Array,
     Attack,
@@ -47,7 +49,7 @@ from reproduction.resampled_texts import mean_f1, share, times_drawn
 WEIGHTINGS = (NgramWeighting.SHARE, NgramWeighting.LOG_TF_IDF)
 # In the names of steps.
 _ATTACKERS = "/".join(
-    [*(weighting.value for weighting in WEIGHTINGS), "svm-words", "likelihood", "stacked"]
+    [*(weighting.value for weighting in WEIGHTINGS), "svm-words", *CHANNEL_ATTACKS, "stacked"]
 )
 
 MeasuredColumns = Mapping[
@@ -77,9 +79,9 @@ class SampleSizes:
             "gives it as many), so the stronger attack is understated here."
         )
         return (
-            "Attackers: Koppel (cosine, two weightings), a linear SVM on words, likelihood through "
-            "the channel (static), and SVMs and likelihood stacked (adaptive); the best counts for "
-            "each kind. The static one "
+            "Attackers: Koppel (cosine, two weightings), a linear SVM on words, two who know the "
+            "channel (likelihood and svm-undone, static), and SVMs and likelihood stacked "
+            "(adaptive); the best counts for each kind. The static one "
             f"studied {self.studied} true texts an author, the adaptive one {self.known} texts an "
             f"author released in the same way; {self.unknown} texts an author are attacked."
             f"{fewer if self.known < self.studied else ''}"
@@ -165,15 +167,18 @@ class AttackVsLabel:
         unknown = made.release(self._unknown.texts, rng.child("unknown"))
         known = released(self._known, "known")
         mechanism = setting.mechanism_on(embedding)
-        bayes = Likelihood(channel_of(mechanism, rng.child("channel")), mechanism.embedding)
-        bayes.fit(self._studied.texts, self._authors(self._studied))
-        adaptive = self._fitted(known)
+        channel = channel_of(mechanism, rng.child("channel"))
+        informed = [
+            make(channel, mechanism.embedding, self.work.seed, False).fit(
+                self._studied.texts, self._authors(self._studied)
+            )
+            for make in CHANNEL_ATTACKS.values()
+        ]
+        static, adaptive = [*self._static, *informed], self._fitted(known)
+        scores: list[Array] = []  # of every attack that gives some
         return {
-            "static": self._named([*self._static, bayes], unknown.texts),
-            "adaptive": [
-                *self._named(adaptive, unknown.texts),
-                *self._stacked([*self._static, *adaptive, bayes], unknown.texts),
-            ],
+            "static": self._named(static, unknown.texts, scores),
+            "adaptive": [*self._named(adaptive, unknown.texts, scores), *self._stacked(scores)],
             "labels": self._labels_right(released(self._asked, "asked").texts),
             "unchanged": unknown.unchanged or 0.0,
         }
@@ -227,22 +232,28 @@ class AttackVsLabel:
         assert corpus.authors is not None
         return corpus.authors
 
-    def _named(self, attacks: Sequence[Attack], texts: Sequence[str]) -> list[str]:
-        """Whether each attacker names the author, text by text: 1 or 0."""
-        return [
-            "".join("01"[int(right)] for right in attack.predict(texts) == self._unknown.authors)
-            for attack in attacks
-        ]
+    def _named(
+        self, attacks: Sequence[Attack], texts: Sequence[str], kept: list[Array] | None = None
+    ) -> list[str]:
+        """Whether each attacker names the author, text by text: 1 or 0. Scores of those that give
+        some are added to `kept`.
+        """
+        named = []
+        for attack in attacks:
+            if kept is not None and isinstance(attack, LinearSvm | Likelihood):
+                kept.append(attack.scores(texts))
+                answers = attack.named(texts, kept[-1])
+            else:
+                answers = attack.predict(texts)
+            named.append(_digits(answers == self._unknown.authors))
+        return named
 
-    def _stacked(self, attacks: Sequence[Attack], texts: Sequence[str]) -> list[str]:
-        """The same for those that give scores, weighed together; none with too few authors."""
-        scored = [one for one in attacks if isinstance(one, LinearSvm | Likelihood)]
+    def _stacked(self, scores: Sequence[Array]) -> list[str]:
+        """The same for those scores weighed together; nobody where there are too few authors."""
         names = np.unique(self._authors(self._studied))
         truth = np.searchsorted(names, self._authors(self._unknown))
-        scores = stacked_across([one.scores(texts) for one in scored], truth)
-        if scores is None:
-            return []
-        return ["".join("01"[int(right)] for right in scores.argmax(axis=1) == truth)]
+        found = stacked_across(scores, truth)
+        return [] if found is None else [_digits(found.argmax(axis=1) == truth)]
 
     def _labels_right(self, texts: Sequence[str]) -> list[int]:
         """The label that the analyst gives each text, as a number."""
@@ -257,6 +268,10 @@ class AttackVsLabel:
         machine = LinearSVC(C=1.0, max_iter=20_000, random_state=self.work.seed)
         analyst = make_pipeline(TfidfVectorizer(analyzer=words_of), machine)
         return analyst.fit(list(self._taught.texts), list(self._taught.labels or ()))
+
+
+def _digits(right: Any) -> str:
+    return "".join("01"[int(one)] for one in right)
 
 
 def _content(corpus: Corpus) -> Corpus:

@@ -41,7 +41,7 @@ QUICK_SIZES = SampleSizes(studied=2, known=2, unknown=1, taught=300, asked=60)
 
 
 def run(work: Context) -> Outcome:
-    """Two collections of labels against two of authors, both metrics, five runs each."""
+    """Two collections of labels against two of authors, both metrics, three runs each."""
     authors = {"PAN 2018": work.datasets.pan18(work.size(1, 2))}
     if not work.quick:
         authors["C50"] = work.datasets.c50
@@ -96,7 +96,7 @@ def _measured(
             ]
         )
         settings = [ReleaseSpec("laplace", round(epsilon, 2)) for epsilon in epsilons]
-        measured = contest.runs(settings, space, work.size(5, 2))
+        measured = contest.runs(settings, space, work.size(3, 2))
         curves[metric] = list(measured)
         for setting, runs in zip(settings, measured, strict=True):
             where: Where = {"metric": metric, "epsilon": setting.known_epsilon}

@@ -122,7 +122,7 @@ def test_syntf_is_compared_with_scrubbing_and_vectorization_scenario_by_scenario
     ("name", "tables", "claims"),
     [
         ("syntf/bounds", {bounds.FIGURE, bounds.CURVE, bounds.EFFECTIVE}, 2),
-        ("syntf/parameters", {parameters.TABLE, parameters.FIGURE}, 4),
+        ("syntf/parameters", {parameters.TABLE, parameters.FIGURE}, 5),
         (
             "syntf/analyst-attacker",
             {
