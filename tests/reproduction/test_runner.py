@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from inkblur.errors import InputError, ParameterError
 from reproduction.command import held_command
-from reproduction.context import Context
+from reproduction.context import Context, StepJob
 from reproduction.datasets import SOURCES, Datasets
 from reproduction.estimate import Estimate
 from reproduction.experiments import chosen
@@ -161,3 +162,41 @@ def test_experiments_at_the_same_time_find_the_same(data_folder: Path, tmp_path:
     assert held_records(tmp_path / "2") == beside
     with pytest.raises(InputError, match="another run"):  # an error in a worker reaches us
         reproduce(names, tmp_path / "2", data=data_folder, quick=True, seed=2, workers=2)
+
+
+def test_steps_side_by_side_give_what_they_give_one_by_one(tmp_path: Path) -> None:
+    def work(folder: str, workers: int) -> Context:
+        return Context(
+            NAME,
+            Datasets(tmp_path),
+            seed=1,
+            quick=False,
+            folder=tmp_path / folder,
+            commit="c",
+            workers=workers,
+        )
+
+    def drawn(at: Context, name: str) -> list[float]:
+        return [float(at.rng(name).rows(1, 1)[0, 0]), float(os.getpid())]
+
+    found = {}
+    for workers in (1, 3):
+        at = work(str(workers), workers)
+        jobs: list[StepJob] = [(f"step {n}", drawn, at, str(n)) for n in range(5)]
+        found[workers] = at.steps(jobs)
+        again = work(str(workers), workers)  # from the file: nothing is done twice
+        assert again.steps([(name, pytest.fail) for name, *_ in jobs]) == found[workers]
+        assert again.commits == ("c",)
+    assert [value for value, _ in found[1]] == [value for value, _ in found[3]]
+    assert {process for _, process in found[1]} == {os.getpid()}
+    assert os.getpid() not in {process for _, process in found[3]}
+
+
+def test_a_step_that_fails_beside_others_is_heard(tmp_path: Path) -> None:
+    at = Context(NAME, Datasets(tmp_path), seed=1, quick=False, folder=tmp_path, workers=2)
+
+    def fails() -> None:
+        raise InputError("this one")
+
+    with pytest.raises(InputError, match="this one"):
+        at.steps([("good", float), ("bad", fails)])
