@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -20,13 +22,12 @@ def test_the_sample_fills_the_grid() -> None:
     chosen = spread(POINTS, RELEASED, PAPER)
     assert chosen[0] == PAPER
     assert len(set(chosen)) == RELEASED
-    for number, levels in enumerate((BIGRAMS, EPSILONS, MORPHOLOGIES.values(), (False, True))):
-        seen = [point[number] for point in chosen]
-        # No level is left out, and none has twice its share.
-        share = RELEASED / len(levels)
-        assert {level: seen.count(level) > 0 for level in levels} == dict.fromkeys(levels, True)
-        if number > 1:
-            assert max(seen.count(level) for level in levels) < 2 * share
+    assert {point.bigram for point in chosen} == set(BIGRAMS)
+    assert {point.epsilon for point in chosen} == set(EPSILONS)
+    forms = Counter(point.morphology for point in chosen)
+    assert set(forms) == set(MORPHOLOGIES.values())
+    assert max(forms.values()) < RELEASED / 2  # a third each, about
+    assert RELEASED / 3 < sum(point.similar for point in chosen) < RELEASED * 2 / 3
 
 
 def test_effects_that_were_put_there_are_found() -> None:
