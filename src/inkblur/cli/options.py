@@ -36,6 +36,30 @@ Seed = Annotated[
     int | None,
     typer.Option(help="Integer seed, for tests and papers only: the output is then NOT private."),
 ]
+LedgerPlace = Annotated[
+    str | None,
+    typer.Option(
+        help="Where releases are recorded: a file or a postgresql:// URL (default: a file in your "
+        "data folder).",
+        show_default=False,
+    ),
+]
+RecordBudget = Annotated[
+    float | None, typer.Option(help="Largest total loss of a record, over all its releases.")
+]
+PersonBudget = Annotated[
+    float | None,
+    typer.Option(
+        help="Largest total loss of a person, over all releases; every text must then name its "
+        "person."
+    ),
+]
+BudgetRadius = Annotated[
+    float | None,
+    typer.Option(
+        help="For mechanisms with a distance: the distance within which the budget holds."
+    ),
+]
 
 _SEVERAL = "One or more, comma-separated."
 _OWN = "Options of single mechanisms"
@@ -223,18 +247,25 @@ def embedding_from(source: str | None, vocabulary: str | None = None) -> Embeddi
 
 def rng_from(key_file: Path | None, seed: int | None) -> Rng:
     """A key from a file, a seed, or by default a fresh secret key."""
-    from inkblur.rng import keyed_rng, read_key, readable_by_others, secure_rng, seeded_rng
+    from inkblur.rng import keyed_rng, secure_rng, seeded_rng
 
     one_of({"--key-file": key_file, "--seed": seed})
     if key_file is not None:
-        key = read_key(key_file)
-        if readable_by_others(key_file):
-            talk.print(
-                f"[bold yellow]warning:[/] others can read the key file {escape(str(key_file))}, "
-                "and whoever has the key can undo the noise: chmod 600 it"
-            )
-        return keyed_rng(key)
+        return keyed_rng(key_from(key_file))
     return secure_rng() if seed is None else seeded_rng(seed)
+
+
+def key_from(file: Path) -> bytes:
+    """A key, with a warning where others can read it."""
+    from inkblur.rng import read_key, readable_by_others
+
+    key = read_key(file)
+    if readable_by_others(file):
+        talk.print(
+            f"[bold yellow]warning:[/] others can read the key file {escape(str(file))}, and "
+            "whoever has the key can undo the noise: chmod 600 it"
+        )
+    return key
 
 
 Declared = list[tuple[Entry, Parameter]]

@@ -69,32 +69,13 @@ def privatize(
     ] = False,
     device: options.DeviceName = "auto",
     threads: options.Threads = None,
-    ledger: Annotated[
-        str | None,
-        typer.Option(
-            help="Where releases are recorded: a file or a postgresql:// URL (default: a file "
-            "in your data folder).",
-            show_default=False,
-        ),
-    ] = None,
+    ledger: options.LedgerPlace = None,
     no_ledger: Annotated[
         bool, typer.Option("--no-ledger", help="Do not record this release.")
     ] = False,
-    budget: Annotated[
-        float | None, typer.Option(help="Largest total loss of a record, over all its releases.")
-    ] = None,
-    person_budget: Annotated[
-        float | None,
-        typer.Option(
-            help="Largest total loss of a person, over all releases; needs --person-column."
-        ),
-    ] = None,
-    budget_radius: Annotated[
-        float | None,
-        typer.Option(
-            help="For mechanisms with a distance: the distance within which the budget holds."
-        ),
-    ] = None,
+    budget: options.RecordBudget = None,
+    person_budget: options.PersonBudget = None,
+    budget_radius: options.BudgetRadius = None,
     partial: Annotated[
         bool,
         typer.Option(

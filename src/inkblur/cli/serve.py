@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from inkblur.cli import options
 from inkblur.cli.console import plain_errors, talk
 
 if TYPE_CHECKING:
@@ -34,26 +35,10 @@ def serve(
             "With it, texts released before are recognized after a restart and cost nothing."
         ),
     ] = None,
-    ledger: Annotated[
-        str | None,
-        typer.Option(
-            help="Where releases are recorded: a file or a postgresql:// URL (default: a file "
-            "in your data folder).",
-            show_default=False,
-        ),
-    ] = None,
-    budget: Annotated[
-        float | None, typer.Option(help="Largest total loss of a record, for every caller.")
-    ] = None,
-    person_budget: Annotated[
-        float | None, typer.Option(help="Largest total loss of a person, for every caller.")
-    ] = None,
-    budget_radius: Annotated[
-        float | None,
-        typer.Option(
-            help="For mechanisms with a distance: the distance within which the budget holds."
-        ),
-    ] = None,
+    ledger: options.LedgerPlace = None,
+    budget: options.RecordBudget = None,
+    person_budget: options.PersonBudget = None,
+    budget_radius: options.BudgetRadius = None,
     embedding: Annotated[
         str | None, typer.Option(help="A file of word vectors (default: bundled).")
     ] = None,
@@ -145,9 +130,9 @@ def serve(
 def _kept_key(key_file: Path | None) -> Rng:
     import os
 
-    from inkblur.rng import KEY_BYTES, keyed_rng, read_key
+    from inkblur.rng import KEY_BYTES, keyed_rng
 
-    return keyed_rng(os.urandom(KEY_BYTES) if key_file is None else read_key(key_file))
+    return keyed_rng(os.urandom(KEY_BYTES) if key_file is None else options.key_from(key_file))
 
 
 def _folder(given: Path | None, port: int) -> Path:
