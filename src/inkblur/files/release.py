@@ -142,7 +142,8 @@ def privatize_file(
         ) as spending:
             rows: ChooseRows = lambda batches: batches  # noqa: E731
             if limits and spending is not None:
-                [granted] = charge_ahead([source], made, spending, spec, limits)
+                waiting = lambda: on_progress(0, opened.bytes_total, 0)  # noqa: E731
+                [granted] = charge_ahead([source], made, spending, spec, limits, on_batch=waiting)
                 rows = chosen_rows(granted)
             if spending is not None and str(target) == "-":
                 spending.about_to_show()
@@ -193,9 +194,11 @@ def charge_ahead(
     spending: Spending,
     spec: ReleaseSpec,
     limits: Limits,
+    *,
+    on_batch: Callable[[], None] = lambda: None,
 ) -> list[frozenset[int] | None]:
     """Charge whole files, read as the run will read them; which of each one's rows may be released
-    (None: all).
+    (None: all). `on_batch` is called now and then, and may raise to give it up.
     """
     corpora = [(made.mechanism.embedding.corpus, ADAPTED)]
     if isinstance(made, SyntheticVectors):
@@ -213,6 +216,7 @@ def charge_ahead(
                     )
                 public = PublicRecords(corpora, skip=spec.skip_public)
                 for batch in public.screened(source.batches(*_CORPUS)):
+                    on_batch()
                     yield batch
                     rows += len(batch)
 
