@@ -35,7 +35,9 @@ import inkblur
 
 # At small epsilons the near sets of all words exceed what the mechanism keeps: it makes them again.
 SETTINGS: dict[str, Any] = {"mechanism": "staircase", "epsilon": 8.0}
-_PORT = 8650
+PORT = 8650
+_SAMPLE_SECONDS = 15.0  # between two looks at memory
+_COPIES = 10  # of all texts, in the file that the library releases: a few million words
 ServiceAnswer = tuple[
     list[float], int, float
 ]  # latencies, refused requests, processor time of a client
@@ -75,6 +77,18 @@ def made_texts(texts: int, words: int, seed: int) -> list[str]:
     return [" ".join(table.words[i] for i in row) for row in drawn.tolist()]
 
 
+def body_of(texts: list[str]) -> bytes:
+    """A request, in which `fresh` makes every text a new one."""
+    return json.dumps({"texts": [f"@ {text}" for text in texts], **SETTINGS}).encode()
+
+
+def fresh(body: bytes, number: int) -> bytes:
+    """The same request with texts that were never released: a replay would cost less, and the
+    ledger reads all earlier releases of a text that it knows.
+    """
+    return body.replace(b'"@ ', b'"%d ' % number)
+
+
 def _client(
     bodies: list[bytes],
     pause: float,
@@ -83,7 +97,7 @@ def _client(
     told: multiprocessing.Queue[ServiceAnswer],
 ) -> None:
     """One client: bodies one after the other, `pause` seconds between two beginnings."""
-    connection = HTTPConnection("127.0.0.1", _PORT, timeout=120)
+    connection = HTTPConnection("127.0.0.1", PORT, timeout=120)
     latencies: list[float] = []
     refused, number = 0, first
     due = time.monotonic() + pause * np.random.default_rng(first).random()
@@ -92,8 +106,7 @@ def _client(
         if pause:
             time.sleep(max(0.0, due - time.monotonic()))
             due += pause
-        # A prefix of its own makes every request new: a replay would cost less.
-        body = bodies[number % len(bodies)].replace(b'"texts": ["', b'"texts": ["%d ' % number, 1)
+        body = fresh(bodies[number % len(bodies)], number)
         number += 1
         began = time.perf_counter()
         if _ask(connection, body) == 200:
@@ -134,17 +147,17 @@ def load(bodies: list[bytes], *, clients: int, seconds: float, rate: float | Non
 
 
 def by_file(texts: list[list[str]]) -> float:
-    """Words a second of `privatize_file`, ledger included, on its usual threads."""
+    """Words a second of `privatize_file`, ledger and start included, on its usual threads."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "in.txt")
-        source.write_text("\n".join(text for some in texts for text in some) + "\n")
+        lines = [f"{copy} {text}" for copy in range(_COPIES) for some in texts for text in some]
+        source.write_text("\n".join(lines) + "\n")
         spec = inkblur.ReleaseSpec.of(**SETTINGS)
         began = time.perf_counter()
         inkblur.privatize_file(
             source, Path(folder, "out.txt"), spec, ledger=Path(folder, "ledger.db")
         )
-        words = sum(len(text.split()) for some in texts for text in some)
-        return words / (time.perf_counter() - began)
+        return sum(len(line.split()) for line in lines) / (time.perf_counter() - began)
 
 
 def library(texts: list[list[str]], seconds: float) -> float:
@@ -154,9 +167,11 @@ def library(texts: list[list[str]], seconds: float) -> float:
         spec = inkblur.ReleaseSpec.of(**SETTINGS)
         began, words, number = time.perf_counter(), 0, 0
         while time.perf_counter() - began < seconds:
-            fresh = [f"{number} {texts[number % len(texts)][0]}", *texts[number % len(texts)][1:]]
+            rows = pa.record_batch(
+                {"text": [f"{number} {text}" for text in texts[number % len(texts)]]}
+            )
             number += 1
-            [answer] = desk.release([inkblur.ReleaseOrder(pa.record_batch({"text": fresh}), spec)])
+            [answer] = desk.release([inkblur.ReleaseOrder(rows, spec)])
             assert isinstance(answer, inkblur.CountedRelease)
             words += answer.words
         return words / (time.perf_counter() - began)
@@ -166,12 +181,12 @@ def library(texts: list[list[str]], seconds: float) -> float:
 def server(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     """A server that answers."""
     places = ["--ledger", str(folder / "ledger.db"), "--uploads", str(folder / "uploads")]
-    command = [sys.executable, "-m", "inkblur", "serve", "--port", str(_PORT), "--queue", "64"]
+    command = [sys.executable, "-m", "inkblur", "serve", "--port", str(PORT), "--queue", "64"]
     process = subprocess.Popen([*command, *places])
     try:
         while process.poll() is None:
             try:
-                HTTPConnection("127.0.0.1", _PORT).request("GET", "/healthz")
+                HTTPConnection("127.0.0.1", PORT).request("GET", "/healthz")
                 break
             except OSError:
                 time.sleep(0.2)
@@ -198,12 +213,12 @@ def main() -> None:
     parser.add_argument("--soak", type=float, default=0.0, help="seconds to watch memory for")
     given = parser.parse_args()
     texts = [made_texts(given.texts, given.words, seed) for seed in range(24)]
-    bodies = [json.dumps({"texts": each, **SETTINGS}).encode() for each in texts]
-    single = [json.dumps({"texts": each[:1], **SETTINGS}).encode() for each in texts]
-    words = given.texts * given.words
+    bodies = [body_of(each) for each in texts]
+    single = [body_of(each[:1]) for each in texts]
+    words = given.texts * (given.words + 1)  # the number in front is drawn as well
     with tempfile.TemporaryDirectory() as folder, server(Path(folder)) as process:
         for body in bodies:  # the near words of all that is sent are made once: minutes
-            _ask(HTTPConnection("127.0.0.1", _PORT, timeout=1200), body)
+            _ask(HTTPConnection("127.0.0.1", PORT, timeout=1200), fresh(body, 0))
         library(texts, given.seconds / 4)
         most = 0.0
         for turn in range(given.turns):
@@ -212,23 +227,44 @@ def main() -> None:
                 words
             )
             most = max(most, told["requests_per_second"])
-            share = round(told["words_per_second"] / alone, 3)
+            file = by_file(texts)
             show(
                 "turn",
                 turn=turn,
                 library_words_per_second=round(alone),
-                file_words_per_second=round(by_file(texts)),
-                share=share,
+                file_words_per_second=round(file),
+                share_of_library=round(told["words_per_second"] / alone, 3),
+                share_of_file=round(told["words_per_second"] / file, 3),
                 **told,
             )
         half = load(bodies, clients=given.clients, seconds=given.seconds, rate=most / 2)
         show("half the maximum", **half.to_json(words))
         ones = load(single, clients=given.clients, seconds=given.seconds, rate=None)
         show("single texts", **ones.to_json(given.words))
-        until = time.monotonic() + given.soak
-        while time.monotonic() < until:
-            load(bodies, clients=4, seconds=min(30.0, given.soak), rate=most / 2)
-            show("memory", resident_mb=round(memory(process.pid) / 1e6, 1))
+        if given.soak:
+            soak(bodies, process.pid, seconds=given.soak, rate=most / 2)
+
+
+def soak(bodies: list[bytes], process: int, *, seconds: float, rate: float) -> None:
+    """Half the maximum for so long: memory at its start, middle and end, and its slope."""
+    began = time.monotonic()
+    seen: list[tuple[float, float]] = []
+    while not seen or time.monotonic() < began + seconds:
+        seen.append((time.monotonic() - began, memory(process) / 1e6))
+        show("memory", second=round(seen[-1][0]), resident_mb=round(seen[-1][1], 1))
+        load(bodies, clients=4, seconds=min(_SAMPLE_SECONDS, seconds), rate=rate)
+    seen.append((time.monotonic() - began, memory(process) / 1e6))
+    times, sizes = np.array(seen).T
+    settled = times >= times[-1] / 4  # caches fill in the first quarter
+    slope = np.polyfit(times[settled], sizes[settled], 1)[0] if settled.sum() > 1 else np.nan
+    show(
+        "soak",
+        seconds=round(float(times[-1])),
+        start_mb=round(float(sizes[0]), 1),
+        middle_mb=round(float(np.interp(times[-1] / 2, times, sizes)), 1),
+        end_mb=round(float(sizes[-1]), 1),
+        slope_mb_per_minute=round(60 * float(slope), 3),
+    )
 
 
 def show(what: str, **figures: float) -> None:
