@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -69,7 +70,7 @@ class CountedRelease:
 class ReleaseDesk:
     """Releases texts under one key and enters every release in one ledger.
 
-    `limits` are the budgets that hold for every caller. One thread at a time may ask.
+    `limits` are the budgets that hold for every caller. One thread at a time may ask for releases.
 
     >>> import os, tempfile, inkblur
     >>> folder = tempfile.TemporaryDirectory()
@@ -92,29 +93,45 @@ class ReleaseDesk:
         if self.limits.partial:
             raise ParameterError("a request is released whole or not at all: leave out `partial=`")
         Budget.of(self.limits.budget, self.limits.person_budget)  # refuses what is no budget now
-        self._made: OrderedDict[ReleaseSpec, Privatizer | PoolPrivatizer] = OrderedDict()
-        self._making = threading.Lock()
+        self._made: OrderedDict[ReleaseSpec, Future[Privatizer | PoolPrivatizer]] = OrderedDict()
+        self._looked_up = threading.Lock()
 
     def privatizer(self, spec: ReleaseSpec) -> Privatizer | PoolPrivatizer:
-        """What draws for this spec; made once, as long as it is among those used last."""
+        """What draws for this spec; made once, as long as it is among those used last.
+
+        Any thread may ask. While one is made, which takes seconds, others are found at once.
+        """
         plain = spec.varied(**_LAYOUT)
-        with self._making:
-            if plain in self._made:
+        with self._looked_up:
+            found = self._made.get(plain)
+            if found is not None:
                 self._made.move_to_end(plain)
-                return self._made[plain]
-            if spec.kind is ReleaseKind.TF:
-                raise ParameterError("a tf release holds no texts: use `privatize_file`")
-            blur = plain.releaser(plain.table())
-            if isinstance(blur, Privatizer):
-                refuse_weak(blur.mechanism, accept_weak=spec.accept_weak)
-            promised = blur.guaranteed(self.rng)
-            if not promised.private:
-                raise NoGuarantee(promised.sentence())
-            self.limits.for_guarantee(promised, "any")  # what cannot be counted shows here
-            self._made[plain] = blur
-            while len(self._made) > _KEPT:
-                self._made.popitem(last=False)
-            return blur
+            else:
+                making = self._made[plain] = Future()
+                while len(self._made) > _KEPT:
+                    self._made.popitem(last=False)
+        if found is not None:
+            return found.result()
+        try:
+            making.set_result(self._make(plain))
+        except BaseException as error:
+            with self._looked_up:
+                if self._made.get(plain) is making:
+                    del self._made[plain]
+            making.set_exception(error)
+        return making.result()
+
+    def _make(self, spec: ReleaseSpec) -> Privatizer | PoolPrivatizer:
+        if spec.kind is ReleaseKind.TF:
+            raise ParameterError("a tf release holds no texts: use `privatize_file`")
+        blur = spec.releaser(spec.table())
+        if isinstance(blur, Privatizer):
+            refuse_weak(blur.mechanism, accept_weak=spec.accept_weak)
+        promised = blur.guaranteed(self.rng)
+        if not promised.private:
+            raise NoGuarantee(promised.sentence())
+        self.limits.for_guarantee(promised, "any")  # what cannot be counted shows here
+        return blur
 
     def release(self, orders: Sequence[ReleaseOrder]) -> list[CountedRelease | InkblurError]:
         """An answer for each order, or why it was refused. What comes back is in the ledger."""
