@@ -24,7 +24,8 @@ class Server:
         with socket.socket() as found:
             found.bind(("127.0.0.1", 0))
             self.port = found.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.address = f"127.0.0.1:{self.port}"
+        self.url = f"http://{self.address}"
         self.log = folder / "log.txt"
         self.start()
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
+from starlette.types import Message, Receive, Send
 
 from inkblur.errors import InputError
 from inkblur.files.spending import Limits
+from inkblur.service import limits
 from inkblur.service.limits import RequestLimits
 from inkblur.service.tokens import Tokens, read_tokens
+from inkblur.service.uploads import MOST_OF_ONE
 from tests.service.conftest import MakeClient
 
 ALICE, BOB, READER = "0123456789abcdef" * 2, "fedcba9876543210" * 2, "02468ace13579bdf" * 2
@@ -70,6 +75,15 @@ def test_no_caller_learns_from_anothers_ids_and_texts(guarded: TestClient) -> No
     assert third.status_code == 409  # his own text under another id
 
 
+def test_no_caller_takes_the_room_of_the_others(guarded: TestClient) -> None:
+    def send(token: str) -> int:
+        sent = guarded.post("/v1/uploads?suffix=txt", content=b"hello\n", headers=bearer(token))
+        return sent.status_code
+
+    assert [send(ALICE) for _ in range(MOST_OF_ONE + 1)] == [201] * MOST_OF_ONE + [429]
+    assert send(BOB) == 201
+
+
 def test_each_caller_has_uploads_of_its_own(guarded: TestClient) -> None:
     sent = guarded.post("/v1/uploads?suffix=txt", content=b"hello\n", headers=bearer(ALICE))
     place = f"/v1/uploads/{sent.json()['upload']}"
@@ -87,6 +101,7 @@ def test_each_caller_has_uploads_of_its_own(guarded: TestClient) -> None:
         (f"alice admin {ALICE}", "NAME ROLES TOKEN"),
         (f"alice release {ALICE}\nalice release {BOB}", "once"),
         (f"al/ice release {ALICE}", "letters"),
+        (f"alice release {ALICE}\nbob release {ALICE}", "another name has this token"),
         ("# nothing", "no token"),
     ],
 )
@@ -156,6 +171,83 @@ def test_too_large_before_it_is_read(make_client: MakeClient) -> None:
     upload = client.post("/v1/uploads?suffix=txt", content=unknown())
     assert upload.status_code == 413
     assert upload.json()["error"]["kind"] == "size"
+
+
+def asgi(client: TestClient, receive: Receive, send: Send, path: str, query: str = "") -> None:
+    """Ask the application as a server does, with a client that behaves badly."""
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.3"},
+        "method": "POST" if query else "GET",
+        "path": path,
+        "query_string": query.encode(),
+        "headers": [(b"host", b"127.0.0.1:8642")],
+    }
+    assert client.portal is not None
+    client.portal.call(client.app, scope, receive, send)
+
+
+def test_who_stops_sending_a_file_keeps_no_place(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "_STILL_SECONDS", 0.05)
+    parts: list[Message] = [{"type": "http.request", "body": b"hello", "more_body": True}]
+    answered: list[Message] = []
+
+    async def receive() -> Message:
+        if not parts:
+            await asyncio.sleep(3600)
+        return parts.pop()
+
+    async def send(message: Message) -> None:
+        answered.append(message)
+
+    asgi(client, receive, send, "/v1/uploads", "suffix=txt")
+    assert answered[0]["status"] == 408
+
+
+def test_who_stops_taking_a_file_keeps_no_place(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    sent = {"mechanism": "staircase", "strength": "medium"}
+    name = client.post("/v1/uploads?suffix=txt", content=b"hello\n").json()["upload"]
+    place = f"/v1/uploads/{name}"
+    client.post(f"{place}/release", json=sent)
+    while (state := client.get(place).json())["state"] in ("waiting", "running"):
+        time.sleep(0.05)
+    assert state["error"] is None
+    monkeypatch.setattr(limits, "_STILL_SECONDS", 0.05)
+    asked: list[Message] = [{"type": "http.request", "body": b"", "more_body": False}]
+
+    async def receive() -> Message:
+        if not asked:
+            await asyncio.sleep(3600)
+        return asked.pop()
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.body":
+            await asyncio.sleep(3600)
+
+    asgi(client, receive, send, f"{place}/output")
+    assert client.get(place).json()["results"] == ["output", "report", "statement"]
+    assert caplog.records == []
+
+
+def test_a_fault_has_the_shape_of_every_refusal(
+    make_client: MakeClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = make_client()
+
+    def broken() -> None:
+        raise RuntimeError("a text that must not be shown")
+
+    client.app._app.add_api_route("/v1/broken", broken)  # type: ignore[attr-defined]
+    answer = client.get("/v1/broken")
+    assert answer.status_code == 500
+    assert answer.json()["error"]["kind"] == "fault"
+    assert "must not be shown" not in answer.text
+    assert [record.getMessage().split(" at ")[0] for record in caplog.records] == ["RuntimeError"]
+    assert "must not be shown" not in caplog.text
 
 
 def test_too_many_at_a_time(make_client: MakeClient) -> None:

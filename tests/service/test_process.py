@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import resource
 import signal
+import socket
+import stat
 import subprocess
 import sys
 import threading
@@ -14,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from inkblur.ledger import open_ledger
@@ -128,6 +132,81 @@ def test_on_sigterm_a_file_that_is_being_released_is_given_up(server: Server) ->
     assert [each.name for each in (server.folder / "uploads").iterdir()] == ["lock"]
 
 
+def test_on_sigterm_a_file_that_is_being_charged_is_given_up(tmp_path: Path) -> None:
+    """With a budget a file is read twice, and charged whole before the first draw."""
+    server = Server(tmp_path, "--budget", "100000")
+    body = "id,text\n" + "".join(f"{i},the doctor was angry {i}\n" for i in range(400_000))
+    with httpx.Client(base_url=server.url, timeout=120) as client:
+        name = client.post("/v1/uploads?suffix=csv", content=body.encode()).json()["upload"]
+        asked = {**MEDIUM, "id_column": "id"}
+        assert client.post(f"/v1/uploads/{name}/release", json=asked).status_code == 202
+        while not client.get("/v1/ledger").json()["releases"]:
+            time.sleep(0.02)
+        assert client.get(f"/v1/uploads/{name}").json()["words"] == 0
+    assert server.stop(signal.SIGTERM) == 0
+    with open_ledger(server.folder / "ledger.db") as ledger:
+        [release] = ledger.history()
+    assert release["state"] == "void"
+    assert release["records"] < 400_000
+
+
+def test_a_look_does_not_wait_for_a_release(server: Server) -> None:
+    with httpx.Client(base_url=server.url, timeout=120) as client:
+        long = b"the doctor was angry with everyone here\n" * 300_000
+        names = [
+            client.post("/v1/uploads?suffix=txt", content=content).json()["upload"]
+            for content in (long, b"a short file\n")
+        ]
+        assert client.post(f"/v1/uploads/{names[0]}/release", json=MEDIUM).status_code == 202
+        assert client.post(f"/v1/uploads/{names[1]}/preview", json=MEDIUM).status_code == 200
+        assert client.get(f"/v1/uploads/{names[0]}").json()["state"] == "running"
+
+
+def test_half_a_request_releases_nothing(server: Server) -> None:
+    """An Arrow stream that breaks off between two batches looks like a whole one."""
+    batch = pa.record_batch({"text": ["the doctor was angry"]})
+    out = io.BytesIO()
+    stream = pa.ipc.new_stream(out, batch.schema)
+    stream.write_batch(batch)
+    half = out.getvalue()
+    head = (
+        f"POST /v1/release?mechanism=staircase&strength=medium HTTP/1.1\r\nHost: {server.address}"
+        f"\r\nContent-Type: application/vnd.apache.arrow.stream\r\nContent-Length: "
+        f"{2 * len(half)}\r\n\r\n"
+    )
+    with socket.create_connection(("127.0.0.1", server.port)) as broken:
+        broken.sendall(head.encode() + half)
+    whole = httpx.post(f"{server.url}/v1/release", json={**sent(1), **MEDIUM}, timeout=60)
+    releases = httpx.get(f"{server.url}/v1/ledger").json()["releases"]
+    assert [each["release"] for each in releases] == [whole.json()["release"]]
+
+
+def test_a_download_that_breaks_off_can_be_made_again(server: Server) -> None:
+    rows = "".join(f"{'x' * 1000},doctor\n" for _ in range(12_000))  # more than the sockets hold
+    with httpx.Client(base_url=server.url, timeout=120) as client:
+        body = f"filler,text\n{rows}".encode()
+        name = client.post("/v1/uploads?suffix=csv", content=body).json()["upload"]
+        place = f"/v1/uploads/{name}"
+        assert client.post(f"{place}/release", json=MEDIUM).status_code == 202
+        while (state := client.get(place).json())["state"] in ("waiting", "running"):
+            time.sleep(0.1)
+        assert state["error"] is None
+        with socket.socket() as broken:
+            broken.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            broken.connect(("127.0.0.1", server.port))
+            broken.sendall(
+                f"GET {place}/output HTTP/1.1\r\nHost: {server.address}\r\n\r\n".encode()
+            )
+            assert broken.recv(20).startswith(b"HTTP/1.1 200")
+        while client.get("/metrics").text.count("inkblur_requests_in_progress 0.0") == 0:
+            time.sleep(0.05)  # until the server has noticed
+        assert client.get(place).json()["results"] == ["output", "report", "statement"]
+        whole = client.get(f"{place}/output")
+        assert len(whole.content) == int(whole.headers["content-length"]) > 12_000_000
+        assert client.get(f"{place}/output").status_code == 404  # now it is deleted
+    assert "Error" not in server.log.read_text()
+
+
 def test_no_text_and_no_token_in_the_log(server: Server) -> None:
     wrong: list[dict[str, Any]] = [
         {"texts": [SECRET], SECRET: 1},
@@ -168,8 +247,23 @@ def test_a_disk_that_takes_no_more(tmp_path: Path) -> None:
             assert answer.json()["error"]["kind"] == "storage"
             assert [each.name for each in (tmp_path / "uploads").iterdir()] == ["lock"]
             assert client.post("/v1/uploads?suffix=txt", content=b"hello\n").status_code == 201
+            # Where only the last bytes find no room, a file without them is not taken for whole.
+            full = b"hello world\n" * 349_526
+            assert 4 << 20 < len(full) < (4 << 20) + 100
+            assert client.post("/v1/uploads?suffix=txt", content=full).status_code == 507
     finally:
         server.stop()
+
+
+def test_only_its_own_folders_are_cleared(tmp_path: Path) -> None:
+    uploads = tmp_path / "uploads"
+    uploads.mkdir(mode=0o700)
+    (uploads / "photos").mkdir()
+    (uploads / "photos" / "dear.jpg").write_bytes(b"x")
+    (uploads / "upload-left").mkdir()
+    Server(tmp_path).stop()
+    assert (uploads / "photos" / "dear.jpg").exists()
+    assert not (uploads / "upload-left").exists()
 
 
 @pytest.mark.parametrize(
@@ -192,6 +286,15 @@ def test_what_is_not_started(tmp_path: Path, options: list[str], why: str) -> No
     assert done.returncode == 1
     assert why in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_folder_that_others_may_look_into_is_refused(tmp_path: Path) -> None:
+    shared = tmp_path / "uploads"
+    shared.mkdir()
+    shared.chmod(0o755)
+    with pytest.raises(RuntimeError, match="others may look into"):
+        Server(tmp_path)
+    assert stat.S_IMODE(shared.stat().st_mode) == 0o755
 
 
 def test_two_servers_do_not_share_a_folder(server: Server) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import time
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from inkblur.service import uploads
+from inkblur.service.tokens import LOCAL
 from inkblur.service.uploads import KEPT_SECONDS
 from tests.service.conftest import MakeClient
 
@@ -103,7 +105,14 @@ def test_after_an_hour_everything_is_gone(make_client: MakeClient, tmp_path: Pat
     assert not folder.exists()
 
 
-def test_so_many_uploads_at_a_time(make_client: MakeClient) -> None:
-    client = make_client()
-    answers = [send(client, b"hello\n", "txt").status_code for _ in range(uploads.MOST + 1)]
-    assert answers == [201] * uploads.MOST + [429]
+def test_a_file_that_takes_long_to_arrive_is_not_swept_away(client: TestClient) -> None:
+    kept = client.app._app.state.uploads  # type: ignore[attr-defined]
+
+    async def slowly() -> AsyncIterator[bytes]:
+        yield b"hello\n"
+        kept.expire(time.monotonic() + 2 * KEPT_SECONDS)
+        yield b"world\n"
+
+    upload = client.portal.call(kept.receive, LOCAL, "txt", slowly())  # type: ignore[union-attr]
+    assert upload.source.read_bytes() == b"hello\nworld\n"
+    assert client.get(f"/v1/uploads/{upload.name}").json()["state"] == "received"

@@ -11,19 +11,22 @@ from dataclasses import dataclass
 from http import HTTPStatus
 
 from starlette.datastructures import MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from inkblur.service.metrics import ServiceMetrics
 from inkblur.service.origins import refusal
 from inkblur.service.page import HEADERS
-from inkblur.service.problems import problem
+from inkblur.service.problems import Problem, fault, gone, problem
 from inkblur.service.tokens import LOCAL, Caller, Role, Tokens
 
 UPLOADS = "/v1/uploads"  # a file is streamed to disk, with a limit of its own
 _ROLES = {"/v1/ledger": Role.LEDGER, "/v1/": Role.RELEASE}  # by the path's beginning
 _TOKEN = ("/v1/", "/metrics")  # paths that need a token, where there are tokens
 _BODY_SECONDS = 30.0  # for a body that is held in memory to arrive
+_STILL_SECONDS = 30.0  # without a byte of a file sent or taken: a place in the queue is free again
+_SLOW = "the request did not arrive in time; send it again"
 log = logging.getLogger("inkblur.service")
 
 
@@ -34,6 +37,10 @@ class RequestLimits:
     body: int = 8 << 20  # bytes of a request that is held in memory
     upload: int = 1 << 30  # bytes of a file
     waiting: int = 32  # requests at a time, under /v1/
+
+
+class _NotTaken(Exception):
+    """Whoever asked for a file does not take it."""
 
 
 class Gate:
@@ -61,16 +68,13 @@ class Gate:
 
         try:
             await self._admitted(scope, receive, sending)
+        except _NotTaken:  # in the middle of an answer: nobody is there to be told
+            pass
         except Exception as error:  # its message may quote a text: only where it arose is logged
             where = traceback.extract_tb(error.__traceback__)[-1]
             log.error("%s at %s:%s", type(error).__name__, where.filename, where.lineno)
             if not status:
-                failed = problem(
-                    HTTPStatus.INTERNAL_SERVER_ERROR,
-                    "fault",
-                    "the server failed; its log has the place, and nothing of the texts",
-                )
-                await failed(scope, receive, sending)
+                await fault()(scope, receive, sending)
         route = getattr(scope.get("route"), "path", "other")
         self._metrics.requests.labels(route, str(status)).inc()
         self._metrics.seconds.labels(route).observe(time.perf_counter() - began)
@@ -95,12 +99,16 @@ class Gate:
         self._waiting += 1
         self._metrics.waiting.set(self._waiting)
         try:
-            if path != UPLOADS:
+            if path == UPLOADS:
+                receive = _prompt(receive)
+            else:
                 read = await _read(receive, self._limits.body)
                 if isinstance(read, JSONResponse):
                     await read(scope, receive, send)
                     return
                 receive = _replayed(read, receive)
+            if path.startswith(UPLOADS):
+                send = _taken(send)
             await self._app(scope, receive, send)
         finally:
             self._waiting -= 1
@@ -138,7 +146,7 @@ class Gate:
             )
         most = self._limits.upload if path == UPLOADS else self._limits.body
         given = headers.get("content-length", "0")
-        if not given.isdigit() or int(given) > most:
+        if not given.isdecimal() or int(given) > most:
             return too_large(most)
         return None
 
@@ -165,9 +173,9 @@ async def _read(receive: Receive, most: int) -> bytes | JSONResponse:
                 if size > most:
                     return too_large(most)
     except TimeoutError:
-        return problem(
-            HTTPStatus.REQUEST_TIMEOUT, "slow", "the request did not arrive in time; send it again"
-        )
+        return problem(HTTPStatus.REQUEST_TIMEOUT, "slow", _SLOW)
+    except ClientDisconnect:
+        return gone()
     return b"".join(parts)
 
 
@@ -176,9 +184,35 @@ async def _parts(receive: Receive) -> AsyncIterator[bytes]:
     while more:
         message = await receive()
         if message["type"] == "http.disconnect":
-            return
+            raise ClientDisconnect  # half a request may look like a whole one: an Arrow stream does
         yield message.get("body", b"")
         more = message.get("more_body", False)
+
+
+def _prompt(receive: Receive) -> Receive:
+    """A body of any length, as long as it keeps coming."""
+
+    async def next_part() -> Message:
+        try:
+            async with asyncio.timeout(_STILL_SECONDS):
+                return await receive()
+        except TimeoutError:
+            raise Problem(HTTPStatus.REQUEST_TIMEOUT, "slow", _SLOW) from None
+
+    return next_part
+
+
+def _taken(send: Send) -> Send:
+    """An answer of any length, as long as it is taken."""
+
+    async def send_part(message: Message) -> None:
+        try:
+            async with asyncio.timeout(_STILL_SECONDS):
+                await send(message)
+        except TimeoutError:
+            raise _NotTaken from None
+
+    return send_part
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:

@@ -35,6 +35,20 @@ def problem(
     return JSONResponse(body, status, headers=dict(headers or {}))
 
 
+def fault() -> JSONResponse:
+    """What the server itself did wrong."""
+    return problem(
+        HTTPStatus.INTERNAL_SERVER_ERROR,
+        "fault",
+        "the server failed; its log has the place, and nothing of the texts",
+    )
+
+
+def gone() -> JSONResponse:
+    """For the record: whoever sent half a request does not read the answer."""
+    return problem(HTTPStatus.BAD_REQUEST, "gone", "the request ended before all of it arrived")
+
+
 def in_fields(message: str) -> str:
     """A message of the library with the fields of a request for its parameters.
 
@@ -93,3 +107,13 @@ async def answer_http(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     kind = HTTPStatus(error.status_code).phrase.lower()
     return problem(error.status_code, kind, f"{kind}: see /openapi.json", error.headers)
+
+
+async def answer_gone(request: Request, error: Exception) -> JSONResponse:
+    """Handler for ClientDisconnect while a file arrives."""
+    return gone()
+
+
+async def answer_fault(request: Request, error: Exception) -> JSONResponse:
+    """Handler for everything else. Starlette raises it again, and the gate logs its place."""
+    return fault()

@@ -92,6 +92,8 @@ def read_tokens(path: Path) -> Tokens:
             raise InputError(
                 f"{where}: the token is easily guessed; make one with `openssl rand -hex 32`"
             )
+        if _digest(token) in callers:
+            raise InputError(f"{where}: another name has this token; each needs one of its own")
         callers[_digest(token)] = Caller(name, allowed)
     if not callers:
         raise InputError(f"the token file {path} holds no token")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Annotated, Any, BinaryIO, Literal
 
 from fastapi import APIRouter, Query, Request
-from fastapi.responses import FileResponse, Response
-from starlette.background import BackgroundTask
+from fastapi.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
-from inkblur.service.problems import Problem
 from inkblur.service.schemas import FileSettings
 from inkblur.service.state import Service, caller_of
 
@@ -16,6 +18,7 @@ FileSuffix = Annotated[
     str, Query(pattern=r"^((txt|csv|tsv|jsonl|ndjson|json)(\.(gz|zst))?|parquet)$")
 ]
 ResultPart = Literal["output", "report", "statement"]
+_BYTES = "application/octet-stream"  # nothing is shown by the browser in this server's name
 
 
 def upload_routes(service: Service) -> APIRouter:
@@ -29,9 +32,7 @@ def upload_routes(service: Service) -> APIRouter:
         openapi_extra={
             "requestBody": {
                 "required": True,
-                "content": {
-                    "application/octet-stream": {"schema": {"type": "string", "format": "binary"}}
-                },
+                "content": {_BYTES: {"schema": {"type": "string", "format": "binary"}}},
             }
         },
     )
@@ -63,17 +64,31 @@ def upload_routes(service: Service) -> APIRouter:
         uploads.start(upload, asked.file_spec(service.tables))
         return upload.to_json()
 
-    @routes.get("/{name}/{part}", response_class=FileResponse)
+    @routes.get(
+        "/{name}/{part}",
+        response_class=StreamingResponse,
+        responses={200: {"content": {_BYTES: {}}, "description": "The file"}},
+    )
     async def download(request: Request, name: str, part: ResultPart) -> Response:
-        """A result. It is deleted when it was sent."""
+        """A result. It is deleted when all of it was sent."""
         upload = uploads.find(caller_of(request), name)
-        if part not in upload.results:
-            raise Problem(404, "upload", f"there is no such result: the upload is {upload.state}")
-        path = upload.results[part]
-        return FileResponse(
-            path,
-            filename=path.name,
-            background=BackgroundTask(uploads.sent, upload, part),
-        )
+        file = uploads.result(upload, part)
+        return _Download(file, uploads.pieces(upload, part, file))
 
     return routes
+
+
+class _Download(StreamingResponse):
+    """A file, closed however its sending ends."""
+
+    def __init__(self, file: BinaryIO, pieces: AsyncIterator[bytes]) -> None:
+        headers = {
+            "Content-Disposition": f'attachment; filename="{Path(file.name).name}"',
+            "Content-Length": str(os.fstat(file.fileno()).st_size),
+        }
+        super().__init__(pieces, headers=headers, media_type=_BYTES)
+        self._file = file
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._file:
+            await super().__call__(scope, receive, send)

@@ -8,9 +8,7 @@ behind when the next one starts.
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import os
-import secrets
 import shutil
 import time
 from collections.abc import AsyncIterator
@@ -18,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from inkblur.atomic_file import PRIVATE, write_atomically
 from inkblur.errors import InkblurError, InputError, OutputError
@@ -29,11 +27,13 @@ from inkblur.files.spending import Limits
 from inkblur.rng import Rng
 from inkblur.service.problems import Problem, in_fields
 from inkblur.service.tokens import Caller
+from inkblur.service.upload_folder import UploadFolder
 from inkblur.spec import ReleaseSpec
 
 KEPT_SECONDS = 3600.0
-MOST = 50  # uploads at a time
+MOST, MOST_OF_ONE = 50, 20  # uploads at a time: of all callers, and of one
 _SWEEP_SECONDS = 60.0
+_PIECE = 1 << 18  # bytes of a result that are read at a time
 PARTS = ("output", "report", "statement")
 
 
@@ -48,10 +48,10 @@ class Upload:
     name: str
     caller: str
     source: Path
-    changed: float  # when it was received or finished
+    changed: float  # when it was last received, looked at or finished
     columns: tuple[str, ...] = ()
     delimiter: str | None = None
-    state: str = "received"  # then waiting, running, and done or failed
+    state: str = "arriving"  # then received, waiting, running, and done or failed
     error: str = ""
     done: int = 0  # bytes of the source
     total: int = 0
@@ -59,7 +59,7 @@ class Upload:
     began: float = 0.0
     lines: list[str] = field(default_factory=list)  # what the run says about itself
     results: dict[str, Path] = field(default_factory=dict)
-    busy: bool = False  # a thread reads its file
+    busy: bool = True  # its file is being written or read, so it must stay where it is
 
     def to_json(self) -> dict[str, Any]:
         """For whoever uploaded it."""
@@ -87,31 +87,34 @@ class Uploads:
     def __init__(
         self, folder: Path, *, rng: Rng, ledger: str | bool, limits: Limits, most_bytes: int
     ) -> None:
-        """`folder` is this server's alone; what lies there was left by one that was killed."""
-        self._folder, self._rng, self._ledger, self._limits = folder, rng, ledger, limits
+        """`folder` is this server's alone; uploads there were left by one that was killed."""
+        self._rng, self._ledger, self._limits = rng, ledger, limits
         self._most_bytes = most_bytes
         self._uploads: dict[str, Upload] = {}
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="file")
+        self._releasing = ThreadPoolExecutor(1, thread_name_prefix="file")
+        # A release takes minutes: whoever only wants to look does not wait for it.
+        self._looking = ThreadPoolExecutor(1, thread_name_prefix="file-look")
         self._stopping = False
-        self._lock = _locked(folder)
-        for left in folder.iterdir():
-            if left.is_dir():
-                shutil.rmtree(left, ignore_errors=True)
+        self._folder = UploadFolder(folder)
 
     async def receive(self, caller: Caller, suffix: str, parts: AsyncIterator[bytes]) -> Upload:
         """Stream a file to disk."""
-        if len(self._uploads) >= MOST:
+        own = sum(each.caller == caller.name for each in self._uploads.values())
+        if len(self._uploads) >= MOST or own >= MOST_OF_ONE:
             raise Problem(
-                HTTPStatus.TOO_MANY_REQUESTS, "queue", f"{MOST} uploads are here; try again later"
+                HTTPStatus.TOO_MANY_REQUESTS,
+                "queue",
+                f"too many uploads are here ({own} of them yours): download or delete one first, "
+                "or try again later",
             )
-        name = secrets.token_urlsafe(16)
-        folder = self._folder / name
-        upload = Upload(name, caller.name, folder / f"upload.{suffix}", time.monotonic())
-        self._uploads[name] = upload
+        folder = self._folder.new()
+        upload = Upload(folder.name, caller.name, folder / f"upload.{suffix}", time.monotonic())
+        self._uploads[upload.name] = upload
         try:
             folder.mkdir(mode=0o700)
             handle = os.open(upload.source, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE)
-            with os.fdopen(handle, "wb", buffering=0) as file:
+            # Buffered: a bare write to a disk that is nearly full takes a part and says nothing.
+            with os.fdopen(handle, "wb") as file:
                 async for part in parts:
                     upload.total += len(part)
                     if upload.total > self._most_bytes:
@@ -120,14 +123,14 @@ class Uploads:
                             "size",
                             f"a file here has at most {self._most_bytes:,} bytes",
                         )
-                    if part:
-                        await asyncio.to_thread(file.write, part)
+                    await asyncio.to_thread(file.write, part)
             await asyncio.to_thread(_look, upload)
         except BaseException as error:
             self._remove(upload)
             if isinstance(error, OSError):
                 raise OutputError(f"the file cannot be kept: {error.strerror}") from None
             raise _named(error, upload) from None
+        self._rest(upload, "received")
         return upload
 
     def find(self, caller: Caller, name: str) -> Upload:
@@ -147,19 +150,19 @@ class Uploads:
         self._take(upload)
         try:
             seen = await asyncio.get_running_loop().run_in_executor(
-                self._thread, _preview, upload, spec
+                self._looking, _preview, upload, spec
             )
         except Exception as error:
             raise _named(error, upload) from None
         finally:
-            upload.busy = False
+            self._rest(upload, upload.state)
         return _shown(seen)
 
     def start(self, upload: Upload, spec: ReleaseSpec) -> None:
         """Release a file; `upload` says how far it is."""
         self._take(upload)
         upload.state = "waiting"
-        self._thread.submit(self._release, upload, spec)
+        self._releasing.submit(self._release, upload, spec)
 
     def _take(self, upload: Upload) -> None:
         if upload.busy or upload.state not in ("received", "failed"):
@@ -167,6 +170,10 @@ class Uploads:
                 HTTPStatus.CONFLICT, "upload", f"this upload is {upload.state}: wait, or delete it"
             )
         upload.busy = True
+
+    def _rest(self, upload: Upload, state: str) -> None:
+        """Nothing reads or writes it from here on; it stays for an hour."""
+        upload.state, upload.changed, upload.busy = state, time.monotonic(), False
 
     def _release(self, upload: Upload, spec: ReleaseSpec) -> None:
         """In the thread: everything that `inkblur privatize` does, checks included."""
@@ -198,17 +205,32 @@ class Uploads:
             upload.lines = [*summary.lines(), summary.guarantee.sentence(), *summary.worth()]
             upload.results = dict(zip(PARTS, (output, report, statement), strict=True))
             upload.source.unlink()
-            upload.state = "done"
+            self._rest(upload, "done")
         except Exception as error:
             known = isinstance(error, InkblurError)
-            told = in_fields(str(_named(error, upload))) if known else type(error).__name__
-            upload.state, upload.error = "failed", told
+            upload.error = in_fields(str(_named(error, upload))) if known else type(error).__name__
+            upload.results = {}
             output.unlink(missing_ok=True)
-        upload.changed = time.monotonic()
-        upload.busy = False
+            self._rest(upload, "failed")
 
-    def sent(self, upload: Upload, part: str) -> None:
-        """A result has been downloaded: it goes, and with the last one everything."""
+    def result(self, upload: Upload, part: str) -> BinaryIO:
+        """A result, open: it can be read to its end whatever becomes of the upload meanwhile."""
+        try:
+            return upload.results[part].open("rb")
+        except (KeyError, FileNotFoundError):
+            raise Problem(
+                HTTPStatus.NOT_FOUND,
+                "upload",
+                f"there is no such result: the upload is {upload.state}, and what was downloaded "
+                "is deleted",
+            ) from None
+
+    async def pieces(self, upload: Upload, part: str, file: BinaryIO) -> AsyncIterator[bytes]:
+        """The bytes of a result. When the last was taken, it goes, and with the last result
+        everything; where whoever downloads goes away before, it stays for another try.
+        """
+        while piece := await asyncio.to_thread(file.read, _PIECE):
+            yield piece
         result = upload.results.pop(part, None)  # None: sent twice at a time
         if result is not None:
             result.unlink(missing_ok=True)
@@ -240,27 +262,11 @@ class Uploads:
     def close(self) -> None:
         """Give up what runs, before anything of it was visible, and delete everything."""
         self._stopping = True
-        self._thread.shutdown(cancel_futures=True)
+        self._looking.shutdown(cancel_futures=True)
+        self._releasing.shutdown(cancel_futures=True)
         for upload in list(self._uploads.values()):
             self._remove(upload)
-        os.close(self._lock)
-
-
-def _locked(folder: Path) -> int:
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        folder.chmod(0o700)
-        handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, PRIVATE)
-    except OSError as error:
-        raise OutputError(f"cannot use the folder {folder}: {error.strerror}") from None
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(handle)
-        raise OutputError(
-            f"another server keeps its uploads in {folder}; name another `uploads=` folder"
-        ) from None
-    return handle
+        self._folder.close()
 
 
 def _look(upload: Upload) -> None:
