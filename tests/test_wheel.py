@@ -27,6 +27,8 @@ def test_the_wheel_holds_the_product_alone() -> None:
     }
     assert {"inkblur/__init__.py", "inkblur/py.typed"} <= set(names)
     assert any(name.startswith("inkblur/embeddings/data/") for name in names)
-    files = {"page.html", "page.css", "page.js", "icon.svg"}  # `inkblur serve` reads them
+    # `inkblur serve` reads them.
+    files = {"page.html", "page.css", "page.js", "ask.js", "choices.js", "try.js", "curve.js"}
+    files |= {"publish.js", "ledger.js", "icon.svg"}
     assert {f"inkblur/service/static/{file}" for file in files} <= set(names)
     assert "inkblur/evaluation/reports/templates/base.html" in names

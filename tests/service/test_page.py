@@ -11,11 +11,16 @@ import signal
 import stat
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import inkblur
+from inkblur.embeddings.store import write_store
+from inkblur.pools import build_pool
+from inkblur.pools.store import write_pool
 from tests.service.server import Server
 
 pytest.importorskip("fastapi")
@@ -28,6 +33,11 @@ ROWS = [
     ["ada@example.org", "5", "the waiting room was cold and the doctor came late"],
     ["bob@example.org", "3", "the nurse was kind and the medicine helped"],
 ] * 3  # user, stars, text; `write_rows` numbers them
+PLACES, TIMES = (
+    ("home", "work", "school", "lunch", "dinner"),
+    ("today", "soon", "later", "first", "again"),
+)
+THINGS = ("phone", "car", "prize", "ticket", "holiday")
 Page = Any  # playwright's types are not there where it is not installed
 SLOW = 120_000  # milliseconds: near words are made when they are first needed
 
@@ -44,6 +54,27 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         server.stop()
 
 
+POOL = {
+    "ham": [f"see you at {place} {time} then" for place in PLACES for time in TIMES],
+    "spam": [f"win a free {thing} call {time} now" for thing in THINGS for time in TIMES],
+}
+
+
+@pytest.fixture(scope="module")
+def pooled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that can replace whole texts."""
+    folder = tmp_path_factory.mktemp("pooled")
+    pairs = [(text, label) for label, texts in POOL.items() for text in texts]
+    texts, labels = zip(*pairs, strict=True)
+    pool = build_pool(
+        texts, inkblur.load_embedding(), labels=labels, name="messages", license="CC0"
+    )
+    write_pool(folder / "messages.pool", pool)
+    server = Server(folder, "--pool", str(folder / "messages.pool"))
+    yield server
+    server.stop()
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     with playwright.sync_playwright() as started:
@@ -54,6 +85,18 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def page(browser: Any, server: Server) -> Iterator[Page]:
+    with opened(browser, server) as page:
+        yield page
+
+
+@pytest.fixture
+def pool_page(browser: Any, pooled: Server) -> Iterator[Page]:
+    with opened(browser, pooled) as page:
+        yield page
+
+
+@contextmanager
+def opened(browser: Any, server: Server) -> Iterator[Page]:
     """A page that must not complain: neither scripts nor the content policy."""
     context = browser.new_context(accept_downloads=True)
     page = context.new_page()
@@ -147,6 +190,43 @@ def test_the_topic_only_comes_sorted(page: Page) -> None:
     assert page.is_disabled("#stay-label")  # the server has no pool
 
 
+def test_a_label_stays_where_the_server_has_a_pool(pool_page: Page) -> None:
+    pool_page.check("#stay-label")
+    playwright.expect(pool_page.locator("#released button")).to_have_count(0, timeout=SLOW)
+    assert "one of 50 public texts (messages)" in pool_page.inner_text("#stay-hint")
+    assert pool_page.inner_text("#released") in [*POOL["ham"], *POOL["spam"]]
+    assert pool_page.inner_text("#stop") == "epsilon 4 for the whole text"
+    assert "54.6 times as likely" in pool_page.inner_text("#loss-text")
+    assert "the label stays in" in pool_page.inner_text("#risk")
+    assert "you are here" in pool_page.inner_text("#curve tr.chosen")
+    pool_page.focus("#slider")
+    pool_page.keyboard.press("Home")
+    says(pool_page, "#loss-text", "7.39 times as likely")
+    pool_page.check("#stay-words")
+    pool_page.wait_for_selector("#released button")
+    assert pool_page.inner_text("#stop") == "medium, epsilon 2.5 a word"
+
+
+def test_word_vectors_that_nobody_attacked(browser: Any, tmp_path: Path) -> None:
+    """There is no strength to choose: epsilons are offered, and the page says what is missing."""
+    table = inkblur.load_embedding()
+    few = inkblur.Embedding(
+        table.words[:3000], table.vectors[:3000], name="few", counts=table.counts[:3000]
+    )
+    write_store(tmp_path / "few.ink", few)
+    server = Server(tmp_path, "--embedding", str(tmp_path / "few.ink"))
+    try:
+        with opened(browser, server) as page:
+            assert "No attack was measured" in page.inner_text("#stop-hint")
+            assert "No attack was measured" in page.inner_text("#curve-caption")
+            upload(page, write_rows(tmp_path / "reviews.csv"))
+            assert page.inner_text("#strengths label >> nth=0").startswith("epsilon 6")
+            page.select_option("#column-0", "drop")
+            released(page)
+    finally:
+        server.stop()
+
+
 def test_ten_draws_by_pointer_and_by_keyboard(page: Page) -> None:
     page.fill("#text", "doctor nurse")
     playwright.expect(page.locator("#released button")).to_have_count(2, timeout=SLOW)
@@ -200,8 +280,44 @@ def test_publish_a_file(page: Page, server: Server, tmp_path: Path) -> None:
     assert not folder.exists()  # everything was downloaded
     assert releases(server) == before + 1
     newest = ledger_rows(page)[0]
-    assert newest[1:4] == ["this machine", "staircase, epsilon 2.5", str(len(ROWS))]
-    assert newest[6] == "confirmed"
+    assert newest[1:4] == ["this machine", "staircase, epsilon 2.5 for a word", str(len(ROWS))]
+    assert newest[6] == "released"
+
+
+@pytest.mark.parametrize(
+    ("keep", "what"), [("label", "epsilon 4 for a text"), ("topic", "epsilon 2.5 for a word")]
+)
+def test_publish_what_else_may_stay(pool_page: Page, tmp_path: Path, keep: str, what: str) -> None:
+    upload(pool_page, write_rows(tmp_path / "reviews.csv"))
+    pool_page.check(f"#keep-{keep}")
+    assert "look again" in pool_page.inner_text("#looking")
+    pool_page.click("#look")
+    pool_page.wait_for_selector("#rows-box:not([hidden])")
+    pool_page.select_option("#column-0", "drop")
+    released(pool_page)
+    with download(pool_page, "output", tmp_path / "out").open(newline="") as file:
+        texts = [row[-1] for row in csv.reader(file)][1:]
+    assert len(texts) == len(ROWS)
+    if keep == "label":
+        assert set(texts) <= {*POOL["ham"], *POOL["spam"]}
+    else:
+        assert all(text.split() == sorted(text.split()) for text in texts)
+    report = json.loads(download(pool_page, "report", tmp_path).read_text())
+    assert report["release"]["kind"] == ("pool" if keep == "label" else "bag")
+    assert ledger_rows(pool_page)[0][2] == f"staircase, {what}"
+
+
+def test_another_file_takes_the_place_of_the_first(
+    page: Page, server: Server, tmp_path: Path
+) -> None:
+    upload(page, write_rows(tmp_path / "one.csv", [["a", "1", "the first file"]]))
+    [before] = [each for each in (server.folder / "uploads").iterdir() if each.is_dir()]
+    upload(page, write_rows(tmp_path / "two.csv", [["a", "1", "the second file"]]))
+    says(page, "#rows", "the second file")
+    assert not before.exists()
+    page.click("#forget")
+    page.wait_for_selector("#step-release", state="hidden")
+    assert [each for each in (server.folder / "uploads").iterdir() if each.is_dir()] == []
 
 
 def test_a_flagged_column_can_be_copied_knowingly(page: Page, tmp_path: Path) -> None:

@@ -193,14 +193,16 @@ def test_ten_draws_of_a_word(client: TestClient) -> None:
     assert 0 < told["stays"] < 1
 
 
-def test_mechanisms_and_the_curve(client: TestClient) -> None:
+def test_mechanisms_and_choices(client: TestClient) -> None:
     known = {each["name"]: each for each in client.get("/v1/mechanisms").json()}
     assert known["staircase"]["strengths"]["medium"]["epsilon"] == 2.5
-    points = client.get("/v1/curve").json()["points"]
-    assert [point["strength"] for point in points[:3]] == ["strong", "medium", "light"]
-    assert all(point["named"] is None for point in points[3:])
-    meanings = [point["meaning"] for point in points]
+    choices = client.get("/v1/choices").json()
+    stops = choices["words"]
+    assert [stop["strength"] for stop in stops[:3]] == ["strong", "medium", "light"]
+    assert all(stop["named"] is None for stop in stops[3:])
+    meanings = [stop["meaning"] for stop in stops]
     assert meanings == sorted(meanings)
+    assert choices["pool"] is None
 
 
 def test_metrics_and_the_description(client: TestClient) -> None:

@@ -13,6 +13,7 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from inkblur.desk import ReleaseDesk
 from inkblur.errors import InkblurError
@@ -21,6 +22,7 @@ from inkblur.ledger import open_ledger
 from inkblur.rng import Rng
 from inkblur.service import problems
 from inkblur.service.batching import Batches
+from inkblur.service.choices import choice_routes
 from inkblur.service.ledger_routes import ledger_routes
 from inkblur.service.limits import Gate, RequestLimits
 from inkblur.service.metrics import ServiceMetrics
@@ -92,7 +94,10 @@ def make_application(settings: ServiceSettings) -> Gate:
     app.add_exception_handler(problems.Problem, problems.answer_problem)
     app.add_exception_handler(RequestValidationError, problems.answer_body)
     app.add_exception_handler(HTTPException, problems.answer_http)
+    app.add_exception_handler(ClientDisconnect, problems.answer_gone)
+    app.add_exception_handler(Exception, problems.answer_fault)
     app.include_router(release_routes(service))
+    app.include_router(choice_routes(service))
     app.include_router(ledger_routes(service))
     app.include_router(upload_routes(service))
     app.include_router(page_routes())

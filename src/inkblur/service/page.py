@@ -11,7 +11,10 @@ from fastapi.responses import Response
 _TYPES = {
     "page.html": "text/html; charset=utf-8",
     "page.css": "text/css; charset=utf-8",
-    "page.js": "text/javascript; charset=utf-8",
+    **{
+        f"{name}.js": "text/javascript; charset=utf-8"
+        for name in ("page", "ask", "choices", "try", "curve", "publish", "ledger")
+    },
     "icon.svg": "image/svg+xml",
 }
 # Scripts and styles come from this server's files alone: nothing inline, nothing from elsewhere.

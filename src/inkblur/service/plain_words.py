@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from inkblur.guarantees import Guarantee, rounded_up
+from inkblur.pools import PoolStaircase
 from inkblur.types import Metric, Unit
 
 
@@ -44,6 +45,19 @@ def loss_of_a_text(guarantee: Guarantee, words: int) -> str:
         f"{proved} That alone promises little about the text as a whole: what attacks made of "
         "texts at this strength is measured, below."
     )
+
+
+def what_a_pool_keeps(mechanism: PoolStaircase) -> str:
+    """Of a text that is replaced by one of the pool's."""
+    expected, pool = mechanism.expected, mechanism.pool
+    blindly = round(expected.random, 2) + 0.0  # not -0.00
+    near = (
+        f"the mean cosine between a text and its replacement is {expected.meaning:.2f}, and "
+        f"{blindly:.2f} where one is drawn blindly"
+    )
+    if len(pool.label_names) < 2:
+        return f"On the pool's own texts, {near}."
+    return f"On the pool's own texts the label stays in {expected.label:.0%} of the draws; {near}."
 
 
 def _factor(loss: float) -> str:

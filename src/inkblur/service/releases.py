@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from functools import cache
 from http import HTTPStatus
 from typing import Annotated, Any
 
@@ -14,7 +13,7 @@ from pydantic import ValidationError
 
 from inkblur.desk import CountedRelease, ReleaseOrder
 from inkblur.documents.marking import marked_text, word_draws
-from inkblur.documents.nearness import expected_cosine, usual_words
+from inkblur.documents.nearness import expected_cosine
 from inkblur.documents.policies import TokenPolicies
 from inkblur.documents.privatizer import Privatizer
 from inkblur.embeddings.table import Embedding
@@ -28,7 +27,8 @@ from inkblur.mechanisms.strengths import measured_strengths, strength_of
 from inkblur.pools import PoolPrivatizer
 from inkblur.rng import secure_rng
 from inkblur.service.arrow_stream import MEDIA_TYPE, read_stream, write_stream
-from inkblur.service.plain_words import loss_of_a_text, loss_of_a_word
+from inkblur.service.choices import OFFERED
+from inkblur.service.plain_words import loss_of_a_text, loss_of_a_word, what_a_pool_keeps
 from inkblur.service.problems import Problem, of_body
 from inkblur.service.schemas import (
     DrawnWord,
@@ -46,9 +46,7 @@ from inkblur.service.state import Service, caller_of
 from inkblur.spec import ReleaseSpec
 from inkblur.types import NULL_ID, ReleaseKind
 
-SHOWN = "staircase"  # the mechanism that the page offers
 _MOST_TEXTS, _MOST_WORDS = 100_000, 2_000_000  # of a request
-_WEAKER = (6.0, 8.0, 10.0)  # epsilons beyond light, to see what they would give: not attacked
 _BODY = {
     "requestBody": {
         "required": True,
@@ -119,18 +117,9 @@ def release_routes(service: Service) -> APIRouter:
     @routes.get("/mechanisms")
     async def mechanisms() -> list[dict[str, Any]]:
         """What can be asked for, and what was measured of it."""
-        spec = ReleaseSpec(SHOWN, 1.0, embedding=service.tables.embedding)
+        spec = ReleaseSpec(OFFERED, 1.0, embedding=service.tables.embedding)
         table = await asyncio.to_thread(spec.table)
         return [_described(entry, table) for entry in CATALOGUE.values()]
-
-    @routes.get("/curve")
-    async def curve() -> dict[str, Any]:
-        """Attack against meaning, for what the page offers: see docs/service.md."""
-        return await asyncio.get_running_loop().run_in_executor(service.looking, drawn_curve)
-
-    @cache
-    def drawn_curve() -> dict[str, Any]:
-        return _curve(service)
 
     return routes
 
@@ -182,10 +171,10 @@ def _promise(guarantee: Guarantee) -> Promise:
 def _previewed(service: Service, asked: PreviewText) -> PreviewedText:
     blur = service.desk.privatizer(_plain(asked, service))
     rng = secure_rng()  # thrown away: this is no release
-    pieces, left, meaning, risk = None, None, None, None
+    pieces, left, meaning, risk, kept = None, None, None, None, None
     words = blur.draws(asked.text)
     if isinstance(blur, PoolPrivatizer):
-        risk = blur.expectation()
+        kept = what_a_pool_keeps(blur.mechanism)
     elif _in_place(blur):
         found = marked_text(blur, asked.text, rng)
         pieces = [
@@ -199,8 +188,11 @@ def _previewed(service: Service, asked: PreviewText) -> PreviewedText:
         if isinstance(blur.mechanism, DiscreteMechanism):
             meaning = expected_cosine(blur.mechanism, known)
         measured = strength_of(blur.mechanism)
-        if measured is not None and _in_place(blur) and blur.policies == TokenPolicies():
-            risk = measured[1].risk.sentence()  # of what was attacked: every word drawn in place
+        if measured is not None and blur.policies == TokenPolicies() and blur.length is None:
+            if _in_place(blur):  # what was attacked: every word drawn in its place
+                risk = measured[1].risk.sentence()
+            elif not blur.consistent:  # a bag
+                risk = f"{measured[1].risk.sentence()}; that was with words in their places"
     released = (
         blur.release(asked.text, rng).text
         if pieces is None
@@ -216,6 +208,7 @@ def _previewed(service: Service, asked: PreviewText) -> PreviewedText:
         words_left=left,
         meaning=meaning,
         risk=risk,
+        kept=kept,
         guarantee=_promise(blur.guarantee),
         note=NOTE,
     )
@@ -251,43 +244,3 @@ def _described(entry: Entry, table: Embedding) -> dict[str, Any]:
             for strength, found in measured_strengths(entry.name, table).items()
         },
     }
-
-
-def _curve(service: Service) -> dict[str, Any]:
-    """The strengths, which were attacked, and weaker settings, which were not."""
-    spec = ReleaseSpec(SHOWN, 1.0, embedding=service.tables.embedding)
-    table = spec.table()
-    measured = measured_strengths(SHOWN, table)
-    usual = usual_words(table)
-    named = {found.epsilon: strength for strength, found in measured.items()}
-    points = []
-    for epsilon in sorted({*named, *(each for each in _WEAKER if each > max(named, default=0))}):
-        blur = service.desk.privatizer(spec.varied(epsilon=epsilon))
-        assert isinstance(blur.mechanism, DiscreteMechanism)
-        strength = named.get(epsilon)
-        points.append(
-            {
-                "epsilon": epsilon,
-                "strength": None if strength is None else strength.value,
-                "named": None if strength is None else measured[strength].risk.named,
-                "meaning": expected_cosine(blur.mechanism, usual),
-            }
-        )
-    untouched = max((found.risk.untouched for found in measured.values()), default=None)
-    return {
-        "mechanism": SHOWN,
-        "points": points,
-        "untouched": untouched,
-        "pool": _pool(service),
-        "needs_ids": service.desk.limits.budget is not None,
-        "needs_people": service.desk.limits.person_budget is not None,
-    }
-
-
-def _pool(service: Service) -> str | None:
-    """What the page says about whole texts; None where the server has no pool."""
-    if service.tables.pool is None:
-        return None
-    from inkblur.pools.store import open_pool
-
-    return open_pool(service.tables.pool).name

@@ -1,0 +1,143 @@
+"""GET /v1/choices: what the page offers, and what was measured of it."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import cache
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+
+from inkblur.documents.nearness import expected_cosine, usual_words
+from inkblur.files.pool_preview import POOL_EPSILONS
+from inkblur.mechanisms.base import DiscreteMechanism
+from inkblur.mechanisms.strengths import measured_strengths
+from inkblur.pools import PoolPrivatizer
+from inkblur.service.state import Service
+from inkblur.spec import ReleaseSpec
+
+OFFERED = "staircase"
+_WEAKER = (6.0, 8.0, 10.0)  # epsilons beyond light, to see what they would give: not attacked
+_LABELS = 20  # that are named
+
+
+class WordStop(BaseModel):
+    """How strong, where each word is drawn."""
+
+    epsilon: float = Field(description="For a word.")
+    strength: str | None = Field(description="Its name, where it was attacked.")
+    named: float | None = Field(description="Share of the authors that the best attack named.")
+    meaning: float | None = Field(description="Expected cosine of true and released words.")
+
+
+class PoolStop(BaseModel):
+    """How strong, where a whole text is one draw."""
+
+    epsilon: float = Field(description="For a text.")
+    label: float | None = Field(description="Probability that a text's label comes out.")
+    meaning: float = Field(description="Mean cosine of a text and what replaces it.")
+    random: float = Field(description="The same for a text drawn blindly.")
+
+
+class OfferedPool(BaseModel):
+    """The public texts that this server replaces whole texts by."""
+
+    name: str
+    license: str
+    texts: int
+    labels: list[str]
+    stops: list[PoolStop]
+
+
+class Choices(BaseModel):
+    """What to choose from, the strongest first."""
+
+    mechanism: str
+    words: list[WordStop]
+    untouched: float | None = Field(description="Authors named in texts that nobody touched.")
+    pool: OfferedPool | None
+    needs_ids: bool = Field(description="Whether each text must name its record.")
+    needs_people: bool = Field(description="Whether each text must name its person.")
+
+
+def choice_routes(service: Service) -> APIRouter:
+    """The route of one server."""
+    routes = APIRouter(prefix="/v1")
+
+    @cache
+    def made() -> Choices:
+        return _choices(service)
+
+    @routes.get("/choices")
+    async def choices() -> Choices:
+        """What must stay, and how strong: attack and meaning of each."""
+        return await asyncio.get_running_loop().run_in_executor(service.looking, made)
+
+    return routes
+
+
+def _choices(service: Service) -> Choices:
+    table = ReleaseSpec(OFFERED, 1.0, embedding=service.tables.embedding).table()
+    measured = measured_strengths(OFFERED, table).values()
+    limits = service.desk.limits
+    return Choices(
+        mechanism=OFFERED,
+        words=_word_stops(service),
+        untouched=max((found.risk.untouched for found in measured), default=None),
+        pool=_pool(service),
+        needs_ids=limits.budget is not None,
+        needs_people=limits.person_budget is not None,
+    )
+
+
+def _word_stops(service: Service) -> list[WordStop]:
+    """The strengths, which were attacked, and weaker settings, which were not."""
+    spec = ReleaseSpec(OFFERED, 1.0, embedding=service.tables.embedding)
+    table = spec.table()
+    measured = measured_strengths(OFFERED, table)
+    named = {found.epsilon: strength for strength, found in measured.items()}
+    usual = usual_words(table)
+    stops = []
+    for epsilon in sorted({*named, *(each for each in _WEAKER if each > max(named, default=0))}):
+        mechanism = service.desk.privatizer(spec.varied(epsilon=epsilon)).mechanism
+        assert isinstance(mechanism, DiscreteMechanism)
+        strength = named.get(epsilon)
+        stops.append(
+            WordStop(
+                epsilon=epsilon,
+                strength=None if strength is None else strength.value,
+                named=None if strength is None else measured[strength].risk.named,
+                meaning=expected_cosine(mechanism, usual),
+            )
+        )
+    return stops
+
+
+def _pool(service: Service) -> OfferedPool | None:
+    tables = service.tables
+    if tables.pool is None:
+        return None
+    stops = []
+    for epsilon in sorted(POOL_EPSILONS):
+        spec = ReleaseSpec(
+            epsilon=epsilon, unit="text", pool=tables.pool, embedding=tables.embedding
+        )
+        blur = service.desk.privatizer(spec)
+        assert isinstance(blur, PoolPrivatizer)
+        pool, expected = blur.mechanism.pool, blur.mechanism.expected
+        labeled = len(pool.label_names) > 1
+        stops.append(
+            PoolStop(
+                epsilon=epsilon,
+                label=expected.label if labeled else None,
+                meaning=expected.meaning,
+                random=expected.random,
+            )
+        )
+    return OfferedPool(
+        name=pool.name,
+        license=pool.license,
+        texts=len(pool),
+        labels=list(pool.label_names[:_LABELS]) if labeled else [],
+        stops=stops,
+    )

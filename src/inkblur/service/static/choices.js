@@ -1,0 +1,82 @@
+// What must stay, and how strong: Try and Publish offer the same, from what the server can do.
+
+import { json, make, percent } from "./ask.js";
+
+export let choices = null;
+export async function readChoices() {
+  choices = await json("/v1/choices");
+}
+
+const KEEPS = {
+  words: {
+    title: "Words, in place",
+    hint: "Each word is replaced in its place by a random one, often one of similar meaning.",
+  },
+  label: {
+    title: "A label",
+    hint: "Each text is replaced by a public text, mostly one with the same label.",
+    missing: "Needs a collection of public texts: start the server with --pool.",
+  },
+  topic: {
+    title: "The topic only",
+    hint: "The replaced words come sorted: what a text is about may show, its sentences do not.",
+  },
+};
+
+export const keeps = (keep) => (keep === "label" && choices.pool ? labelHint() : KEEPS[keep].hint);
+
+function labelHint() {
+  const { name, texts, labels } = choices.pool;
+  const which = labels.length ? `, mostly one with the same label (${labels.slice(0, 5).join(", ")}${labels.length > 5 ? ", …" : ""})` : " like it";
+  return `Each text is replaced by one of ${texts.toLocaleString("en")} public texts (${name})${which}.`;
+}
+
+// How strong, the strongest first. Words that come sorted are drawn as they are in their places.
+export const stopsOf = (keep) => (keep === "label" ? choices.pool.stops : choices.words);
+
+// Only what was attacked is published, unless nothing was attacked on this server's word vectors.
+// A whole text's loss needs no attack to be worth something: it is proved, and small.
+export function publishable(keep) {
+  const attacked = stopsOf(keep).filter((stop) => stop.strength);
+  return keep !== "label" && attacked.length ? attacked : stopsOf(keep);
+}
+
+export const usualStop = (keep, stops) =>
+  keep === "label" ? Math.floor(stops.length / 2) : Math.max(0, stops.findIndex((stop) => stop.strength === "medium"));
+
+export function settingsOf(keep, stop) {
+  if (keep === "label") return { unit: "text", epsilon: stop.epsilon };
+  const kind = { mechanism: choices.mechanism, release: keep === "topic" ? "bag" : "sequence" };
+  return stop.strength ? { ...kind, strength: stop.strength } : { ...kind, epsilon: stop.epsilon };
+}
+
+export function stopName(keep, stop) {
+  if (keep === "label") return `epsilon ${stop.epsilon} for the whole text`;
+  return `${stop.strength ?? "weaker than light"}, epsilon ${stop.epsilon} a word`;
+}
+
+// What is known of a setting, in a line.
+export function stopRisk(keep, stop) {
+  if (keep === "label") {
+    const label = stop.label === null ? "" : `; the label stays in about ${percent(stop.label)} of the texts`;
+    return `no result is more than ${factor(stop.epsilon)} times as likely for one text as for another${label}`;
+  }
+  const risk = stop.named === null ? "no attack was measured" : `the strongest attack tried named ${percent(stop.named)} of the authors`;
+  return `epsilon ${stop.epsilon} a word; ${risk}`;
+}
+
+export const factor = (epsilon) => (Math.ceil(10 * Math.exp(epsilon)) / 10).toLocaleString("en"); // never less than it is
+
+// The choice itself, as radio buttons of this name.
+export function keepChoices(name, changed) {
+  return Object.entries(KEEPS).map(([keep, { title, missing }]) => {
+    const radio = make("input", { type: "radio", name, value: keep, id: `${name}-${keep}` });
+    radio.checked = keep === "words";
+    radio.disabled = keep === "label" && !choices.pool;
+    radio.addEventListener("change", changed);
+    const text = make("span", {}, title, ...(radio.disabled ? [make("small", {}, missing)] : []));
+    return make("label", {}, radio, text);
+  });
+}
+
+export const chosen = (name) => document.querySelector(`[name=${name}]:checked`)?.value ?? "words";

@@ -1,0 +1,265 @@
+// Publish: a file through columns, strength and a look at five rows to its release.
+
+import { $, ask, guarded, headers, json, make, percent, refused, save, show } from "./ask.js";
+import { choices, chosen, keepChoices, keeps, publishable, settingsOf, stopRisk, usualStop } from "./choices.js";
+
+let upload = null;
+let polling;
+const SUFFIX = /\.((txt|csv|tsv|jsonl|ndjson|json)(\.(gz|zst))?|parquet)$/i;
+const TEXTS = ["text", "review", "body", "comment", "message", "content", "post", "texts"];
+const ROLES = [
+  ["text", "a text to release"],
+  ["copy", "copied as it is"],
+  ["drop", "left out"],
+  ["id", "names the record; left out"],
+  ["person", "names the person; left out"],
+];
+const STEPS = ["columns", "strength", "preview", "release"];
+const PARTS = { output: "the released file", report: "the report", statement: "the statement" };
+
+function reset() {
+  clearTimeout(polling);
+  upload = null;
+  for (const step of STEPS) $(`step-${step}`).hidden = true;
+  for (const id of ["running", "results", "rows-box", "sending"]) $(id).hidden = true;
+  $("facts").replaceChildren();
+  $("looking").textContent = "";
+  $("look").disabled = $("release").disabled = $("forget").disabled = false;
+}
+
+// ---- 1: the file ---------------------------------------------------------------------------------
+
+function send(file) {
+  const suffix = SUFFIX.exec(file.name)?.[1].toLowerCase();
+  if (!suffix) throw new Error("This is none of the kinds of file that can be read: choose a .csv, .tsv, .txt, .jsonl, .json or .parquet file.");
+  // The server keeps the one before for an hour if it cannot be deleted now, being released.
+  if (upload) ask(`/v1/uploads/${upload.upload}`, undefined, "DELETE").catch(() => {});
+  reset();
+  $("sending").hidden = false;
+  $("sent").value = 0;
+  return new Promise((done, failed) => {
+    const request = new XMLHttpRequest(); // fetch does not say how far it is
+    request.open("POST", `/v1/uploads?suffix=${suffix}`);
+    for (const [name, value] of Object.entries(headers({ "Content-Type": "application/octet-stream" }))) request.setRequestHeader(name, value);
+    request.upload.onprogress = (event) => { $("sent").value = event.loaded / event.total; };
+    request.onerror = () => failed(new Error("The file could not be sent: the server does not answer, or the file is too large for it."));
+    request.onload = () => {
+      let body = null;
+      try {
+        body = JSON.parse(request.responseText);
+      } catch {
+        // a proxy's page, for one
+      }
+      if (request.status === 201) done(body);
+      else failed(refused(request.status, body));
+    };
+    request.send(file);
+  }).finally(() => { $("sending").hidden = true; });
+}
+
+export const take = guarded(async (event) => {
+  const file = event.dataTransfer?.files[0] ?? $("file").files[0];
+  if (!file) return;
+  upload = await send(file);
+  showColumns();
+  showStrengths();
+  for (const step of STEPS) $(`step-${step}`).hidden = false;
+  await look();
+});
+
+// ---- 2: columns ----------------------------------------------------------------------------------
+
+function showColumns() {
+  const guess = TEXTS.find((name) => upload.columns.some((column) => column.toLowerCase() === name));
+  const texts = upload.columns.find((column) => column.toLowerCase() === guess) ?? upload.columns.at(-1);
+  $("columns-hint").hidden = !upload.columns.length;
+  const needed = [choices.needs_ids && "the record", choices.needs_people && "the person"].filter(Boolean);
+  $("columns-needed").textContent = needed.length ? `This server has budgets: one column must name ${needed.join(", and one ")}.` : "";
+  if (!upload.columns.length) {
+    $("columns").replaceChildren(make("tbody", {}, make("tr", {}, make("td", {}, "One text a line: there are no columns."))));
+    return;
+  }
+  const rows = upload.columns.map((column, place) => {
+    const choice = make("select", { id: `column-${place}`, "data-column": column });
+    for (const [value, label] of ROLES) choice.append(make("option", { value }, label));
+    choice.value = column === texts ? "text" : column.toLowerCase() === "id" && choices.needs_ids ? "id" : "copy";
+    choice.addEventListener("change", () => { choice.dataset.chosen = "yes"; stale(); });
+    return make("tr", {}, make("th", { scope: "row" }, make("label", { for: choice.id }, column)), make("td", {}, choice, make("span", { class: "flag" })));
+  });
+  const head = make("tr", {}, ...["Column", "What becomes of it"].map((name) => make("th", { scope: "col" }, name)));
+  $("columns").replaceChildren(make("thead", {}, head), make("tbody", {}, ...rows));
+}
+
+const selects = () => [...$("columns").querySelectorAll("select")];
+
+// ---- 3: what must stay, and how strong -----------------------------------------------------------
+
+const keep = () => chosen("keep");
+const stop = () => publishable(keep())[Number(document.querySelector("[name=strength]:checked")?.value ?? 0)];
+
+function showStrengths() {
+  $("keep").replaceChildren(...keepChoices("keep", () => { showStops(); stale(); }));
+  showStops();
+}
+
+function showStops() {
+  $("keep-hint").textContent = keeps(keep());
+  const stops = publishable(keep());
+  const usual = usualStop(keep(), stops);
+  $("strengths").replaceChildren(...stops.map((each, place) => {
+    const radio = make("input", { type: "radio", name: "strength", value: place });
+    radio.checked = place === usual;
+    radio.addEventListener("change", stale);
+    return make("label", {}, radio, make("span", {}, each.strength ?? `epsilon ${each.epsilon}`, make("small", {}, stopRisk(keep(), each))));
+  }));
+}
+
+function fileSettings() {
+  const columns = (value) => selects().filter((each) => each.value === value).map((each) => each.dataset.column);
+  const flagged = selects().filter((each) => each.value === "copy" && each.dataset.flagged).map((each) => each.dataset.column);
+  const body = { ...settingsOf(keep(), stop()), delimiter: upload.delimiter };
+  if (!selects().length) return body;
+  if (!columns("text").length) throw new Error("Choose at least one column of texts.");
+  const [ids, people] = [columns("id"), columns("person")];
+  if (ids.length > 1 || people.length > 1) throw new Error("Choose one column that names the record, and one that names the person.");
+  return {
+    ...body,
+    columns: columns("text"),
+    id_column: ids[0] ?? null,
+    person_column: people[0] ?? null,
+    drop_columns: [...columns("drop"), ...ids, ...people],
+    keep_columns: flagged,
+  };
+}
+
+// ---- 4: five rows --------------------------------------------------------------------------------
+
+function stale() {
+  $("rows-box").hidden = true;
+  $("facts").replaceChildren();
+  $("looking").textContent = "Something was changed: look again before you release.";
+}
+
+const look = guarded(async () => {
+  const wanted = upload.upload;
+  $("look").disabled = true;
+  $("looking").textContent = "Reading…";
+  try {
+    // Without `keep_columns`, so that every column that tells something is named.
+    const settings = fileSettings();
+    const named = [settings.id_column, settings.person_column].filter(Boolean);
+    const seen = await json(`/v1/uploads/${wanted}/preview`, { ...settings, keep_columns: [], drop_columns: named });
+    if (upload?.upload !== wanted) return;
+    flag(seen.telling);
+    const shown = seen.looks.find((each) => each.name === settings.strength) ?? seen.looks[0];
+    const cells = (tag, first, second) => make("tr", {}, ...[first, second].map((text) => make(tag, tag === "th" ? { scope: "col" } : {}, text)));
+    $("rows").replaceChildren(
+      make("thead", {}, cells("th", "As it is", `One draw at ${shown.name}`)),
+      make("tbody", {}, ...seen.texts.map((text, place) => cells("td", text, shown.texts[place]))),
+    );
+    $("rows-box").hidden = false;
+    const elsewhere = ["copied as is", "identifiers?"]; // the table of columns shows these
+    const facts = seen.facts.filter(([name]) => !elsewhere.includes(name));
+    $("facts").replaceChildren(...facts.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
+    $("looking").textContent = shown.refusal ?? "";
+  } catch (error) {
+    $("looking").textContent = "";
+    lost(error);
+    throw error;
+  } finally {
+    $("look").disabled = false;
+  }
+});
+
+function flag(telling) {
+  for (const each of selects()) {
+    const found = Object.entries(telling).find(([path]) => path === each.dataset.column || path.startsWith(`${each.dataset.column}.`));
+    each.nextSibling.textContent = found && each.value !== "text" ? `an identifier? ${found[1]}` : "";
+    if (!found) continue;
+    each.dataset.flagged = "yes";
+    if (!each.dataset.chosen && each.value === "copy") each.value = "drop";
+  }
+}
+
+// The server no longer has the upload: what is shown of it goes, and the same file can be chosen.
+function lost(error) {
+  if (error.status !== 404) return;
+  reset();
+  $("file").value = "";
+}
+
+// ---- 5: the release ------------------------------------------------------------------------------
+
+const begin = guarded(async () => {
+  const state = await json(`/v1/uploads/${upload.upload}/release`, fileSettings())
+    .catch((error) => { lost(error); throw error; });
+  $("release").disabled = $("look").disabled = $("forget").disabled = true;
+  $("results").hidden = true;
+  $("running").hidden = false;
+  showState(state);
+});
+
+function duration(seconds) {
+  if (seconds < 1) return "less than a second";
+  return seconds < 90 ? `${Math.ceil(seconds)} seconds` : `${Math.ceil(seconds / 60)} minutes`;
+}
+
+function showState(state) {
+  $("done").value = state.share;
+  if (state.state === "waiting") $("left").textContent = "waiting for another file";
+  if (state.state === "running") {
+    const left = state.seconds_left === null ? "" : `, ${duration(state.seconds_left)} left`;
+    $("left").textContent = state.share ? `${percent(state.share)}${left}` : "preparing";
+  }
+  if (state.state === "waiting" || state.state === "running") {
+    polling = setTimeout(poll, 700);
+    return;
+  }
+  $("running").hidden = true;
+  $("release").disabled = $("look").disabled = state.state === "done";
+  $("forget").disabled = false;
+  if (state.state === "failed") {
+    show(new Error(state.error));
+    return;
+  }
+  $("finished").textContent = "Released, and entered in the ledger. Each file is deleted from the server once you have downloaded it.";
+  $("lines").replaceChildren(...state.lines.map((line) => make("li", {}, line)));
+  $("downloads").replaceChildren(...Object.keys(PARTS).map(downloader));
+  $("results").hidden = false;
+}
+
+const poll = guarded(async () => {
+  try {
+    showState(await json(`/v1/uploads/${upload.upload}`));
+  } catch (error) {
+    if (error.status !== 404) {
+      $("left").textContent = "the server does not answer, trying again";
+      polling = setTimeout(poll, 2000);
+      throw error;
+    }
+    lost(error);
+    throw new Error(`${error.message} Whether it was released is in the ledger.`);
+  }
+});
+
+function downloader(part) {
+  const button = make("button", { type: "button", id: `get-${part}`, class: part === "output" ? "main" : "" }, `Download ${PARTS[part]}`);
+  button.addEventListener("click", guarded(async () => {
+    const answer = await ask(`/v1/uploads/${upload.upload}/${part}`);
+    const name = /filename="([^"]+)"/.exec(answer.headers.get("Content-Disposition"))?.[1] ?? part;
+    save(await answer.blob(), name);
+    button.disabled = true;
+    button.textContent = `Downloaded ${PARTS[part]}`;
+  }));
+  return button;
+}
+
+$("file").addEventListener("change", take);
+$("file").addEventListener("click", () => { $("file").value = ""; }); // the same file again is a change
+$("look").addEventListener("click", look);
+$("release").addEventListener("click", begin);
+$("forget").addEventListener("click", guarded(async () => {
+  await ask(`/v1/uploads/${upload.upload}`, undefined, "DELETE").catch((error) => { if (error.status !== 404) throw error; });
+  reset();
+  $("file").value = "";
+}));
