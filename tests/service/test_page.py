@@ -210,6 +210,7 @@ def test_a_label_stays_where_the_server_has_a_pool(pool_page: Page) -> None:
 def test_word_vectors_that_nobody_attacked(browser: Any, tmp_path: Path) -> None:
     """There is no strength to choose: epsilons are offered, and the page says what is missing."""
     table = inkblur.load_embedding()
+    assert table.counts is not None
     few = inkblur.Embedding(
         table.words[:3000], table.vectors[:3000], name="few", counts=table.counts[:3000]
     )
