@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from decimal import Context, Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -14,9 +15,10 @@ from scipy import stats
 
 from inkblur import Staircase
 from inkblur.embeddings.table import Embedding
-from inkblur.mechanisms.staircase import native, sets
+from inkblur.mechanisms.staircase import native
 from inkblur.mechanisms.staircase.draw import Draw, high_half
 from inkblur.mechanisms.staircase.nearness import Grid, Nearness
+from inkblur.mechanisms.staircase.packed import PackedPart, PackedSets
 from inkblur.mechanisms.staircase.sets import Part, Sets, UnsoundSets, build
 from inkblur.mechanisms.staircase.units import Steps, safe_for_null, word_units
 from inkblur.rng import keyed_rng, seeded_rng
@@ -229,37 +231,69 @@ def test_sets_and_draws_do_not_depend_on_batches_threads_or_the_kernel(
 
 @pytest.mark.skipif(not native.built(), reason="the C++ kernel is not built here")
 @pytest.mark.parametrize("counts", ["none", "zipf"])
+@pytest.mark.parametrize("tau", [0.03, 0.5])  # as ids, and as bits
 def test_the_kernel_agrees_with_numpy_on_long_sets(
-    counts: str, monkeypatch: pytest.MonkeyPatch
+    counts: str, tau: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Sets of several hundred members, so that marks are used, many ties among them."""
+    """Sets of so many members that marks are used, many ties among them."""
     made = table(11, 3000, counts, twins=True)
     vectors = np.round(made.vectors, 1)
     rounded = Embedding(made.words, vectors, name="ties", counts=made.counts)
-    fast = Staircase(rounded, epsilon=3.0, tau=0.2, cache=None)
+    fast = Staircase(rounded, epsilon=3.0, tau=tau, cache=None)
     ids = np.random.default_rng(2).integers(-1, 3000, 40_000)
     bits = seeded_rng(4).bits(len(ids), 1)[:, 0]
     words = fast.draw(ids, bits)
-    assert fast._sets.tables.lengths.max() > 4 * sets.STRIDE
+    assert isinstance(fast._sets, Sets if tau == 0.03 else PackedSets)
+    assert fast._sets.tables.marks.size > len(rounded)  # more than one a set
     monkeypatch.setenv(native.PLAIN_VARIABLE, "1")
-    plain = Staircase(rounded, epsilon=3.0, tau=0.2, cache=None)
+    plain = Staircase(rounded, epsilon=3.0, tau=tau, cache=None)
     assert np.array_equal(plain.draw(ids, bits), words)
-    for column in ("starts", "lengths", "full", "last", "members", "marks"):
-        mine, theirs = (getattr(m._sets.tables, column) for m in (fast, plain))
-        assert np.array_equal(mine, theirs), column
+    assert isinstance(plain._sets, Sets | PackedSets)
+    for column in fields(fast._sets.tables):
+        mine, theirs = (getattr(s.tables, column.name) for s in (fast._sets, plain._sets))
+        assert np.array_equal(mine, theirs), column.name
 
 
-def test_words_without_room_for_their_sets_draw_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("counts", ["none", "zipf", "one heavy word"])
+@pytest.mark.parametrize("words", [63, 64, 65, 3000])
+def test_sets_as_bits_and_as_ids_draw_the_same_words(
+    counts: str, words: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The form saves memory and changes no release."""
+    embedding = table(13, words, counts, twins=True)
+    ids = np.random.default_rng(2).integers(-1, words, 20_000)
+    bits = seeded_rng(4).bits(len(ids), 1)[:, 0]
+
+    def made(packed: bool) -> Staircase:
+        home = "inkblur.mechanisms.staircase.mechanism"
+        monkeypatch.setattr(f"{home}.shorter", lambda tau, words: packed)
+        mechanism = Staircase(embedding, epsilon=2.0, tau=0.15, cache=None)
+        mechanism.prepare()
+        return mechanism
+
+    as_ids, as_bits = made(False), made(True)
+    assert isinstance(as_ids._sets, Sets)
+    assert isinstance(as_bits._sets, PackedSets)
+    assert as_ids.spec == as_bits.spec
+    assert np.array_equal(as_ids.draw(ids, bits), as_bits.draw(ids, bits))
+    for word in range(NULL_ID, words, 7):
+        assert np.array_equal(as_ids.weights(word), as_bits.weights(word))
+
+
+@pytest.mark.parametrize(("tau", "room"), [(0.05, 1_000), (0.2, 2_000)])  # as ids, as bits
+def test_words_without_room_for_their_sets_draw_alike(
+    tau: float, room: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     embedding = table(12, 200, "zipf", twins=True)
     ids = np.random.default_rng(2).integers(-1, 200, 3000)
     bits = seeded_rng(4).bits(len(ids), 1)[:, 0]
-    roomy = Staircase(embedding, epsilon=3.0, tau=0.2, cache=None)
+    roomy = Staircase(embedding, epsilon=3.0, tau=tau, cache=None)
     expected = roomy.draw(ids, bits)
     home = "inkblur.mechanisms.staircase.mechanism"
     monkeypatch.setattr(f"{home}._SMALL", 10)
     monkeypatch.setattr(f"{home}._CHUNK", 16)
-    monkeypatch.setattr(f"{home}._STORE_BYTES", 2_000)
-    tight = Staircase(embedding, epsilon=3.0, tau=0.2, cache=None)
+    monkeypatch.setattr(f"{home}._STORE_BYTES", room)
+    tight = Staircase(embedding, epsilon=3.0, tau=tau, cache=None)
     for _ in range(2):
         assert np.array_equal(tight.draw(ids, bits), expected)
     assert 0 < tight._sets.known < 200
@@ -309,8 +343,34 @@ def test_sets_that_would_break_the_proof_are_refused(reason: str, part: Part) ->
         near.add(np.arange(4), part)
 
 
+def unsound_bits() -> list[tuple[str, PackedPart]]:
+    """The same vocabulary, sets as bits."""
+
+    def part(bits: list[int], last: list[int]) -> PackedPart:
+        return PackedPart(np.array(bits, dtype=np.uint64)[:, None], np.array(last, dtype=np.int32))
+
+    fine = [0b0011, 0b0110, 0b0101, 0b1000], [2, 0, 3, 0]
+    return [
+        ("twice", part(fine[0], [1, 0, 3, 0])),  # the last is a member too
+        ("units", part([0b1001, *fine[0][1:]], fine[1])),  # three without the last
+        ("units", part([0b0001, *fine[0][1:]], fine[1])),  # one unit short
+        ("vocabulary", part([0b10011, *fine[0][1:]], fine[1])),
+        ("vocabulary", part(fine[0], [2, 0, 4, 0])),
+        ("one set", part(fine[0][:3], fine[1])),
+    ]
+
+
+@pytest.mark.parametrize(("reason", "part"), unsound_bits())
+def test_bits_that_would_break_the_proof_are_refused(reason: str, part: PackedPart) -> None:
+    units = np.array([1, 1, 1, 2])
+    near = PackedSets(Grid(table(1, 4, "none"), Nearness.COSINE), units, 3, 0)
+    with pytest.raises(UnsoundSets, match=reason):
+        near.add(np.arange(4), part)
+
+
+@pytest.mark.parametrize("tau", [0.05, 0.3])  # as ids, and as bits
 def test_stored_sets_serve_again_and_damaged_ones_do_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tau: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("inkblur.mechanisms.staircase.mechanism._SMALL", 10)
     embedding = table(8, 60, "zipf")
@@ -318,14 +378,15 @@ def test_stored_sets_serve_again_and_damaged_ones_do_not(
     bits = seeded_rng(1).bits(60, 1)[:, 0]
 
     def drawn() -> list[int]:
-        mechanism = Staircase(embedding, epsilon=4.0, tau=0.05, cache=tmp_path)
+        mechanism = Staircase(embedding, epsilon=4.0, tau=tau, cache=tmp_path)
         return [int(word) for word in mechanism.draw(ids, bits)]
 
     expected = drawn()
     (file,) = tmp_path.glob("*.sets")
     stored = file.read_bytes()
     with monkeypatch.context() as patched:
-        patched.setattr("inkblur.mechanisms.staircase.mechanism.build", None)  # not called
+        for kind in (Sets, PackedSets):
+            patched.setattr(kind, "build", None)  # not called
         assert drawn() == expected
     for damaged in (stored[:-1], stored[:-1] + bytes([stored[-1] ^ 1]), b"", b"{}\n"):
         file.write_bytes(damaged)
@@ -343,7 +404,9 @@ def test_a_forged_file_with_a_good_digest_cannot_break_the_proof(
     mechanism = Staircase(embedding, epsilon=4.0, tau=0.05, cache=tmp_path)
     mechanism.prepare()
     expected = all_weights(mechanism)
-    good = stored.read_sets(tmp_path, mechanism._key, 60)
+    body = stored.read_sets(tmp_path, mechanism._key)
+    assert body is not None
+    good = Part.of_bytes(body, 60)
     assert good is not None
     forged = good.members.copy()
     forged[1] = forged[0]

@@ -1,4 +1,4 @@
-// Near sets and draws from them, as sets.py defines them in NumPy. Whole numbers throughout, so
+// Near sets and draws from them, as sets.py and packed.py define them in NumPy. Whole numbers throughout, so
 // both give the same answers; the tests compare them.
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
@@ -8,6 +8,10 @@
 #include <limits>
 #include <stdexcept>
 #include <vector>
+
+#if defined(_MSC_VER)
+#include <intrin.h>
+#endif
 
 namespace py = pybind11;
 
@@ -26,24 +30,41 @@ Dense<T> moved(const std::vector<T>& from) {
   return out;
 }
 
-// One word's set from its row of products: a histogram of units by nearness finds the bin in which
-// T is reached; nearer bins are full, and only that bin is sorted.
+// The bit of word y is bit y % 64 of block y / 64.
+constexpr std::int64_t kBlock = 64;
+constexpr std::int64_t kMark = 32;  // packed.STRIDE: blocks between two marks
+
+int lowest(std::uint64_t bits) {  // which bit is the lowest that is set
+#if defined(_MSC_VER)
+  unsigned long place;
+  _BitScanForward64(&place, bits);
+  return static_cast<int>(place);
+#else
+  return __builtin_ctzll(bits);
+#endif
+}
+
+// One word's set from its row of products, as bits: a histogram of units by nearness finds the bin
+// in which T is reached; nearer bins are full, and only that bin is sorted.
 class Selector {
  public:
   Selector(const std::int32_t* handicaps, const std::int64_t* units, std::int64_t words,
            std::int64_t near)
       : handicaps_(handicaps), units_(units), words_(words), near_(near), keys_(words) {}
 
-  std::int32_t operator()(const float* products, std::int64_t word,
-                          std::vector<std::uint32_t>& members) {
-    if (units_[word] >= near_) return static_cast<std::int32_t>(word);
+  // Writes every block of `bits` and returns the word that lies in the set in part.
+  std::int32_t operator()(const float* products, std::int64_t word, std::uint64_t* bits) {
+    if (units_[word] >= near_) {
+      std::fill(bits, bits + (words_ + kBlock - 1) / kBlock, 0);
+      return static_cast<std::int32_t>(word);
+    }
     for (std::int64_t y = 0; y < words_; ++y)
       keys_[y] = 2 * static_cast<std::int32_t>(products[y]) - handicaps_[y];
     keys_[word] = std::numeric_limits<std::int32_t>::min();  // itself comes first: handled apart
     const std::int32_t high = *std::max_element(keys_.begin(), keys_.end());
     // Bins of one width from the nearest word down; what is farther shares the last one.
     for (int shift = start_shift_;; ++shift) {
-      if (fits(high, shift, word)) return take(high, shift, word, members);
+      if (fits(high, shift, word)) return take(high, shift, word, bits);
     }
   }
 
@@ -70,36 +91,38 @@ class Selector {
     return false;
   }
 
-  std::int32_t take(std::int32_t high, int shift, std::int64_t word,
-                    std::vector<std::uint32_t>& members) {
-    const std::size_t first = members.size();
+  std::int32_t take(std::int32_t high, int shift, std::int64_t word, std::uint64_t* bits) {
     edge_words_.clear();
-    const auto edge = static_cast<std::uint32_t>(edge_);
-    for (std::int64_t y = 0; y < words_; ++y) {
-      if (y == word) {
-        members.push_back(static_cast<std::uint32_t>(y));
-        continue;
+    // Keys above `inner` lie in nearer bins, those above `outer` in these or the edge.
+    const std::int32_t inner = high - (edge_ << shift), outer = inner - (1 << shift);
+    for (std::int64_t first = 0; first < words_; first += kBlock) {
+      const std::int64_t end = std::min(first + kBlock, words_);
+      std::uint64_t nearer = 0, level = 0;
+      std::int32_t any = 0;  // most blocks of a small set have none
+      for (std::int64_t y = first; y < end; ++y) any |= keys_[y] > outer;
+      for (std::int64_t y = first; any && y < end; ++y) {
+        nearer |= static_cast<std::uint64_t>(keys_[y] > inner) << (y - first);
+        level |= static_cast<std::uint64_t>(keys_[y] > outer) << (y - first);
       }
-      const std::uint32_t where = bin(high, shift, keys_[y]);
-      if (where < edge) members.push_back(static_cast<std::uint32_t>(y));
-      else if (where == edge) edge_words_.push_back(static_cast<std::uint32_t>(y));
+      bits[first / kBlock] = nearer;
+      for (level &= ~nearer; level; level &= level - 1)
+        edge_words_.push_back(static_cast<std::uint32_t>(first + lowest(level)));
     }
+    add(bits, static_cast<std::uint32_t>(word));
     std::sort(edge_words_.begin(), edge_words_.end(), [this](std::uint32_t a, std::uint32_t b) {
       return keys_[a] != keys_[b] ? keys_[a] > keys_[b] : a < b;
     });
-    const auto middle = static_cast<std::ptrdiff_t>(members.size());
     std::int64_t reached = before_;
     for (const std::uint32_t y : edge_words_) {
       reached += units_[y];
-      if (reached >= near_) {
-        std::sort(members.begin() + middle, members.end());
-        std::inplace_merge(members.begin() + static_cast<std::ptrdiff_t>(first),
-                           members.begin() + middle, members.end());
-        return static_cast<std::int32_t>(y);
-      }
-      members.push_back(y);
+      if (reached >= near_) return static_cast<std::int32_t>(y);
+      add(bits, y);
     }
     throw std::logic_error("the bin holds less than was counted");
+  }
+
+  static void add(std::uint64_t* bits, std::uint32_t y) {
+    bits[y / kBlock] |= std::uint64_t{1} << (y % kBlock);
   }
 
   const std::int32_t* handicaps_;
@@ -113,28 +136,131 @@ class Selector {
   static constexpr int start_shift_ = 13;  // half of the range of cosines; 15 is more than every range
 };
 
-py::tuple near_sets(const Dense<float>& products, const Dense<std::int32_t>& handicaps,
-                 const Dense<std::int64_t>& ids, const Dense<std::int64_t>& units,
-                 std::int64_t near) {
-  const std::int64_t rows = ids.size(), words = units.size();
+void check_rows(const Dense<float>& products, const Dense<std::int32_t>& handicaps,
+                const Dense<std::int64_t>& ids, std::int64_t words) {
+  const std::int64_t rows = ids.size();
   if (products.ndim() != 2 || products.shape(0) != rows || products.shape(1) != words ||
       handicaps.size() != words)
     throw std::invalid_argument("expected a row of products with all words for each word");
   for (std::int64_t i = 0; i < rows; ++i)
     if (ids.data()[i] < 0 || ids.data()[i] >= words) throw std::invalid_argument("no such word");
+}
+
+py::tuple near_sets(const Dense<float>& products, const Dense<std::int32_t>& handicaps,
+                    const Dense<std::int64_t>& ids, const Dense<std::int64_t>& units,
+                    std::int64_t near) {
+  const std::int64_t rows = ids.size(), words = units.size();
+  check_rows(products, handicaps, ids, words);
   std::vector<std::int64_t> lengths(rows);
   std::vector<std::int32_t> last(rows);
   std::vector<std::uint32_t> members;
   {
     py::gil_scoped_release unlocked;
     Selector choose(handicaps.data(), units.data(), words, near);
+    std::vector<std::uint64_t> bits((words + kBlock - 1) / kBlock);
     for (std::int64_t i = 0; i < rows; ++i) {
       const std::size_t before = members.size();
-      last[i] = choose(products.data() + i * words, ids.data()[i], members);
+      last[i] = choose(products.data() + i * words, ids.data()[i], bits.data());
+      for (std::size_t block = 0; block < bits.size(); ++block)
+        for (std::uint64_t left = bits[block]; left; left &= left - 1)
+          members.push_back(static_cast<std::uint32_t>(block * kBlock + lowest(left)));
       lengths[i] = static_cast<std::int64_t>(members.size() - before);
     }
   }
   return py::make_tuple(moved(lengths), moved(members), moved(last));
+}
+
+// Writes the sets of `ids` into rows of bits, and returns their last words.
+Dense<std::int32_t> near_bits(const Dense<float>& products, const Dense<std::int32_t>& handicaps,
+                              const Dense<std::int64_t>& ids, const Dense<std::int64_t>& units,
+                              std::int64_t near, Dense<std::uint64_t>& rows) {
+  const std::int64_t count = ids.size(), words = units.size();
+  const std::int64_t blocks = (words + kBlock - 1) / kBlock;
+  check_rows(products, handicaps, ids, words);
+  if (rows.ndim() != 2 || rows.shape(0) != count || rows.shape(1) != blocks)
+    throw std::invalid_argument("expected a row of bits for each word");
+  Dense<std::int32_t> last(count);
+  std::uint64_t* bits = rows.mutable_data();
+  std::int32_t* to = last.mutable_data();
+  {
+    py::gil_scoped_release unlocked;
+    Selector choose(handicaps.data(), units.data(), words, near);
+    for (std::int64_t i = 0; i < count; ++i)
+      to[i] = choose(products.data() + i * words, ids.data()[i], bits + i * blocks);
+  }
+  return last;
+}
+
+// Units before every 32nd block of each row, and in the whole row at the end.
+Dense<std::int64_t> bit_marks(const Dense<std::uint64_t>& rows, const Dense<std::int64_t>& units) {
+  const std::int64_t words = units.size(), blocks = (words + kBlock - 1) / kBlock;
+  if (rows.ndim() != 2 || rows.shape(1) != blocks)
+    throw std::invalid_argument("expected a row of bits for each word");
+  const std::int64_t count = rows.shape(0), marks = (blocks + kMark - 1) / kMark + 1;
+  const std::uint64_t spare = words % kBlock ? ~std::uint64_t{0} << (words % kBlock) : 0;
+  for (std::int64_t i = 0; i < count; ++i)
+    if (blocks && rows.data()[(i + 1) * blocks - 1] & spare)
+      throw std::invalid_argument("a word that is not in the vocabulary");
+  Dense<std::int64_t> out({count, marks});
+  std::int64_t* to = out.mutable_data();
+  {
+    py::gil_scoped_release unlocked;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::uint64_t* row = rows.data() + i * blocks;
+      std::int64_t sum = 0;
+      for (std::int64_t block = 0; block < blocks; ++block) {
+        if (block % kMark == 0) *to++ = sum;
+        for (std::uint64_t left = row[block]; left; left &= left - 1)
+          sum += units.data()[block * kBlock + lowest(left)];
+      }
+      *to++ = sum;
+    }
+  }
+  return out;
+}
+
+Dense<std::int64_t> at_bits(const Dense<std::int64_t>& ids, const Dense<std::int64_t>& places,
+                            const Dense<std::int64_t>& row_of, const Dense<std::uint64_t>& rows,
+                            const Dense<std::int64_t>& marks, const Dense<std::int32_t>& last,
+                            const Dense<std::int64_t>& units) {
+  const std::int64_t count = ids.size(), words = units.size();
+  const std::int64_t blocks = (words + kBlock - 1) / kBlock, many = (blocks + kMark - 1) / kMark + 1;
+  if (places.size() != count || row_of.size() != words || last.size() != words)
+    throw std::invalid_argument("expected a place for each word");
+  if (rows.ndim() != 2 || rows.shape(1) != blocks || marks.ndim() != 2 ||
+      marks.shape(1) != many || marks.shape(0) != rows.shape(0))
+    throw std::invalid_argument("expected a row of bits and of marks for each word");
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t x = ids.data()[i];
+    if (x < 0 || x >= words || row_of.data()[x] < 0 || row_of.data()[x] >= rows.shape(0))
+      throw std::invalid_argument("a word without its set");
+  }
+  Dense<std::int64_t> out(count);
+  std::int64_t* to = out.mutable_data();
+  {
+    py::gil_scoped_release unlocked;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t x = ids.data()[i], place = places.data()[i], row = row_of.data()[x];
+      const std::int64_t* own = marks.data() + row * many;
+      if (place >= own[many - 1]) {
+        to[i] = last.data()[x];
+        continue;
+      }
+      const std::int64_t mark = std::upper_bound(own, own + many, place) - own - 1;
+      std::int64_t left = place - own[mark], block = mark * kMark;
+      const std::uint64_t* bits = rows.data() + row * blocks;
+      for (std::uint64_t in = bits[block];; in &= in - 1) {
+        while (!in) in = bits[++block];
+        const std::int64_t y = block * kBlock + lowest(in);
+        if (left < units.data()[y]) {
+          to[i] = y;
+          break;
+        }
+        left -= units.data()[y];
+      }
+    }
+  }
+  return out;
 }
 
 template <class Id>
@@ -176,6 +302,11 @@ Dense<std::int64_t> at(const Dense<std::int64_t>& ids, const Dense<std::int64_t>
 PYBIND11_MODULE(_staircase, m) {
   m.doc() = "Near sets and draws from them; see sets.py";
   m.def("near_sets", &near_sets, "Lengths, members and last words of some words' near sets.");
+  m.def("near_bits", &near_bits, "The same as rows of bits; returns the last words.",
+        py::arg("products"), py::arg("handicaps"), py::arg("ids"), py::arg("units"),
+        py::arg("near"), py::arg("rows").noconvert());
+  m.def("bit_marks", &bit_marks, "Units before every 32nd block of rows of bits.");
+  m.def("at_bits", &at_bits, "The owners of units of near sets that are rows of bits.");
   m.def("at", &at<std::uint8_t>, "The owners of units of near sets.");
   m.def("at", &at<std::uint16_t>);
   m.def("at", &at<std::uint32_t>);

@@ -31,11 +31,13 @@ from inkblur.mechanisms.nearest.cpu.native import processors
 from inkblur.mechanisms.staircase.choice import chosen
 from inkblur.mechanisms.staircase.draw import Draw
 from inkblur.mechanisms.staircase.nearness import Grid, Nearness
-from inkblur.mechanisms.staircase.sets import Sets, UnsoundSets, build
+from inkblur.mechanisms.staircase.packed import PackedPart, PackedSets, shorter
+from inkblur.mechanisms.staircase.sets import NearSets, Part, Sets, UnsoundSets
 from inkblur.mechanisms.staircase.stored import read_sets, write_sets
 from inkblur.mechanisms.staircase.units import (
     MOST_EPSILON,
     Steps,
+    WordUnits,
     checked_power,
     safe_for_null,
     word_units,
@@ -45,8 +47,7 @@ from inkblur.types import NULL_ID, Array, Ids, Metric, positive
 
 _SMALL = 4096  # words: all sets at once, and no file
 _CHUNK = 1024  # words whose sets are made at a time
-_SAMPLED = 64  # words whose sets say how large those of all words will be
-_STORE_BYTES = 384 << 20  # for members; what finds no room is made again each time
+_STORE_BYTES = 384 << 20  # for sets; what finds no room is made again each time
 _WHOLE = 8  # sets of more than one word in so many are asked for: all of them, and kept
 _TOKENS = 1 << 21  # draws in flight
 _PIECE = 1 << 15  # draws that one thread takes at a time
@@ -103,8 +104,8 @@ class Staircase(DiscreteMechanism):
             raise ParameterError(
                 f"tau {self.tau:g} leaves too few units a word at epsilon {epsilon:g}"
             )
-        grid = Grid(embedding, self.nearness)
-        self._sets = Sets(grid, units, self.steps.near, _STORE_BYTES)
+        self._packed = shorter(float(self.steps.tau), len(embedding))
+        self._sets = self._new_sets(Grid(embedding, self.nearness), units, _STORE_BYTES)
         self._draw = Draw(self.steps, self._sets)
         self._turn = threading.Lock()
         self._looked = False  # for stored sets
@@ -116,6 +117,11 @@ class Staircase(DiscreteMechanism):
             assumptions=(PUBLIC_EMBEDDING, SECRET_KEY),
         )
         self.guarantee = with_adaptations(embedding, stated)
+
+    def _new_sets(self, grid: Grid, units: WordUnits, room: int) -> NearSets[Any]:
+        """No sets yet, and room for so many bytes of them."""
+        kind = PackedSets if self._packed else Sets
+        return kind(grid, units, self.steps.near, room)
 
     @property
     def parameters(self) -> dict[str, float | str]:
@@ -148,7 +154,7 @@ class Staircase(DiscreteMechanism):
         return self._sets.grid
 
     @property
-    def units(self) -> NDArray[np.int64]:
+    def units(self) -> WordUnits:
         """c(y): units that each word owns, (words,)."""
         return self._sets.units
 
@@ -156,8 +162,7 @@ class Staircase(DiscreteMechanism):
     def nbytes(self) -> int:
         """Bytes held beside the table."""
         sets = self._sets
-        held = (sets.tables, sets.grid.points, sets.units, self._draw.ends)
-        return sum(table.nbytes for table in held)
+        return sum(held.nbytes for held in (sets, sets.grid.points, sets.units, self._draw.ends))
 
     def prepare(self, ids: Ids | None = None) -> None:
         """Have the near sets of these words ready, or of all words, as far as there is room."""
@@ -175,53 +180,51 @@ class Staircase(DiscreteMechanism):
             self._read()
         missing = sets.missing(wanted)
         many = sets.known + len(missing) > words // _WHOLE
-        if len(missing) and (words <= _SMALL or (kept and many and self._all_fit())):
-            part = build(sets.grid, np.arange(words), sets.units, self.steps.near)
+        if len(missing) and (
+            words <= _SMALL or (kept and many and sets.bytes_of_all() <= _STORE_BYTES)
+        ):
+            part = sets.build(np.arange(words))
             sets.add(np.arange(words), part)
             if kept and self._folder is not None:
                 write_sets(self._folder, self._key, part)
             return
         for start in range(0, len(missing), _CHUNK):
             some = missing[start : start + _CHUNK]
-            if not sets.add(some, build(sets.grid, some, sets.units, self.steps.near)):
+            if not sets.add(some, sets.build(some)):
                 self._full = True
                 return
-
-    def _all_fit(self) -> bool:
-        """Whether there is room for the sets of all words, judged by an even sample."""
-        words = len(self.embedding)
-        sample = np.arange(0, words, max(1, words // _SAMPLED))
-        part = build(self._sets.grid, sample, self._sets.units, self.steps.near)
-        return part.members.nbytes / len(sample) * words <= _STORE_BYTES
 
     def _draws(self, ids: Ids) -> Iterator[tuple[Ids, Draw]]:
         """Positions in `ids`, with what draws for them: from the sets that are kept, and for words
         that found no room, from sets that are made for them each time.
         """
         self.prepare(ids)
-        known = (ids == NULL_ID) | (self._sets.tables.starts[ids] >= 0)
+        known = (ids == NULL_ID) | self._sets.present[ids]
         yield np.flatnonzero(known), self._draw
         words, which = np.unique(ids[~known], return_inverse=True)
         positions = np.flatnonzero(~known)
         for start in range(0, len(words), _CHUNK):
             some = words[start : start + _CHUNK]
-            part = build(self._sets.grid, some, self._sets.units, self.steps.near)
-            sets = Sets(self._sets.grid, self._sets.units, self.steps.near, part.members.nbytes)
+            part = self._sets.build(some)
+            room = sum(array.nbytes for array in part.arrays())
+            sets = self._new_sets(self._sets.grid, self._sets.units, room)
             sets.add(some, part)
             here = (which >= start) & (which < start + len(some))
             yield positions[here], Draw(self.steps, sets)
 
     @property
     def _key(self) -> str:
-        return f"{self.embedding.sha256} {self._setting}"
+        return f"{self.embedding.sha256} {self._setting}" + " bits" * self._packed
 
     def _read(self) -> None:
         """Take the stored sets, if there are any and they are sound."""
-        if self._folder is not None:
-            part = read_sets(self._folder, self._key, len(self.embedding))
+        words = len(self.embedding)
+        body = None if self._folder is None else read_sets(self._folder, self._key)
+        if body is not None:
+            part = (PackedPart if self._packed else Part).of_bytes(body, words)
             if part is not None:
                 with suppress(UnsoundSets):  # then they are written anew
-                    self._sets.add(np.arange(len(self.embedding)), part)
+                    self._sets.add(np.arange(words), part)
 
     def weights(self, word: int) -> NDArray[np.uint64]:
         """How many of the 2^64 equally likely numbers draw each word for this id, (words,)."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from inkblur.types import Ids, Vectors
 
 if TYPE_CHECKING:
+    from inkblur.mechanisms.staircase.packed import PackedTables, SetBits
     from inkblur.mechanisms.staircase.sets import Tables
     from inkblur.mechanisms.staircase.units import WordUnits
 
@@ -64,5 +65,41 @@ def at(tables: Tables, units: WordUnits, ids: Ids, places: WordUnits) -> Ids | N
         tables.members,
         tables.marks,
         units,
+    )
+    return found
+
+
+def near_bits(
+    products: Vectors,
+    handicaps: NDArray[np.int32],
+    words: Ids,
+    units: WordUnits,
+    near: int,
+    rows: SetBits,
+) -> NDArray[np.int32] | None:
+    """Writes the sets of `words` into `rows`; their last words, or None without the extension."""
+    kernel = _kernel()
+    if kernel is None:
+        return None
+    last: NDArray[np.int32] = kernel.near_bits(products, handicaps, words, units, near, rows)
+    return last
+
+
+def bit_marks(bits: SetBits, units: WordUnits) -> NDArray[np.int64] | None:
+    """See `PackedTables.marks`; None without the extension."""
+    kernel = _kernel()
+    if kernel is None:
+        return None
+    marks: NDArray[np.int64] = kernel.bit_marks(bits, units)
+    return marks
+
+
+def at_bits(tables: PackedTables, units: WordUnits, ids: Ids, places: WordUnits) -> Ids | None:
+    """See `PackedSets.at`; None without the extension."""
+    kernel = _kernel()
+    if kernel is None:
+        return None
+    found: Ids = kernel.at_bits(
+        ids, places, tables.row_of, tables.bits, tables.marks, tables.last, units
     )
     return found

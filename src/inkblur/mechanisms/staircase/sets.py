@@ -3,14 +3,16 @@
 A set is kept as the ids of the words that lie in it with all their units, in ascending order, and
 the one word, the last by nearness, that may lie in it in part. The order by nearness has done its
 work by then. Ascending ids are cheap to check for what the proof needs: no word twice, and T units.
+Large sets take less room as bits: see `packed`.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +30,7 @@ _ROWS = 192  # words whose products with the whole vocabulary one thread holds
 STRIDE = 64  # members between two marks
 _PASS = 1 << 20  # members whose units are summed at a time
 _SORTED = 512  # nearest words that are sorted at first
+_SAMPLED = 64  # words whose sets say how large those of all words will be
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,24 @@ class Part:
     lengths: NDArray[np.int64]  # full members of each
     members: Members  # ascending within a set
     last: NDArray[np.int32]  # the word that lies in it with what is left of T
+
+    def arrays(self) -> list[NDArray[Any]]:
+        """What a file of the sets of all words holds, in little-endian order."""
+        members = self.members.astype(self.members.dtype.newbyteorder("<"), copy=False)
+        return [self.lengths.astype("<i8"), self.last.astype("<i4"), members]
+
+    @classmethod
+    def of_bytes(cls, body: bytes, words: int) -> Self | None:
+        """The sets of so many words that a file holds; None where it cannot be."""
+        kind = np.min_scalar_type(words - 1).newbyteorder("<")
+        head = 12 * words
+        if len(body) < head or (len(body) - head) % kind.itemsize:
+            return None
+        return cls(
+            np.frombuffer(body, dtype="<i8", count=words),
+            np.frombuffer(body, dtype=kind, offset=head),
+            np.frombuffer(body, dtype="<i4", count=words, offset=8 * words),
+        )
 
 
 def build(grid: Grid, ids: Ids, units: WordUnits, near: int) -> Part:
@@ -162,35 +183,94 @@ class Tables:
         return sum(getattr(self, column.name).nbytes for column in fields(self))
 
 
-class Sets:
-    """The sets of some words or all, ready to draw from.
+P = TypeVar("P")  # the sets of some words, as they are made and stored
 
-    `tables` is replaced as a whole and only by one that has more sets, so that threads may draw
-    while another adds.
-    """
+
+class NearSets(ABC, Generic[P]):
+    """The sets of some words or all, ready to draw from. Threads may draw while another adds."""
+
+    def __init__(self, grid: Grid, units: WordUnits, near: int) -> None:
+        self.grid, self.units, self.near = grid, units, near
+
+    @property
+    @abstractmethod
+    def present(self) -> NDArray[np.bool_]:
+        """Which words have their set here, (words,)."""
+
+    @property
+    @abstractmethod
+    def nbytes(self) -> int:
+        """Bytes held."""
+
+    @abstractmethod
+    def build(self, ids: Ids) -> P:
+        """The sets of these words."""
+
+    @abstractmethod
+    def bytes_of_all(self) -> int:
+        """How many bytes the sets of all words take, about."""
+
+    @abstractmethod
+    def add(self, ids: Ids, part: P) -> bool:
+        """Take the sets of these words, after a check of all that the guarantee rests on; False
+        where there is no room. The sets of all words take the place of those that are here.
+        """
+
+    @abstractmethod
+    def shares(self, word: int) -> WordUnits:
+        """s_x(y): units of each word y in the set of `word`, (words,). They sum to T."""
+
+    @abstractmethod
+    def at(self, ids: Ids, places: WordUnits) -> Ids:
+        """The word that owns unit `places[i]` (below T) of the set of `ids[i]`. Units are counted
+        in order of ids, and those of the last word by nearness at the end.
+        """
+
+    @property
+    def known(self) -> int:
+        """How many words have their set here."""
+        return int(self.present.sum())
+
+    def missing(self, ids: Ids) -> Ids:
+        """Those of these words whose sets are not here yet, each once."""
+        absent: Ids = np.unique(ids[~self.present[ids]])
+        return absent
+
+
+class Sets(NearSets[Part]):
+    """Sets as lists of ids. `tables` is replaced as a whole, and only by one with more sets."""
 
     def __init__(self, grid: Grid, units: WordUnits, near: int, room: int) -> None:
         """`room` is the most bytes that the members of sets of some words may take."""
-        self.grid, self.units, self.near = grid, units, near
+        super().__init__(grid, units, near)
         self.tables = Tables.empty(len(units))
         # Memory that is not written to is not taken.
         kind = self.tables.members.dtype
         self._members = np.empty(min(room // kind.itemsize, len(units) ** 2), dtype=kind)
 
     @property
-    def known(self) -> int:
-        """How many words have their set here."""
-        return int((self.tables.starts >= 0).sum())
+    def present(self) -> NDArray[np.bool_]:
+        """Which words have their set here, (words,)."""
+        here: NDArray[np.bool_] = self.tables.starts >= 0
+        return here
 
-    def missing(self, ids: Ids) -> Ids:
-        """Those of these words whose sets are not here yet, each once."""
-        absent: Ids = np.unique(ids[self.tables.starts[ids] < 0])
-        return absent
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return self.tables.nbytes
+
+    def build(self, ids: Ids) -> Part:
+        """The sets of these words."""
+        return build(self.grid, ids, self.units, self.near)
+
+    def bytes_of_all(self) -> int:
+        """Judged by an even sample."""
+        words = len(self.units)
+        sample = np.arange(0, words, max(1, words // _SAMPLED))
+        return self.build(sample).members.nbytes * words // len(sample)
 
     def add(self, ids: Ids, part: Part) -> bool:
-        """Take the sets of these words, after a check of all that the guarantee rests on; False
-        where there is no room. The sets of all words take the place of those that are here.
-        """
+        """See :meth:`NearSets.add`."""
         checked = self._checked(ids, part)
         if len(ids) == len(self.units):
             empty = Tables.empty(len(ids))
@@ -248,7 +328,7 @@ class Sets:
         return full, np.concatenate(marks)
 
     def shares(self, word: int) -> WordUnits:
-        """s_x(y): units of each word y in the set of `word`, (words,). They sum to T."""
+        """See :meth:`NearSets.shares`."""
         tables = self.tables
         start = int(tables.starts[word])
         if start < 0:
@@ -260,9 +340,7 @@ class Sets:
         return shares
 
     def at(self, ids: Ids, places: WordUnits) -> Ids:
-        """The word that owns unit `places[i]` (below T) of the set of `ids[i]`. Units are counted
-        in order of ids, and those of the last word by nearness at the end.
-        """
+        """See :meth:`NearSets.at`."""
         found = native.at(self.tables, self.units, ids, places)
         return found if found is not None else self.at_plainly(ids, places)
 

@@ -2,7 +2,7 @@
 
 Near sets are stored for the whole vocabulary or not at all: which words a text has is nobody's
 business. A file that is damaged, stale or belongs to something else is ignored and written anew.
-What the guarantee rests on is not taken on trust: `Sets.add` checks it in whatever is read.
+What the guarantee rests on is not taken on trust: `NearSets.add` checks it in whatever is read.
 """
 
 from __future__ import annotations
@@ -12,18 +12,23 @@ import json
 import os
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-import numpy as np
-
-from inkblur.mechanisms.staircase.sets import Part
+from numpy.typing import NDArray
 
 _VERSION = 1  # of the files below: raise it when what they hold changes
 
 
-def read_sets(folder: Path, key: str, words: int) -> Part | None:
-    """The sets of all words that were stored under this key, if they are sound."""
-    kind = np.min_scalar_type(words - 1).newbyteorder("<")
+class StoredPart(Protocol):
+    """Sets of all words that can be written to a file."""
+
+    def arrays(self) -> list[NDArray[Any]]:
+        """What the file holds."""
+        ...
+
+
+def read_sets(folder: Path, key: str) -> bytes | None:
+    """The sets of all words that were stored under this key, if the file is sound."""
     try:
         with _path(folder, key, "sets").open("rb") as file:
             header = json.loads(file.readline())
@@ -32,22 +37,12 @@ def read_sets(folder: Path, key: str, words: int) -> Part | None:
             body = file.read()
     except (OSError, ValueError, TypeError, KeyError):
         return None
-    if header.get("digest") != hashlib.blake2b(body).hexdigest():
-        return None
-    head = 12 * words
-    if len(body) < head or (len(body) - head) % kind.itemsize:
-        return None
-    return Part(
-        np.frombuffer(body, dtype="<i8", count=words),
-        np.frombuffer(body, dtype=kind, offset=head),
-        np.frombuffer(body, dtype="<i4", count=words, offset=8 * words),
-    )
+    return body if header.get("digest") == hashlib.blake2b(body).hexdigest() else None
 
 
-def write_sets(folder: Path, key: str, part: Part) -> None:
+def write_sets(folder: Path, key: str, part: StoredPart) -> None:
     """Store the sets of all words; a folder that cannot be written costs only time."""
-    members = part.members.astype(part.members.dtype.newbyteorder("<"), copy=False)
-    arrays = (part.lengths.astype("<i8"), part.last.astype("<i4"), members)
+    arrays = part.arrays()
     digest = hashlib.blake2b()
     for array in arrays:
         digest.update(array.data)
