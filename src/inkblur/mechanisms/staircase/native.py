@@ -24,9 +24,10 @@ _SELECTED = tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.int32]]
 @cache
 def _built() -> Any:
     try:
-        return importlib.import_module("inkblur.mechanisms.staircase._staircase")
+        kernel = importlib.import_module("inkblur.mechanisms.staircase._staircase")
     except ImportError:
         return None
+    return kernel if hasattr(kernel, "near_bits") else None  # else built from older sources
 
 
 def _kernel() -> Any:
