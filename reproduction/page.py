@@ -90,8 +90,7 @@ def reproduction_document(
         "",
         "Made by `python -m reproduction`; do not edit. " + told,
         "",
-        *_notes(records),
-        "",
+        *(line for note in _notes(records) for line in (note, "")),
         "## Every claim",
         "",
         *_markdown(overview(records)),
@@ -151,7 +150,10 @@ def summary(records: Sequence[ExperimentRecord], command: Command | None = None)
     )
 
 
-_OPEN = "(Open: the 95 % interval lies on both sides, or the data could not decide.) "
+_OPEN = (
+    "(Open: the 95 % interval lies on both sides, or the data could not decide. Every claim that "
+    "does not hold says whether the paper, the data or the sample is the reason.) "
+)
 
 
 def _verdicts(whose: str, claims: Sequence[Claim]) -> str:
@@ -188,7 +190,16 @@ def _notes(records: Sequence[ExperimentRecord]) -> list[str]:
             "A quick look on small samples, sometimes of smaller collections than the notes name: "
             "it shows that everything runs, and judges nothing."
         ]
-    return []
+    sources: dict[tuple[str, str], list[str]] = {}
+    for record in records:
+        by = ", ".join(record.commits), record.machine
+        sources.setdefault(by, []).append(record.experiment)
+    if len(sources) < 2:
+        return []
+    return [
+        f"Measured with commit {commits} on {machine}: {', '.join(names)}."
+        for (commits, machine), names in sources.items()
+    ]
 
 
 def _markdown(table: Table) -> list[str]:

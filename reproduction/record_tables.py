@@ -10,6 +10,7 @@ from inkblur.evaluation import Cell, Table, TableRow, heads
 from reproduction.estimate import Estimate
 from reproduction.experiments import EXPERIMENTS, Experiment
 from reproduction.figures import Plot, plots
+from reproduction.reasons import reason
 from reproduction.result import Claim, ExperimentRecord, Outcome, Passage, Reading
 
 
@@ -58,14 +59,14 @@ def overview(records: Sequence[ExperimentRecord]) -> Table:
                 Cell(shown_verdict(record, claim)),
                 Cell(_number(claim.found.value), True, _range(claim.found)),
                 Cell(f"> {_number(claim.threshold)}", True),
+                Cell("" if record.quick else reason(record.experiment, claim)),
             )
         )
         for record in records
         for claim in record.outcome.claims
     ]
-    return Table(
-        "", "", heads("experiment", "claim", "verdict", "#statistic", "#claimed"), tuple(rows)
-    )
+    names = heads("experiment", "claim", "verdict", "#statistic", "#claimed", "why not")
+    return Table("", "", names, tuple(rows))
 
 
 def shown_verdict(record: ExperimentRecord, claim: Claim) -> str:

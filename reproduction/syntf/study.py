@@ -77,6 +77,11 @@ class PostingsStudy:
         return self._work.datasets.glove.first(self._words)
 
     @cached_property
+    def all_words(self) -> Embedding:
+        """All of GloVe, where similar words are looked for."""
+        return self._work.datasets.glove.first(self._work.size(100_000, 2_000))
+
+    @cached_property
     def analyzed(self) -> dict[str, list[int]]:
         """The analyst's postings of each part, as numbers."""
         found = {}
@@ -150,8 +155,7 @@ class PostingsStudy:
         They stand in for WordNet's synonyms, which the paper adds.
         """
         table = self.table(morphology)
-        source = self._work.datasets.glove.first(self._work.size(100_000, 2_000))
-        wide = Vectorizer(source, morphology=morphology, names="blur").embedding
+        wide = Vectorizer(self.all_words, morphology=morphology, names="blur").embedding
         units = wide.vectors / np.linalg.norm(wide.vectors, axis=1, keepdims=True)
         rows = wide.ids(table.words)
         added: set[int] = set()

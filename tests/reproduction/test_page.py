@@ -14,6 +14,7 @@ pytest.importorskip("matplotlib")
 from reproduction.command import Command
 from reproduction.estimate import Estimate
 from reproduction.page import summary, write_reproduction
+from reproduction.reasons import UNEXPLAINED
 from reproduction.result import ExperimentRecord
 from reproduction.runner import reproduce
 from tests.reproduction.made import NAME, Made
@@ -75,3 +76,27 @@ def test_the_clock_is_that_of_one_command(tmp_path: Path, record: ExperimentReco
     assert said in (tmp_path / "reproduction.md").read_text()
     for other in (replace(command, resumed=True), replace(command, experiments=("race",)), None):
         assert "by the clock" not in summary([record], other)
+
+
+def test_sections_of_several_sources_are_named_at_the_top(
+    tmp_path: Path, record: ExperimentRecord
+) -> None:
+    other = replace(record, commits=("abc123",), machine="another machine")
+    write_reproduction([record, other], tmp_path)
+    top, _, _ = (tmp_path / "reproduction.md").read_text().partition("## Every claim")
+    assert f"Measured with commit abc123 on another machine: {NAME}." in top
+    assert f"Measured with commit {record.commits[0]} on {record.machine}: {NAME}." in top
+
+
+def test_a_claim_that_does_not_hold_says_why(tmp_path: Path, record: ExperimentRecord) -> None:
+    (claim,) = record.outcome.claims
+    for found, why in (
+        (Estimate(3.0, 2.0, 4.0), ""),
+        (Estimate(0.0, -1.0, 1.0), "sample: the interval has both sides of the line"),
+        (Estimate(-3.0, -4.0, -2.0), UNEXPLAINED),
+    ):
+        outcome = replace(record.outcome, claims=(replace(claim, found=found),))
+        write_reproduction([replace(record, outcome=outcome)], tmp_path)
+        text = (tmp_path / "reproduction.md").read_text()
+        (row,) = [line for line in text.splitlines() if line.startswith(f"| {NAME} |")]
+        assert row.endswith(f"| > 0 | {why} |")

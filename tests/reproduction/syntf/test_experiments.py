@@ -16,7 +16,7 @@ from reproduction.figures import plots
 from reproduction.newsgroups import SCENARIOS
 from reproduction.result import ExperimentRecord, Verdict
 from reproduction.runner import reproduce
-from reproduction.syntf import analyst_attacker, bounds, parameters, published
+from reproduction.syntf import analyst_attacker, bounds, minor_parameters, parameters, published
 from reproduction.syntf.resampling import as_they_are
 from tests.reproduction.syntf.test_study import scores
 
@@ -149,3 +149,36 @@ def test_a_quick_run_fills_every_table(
         (drawn,) = (d for d in record.outcome.drawings if d.table == analyst_attacker.FIGURE_5)
         (svg,) = (p.svg for p in plots(name, record.outcome) if p.title == drawn.title)
         assert all(f"scenario {scenario}" in svg for scenario in shown)
+
+
+def test_length_saturates_where_its_gain_shrinks_for_both() -> None:
+    before = scores(0.8, (0.8,) * 4)
+
+    def judged(analyst: tuple[float, ...], attacker: tuple[float, ...]) -> dict[str, Verdict]:
+        runs = {
+            length: [scores(a + step, (b + step,) * 4) for step in (0.0, 0.001, 0.002)]
+            for length, a, b in zip(published.LENGTHS, analyst, attacker, strict=True)
+        }
+        found = minor_parameters.length_claims(runs, before, as_they_are)
+        return {claim.name: claim.verdict for claim in found}
+
+    holds, fails = Verdict.HOLDS, Verdict.FAILS
+    helps, saturates = "longer-vectors-help-both", "length-saturates"
+    assert judged((0.5, 0.6, 0.65), (0.3, 0.36, 0.38)) == {helps: holds, saturates: holds}
+    assert judged((0.5, 0.6, 0.65), (0.3, 0.32, 0.38)) == {helps: holds, saturates: fails}
+    assert judged((0.5, 0.6, 0.65), (0.3, 0.3, 0.2)) == {helps: fails, saturates: holds}
+    assert minor_parameters.length_claims({200: []}, before, as_they_are) == ()
+
+
+def test_more_words_bring_nothing_unless_the_gap_widens() -> None:
+    before = scores(0.8, (0.8,) * 4)
+
+    def judged(attack: float) -> Verdict:
+        ours, similar = (
+            [scores(0.64, (one + step,) * 4) for step in (0.0, 0.001, 0.002)]
+            for one in (0.48, attack)
+        )
+        return minor_parameters.similar_claim(ours, similar, before, as_they_are).verdict
+
+    assert judged(0.48) is Verdict.HOLDS
+    assert judged(0.40) is Verdict.FAILS  # a benefit

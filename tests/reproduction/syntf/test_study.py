@@ -91,6 +91,24 @@ def test_the_answers_that_are_kept_give_the_scores(study: PostingsStudy) -> None
             assert weighted([*letters["truth"]], [*letters[model]]) == pytest.approx(scores[model])
 
 
+def test_similar_words_join_the_vocabulary(study: PostingsStudy) -> None:
+    """Each word has a twin next to it that no posting uses, and three are taken."""
+    near = study.embedding.vectors + 0.001
+    other = np.random.default_rng(4).normal(size=(60, 20))
+    wide = Embedding(
+        [*WORDS, *(f"{word}y" for word in WORDS), *(f"far{n}x" for n in range(60))],
+        np.vstack([study.embedding.vectors, near, other]),
+        name="wide",
+    )
+    study.all_words = wide
+    table, extended = study.table("lower"), study.extended("lower")
+    assert set(table.words) < set(extended.words)
+    assert {f"{word}y" for word in table.words} <= set(extended.words)
+    made = ReleaseSpec("exponential", 1.0, release="tf", length=5, morphology="lower")
+    ((found,),) = study.synthetic(made, 1, (), similar=True).values()
+    assert found != study.synthetic(made, 1)["5"][0]
+
+
 def test_words_become_counts_row_by_row() -> None:
     assert _counts(np.array([[0, 1, 1], [2, 2, 2]]), 3).toarray().tolist() == [[1, 2, 0], [0, 0, 3]]
 
