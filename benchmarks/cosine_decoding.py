@@ -21,17 +21,19 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
 import numpy as np
+from numpy.typing import NDArray
 
 import inkblur
 from benchmarks.peak_memory import peak_of
-from inkblur.evaluation import Array, Device, Engine, Ids, backend_on
+from inkblur.evaluation import Device, Engine, Ids, backend_on
 from reproduction.datasets import Datasets
 
 SCALE = 0.5 / 2.927  # of the Laplace noise: the thesis's largest, as a share of its mean norm
+Rows = NDArray[np.float32]
 _BLOCK = 50_000  # rows of the table in one product
 
 
-def made(words: int, rng: np.random.Generator) -> Array:
+def made(words: int, rng: np.random.Generator) -> Rows:
     """GloVe's rows, then mixtures of two of them."""
     glove = Datasets().glove.vectors
     table = np.empty((words, glove.shape[1]), np.float32)
@@ -45,7 +47,7 @@ def made(words: int, rng: np.random.Generator) -> Array:
     return table
 
 
-def by_product(unit: Array, queries: Array) -> Ids:
+def by_product(unit: Rows, queries: Rows) -> Ids:
     """The row of the largest cosine, a block of the table at a time."""
     best = np.full(len(queries), -np.inf, np.float32)
     found = np.zeros(len(queries), np.int64)
