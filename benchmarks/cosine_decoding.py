@@ -29,11 +29,11 @@ from inkblur.evaluation import Device, Engine, Ids, backend_on
 from reproduction.datasets import Datasets
 
 SCALE = 0.5 / 2.927  # of the Laplace noise: the thesis's largest, as a share of its mean norm
-Rows = NDArray[np.float32]
+FloatTable = NDArray[np.float32]
 _BLOCK = 50_000  # rows of the table in one product
 
 
-def made(words: int, rng: np.random.Generator) -> Rows:
+def made(words: int, rng: np.random.Generator) -> FloatTable:
     """GloVe's rows, then mixtures of two of them."""
     glove = Datasets().glove.vectors
     table = np.empty((words, glove.shape[1]), np.float32)
@@ -47,7 +47,7 @@ def made(words: int, rng: np.random.Generator) -> Rows:
     return table
 
 
-def by_product(unit: Rows, queries: Rows) -> Ids:
+def by_product(unit: FloatTable, queries: FloatTable) -> Ids:
     """The row of the largest cosine, a block of the table at a time."""
     best = np.full(len(queries), -np.inf, np.float32)
     found = np.zeros(len(queries), np.int64)
