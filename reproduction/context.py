@@ -43,11 +43,13 @@ class Context:
         whole: bool = False,
         needs: Sequence[str] = (),
         commit: str = "",
+        machine: str = "",
         workers: int = 1,
         on_step: OnStepBegin = lambda name: None,
     ) -> None:
-        """`needs`: the datasets that steps may use; `commit`: the source's; `workers`: how many
-        steps are done at the same time, where an experiment gives several at once.
+        """`needs`: the datasets that steps may use; `commit`: the source's; `machine`: what it runs
+        on; `workers`: how many steps are done at the same time, where an experiment gives several
+        at once.
         """
         if quick and whole:
             raise ParameterError("a quick look is not whole: choose one of them")
@@ -65,7 +67,7 @@ class Context:
             },
         )
         self._done = {row["step"]: row for row in self._checkpoint.rows}
-        self._commit = commit
+        self._commit, self._machine = commit, machine
 
     def size(self, full: Size, quick: Size, whole: Size | None = None) -> Size:
         """The usual value; the one for a quick look, which only shows that everything runs; or,
@@ -99,6 +101,7 @@ class Context:
             "seconds": round(time.perf_counter() - began, 3),
             "processor_seconds": round(time.process_time() - used, 3),
             "commit": self._commit,
+            "machine": self._machine,
             "value": value,
         }
 
@@ -122,6 +125,11 @@ class Context:
     def commits(self) -> tuple[str, ...]:
         """The sources the steps were made with: several, where a run was continued."""
         return tuple(dict.fromkeys(row["commit"] for row in self._done.values()))
+
+    @property
+    def machines(self) -> tuple[str, ...]:
+        """What the steps ran on."""
+        return tuple(dict.fromkeys(row["machine"] for row in self._done.values()))
 
     def rng(self, *names: str) -> Rng:
         """The stream of these names."""

@@ -125,6 +125,7 @@ def _one(
         folder=folder,
         needs=experiment.needs,
         commit=source,
+        machine=machine(),
         workers=workers,
         on_step=on_step,
     )
@@ -134,7 +135,7 @@ def _one(
         seed,
         quick,
         work.commits,
-        machine(),
+        "; ".join(work.machines),
         round(work.seconds, 1),
         round(work.processor_seconds, 1),
         replace(outcome, notes=(*outcome.notes, *datasets.notes, *[ALL_DATA] * whole)),

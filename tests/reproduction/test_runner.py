@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from inkblur.errors import InputError, ParameterError
+from reproduction import runner
 from reproduction.command import held_command
 from reproduction.context import Context, StepJob
 from reproduction.datasets import SOURCES, Datasets
@@ -29,6 +30,22 @@ def test_a_stopped_run_goes_on(tmp_path: Path, made: Made) -> None:
     assert made.done == ["a", "b"]
     (straight,) = reproduce([NAME], tmp_path / "other", data=tmp_path)
     assert stopped.outcome == straight.outcome
+
+
+def test_a_run_continued_elsewhere_names_both_sources(
+    tmp_path: Path, made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made.stop_at = "b"
+    with pytest.raises(KeyboardInterrupt):
+        reproduce([NAME], tmp_path / "out", data=tmp_path)
+    made.stop_at = None
+    (here,) = reproduce([NAME], tmp_path / "here", data=tmp_path)
+    monkeypatch.setattr(runner, "machine", lambda: "another machine")
+    monkeypatch.setattr(runner, "commit", lambda: "abc123")
+    (both,) = reproduce([NAME], tmp_path / "out", data=tmp_path)
+    assert both.machine == f"{here.machine}; another machine"
+    assert both.commits == (*here.commits, "abc123")
+    assert reproduce([NAME], tmp_path / "here", data=tmp_path) == (here,)  # nothing was left to do
 
 
 def test_a_command_knows_what_it_did_alone(tmp_path: Path, made: Made) -> None:
