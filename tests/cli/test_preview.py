@@ -166,6 +166,7 @@ def test_names_numbers_unknown_words_and_language(folder: Path) -> None:
 def test_the_risk_stands_beside_its_strength(folder: Path) -> None:
     spec = inkblur.ReleaseSpec(strength="strong", embedding="small.ink")
     lines = [each.figures()[-1] for each in preview_file("in.csv", spec).looks]
+    assert len(lines) == 3
     assert all("named 22% of the authors; untouched: 69%" in line for line in lines)
     (other,) = preview_file("in.csv", spec, epsilons=[1.0]).looks
     assert other.figures()[-1] == NO_RISK

@@ -202,7 +202,9 @@ def test_kept_classes_are_counted(folder: Path) -> None:
     result = inkblur(folder, "in.csv", "-e", "2", "--keep", "numbers", "--keep", "punctuation")
     assert "30 numbers" in result.stderr
     assert "everything with a digit in it" in result.stderr
-    assert all(", 47!" in row["text"] for row in csv.DictReader(result.stdout.splitlines()))
+    rows = list(csv.DictReader(result.stdout.splitlines()))
+    assert len(rows) == 30
+    assert all(", 47!" in row["text"] for row in rows)
 
 
 def test_empty_texts_are_kept_and_counted(folder: Path) -> None:

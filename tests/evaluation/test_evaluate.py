@@ -316,6 +316,7 @@ class TestData:
         data = make_dataset(["", *texts[1:-1], " "], authors=names, labels=labels, seed=5)
         assert data.facts.empty == 2
         report = evaluate(data, table(), [ReleaseSpec("laplace", 50.0)], QUICK)
+        assert report.examples
         assert all(example.before.strip() for example in report.examples)
         assert report.before.attacks[0].known + report.before.attacks[0].attacked == len(texts)
 

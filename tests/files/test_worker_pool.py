@@ -52,7 +52,9 @@ def test_each_process_works_on_one_thread(store: Path) -> None:
     pool, _ = worker_pool(copy_of(store), keyed_rng(b"k" * 32), 1)
     with pool:
         assert pool.submit(os.getenv, "OMP_NUM_THREADS").result() == "1"  # read when torch loads
-        assert all(each["num_threads"] == 1 for each in pool.submit(threadpool_info).result())
+        found = pool.submit(threadpool_info).result()
+        assert found
+        assert all(each["num_threads"] == 1 for each in found)
 
 
 @pytest.fixture

@@ -199,6 +199,7 @@ def test_mechanisms_and_choices(client: TestClient) -> None:
     choices = client.get("/v1/choices").json()
     stops = choices["words"]
     assert [stop["strength"] for stop in stops[:3]] == ["strong", "medium", "light"]
+    assert len(stops) > 3
     assert all(stop["named"] is None for stop in stops[3:])
     meanings = [stop["meaning"] for stop in stops]
     assert meanings == sorted(meanings)
