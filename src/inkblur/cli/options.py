@@ -28,10 +28,16 @@ if TYPE_CHECKING:
     from inkblur.embeddings import Embedding
     from inkblur.rng import Rng
 
+SPEED = "Speed (never changes the output)"
+LEDGER = "Ledger and budgets"
+
 DeviceName = Annotated[
-    str, typer.Option(help="Device for the search: auto, cpu or cuda. Never changes the output.")
+    str, typer.Option(help="Device for the search: auto, cpu or cuda.", rich_help_panel=SPEED)
 ]
-Threads = Annotated[int | None, typer.Option(help="CPU threads for the search (default: all).")]
+Threads = Annotated[
+    int | None,
+    typer.Option(help="CPU threads for the search (default: all).", rich_help_panel=SPEED),
+]
 Seed = Annotated[
     int | None,
     typer.Option(help="Integer seed, for tests and papers only: the output is then NOT private."),
@@ -42,22 +48,28 @@ LedgerPlace = Annotated[
         help="Where releases are recorded: a file or a postgresql:// URL (default: a file in your "
         "data folder).",
         show_default=False,
+        rich_help_panel=LEDGER,
     ),
 ]
 RecordBudget = Annotated[
-    float | None, typer.Option(help="Largest total loss of a record, over all its releases.")
+    float | None,
+    typer.Option(
+        help="Largest total loss of a record, over all its releases.", rich_help_panel=LEDGER
+    ),
 ]
 PersonBudget = Annotated[
     float | None,
     typer.Option(
         help="Largest total loss of a person, over all releases; every text must then name its "
-        "person."
+        "person.",
+        rich_help_panel=LEDGER,
     ),
 ]
 BudgetRadius = Annotated[
     float | None,
     typer.Option(
-        help="For mechanisms with a distance: the distance within which the budget holds."
+        help="For mechanisms with a distance: the distance within which the budget holds.",
+        rich_help_panel=LEDGER,
     ),
 ]
 

@@ -55,23 +55,26 @@ def privatize(
     workers: Annotated[
         int | None,
         typer.Option(
-            help="Batches processed at once (default: 2 to 8, or all processors with "
-            "--processes). Never changes the output."
+            help="Batches processed at once (default: 2 to 8, or all processors with --processes).",
+            rich_help_panel=options.SPEED,
         ),
     ] = None,
     processes: Annotated[
         bool,
         typer.Option(
             "--processes",
-            help="Use one process per worker: slower to start, faster on many processors. Never "
-            "changes the output.",
+            help="Use one process per worker: slower to start, faster on many processors.",
+            rich_help_panel=options.SPEED,
         ),
     ] = False,
     device: options.DeviceName = "auto",
     threads: options.Threads = None,
     ledger: options.LedgerPlace = None,
     no_ledger: Annotated[
-        bool, typer.Option("--no-ledger", help="Do not record this release.")
+        bool,
+        typer.Option(
+            "--no-ledger", help="Do not record this release.", rich_help_panel=options.LEDGER
+        ),
     ] = False,
     budget: options.RecordBudget = None,
     person_budget: options.PersonBudget = None,
@@ -81,6 +84,7 @@ def privatize(
         typer.Option(
             "--partial",
             help="Leave out the records that would exceed a budget, instead of refusing the file.",
+            rich_help_panel=options.LEDGER,
         ),
     ] = False,
     *,
@@ -88,9 +92,8 @@ def privatize(
 ) -> None:
     """Replace the words in a file of texts with random ones, under a privacy guarantee.
 
-    The mechanism is staircase if none is named, or exponential with --release tf.
-
-    With --unit text --pool FILE a whole text is replaced by a public one, at a loss of epsilon.
+    The mechanism is staircase, or exponential with --release tf, unless --mechanism names another.
+    With --unit text --pool FILE each text is replaced by a whole public text instead.
 
     Example: inkblur privatize reviews.csv -o blurred.csv --strength medium --report report.json
     """

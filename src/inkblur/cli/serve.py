@@ -64,8 +64,8 @@ def serve(
 ) -> None:
     """Serve releases over HTTP, and a page at / to try, publish and account for them.
 
-    Whoever can reach the loopback address of this machine may ask; with --token-file only who has a
-    token. Every release is in the ledger before it is answered.
+    Without --token-file it listens on this machine alone, and anybody on it can ask. With it, only
+    those who have a token can. Every release is in the ledger before it is answered.
 
     Example: inkblur serve --ledger ledger.db --budget 500
     """
