@@ -12,7 +12,7 @@ ALPHA, BETA, SMOOTHING = (
     0.1,
     3.0,
     10.0,
-)  # chosen on C50 and 20 Newsgroups: see benchmarks/joined_metric.py
+)  # chosen on C50 and 20 Newsgroups: see benchmarks/adapted_metric.py
 
 
 def plain(work: Context, words: int = WORDS) -> Embedding:

@@ -1,4 +1,4 @@
-"""Adapting an embedding: the joined vectors, their provenance, and what is refused."""
+"""Adapting an embedding: the adapted vectors, their provenance, and what is refused."""
 
 from __future__ import annotations
 

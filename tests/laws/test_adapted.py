@@ -86,7 +86,7 @@ def test_every_door_refuses_a_text_of_the_corpus(
 
 
 @pytest.mark.parametrize("setting", ALL, ids=label)
-def test_every_guarantee_names_the_joined_metric_and_the_corpus(
+def test_every_guarantee_names_the_adapted_metric_and_the_corpus(
     setting: Setting, adapted: Embedding, toy: Embedding
 ) -> None:
     (told,) = adapted.adaptations
@@ -155,7 +155,7 @@ def test_vectors_ask_the_corpus_that_the_promise_stands_on(text: str, adapted: E
 
 
 @pytest.mark.parametrize("setting", [s for s in VECTOR if s in PRIVATE], ids=label)
-def test_the_inequality_holds_in_the_joined_metric(setting: Setting, adapted: Embedding) -> None:
+def test_the_inequality_holds_in_the_adapted_metric(setting: Setting, adapted: Embedding) -> None:
     mechanism = make(setting, adapted, 1.5)
     assert isinstance(mechanism, Perturbation)
     ids = np.arange(-1, 20)

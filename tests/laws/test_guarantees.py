@@ -155,7 +155,7 @@ def test_the_mechanism_without_a_guarantee_says_so(toy: Embedding) -> None:
 
 
 def test_the_euclidean_terms_are_of_the_same_vectors(toy: Embedding) -> None:
-    """Of an adapted table these are the joined ones, not plain word vectors."""
+    """Of an adapted table these are the adapted ones, not plain word vectors."""
     sentence = Mahalanobis(toy, epsilon=0.3, lam=0.5).guarantee.statement()
     assert "Measured by Euclidean distance between the same vectors, epsilon is at" in sentence
 

@@ -1,4 +1,4 @@
-"""A metric that knows the task: word vectors joined with what words say about public labels."""
+"""A metric that knows the task: word vectors beside what words say about public labels."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def adapt_embedding(
     Each word's vector becomes `[alpha x vector ; beta x profile]`, the profile being the smoothed,
     centered log-odds of the labels given the word (see :mod:`inkblur.adaptation.profiles`); several
     columns' profiles stand one after the other, each times beta, so squared distances add. The
-    result is an ordinary embedding: a mechanism over it keeps its own guarantee, in this joined
+    result is an ordinary embedding: a mechanism over it keeps its own guarantee, in this adapted
     metric, and names what the metric blurs less on purpose.
 
     `labels` maps a column's name to a label for each text, None or blank where there is none.

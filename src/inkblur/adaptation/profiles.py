@@ -12,7 +12,7 @@ Texts are counted, not occurrences: a text that repeats a word fifty times says 
 word's label than one that has it once, and no single text moves a word far.
 
 A centered profile has one coordinate to spare. It is written in L - 1 orthonormal ones (Helmert's
-matrix), which changes no distance and leaves the joined covariance of full rank. More than 100
+matrix), which changes no distance and leaves the adapted covariance of full rank. More than 100
 labels are projected onto 100 axes: the leading right singular vectors of the profiles, each word
 weighted by n(w), so distances shrink as little as that many axes allow.
 """

@@ -51,7 +51,7 @@ def adapt(
         ),
     ] = None,
 ) -> None:
-    """Adapt word vectors to a task: join them with what each word says about public labels.
+    """Adapt word vectors to a task: add what each word says about public labels.
 
     A mechanism run on the result blurs these labels less than everything else, and its guarantee
     says so. The corpus must be public: its own texts cannot be protected with the result.

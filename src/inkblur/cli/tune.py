@@ -104,7 +104,7 @@ def tune(
 
     With --target, DATA is public labeled text and --authors is public text by known authors. The
     setting is chosen on one part of them and checked on another. With --alpha or --smoothing, the
-    word vectors are joined with label profiles, as `inkblur embeddings adapt` does (beta stays 3:
+    word vectors are adapted to the labels, as `inkblur embeddings adapt` does (beta stays 3:
     scaling alpha and beta together is the same as scaling epsilon).
 
     Example: inkblur tune posts.csv --author-column user --label-column topic -e 20,40 --lambda 0,1
@@ -129,8 +129,8 @@ def tune(
             "--most-attack": most_attack,
         }
         if target is None:
-            joined = {"--authors": authors, "--alpha": alpha, "--smoothing": smoothing}
-            _refuse(joined, "{} can only be used with --target")
+            of_targets = {"--authors": authors, "--alpha": alpha, "--smoothing": smoothing}
+            _refuse(of_targets, "{} can only be used with --target")
         else:
             _refuse(floors, "{} and --target are two different goals: give only one")
             _refuse(

@@ -22,7 +22,7 @@ class LabelColumn:
 
 @dataclass(frozen=True, slots=True)
 class Adaptation:
-    """How vectors were joined with label profiles: `[alpha x vector ; beta x profile]`."""
+    """How vectors were adapted to labels: `[alpha x vector ; beta x profile]`."""
 
     base: str
     base_sha256: str
@@ -47,13 +47,13 @@ class Adaptation:
 
     @property
     def reveals(self) -> str:
-        """The joined metric and what it blurs less on purpose, for the guarantee's sentence."""
+        """The adapted metric and what it blurs less on purpose, as a line of the guarantee."""
         profiles = " and ".join(
             f"profile of {len(column.counts):,} labels {column.name!r}" for column in self.columns
         )
         about = " and ".join(repr(column.name) for column in self.columns)
         return (
-            f"the words' vectors are joined, [{self.alpha:.3g} x word vector of {self.base} ; "
+            f"words have adapted vectors, [{self.alpha:.3g} x word vector of {self.base} ; "
             f"{self.beta:g} x {profiles}], with profiles learned from {self._corpus}: on purpose, "
             f"what a word says about {about} is blurred less than the rest, and so is whatever "
             "goes with it"

@@ -120,7 +120,7 @@ class Embedding:
 
     @property
     def adaptations(self) -> tuple[Adaptation, ...]:
-        """How the vectors were joined with label profiles, first to last; none for most tables."""
+        """How the vectors were adapted to labels, first to last; none for most tables."""
         return tuple(Adaptation.from_json(body) for body in self.provenance.get("adapted", ()))
 
     def unguarded(self) -> Embedding:

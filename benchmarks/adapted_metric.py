@@ -6,8 +6,8 @@ are those of 20 Newsgroups, authors those of Reuters C50; content words, GloVe's
 frequent words, as in the experiment joined/frontier. Noise comes from PyTorch's generator and the
 search is float32: this compares variants, it releases nothing.
 
-    python benchmarks/joined_metric.py prepare joined.npz        (needs INKBLUR_DATA)
-    python benchmarks/joined_metric.py run joined.npz --runs 5 --json joined.jsonl
+    python benchmarks/adapted_metric.py prepare adapted.npz        (needs INKBLUR_DATA)
+    python benchmarks/adapted_metric.py run adapted.npz --runs 5 --json adapted.jsonl
 
 The second step takes some five minutes on one H200 with 16 cores.
 """
