@@ -54,10 +54,10 @@ def write_reproduction(
     `command`: the one that made the records, where that is known.
     """
     made = sections(records)
-    told = summary(records, command)
+    headline = summary(records, command)
     files = {
-        PAGE: reproduction_page(records, made, told),
-        DOCUMENT: reproduction_document(records, made, told),
+        PAGE: reproduction_page(records, made, headline),
+        DOCUMENT: reproduction_document(records, made, headline),
     }
     for section in made:
         files |= {f"{FIGURES}/{plot.file}": plot.svg + "\n" for plot in section.plots}
@@ -67,13 +67,13 @@ def write_reproduction(
 
 
 def reproduction_page(
-    records: Sequence[ExperimentRecord], made: Sequence[Section], told: str
+    records: Sequence[ExperimentRecord], made: Sequence[Section], headline: str
 ) -> str:
     """Everything in one file that loads nothing."""
     return page(
         _TEMPLATE,
         title="Inkblur: the papers measured again",
-        summary=told,
+        summary=headline,
         notes=_notes(records),
         overview=overview(records),
         sections=made,
@@ -82,13 +82,13 @@ def reproduction_page(
 
 
 def reproduction_document(
-    records: Sequence[ExperimentRecord], made: Sequence[Section], told: str
+    records: Sequence[ExperimentRecord], made: Sequence[Section], headline: str
 ) -> str:
     """The same as Markdown; plots are files beside it."""
     parts = [
         "# The papers' claims, measured again",
         "",
-        "Made by `python -m reproduction`; do not edit. " + told,
+        "Made by `python -m reproduction`; do not edit. " + headline,
         "",
         *(line for note in _notes(records) for line in (note, "")),
         "## Every claim",

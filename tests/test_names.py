@@ -14,6 +14,36 @@ FILES = [
 ]
 
 
+# What things were called before newcomers had to guess them.
+RETIRED = {
+    *("climb", "crew", "drawn_from", "duel", "falls", "ladder"),
+    *("redrawn", "rungs", "shelf", "standing_on", "told", "workshop"),
+}
+
+
+def names_of(source: str) -> set[str]:
+    """What a file gives a name that others read: functions, classes, arguments, fields."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.arg):
+            found.add(node.arg)
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            found.add(node.target.id)
+    return found
+
+
+def test_retired_names_stay_away() -> None:
+    seen = set()
+    for file in FILES:
+        named = {file.stem, *names_of(file.read_text(encoding="utf-8"))}
+        seen |= named
+        if file != CHECKOUT / "benchmarks" / "service.py":
+            assert not named & RETIRED, file
+    assert {"privatize", "DeviceNoise", "epsilon", "guarantee"} <= seen
+
+
 def types_of(source: str) -> list[str]:
     """Classes and aliases of types that a file defines at its top: capitalized names."""
     names = []

@@ -32,7 +32,7 @@ def run(work: Context) -> Outcome:
     """Snippets of 20 Newsgroups under both trainings, several draws of noise and texts."""
     study = _UnknownStudy(work)
     runs = [
-        work.step(f"run {number}, {VOCABULARY} words", study.told, number)
+        work.step(f"run {number}, {VOCABULARY} words", study.topics_right, number)
         for number in range(work.size(3, 2))
     ]
     readings = [
@@ -90,8 +90,8 @@ class _UnknownStudy:
     def documents(self) -> Documents:
         return Documents(self.work, self.glove, self.lengths)
 
-    def told(self, number: int) -> dict[str, Any]:
-        """1 where the topic was told, for each training and release, snippet by snippet."""
+    def topics_right(self, number: int) -> dict[str, Any]:
+        """1 where the topic was right, for each training and release, snippet by snippet."""
         suspects = self.documents.of("20 Newsgroups", self.authors, number)
         assert suspects.topics is not None  # by the collection
         blur = Privatizer(
