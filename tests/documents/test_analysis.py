@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from inkblur.documents import TokenPolicies
 from inkblur.documents import analysis as module
-from inkblur.documents.analysis import Analyst, Slot
+from inkblur.documents.analysis import Analyst, Slot, assemble
 from inkblur.documents.tokens import TokenClass, tokenize, written_words
 from inkblur.embeddings.table import Embedding
 
@@ -36,7 +36,8 @@ WORDS = [
 ]
 pieces = st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join)
 jumble = st.lists(st.one_of(st.text(ALPHABET, max_size=6), st.sampled_from([*WORDS, " ", "\n"])))
-texts = st.one_of(pieces, jumble.map("".join))
+words_alone = st.lists(st.sampled_from(["a", "b", "bad", "the"]), max_size=9).map(" ".join)
+texts = st.one_of(pieces, words_alone, jumble.map("".join))
 
 POLICIES = [
     TokenPolicies(),
@@ -76,6 +77,20 @@ def test_what_is_remembered_changes_nothing(policies: TokenPolicies, documents: 
         classes.pop("capitals keep", None)  # these two are counted from the slots
         classes.pop("spaces keep", None)
         assert classes == Counter(counted)
+
+
+slots_of_words = st.sampled_from([module._PLAIN, module._FULL_STOP, module._NAME, Slot("", "")])
+
+
+@given(st.sampled_from([module._FIRST, Slot(" "), Slot("", "1")]), st.lists(slots_of_words))
+def test_words_and_full_stops_are_put_together_as_anything_else(
+    first: Slot, rest: list[Slot]
+) -> None:
+    """The quick way for the usual text against the general one, which a kept slot asks for."""
+    slots = [first, *rest]
+    words = [f"w{i}" for i, slot in enumerate(slots) if slot.copied is None]
+    other_way = [*slots, Slot("", "|")]
+    assert assemble(slots, words) + "|" == assemble(other_way, words)
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,6 +45,7 @@ class Slot(NamedTuple):
 
 
 _PLAIN = Slot(" ")  # nearly every word of a text: one for all of them
+_FIRST = Slot("")
 _NAME = Slot(" ", None, "", "names null")
 _FULL_STOP = Slot("", ".")
 
@@ -74,6 +75,12 @@ class _Piece(NamedTuple):
     slots: tuple[Slot, ...]
     counted: tuple[str, ...]
 
+    @property
+    def is_a_word(self) -> bool:
+        """Whether it is one word that is replaced, and nothing else."""
+        replaced = self.counted in (("words blur",), ("stop_words blur",))
+        return replaced and self.slots == (_PLAIN,)
+
 
 _PARTS = tuple(itemgetter(place) for place in range(len(_Piece._fields)))
 
@@ -88,22 +95,32 @@ class Analyst:
         # The same few words make up most of any text.
         self._judged: dict[str, _Judgement] = {}
         self._pieces: dict[str, _Piece] = {}
+        self._words: dict[str, int] = {}  # ids of those pieces that are one word and nothing else
+        self._stop_words: set[str] = set()  # those of them that are stop words
 
     def __getstate__(self) -> dict[str, object]:
         """Without what was read: words, numbers and addresses of true texts stay in memory."""
-        return {**self.__dict__, "_judged": {}, "_pieces": {}}
+        forgotten: dict[str, object] = {"_judged": {}, "_pieces": {}, "_words": {}}
+        return {**self.__dict__, **forgotten, "_stop_words": set()}
 
     def read(self, text: str) -> Analysis:
         """The document's words as ids, and the layout of what will be released."""
+        written = text.split()  # no token crosses white space
+        found = self._read_words(written) or self._read_all(text, written)
+        copied = self.layout(found.slots)
+        if copied:
+            found.counts.update(copied)
+        return found
+
+    def _read_all(self, text: str, written: list[str]) -> Analysis:
         ids: list[int] = []
         slots: list[Slot] = []
         counted: list[str] = []
         if self._copies_layout or self._policies.names_tagger:
             self._read_on(text, ids, slots, counted)
         else:
-            written = text.split()  # no token crosses white space
             found = list(map(self._pieces.get, written))
-            if None not in found:  # the usual case, in loops that Python does not see
+            if all(found):  # in loops that Python does not see
                 known = cast("list[_Piece]", found)
                 ids, slots, counted = (
                     list(chain.from_iterable(map(part, known))) for part in _PARTS
@@ -120,10 +137,25 @@ class Analyst:
                 slots[0] = slots[0]._replace(gap="")  # remembered from inside a text
         counts = Counter(counted)
         counts["read"] = len(counted)  # tokens of the text, whatever becomes of them
-        copied = self.layout(slots)
-        if copied:
-            counts.update(copied)
         return Analysis(ids, slots, counts)
+
+    def _read_words(self, written: list[str]) -> Analysis | None:
+        """The same for words that were all met before, in loops that Python does not see; None for
+        any other text.
+        """
+        if not written or written[-1] not in self._words:  # most often it ends in a full stop
+            return None
+        try:
+            ids = list(map(self._words.__getitem__, written))
+        except KeyError:
+            return None
+        stop_words = sum(map(self._stop_words.__contains__, written))
+        counts = Counter({"read": len(ids)})
+        if stop_words:
+            counts["stop_words blur"] = stop_words
+        if stop_words < len(ids):
+            counts["words blur"] = len(ids) - stop_words
+        return Analysis(ids, [_FIRST, *[_PLAIN] * (len(ids) - 1)], counts)
 
     def layout(self, slots: Sequence[Slot]) -> dict[str, int]:
         """How many capitals and spaces of these slots are copied, where the policies copy them."""
@@ -146,9 +178,12 @@ class Analyst:
         self._read_on(written, ids, slots, counted)
         alike = 0 < laid < len(slots) and slots[laid] is not _FULL_STOP
         if alike and len(self._pieces) < _REMEMBERED and len(written) <= _REMEMBERED_LETTERS:
-            self._pieces[written] = _Piece(
-                tuple(ids[known:]), tuple(slots[laid:]), tuple(counted[seen:])
-            )
+            piece = _Piece(tuple(ids[known:]), tuple(slots[laid:]), tuple(counted[seen:]))
+            self._pieces[written] = piece
+            if piece.is_a_word:
+                if piece.counted == ("stop_words blur",):
+                    self._stop_words.add(written)
+                self._words[written] = piece.ids[0]  # last: other threads may be reading
 
     def _read_on(self, text: str, ids: list[int], slots: list[Slot], counted: list[str]) -> None:
         """Token by token: append what this part of a document becomes to what came before."""
@@ -260,6 +295,10 @@ class Analyst:
 
 def assemble(slots: Sequence[Slot], words: Sequence[str]) -> str:
     """The released text: `words` in the slots that were replaced, everything else as laid out."""
+    if slots and slots[0] == _FIRST:  # the usual case: words and full stops alone
+        replaced = 1 + slots.count(_PLAIN)
+        if replaced == len(words) and len(slots) - replaced == slots.count(_FULL_STOP):
+            return _sentences(slots, words)
     supply = iter(words)
     parts: list[str] = []
     for gap, copied, capitals, _ in slots:
@@ -271,6 +310,16 @@ def assemble(slots: Sequence[Slot], words: Sequence[str]) -> str:
     for word in supply:  # padding, where a fixed length asks for more
         parts.append(f" {word}" if parts else word)
     return "".join(parts)
+
+
+def _sentences(slots: Sequence[Slot], words: Sequence[str]) -> str:
+    """Replaced words, some with a full stop behind them."""
+    out = list(words)
+    place = -1
+    for stops in range(len(slots) - len(words)):
+        place = slots.index(_FULL_STOP, place + 1)
+        out[place - stops - 1] += "."
+    return " ".join(out)
 
 
 def _shaped(word: str, capitals: str) -> str:
