@@ -57,15 +57,15 @@ def test_sees_what_words_alone_hide() -> None:
     assert attack.predict(["a dog; a cat", "a dog, a cat"]).tolist() == [0, 1]
 
 
-def test_scores_belong_to_candidates_and_agree_with_the_answers() -> None:
+def test_scores_belong_to_suspects_and_agree_with_the_answers() -> None:
     known, authors = numbered(1)
-    for chosen in (authors < 2, authors < 4):  # two candidates share one model
+    for chosen in (authors < 2, authors < 4):  # two suspects share one model
         texts = [text for text, keep in zip(known, chosen, strict=True) if keep]
         attack = LinearSvm(seed=1).fit(texts, 7 * authors[chosen])
         scores = attack.scores(texts)
-        assert attack.candidates.tolist() == sorted({*(7 * authors[chosen]).tolist()})
-        assert scores.shape == (len(texts), len(attack.candidates))
-        assert (attack.candidates[scores.argmax(axis=1)] == attack.predict(texts)).all()
+        assert attack.suspects.tolist() == sorted({*(7 * authors[chosen]).tolist()})
+        assert scores.shape == (len(texts), len(attack.suspects))
+        assert (attack.suspects[scores.argmax(axis=1)] == attack.predict(texts)).all()
 
 
 def test_awkward_corpora() -> None:

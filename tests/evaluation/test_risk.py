@@ -34,9 +34,9 @@ def written(toy: Embedding, authors: int, texts: int, words: int = 60) -> Author
 def test_halves_share_no_author_and_have_every_text(toy: Embedding) -> None:
     texts = written(toy, 9, 4)
     one, two = texts.halves()
-    assert not set(one.candidates.tolist()) & set(two.candidates.tolist())
+    assert not set(one.suspects.tolist()) & set(two.suspects.tolist())
     assert len(one.attacked) + len(two.attacked) == len(texts.attacked) == 18
-    assert set(one.attacked_authors.tolist()) <= set(one.candidates.tolist())
+    assert set(one.attacked_authors.tolist()) <= set(one.suspects.tolist())
     with pytest.raises(ParameterError, match="4 are needed"):
         written(toy, 3, 4).halves()
 

@@ -41,12 +41,12 @@ LARGEST_POOL = 50_000  # texts: the attacker holds the probability of each under
 
 @runtime_checkable
 class ScoringAttack(Protocol):
-    """An attack that says how well each candidate fits."""
+    """An attack that says how well each suspect fits."""
 
-    candidates: Ids  # ascending
+    suspects: Ids  # ascending
 
     def scores(self, texts: Sequence[str]) -> Array:
-        """(texts, candidates): the larger, the likelier."""
+        """(texts, suspects): the larger, the likelier."""
         ...
 
     def named(self, texts: Sequence[str], scores: Array) -> Ids:
@@ -134,7 +134,7 @@ class AuthorAttacks:
             if isinstance(attack, ScoringAttack):
                 found = attack.scores(asked)
                 answers = attack.named(asked, found)
-                if np.array_equal(attack.candidates, np.unique(studied)):
+                if np.array_equal(attack.suspects, np.unique(studied)):
                     scores[scenario].append(found)
             else:
                 answers = attack.predict(asked)
@@ -147,12 +147,12 @@ class AuthorAttacks:
 
     def _stacked(self, scenario: str, scores: Sequence[Array]) -> AuthorAnswers | None:
         everyone, studied = self.data.test.authors, self._studied(scenario)
-        candidates = np.unique(studied)
-        truth = np.searchsorted(candidates, everyone[np.isin(everyone, studied)])
+        suspects = np.unique(studied)
+        truth = np.searchsorted(suspects, everyone[np.isin(everyone, studied)])
         joined = stacked_across(scores, truth)
         if joined is None:
             return None
-        return judged(STACKED, candidates[joined.argmax(axis=1)], everyone, studied)
+        return judged(STACKED, suspects[joined.argmax(axis=1)], everyone, studied)
 
     def _studied(self, scenario: str) -> Ids:
         """The authors of the known texts, text by text."""

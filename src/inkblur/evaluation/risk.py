@@ -47,7 +47,7 @@ class AuthorTexts:
     attacked_authors: Ids
 
     @property
-    def candidates(self) -> Ids:
+    def suspects(self) -> Ids:
         """The authors, ascending."""
         return np.unique(self.known_authors)
 
@@ -82,7 +82,7 @@ class Attempt:
     attack: str
     kind: str  # static or adaptive
     words: int | None  # how many words of each text were shown; None: all
-    candidates: int
+    suspects: int
     authors: Ids  # (texts,)
     correct: NDArray[np.bool_]  # (texts,)
 
@@ -100,7 +100,7 @@ class Attempt:
             "attack": self.attack,
             "kind": self.kind,
             "words": self.words,
-            "candidates": self.candidates,
+            "suspects": self.suspects,
             "authors": self.authors.tolist(),
             "correct": "".join("01"[hit] for hit in self.correct.astype(int)),
         }
@@ -110,7 +110,7 @@ class Attempt:
         """What :meth:`to_json` wrote."""
         correct = np.array([hit == "1" for hit in body["correct"]], dtype=bool)
         authors = np.array(body["authors"], np.int64)
-        plain = {name: body[name] for name in ("half", "attack", "kind", "words", "candidates")}
+        plain = {name: body[name] for name in ("half", "attack", "kind", "words", "suspects")}
         return cls(**plain, authors=authors, correct=correct)
 
 
@@ -160,7 +160,7 @@ def strongest(
         name: np.mean([a.by_author for a in same], axis=0) for name, same in groups.items()
     }
     name = max(by_author, key=lambda name: float(by_author[name].mean()))
-    shares, chance = by_author[name], 1.0 / groups[name][0].candidates
+    shares, chance = by_author[name], 1.0 / groups[name][0].suspects
     times = resample_counts(_RESAMPLES, len(shares), seeded_rng(seed).child("authors"))
     low, high = percentile_interval(times @ shares / len(shares), confidence)
     accuracy = float(shares.mean())
@@ -207,9 +207,9 @@ def _answers(
     shown: Sequence[int | None],
 ) -> Iterator[Attempt]:
     for number, (half, scores) in enumerate(zip(halves, found, strict=True)):
-        truth = np.searchsorted(half.candidates, half.attacked_authors)
+        truth = np.searchsorted(half.suspects, half.attacked_authors)
         other = halves[1 - number]
-        other_truth = np.searchsorted(other.candidates, other.attacked_authors)
+        other_truth = np.searchsorted(other.suspects, other.attacked_authors)
         for place, words in enumerate(shown):
             rows = slice(place * len(truth), (place + 1) * len(truth))
             parts = {name: each[rows] for name, each in scores.items()}
@@ -220,7 +220,7 @@ def _answers(
                 parts["stacked", "both"] = stacked(list(parts.values()), weights)
             for (attack, kind), part in parts.items():
                 correct = part.argmax(axis=1) == truth
-                count = len(half.candidates)
+                count = len(half.suspects)
                 yield Attempt(number, attack, kind, words, count, half.attacked_authors, correct)
 
 
@@ -232,7 +232,7 @@ def _scores(
     stream: Rng,
     seed: int,
 ) -> Iterator[tuple[tuple[str, str], Array]]:
-    """Scores (texts, candidates) of each attack on released texts."""
+    """Scores (texts, suspects) of each attack on released texts."""
 
     def svms() -> Iterator[LinearSvm]:
         yield LinearSvm(seed=seed)
@@ -246,7 +246,7 @@ def _scores(
     channel = channel_of(blur.mechanism, stream.child("channel"))
     bayes = Likelihood(channel, embedding).fit(half.known, half.known_authors)
     yield (bayes.name, STATIC), bayes.scores(released)
-    each = len(half.known) / len(half.candidates)
+    each = len(half.known) / len(half.suspects)
     copies = min(_MOST_COPIES, max(1, math.ceil(_STUDIED / each)))
     studied: list[str] = []
     for copy in range(copies):

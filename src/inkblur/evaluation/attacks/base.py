@@ -116,9 +116,9 @@ def studied_rows(
     return numbers, kept
 
 
-def likeliest(candidates: Ids, scores: Array) -> Ids:
-    """The candidate with the largest score of each row; DONT_KNOW where all scores are equal."""
-    answers: Ids = candidates[scores.argmax(axis=1)]
+def likeliest(suspects: Ids, scores: Array) -> Ids:
+    """The suspect with the largest score of each row; DONT_KNOW where all scores are equal."""
+    answers: Ids = suspects[scores.argmax(axis=1)]
     answers[np.ptp(scores, axis=1) == 0] = DONT_KNOW
     return answers
 

@@ -54,10 +54,10 @@ class Likelihood:
     def fit(self, texts: Sequence[str], authors: ArrayLike) -> Self:
         """Count each author's words, in true texts."""
         numbers = checked_known(texts, authors)
-        self.candidates: Ids = np.unique(numbers)
+        self.suspects: Ids = np.unique(numbers)
         size = len(self.embedding) + 1  # the null word is the last
-        counts = np.zeros((len(self.candidates), size))
-        for text, row in zip(texts, np.searchsorted(self.candidates, numbers), strict=True):
+        counts = np.zeros((len(self.suspects), size))
+        for text, row in zip(texts, np.searchsorted(self.suspects, numbers), strict=True):
             counts[row] += np.bincount(entering_ids(text, self.embedding) % size, minlength=size)
         self._words: Ids = np.flatnonzero(counts.any(axis=0))
         counts = counts[:, self._words]
@@ -67,7 +67,7 @@ class Likelihood:
         return self
 
     def scores(self, texts: Sequence[str]) -> Array:
-        """Log-likelihoods, (texts, candidates)."""
+        """Log-likelihoods, (texts, suspects)."""
         from scipy.sparse import csr_matrix
 
         if not hasattr(self, "_shares"):
@@ -75,20 +75,20 @@ class Likelihood:
         ids = [entering_ids(text, self.embedding) for text in texts]
         ids = [row[row != NULL_ID] for row in ids]  # the null word never comes out
         if not sum(map(len, ids)):
-            return np.zeros((len(texts), len(self.candidates)))
+            return np.zeros((len(texts), len(self.suspects)))
         if isinstance(self.channel, FluentChannel):
             return self._by_place(self.channel, ids)
         outs, columns = np.unique(np.concatenate(ids), return_inverse=True)
         logs = self._outcomes(outs)
-        np.log(np.maximum(logs, 1e-300, out=logs), out=logs)  # (candidates, outs)
+        np.log(np.maximum(logs, 1e-300, out=logs), out=logs)  # (suspects, outs)
         ends = np.cumsum([0, *map(len, ids)])
         counts = csr_matrix((np.ones(len(columns)), columns, ends), (len(texts), len(outs)))
         scores: Array = counts @ logs.T
         return scores
 
     def _by_place(self, channel: FluentChannel, ids: Sequence[Ids]) -> Array:
-        """Log-likelihoods where each place has a channel of its own, (texts, candidates)."""
-        scores = np.zeros((len(ids), len(self.candidates)))
+        """Log-likelihoods where each place has a channel of its own, (texts, suspects)."""
+        scores = np.zeros((len(ids), len(self.suspects)))
         for start in range(0, len(ids), _TEXTS):
             tables = channel.mixed(ids[start : start + _TEXTS], self._true, self._shares)
             for row, table in enumerate(tables, start):
@@ -101,7 +101,7 @@ class Likelihood:
 
     def named(self, texts: Sequence[str], scores: Array) -> Ids:
         """The author under whom a text is likeliest; DONT_KNOW where all are alike."""
-        return likeliest(self.candidates, scores)
+        return likeliest(self.suspects, scores)
 
     @property
     def _true(self) -> Ids:
@@ -109,9 +109,9 @@ class Likelihood:
         return np.where(self._words == len(self.embedding), NULL_ID, self._words)
 
     def _outcomes(self, outs: Ids) -> Array:
-        """P_a(o), (candidates, outs)."""
+        """P_a(o), (suspects, outs)."""
         true = self._true
-        total = np.zeros((len(self.candidates), len(outs)))
+        total = np.zeros((len(self.suspects), len(outs)))
         for start in range(0, len(true), _BLOCK):
             part = slice(start, start + _BLOCK)
             total += self._shares[:, part] @ self.channel.likelihood(true[part], outs)

@@ -41,10 +41,10 @@ class PoolLikelihood:
     def fit(self, texts: Sequence[str], authors: ArrayLike) -> Self:
         """Send each author's true texts through the channel."""
         numbers = checked_known(texts, authors)
-        self.candidates: Ids = np.unique(numbers)
+        self.suspects: Ids = np.unique(numbers)
         encoded = self.mechanism.encode(texts)
-        self._chances = np.zeros((len(self.candidates), len(self._numbers)))
-        authored = np.searchsorted(self.candidates, numbers)
+        self._chances = np.zeros((len(self.suspects), len(self._numbers)))
+        authored = np.searchsorted(self.suspects, numbers)
         for row, author in enumerate(authored.tolist()):
             weights = self.mechanism.weights(encoded, row) / 2.0**64
             self._chances[author] += np.bincount(self._number_at, weights)
@@ -54,12 +54,12 @@ class PoolLikelihood:
         return self
 
     def scores(self, texts: Sequence[str]) -> Array:
-        """Log-likelihoods, (texts, candidates), nearness deciding between equals; 0 for what is no
+        """Log-likelihoods, (texts, suspects), nearness deciding between equals; 0 for what is no
         text of the pool.
         """
         if not hasattr(self, "_chances"):
             raise ParameterError("this attack has not studied any text yet: call fit first")
-        out = np.zeros((len(texts), len(self.candidates)))
+        out = np.zeros((len(texts), len(self.suspects)))
         for row, text in enumerate(texts):
             if text in self._numbers:
                 number = self._numbers[text]
@@ -73,4 +73,4 @@ class PoolLikelihood:
 
     def named(self, texts: Sequence[str], scores: Array) -> Ids:
         """The author under whom a text is likeliest; DONT_KNOW where all are alike."""
-        return likeliest(self.candidates, scores)
+        return likeliest(self.suspects, scores)

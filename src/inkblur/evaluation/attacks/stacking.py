@@ -1,7 +1,7 @@
 """Stacking: one attacker who hears several attacks and trusts each as much as it has earned.
 
-Every attack gives each candidate a score. Brought to mean 0 and deviation 1 within a text, these
-are added with one weight an attack, and the chance of a candidate is the softmax of the sum. The
+Every attack gives each suspect a score. Brought to mean 0 and deviation 1 within a text, these
+are added with one weight an attack, and the chance of a suspect is the softmax of the sum. The
 weights are those of largest likelihood for texts of *other* authors, so the author that is attacked
 takes no part in choosing them.
 """
@@ -20,7 +20,7 @@ _PENALTY = 1e-3  # on squared weights: two attacks that always agree share their
 
 
 def standardized(scores: Array) -> Array:
-    """Scores (texts, candidates) with mean 0 and deviation 1 in each text; 0 where all are equal.
+    """Scores (texts, suspects) with mean 0 and deviation 1 in each text; 0 where all are equal.
 
     >>> standardized(np.array([[1.0, 3.0], [5.0, 5.0]])).tolist()
     [[-1.0, 1.0], [0.0, 0.0]]
@@ -34,7 +34,7 @@ def standardized(scores: Array) -> Array:
 def stacking_weights(scores: Sequence[Array], truth: Ids) -> Array:
     """One weight an attack, at least 0, from texts whose authors are known.
 
-    `scores` holds one (texts, candidates) an attack, `truth` the column of each text's author.
+    `scores` holds one (texts, suspects) an attack, `truth` the column of each text's author.
 
     >>> right, noise = np.eye(3), np.array([[0.0, 1, 2], [2, 0, 1], [2, 1, 0]])
     >>> good, useless = stacking_weights([right, noise], np.arange(3))
@@ -45,7 +45,7 @@ def stacking_weights(scores: Sequence[Array], truth: Ids) -> Array:
 
     if not len(scores) or not len(truth):
         raise ParameterError("no scores to learn weights from")
-    table = np.stack([standardized(each) for each in scores], axis=-1)  # (texts, candidates, k)
+    table = np.stack([standardized(each) for each in scores], axis=-1)  # (texts, suspects, k)
     rows = np.arange(len(truth))
 
     def loss(weights: Array) -> tuple[float, Array]:
@@ -67,7 +67,7 @@ def stacking_weights(scores: Sequence[Array], truth: Ids) -> Array:
 
 
 def stacked_across(scores: Sequence[Array], truth: Ids) -> Array | None:
-    """Each text stacked with weights that the texts of other authors taught, (texts, candidates).
+    """Each text stacked with weights that the texts of other authors taught, (texts, suspects).
 
     Every second author serves the others, so no text has a say in the weights of its own author.
     None where fewer than `FEWEST` authors could teach.
@@ -84,7 +84,7 @@ def stacked_across(scores: Sequence[Array], truth: Ids) -> Array | None:
 
 
 def stacked(scores: Sequence[Array], weights: Array) -> Array:
-    """The weighted sum of standardized scores, (texts, candidates)."""
+    """The weighted sum of standardized scores, (texts, suspects)."""
     total: Array = sum(
         (weight * standardized(each) for weight, each in zip(weights, scores, strict=True)),
         np.zeros_like(scores[0]),

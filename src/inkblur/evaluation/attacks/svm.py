@@ -48,7 +48,7 @@ class LinearSvm:
         rows = self._view.fit_transform([texts[row] for row in kept])
         model = LinearSVC(C=1.0, tol=1e-3, max_iter=20_000, random_state=self.seed)
         self._model = trained(model, rows, numbers[kept])
-        self.candidates: Ids = self._model.classes_.astype(np.int64)
+        self.suspects: Ids = self._model.classes_.astype(np.int64)
         return self
 
     def predict(self, texts: Sequence[str]) -> Ids:
@@ -57,17 +57,17 @@ class LinearSvm:
 
     def named(self, texts: Sequence[str], scores: Array) -> Ids:
         """The author of the largest margin; DONT_KNOW for an empty text."""
-        answers: Ids = self.candidates[scores.argmax(axis=1)]
+        answers: Ids = self.suspects[scores.argmax(axis=1)]
         answers[[not text.strip() for text in texts]] = DONT_KNOW
         return answers
 
     def scores(self, texts: Sequence[str]) -> Array:
-        """Margins, (texts, candidates): the larger, the likelier."""
+        """Margins, (texts, suspects): the larger, the likelier."""
         if self._model is None:
             raise ParameterError("this attack has not studied any text yet: call fit first")
         if not len(texts):
-            return np.empty((0, len(self.candidates)))
+            return np.empty((0, len(self.suspects)))
         margins = self._model.decision_function(self._view.transform(texts))
-        if margins.ndim == 1:  # two candidates share one model
+        if margins.ndim == 1:  # two suspects share one model
             margins = np.stack([-margins, margins], axis=1)
         return np.asarray(margins, np.float64)
