@@ -204,6 +204,7 @@ def _ray(workers: int, stack: ExitStack) -> FolderRun:
 
     from inkblur.engines.ray import privatize
 
+    os.environ.setdefault("RAY_worker_niceness", "0")  # 15, if Ray may choose
     ray.init(num_cpus=workers + 1, include_dashboard=False, log_to_driver=False)
     ray.data.DataContext.get_current().enable_progress_bars = False
     stack.callback(ray.shutdown)
@@ -218,13 +219,16 @@ def _ray(workers: int, stack: ExitStack) -> FolderRun:
 
 
 def _dask(workers: int, stack: ExitStack) -> FolderRun:
-    """A process for each worker."""
-    import dask
+    """A process for each worker, which stays: Dask's own schedulers start anew for every run."""
     import dask.dataframe as dd
+    from distributed import Client, LocalCluster
 
     from inkblur.engines.dask import privatize
 
-    stack.enter_context(dask.config.set(scheduler="processes", num_workers=workers))
+    cluster = stack.enter_context(
+        LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
+    )
+    stack.enter_context(Client(cluster))
 
     def run(source: Path, target: Path) -> None:
         frame = dd.read_parquet(str(source))

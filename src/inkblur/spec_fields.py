@@ -65,7 +65,7 @@ class ReleaseFields:
     keep_meaning: float | None = _pool(
         None,
         "With --pool: what to keep first, from 0 (the label of a text) to 1 (its meaning); "
-        "default: 0.5.",
+        "default: 0.5. In a pool without labels, less meaning tells less about the author.",
     )
     order: str | None = _pool(
         None,

@@ -149,6 +149,18 @@ def test_keeping_more_meaning_takes_a_smaller_share(pool: Pool) -> None:
     assert made.tau == made.expected.share / 2
 
 
+def test_without_labels_the_share_is_the_largest_that_keeps_enough_meaning() -> None:
+    pool = build_pool(TEXTS, TABLE)
+    found = expectations(pool, 5.0)
+    gains = {each.share: each.meaning - each.random for each in found}
+    most = max(gains.values())
+    for keep, part in [(0.0, 0.75), (0.5, 0.875), (1.0, 1.0)]:
+        chosen = best(found, keep).share
+        assert gains[chosen] >= part * most
+        assert not [share for share in gains if share > chosen and gains[share] >= part * most]
+    assert best(found, 0.0).share > best(found, 1.0).share
+
+
 def test_what_is_expected_by_meaning_alone_is_what_happens(pool: Pool) -> None:
     made = PoolStaircase(pool, TABLE, epsilon=3.0, tau=0.2, order="meaning")
     encoded = made.encode(list(pool.texts))

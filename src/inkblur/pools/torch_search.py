@@ -8,8 +8,6 @@ texts go on beyond what was taken, more are taken.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
@@ -17,12 +15,14 @@ import numpy as np
 
 from inkblur.errors import ParameterError, needs
 from inkblur.mechanisms.nearest.engine import Device
+from inkblur.mechanisms.nearest.float32_products import float32_products
 from inkblur.mechanisms.staircase.units import WordUnits
 from inkblur.pools.encoder import TextPoints
 from inkblur.types import Ids, Vectors
 
 _HELD = 1 << 29  # products that are held at once
 _SPARE = 16  # texts taken beyond the one that is sought
+_PLACE = 32  # bits for a text's place in its cell; its nearness takes the bits above
 
 
 class TorchSearch:
@@ -60,7 +60,7 @@ class TorchSearch:
         out = np.empty(len(places), dtype=np.int64)
         cell = self._held[first : first + size].T
         step = max(1, _HELD // size)
-        with _exact(torch), torch.inference_mode():
+        with float32_products(), torch.inference_mode():
             for start in range(0, len(order), step):
                 rows = order[start : start + step]
                 seen = torch.from_numpy(points[rows]).to(self._device) @ cell
@@ -72,12 +72,11 @@ class TorchSearch:
         torch, size = self._torch, seen.shape[1]
         taken = min(size, rank + 1 + _SPARE)
         while True:
-            near, at = torch.topk(seen, taken, dim=1)
-            at, by_place = torch.sort(at, dim=1)
-            near, by_nearness = torch.sort(
-                near.gather(1, by_place), dim=1, descending=True, stable=True
-            )
-            at = at.gather(1, by_nearness)
+            near, at = torch.topk(seen, taken, dim=1, sorted=False)
+            # One number for both: the nearer first, of equally near ones the first in the cell.
+            keys = torch.sort((near.long() << _PLACE) - at, dim=1, descending=True).values
+            at = -keys & ((1 << _PLACE) - 1)
+            near = keys + at
             ends = torch.cumsum(extra[at] + least, dim=1)
             found = (ends <= places[:, None]).sum(dim=1, keepdim=True)
             # Of texts as near as the last one, not all need be among those taken.
@@ -101,15 +100,3 @@ def search_on(points: TextPoints, device: Device) -> TorchSearch | None:
     if device is Device.CUDA:
         raise ParameterError('there is no GPU that torch can use; leave out `device="cuda"`')
     return None
-
-
-@contextmanager
-def _exact(torch: Any) -> Iterator[None]:
-    """Products in all of float32's bits."""
-    matmul = torch.backends.cuda.matmul
-    before = matmul.allow_tf32
-    matmul.allow_tf32 = False
-    try:
-        yield
-    finally:
-        matmul.allow_tf32 = before

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inkblur.mechanisms.nearest.float32_products import float32_products
 from inkblur.mechanisms.staircase.conditional import Base, Number, place_of
 from inkblur.mechanisms.staircase.expectation import Expected
 from inkblur.mechanisms.staircase.nearness import Grid
@@ -73,7 +74,7 @@ class DeviceDraw:
         near = np.array([each.near for each in places])
         place = torch.tensor([each.unit for each in places], device=self.device)[:, None]
         out = np.empty(len(places), dtype=np.int64)
-        with torch.inference_mode():
+        with float32_products(), torch.inference_mode():
             bases = self.bases(expected)
             for start in range(0, len(places), _ROWS):
                 some = np.arange(start, min(start + _ROWS, len(places)))
