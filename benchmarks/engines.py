@@ -1,6 +1,6 @@
 """What does an engine cost: the same rows by the bare Arrow function and by an engine?
 
-    python -m benchmarks.engines                        # every engine, 300,000 rows
+    python -m benchmarks.engines                # every engine, 300,000 rows; dask: `distributed`
     python -m benchmarks.engines spark ray --workers 2 --rows 600000
 
 Everything reads parquet files and writes parquet files, batches of 10,000 rows, without a ledger.
