@@ -24,7 +24,7 @@ from inkblur.types import Unit
 
 WORDS = [f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(60)]
 LENGTHS = [0, 0, 3, 5, 5, 9]  # words of the texts: the median of those with any is 5
-JUDGEMENTS = "strong weak safe secure good bad low high robust anonymous private excellent"
+JUDGMENTS = "strong weak safe secure good bad low high robust anonymous private excellent"
 
 
 @pytest.fixture
@@ -174,7 +174,7 @@ def test_releases_of_one_text_are_counted(folder: Path) -> None:
 def test_no_adjective_stands_for_a_number(folder: Path, mechanism: str) -> None:
     privatize("--mechanism", mechanism, "--epsilon", "2")
     words = set(re.findall(r"[a-z]+", explained().lower()))
-    assert not words & set(JUDGEMENTS.split())
+    assert not words & set(JUDGMENTS.split())
 
 
 def test_every_unit_is_explained() -> None:

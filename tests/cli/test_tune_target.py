@@ -1,4 +1,4 @@
-"""`inkblur tune --target`: from public files to a choice, its judgement and the next commands."""
+"""`inkblur tune --target`: from public files to a choice, its judgment and the next commands."""
 
 from __future__ import annotations
 

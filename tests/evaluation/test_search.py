@@ -140,8 +140,8 @@ def test_nothing_meets_the_target(tmp_path: Path) -> None:
     assert result.best is None
     assert result.held_out is None
     assert result.looks == 0
-    assert result.judgement is None
-    assert result.to_json()["judgement"] is None
+    assert result.judgment is None
+    assert result.to_json()["judgment"] is None
     assert result.nearest == result.trials[0]
     assert '"held-out"' not in (tmp_path / FILE).read_text(encoding="utf-8")
 

@@ -59,7 +59,7 @@ class Analysis:
     counts: Counter[str] = field(default_factory=Counter)  # "numbers blur", "unknown keep", ...
 
 
-class _Judgement(NamedTuple):
+class _Judgment(NamedTuple):
     """What the policies make of a word, a number or an address."""
 
     treatment: Treatment
@@ -93,7 +93,7 @@ class Analyst:
         self._policies = policies
         self._copies_layout = Treatment.KEEP in (policies.spaces, policies.punctuation)
         # The same few words make up most of any text.
-        self._judged: dict[str, _Judgement] = {}
+        self._judged: dict[str, _Judgment] = {}
         self._pieces: dict[str, _Piece] = {}
         self._words: dict[str, int] = {}  # ids of those pieces that are one word and nothing else
         self._stop_words: set[str] = set()  # those of them that are stop words
@@ -201,15 +201,15 @@ class Analyst:
             gap = text[end:start]
             end = stop
             # Only words: in "n't1" the n is part of a number.
-            judgement = judged.get(written) if kind is word else None
-            if judgement is None:
+            judgment = judged.get(written) if kind is word else None
+            if judgment is None:
                 if kind is TokenClass.SIGN or kind is TokenClass.SENTENCE_END:
                     touched |= not self._sign(token, gap, slots, counted)
                     continue
-                judgement = self._judge(token)
-            if start in tagged and not judgement.counted.startswith("stop_words"):
-                judgement = self._judgement("names", NULL_ID, written)
-            treatment, count, known, capitals = judgement
+                judgment = self._judge(token)
+            if start in tagged and not judgment.counted.startswith("stop_words"):
+                judgment = self._judgment("names", NULL_ID, written)
+            treatment, count, known, capitals = judgment
             counted.append(count)
             if treatment is Treatment.DROP:
                 touched = True
@@ -232,20 +232,20 @@ class Analyst:
             else:
                 slots.append(Slot(separator, None, capitals, count if named else ""))
 
-    def _judge(self, token: Token) -> _Judgement:
+    def _judge(self, token: Token) -> _Judgment:
         """Judge a token that was not met before, and remember it if it is a word."""
-        judgement = self._judgement(*self._classify(token), token.text)
+        judgment = self._judgment(*self._classify(token), token.text)
         if (
             token.kind is TokenClass.WORD
             and len(self._judged) < _REMEMBERED
             and len(token.text) <= _REMEMBERED_LETTERS
         ):
-            self._judged[token.text] = judgement
-        return judgement
+            self._judged[token.text] = judgment
+        return judgment
 
-    def _judgement(self, name: str, known: int, written: str) -> _Judgement:
+    def _judgment(self, name: str, known: int, written: str) -> _Judgment:
         treatment = Treatment.BLUR if name == "words" else getattr(self._policies, name)
-        return _Judgement(treatment, f"{name} {treatment.value}", known, self._capitals(written))
+        return _Judgment(treatment, f"{name} {treatment.value}", known, self._capitals(written))
 
     def _classify(self, token: Token) -> tuple[str, int]:
         """The token's class as named in the policies, and its id (NULL_ID unless it is known)."""

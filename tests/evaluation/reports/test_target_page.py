@@ -17,7 +17,7 @@ from inkblur.evaluation.reports.target_page import (
 )
 from inkblur.evaluation.tuning.adapted_grid import AdaptedBy, Candidate
 from inkblur.evaluation.tuning.four_way_split import PublicTexts, TextShare, make_parts
-from inkblur.evaluation.tuning.search import Judgement, Search
+from inkblur.evaluation.tuning.search import Judgment, Search
 from inkblur.evaluation.tuning.target import Target
 from inkblur.evaluation.tuning.trials import AttackLeft, Trial
 from inkblur.spec import ReleaseSpec
@@ -129,23 +129,23 @@ def test_the_verdict_says_what_was_not_met() -> None:
 def test_an_interval_beyond_the_bound_is_said() -> None:
     """10 % of 40 texts: other texts like these may give up to 24 %."""
     found = search("attack<=0.2", 0.1)
-    assert found.judgement is Judgement.OPEN
-    assert found.to_json()["judgement"] == "met, but the interval reaches beyond"
+    assert found.judgment is Judgment.OPEN
+    assert found.to_json()["judgment"] == "met, but the interval reaches beyond"
     told = " ".join(verdict(found))
     assert "attack<=0.2 is met on the held-out texts, but the interval reaches 24%:" in told
     assert "but the interval reaches 24%" in page_of(found)
-    assert search("attack<=0.25", 0.1).judgement is Judgement.MET
-    assert search("attack<=0.2", 0.21).judgement is Judgement.MISSED
+    assert search("attack<=0.25", 0.1).judgment is Judgment.MET
+    assert search("attack<=0.2", 0.21).judgment is Judgment.MISSED
 
 
 def test_a_utility_is_judged_by_its_figure_alone() -> None:
     found = search("utility>=0.5", 0.99)  # 0.55 is left
-    assert found.judgement is Judgement.MET
+    assert found.judgment is Judgment.MET
     told = " ".join(verdict(found))
     assert (
         "utility>=0.5 is met on the held-out texts by this figure, which has no interval." in told
     )
-    assert search("utility>=0.56").judgement is Judgement.MISSED
+    assert search("utility>=0.56").judgment is Judgment.MISSED
 
 
 def test_the_page_loads_nothing_escapes_and_repeats() -> None:

@@ -3,7 +3,7 @@
 The sections follow what such readers ask: the unit of protection and its neighboring inputs, the
 loss for one word and for whole texts, what is left open, the three questions of Opinion 05/2014 on
 Anonymisation Techniques (Article 29 Working Party) and the topics of NIST SP 800-226
-(Guidelines for Evaluating Differential Privacy Guarantees). Every judgement is a number or "not
+(Guidelines for Evaluating Differential Privacy Guarantees). Every judgment is a number or "not
 measured".
 """
 

@@ -1,4 +1,4 @@
-"""The page of `inkblur tune --target`: the target, the choice, its judgement, and the frontier."""
+"""The page of `inkblur tune --target`: the target, the choice, its judgment, and the frontier."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from inkblur.evaluation.reports.tables import Cell, Table, TableRow
 from inkblur.evaluation.reports.tuning_page import paths
 from inkblur.evaluation.tuning.adapted_grid import BETA
 from inkblur.evaluation.tuning.four_way_split import FourWaySplit
-from inkblur.evaluation.tuning.search import Judgement, Search
+from inkblur.evaluation.tuning.search import Judgment, Search
 from inkblur.evaluation.tuning.target import Aim
 from inkblur.evaluation.tuning.trials import Trial
 
@@ -64,12 +64,12 @@ def verdict(found: Search) -> tuple[str, ...]:
         f"Guessing labels by their frequency alone keeps about {found.guessing:.0%} of "
         "the utility.",
     ]
-    if found.judgement is Judgement.MISSED:
+    if found.judgment is Judgment.MISSED:
         sentences.append(
             f"{found.target} is not met on the held-out texts: aim for more than you need, or "
             "use more texts to choose."
         )
-    elif found.judgement is Judgement.OPEN:
+    elif found.judgment is Judgment.OPEN:
         sentences.append(
             f"{found.target} is met on the held-out texts, but the interval reaches {high:.0%}: "
             "aim for more than you need, or hold out more texts."

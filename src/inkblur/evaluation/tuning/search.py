@@ -28,7 +28,7 @@ from inkblur.evaluation.tuning.trials import Trial, Trials, checked
 _FORMS = ("raw", "content")
 
 
-class Judgement(Enum):
+class Judgment(Enum):
     """What held-out texts say of a target."""
 
     MET = "met"
@@ -72,7 +72,7 @@ class Search:
         return 1 / (self.before.labels * self.before.f1)
 
     @property
-    def judgement(self) -> Judgement | None:
+    def judgment(self) -> Judgment | None:
         """Whether the choice meets the target on the held-out part too; None without a choice.
 
         An attack below its bound is judged by its 95 % interval as well. The utility has none: it
@@ -81,10 +81,10 @@ class Search:
         if self.held_out is None:
             return None
         if self.target.missed_by(self.held_out):
-            return Judgement.MISSED
+            return Judgment.MISSED
         high = self.held_out.attack_between[1]
         attack = self.target.aim is Aim.ATTACK
-        return Judgement.OPEN if attack and high > self.target.bound else Judgement.MET
+        return Judgment.OPEN if attack and high > self.target.bound else Judgment.MET
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object; the same data, plan and seed give the same."""
@@ -94,7 +94,7 @@ class Search:
             "best": self.best.to_json() if self.best is not None else None,
             "nearest": self.nearest.to_json(),
             "held_out": self.held_out.to_json() if self.held_out is not None else None,
-            "judgement": self.judgement.value if self.judgement is not None else None,
+            "judgment": self.judgment.value if self.judgment is not None else None,
             "held_out_looks": self.looks,
             "utility_of_guessing": self.guessing,
             "before": {
