@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,17 +27,8 @@ WORDS = 300  # measured unless --words says otherwise
 
 
 @options.release_options(
-    *(
-        "mechanism",
-        "epsilon",
-        "embedding",
-        "vocabulary",
-        "unit",
-        "pool",
-        "keep_meaning",
-        "order",
-        "encoder",
-    ),
+    *("mechanism", "epsilon", "embedding", "vocabulary"),
+    *("unit", "pool", "keep_meaning", "order", "encoder"),
     usual={"mechanism": MECHANISM},
     lists=("epsilon", "keep_meaning"),
     several=True,
@@ -183,23 +173,18 @@ def _measured(
 ) -> list[PrivacyStatistics]:
     from inkblur.evaluation.measures.statistics import privacy_statistics
 
-    results = []
-    with progress("draws") as bar:
-        total = len(made) * (count if count is not None else len(made[0].vocabulary)) * runs
-        task = bar.add_task("measuring words", total=total, rate="")
-        began, done = time.monotonic(), 0
-
-        def show(drawn: int) -> None:
-            nonlocal done
-            done += drawn
-            rate = done / max(time.monotonic() - began, 1e-9)
-            bar.update(task, completed=done, rate=f"{rate:,.0f}")
-
-        for mechanism in made:
-            results.append(
-                privacy_statistics(mechanism, rng=rng, words=count, runs=runs, on_draws=show)
+    total = len(made) * (count if count is not None else len(made[0].vocabulary)) * runs
+    with progress("measuring words", "draws", total) as bar:
+        return [
+            privacy_statistics(
+                mechanism,
+                rng=rng,
+                words=count,
+                runs=runs,
+                on_draws=lambda drawn: bar.show(bar.done + drawn),
             )
-    return results
+            for mechanism in made
+        ]
 
 
 def _audited(
@@ -214,15 +199,12 @@ def _audited(
     # The allowed error is shared between the settings, so that it holds for the whole table.
     share = 1 - (1 - confidence) / len(made)
     found = []
-    with progress("settings") as bar:
-        task = bar.add_task("auditing the claim", total=len(made), rate="")
-        began = time.monotonic()
+    with progress("auditing the claim", "settings", len(made)) as bar:
         for mechanism in made:
             found.append(
                 audit_mechanism(mechanism, rng=rng, pair=pair, draws=draws, confidence=share)
             )
-            rate = len(found) / max(time.monotonic() - began, 1e-9)
-            bar.update(task, advance=1, rate=f"{rate:,.2g}")
+            bar.show(len(found))
     return found
 
 

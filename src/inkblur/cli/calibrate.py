@@ -94,14 +94,12 @@ def _by_risk(
     text, author = columns
     public, found = texts.read_columns(path, text, [author])
     spec = ReleaseSpec(entry.name, 1.0, parameters=own)
-    with progress("settings") as bar:
-        task = bar.add_task("measuring", total=None, rate="")
-
-        def show(epsilon: float) -> None:
-            bar.update(task, advance=1, description=f"attacking epsilon {epsilon:g}")
-
+    with progress("measuring", "settings") as bar:
         measured = search_strengths(
-            author_texts(public, number_authors(found[author])), spec, table, on_step=show
+            author_texts(public, number_authors(found[author])),
+            spec,
+            table,
+            on_step=lambda epsilon: bar.show(bar.done + 1, what=f"attacking epsilon {epsilon:g}"),
         )
     strengths = {strength.value: setting.to_json() for strength, setting in measured.items()}
     kept = keep_strengths(table, entry.key(own), strengths)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -60,8 +61,34 @@ def plain_errors() -> Iterator[None]:
         raise typer.Exit(130) from None
 
 
-def progress(unit: str) -> Progress:
-    """A bar with rate (task field `rate`, in `unit` a second) and time left, on a terminal only."""
+class Bar:
+    """A progress bar, and how far it is."""
+
+    def __init__(self, shown: Progress, what: str, total: int | None) -> None:
+        self.done = 0
+        self._shown, self._began = shown, time.monotonic()
+        self._task = shown.add_task(what, total=total, rate="")
+
+    def show(
+        self,
+        done: int,
+        total: int | None = None,
+        *,
+        counted: float | None = None,
+        what: str | None = None,
+    ) -> None:
+        """So much is done (`counted`, where the rate is of something else); a new `total` or
+        description, where there is one.
+        """
+        self.done = done
+        rate = (done if counted is None else counted) / max(time.monotonic() - self._began, 1e-9)
+        written = f"{rate:,.0f}" if rate >= 10 else f"{rate:.2g}"
+        self._shown.update(self._task, completed=done, total=total, description=what, rate=written)
+
+
+@contextmanager
+def progress(what: str, unit: str, total: int | None = None) -> Iterator[Bar]:
+    """A bar with the rate, in `unit` a second, and the time left; on a terminal only."""
     from rich.progress import (
         BarColumn,
         Progress,
@@ -71,7 +98,7 @@ def progress(unit: str) -> Progress:
         TimeRemainingColumn,
     )
 
-    return Progress(
+    with Progress(
         TextColumn("[progress.description]{task.description}"),
         BarColumn(),
         TaskProgressColumn(),
@@ -82,4 +109,5 @@ def progress(unit: str) -> Progress:
         console=talk if talk.is_terminal else Console(quiet=True),
         disable=not talk.is_terminal,
         transient=True,
-    )
+    ) as shown:
+        yield Bar(shown, what, total)

@@ -161,12 +161,5 @@ def import_command(
 @contextmanager
 def _bar(what: str) -> Iterator[Progress]:
     """A bar over the bytes of the file, with megabytes a second."""
-    with progress("MB") as bar:
-        task = bar.add_task(what, total=None, rate="")
-
-        def update(done: int, total: int) -> None:
-            elapsed = bar.tasks[task].elapsed or 0.0
-            rate = f"{done / 1e6 / elapsed:.0f}" if elapsed else ""
-            bar.update(task, completed=done, total=total, rate=rate)
-
-        yield update
+    with progress(what, "MB") as bar:
+        yield lambda done, total: bar.show(done, total, counted=done / 1e6)

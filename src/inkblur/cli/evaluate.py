@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -191,15 +190,16 @@ def _run(
 ) -> Evaluation:
     from inkblur.evaluation.evaluate import evaluate as measured
 
-    with progress("steps") as bar:
-        task = bar.add_task("evaluating", total=None, rate="")
-        began = time.monotonic()
-
-        def show(what: str, done: int, total: int) -> None:
-            rate = done / max(time.monotonic() - began, 1e-9)
-            bar.update(task, description=what, completed=done, total=total, rate=f"{rate:.2g}")
-
-        return measured(dataset, table, settings, plan, public=public, judge=judge, on_step=show)
+    with progress("evaluating", "steps") as bar:
+        return measured(
+            dataset,
+            table,
+            settings,
+            plan,
+            public=public,
+            judge=judge,
+            on_step=lambda what, done, total: bar.show(done, total, what=what),
+        )
 
 
 def _print(report: Evaluation) -> None:

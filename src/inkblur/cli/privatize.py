@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -121,14 +120,7 @@ def privatize(
                     raise typer.BadParameter(f"{flag} is for a single file, not for a folder")
             _folder(input, output, described, rng, workers, counted, limits)
             return
-        with progress("words") as bar:
-            task = bar.add_task("privatizing", total=None, rate="")
-            began = time.monotonic()
-
-            def show(done: int, total: int | None, words: int) -> None:
-                rate = words / max(time.monotonic() - began, 1e-9)
-                bar.update(task, completed=done, total=total, rate=f"{rate:,.0f}")
-
+        with progress("privatizing", "words") as bar:
             summary = privatize_file(
                 input,
                 output,
@@ -142,7 +134,7 @@ def privatize(
                 untouched=[path for path in (key_file, spec) if path is not None],
                 ledger=counted,
                 limits=limits,
-                on_progress=show,
+                on_progress=lambda done, total, words: bar.show(done, total, counted=words),
                 on_expectation=lambda sentence: talk.print(escape(sentence)),
             )
         _print_summary(summary)
@@ -159,17 +151,7 @@ def _folder(
 ) -> None:
     from inkblur.files.folder import privatize_folder
 
-    finished = 0
-    with progress("files") as bar:
-        task = bar.add_task("privatizing", total=None, rate="")
-        began = time.monotonic()
-
-        def show(name: str, done: int, total: int) -> None:
-            nonlocal finished
-            finished = done
-            rate = done / max(time.monotonic() - began, 1e-9)
-            bar.update(task, completed=done, total=total, rate=f"{rate:.2f}")
-
+    with progress("privatizing", "files") as bar:
         try:
             summary = privatize_folder(
                 source,
@@ -179,12 +161,11 @@ def _folder(
                 workers=2 if workers is None else workers,
                 ledger=ledger,
                 limits=limits,
-                on_file=show,
+                on_file=lambda name, done, total: bar.show(done, total),
             )
         except KeyboardInterrupt:
-            bar.stop()
             talk.print(
-                f"[bold red]stopped:[/] interrupted, {finished} files are finished; the same "
+                f"[bold red]stopped:[/] interrupted, {bar.done} files are finished; the same "
                 "command goes on at the next one"
             )
             raise typer.Exit(130) from None
