@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -199,3 +201,24 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch, library: st
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(MissingExtra, match=rf"{library}: pip install 'inkblur\[evaluation\]'"):
         require_page_libraries()
+
+
+@pytest.mark.skipif(not shutil.which("chromium"), reason="Debian's chromium is not installed")
+@pytest.mark.parametrize("width", [400, 1200])
+def test_nothing_scrolls_sideways(report: Evaluation, width: int, tmp_path: Path) -> None:
+    pytest.importorskip("jinja2")
+    playwright = pytest.importorskip("playwright.sync_api")
+    (tmp_path / "page.html").write_text(evaluation_page(report), encoding="utf-8")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
+        page = browser.new_page(viewport={"width": width, "height": 900})
+        page.goto((tmp_path / "page.html").as_uri())
+        hidden = "e => e.scrollWidth - e.clientWidth"
+        assert page.eval_on_selector("html", hidden) == 0
+        tables = page.locator(".wide")
+        assert tables.count() > 3
+        for table in tables.all():
+            assert table.evaluate(hidden) == 0
+        browser.close()
