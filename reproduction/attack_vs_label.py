@@ -141,9 +141,8 @@ class AttackVsLabel:
     ) -> list[list[MeasuredColumns]]:
         """`count` runs of each setting, several at the same time where there are workers."""
         jobs = [self._job(setting, embedding, run) for setting in settings for run in range(count)]
-        self.before()
-        self._static, self._analyst  # noqa: B018 (learned once here, not in every worker)
-        found = [self._measured(one) for one in self.work.steps(jobs)]
+        steps = self.work.steps(jobs, prepare=lambda: (self._static, self._analyst))
+        found = [self._measured(one) for one in steps]
         return [found[start : start + count] for start in range(0, len(found), count)]
 
     def _job(self, setting: ReleaseSpec, embedding: Embedding, run: int) -> StepJob:

@@ -84,11 +84,17 @@ class Context:
             self._keep(self._row(name, work, *arguments))
         return self._done[name]["value"]
 
-    def steps(self, jobs: Sequence[StepJob]) -> list[Any]:
-        """What several steps give, in this order; no step may need another's value."""
+    def steps(
+        self, jobs: Sequence[StepJob], prepare: Callable[[], Any] = lambda: None
+    ) -> list[Any]:
+        """What several steps give, in this order; no step may need another's value.
+
+        `prepare` is called before several are done at the same time: what it learns is theirs.
+        """
         new = [job for job in {job[0]: job for job in jobs}.values() if job[0] not in self._done]
         if min(self._workers, len(new)) > 1 and can_fork():
             self._on_step(f"{len(new)} steps, {new[0][0]} and others")
+            prepare()
             for row in in_forks([partial(self._row, *job) for job in new], self._workers):
                 self._keep(row)
         return [self.step(*job) for job in jobs]

@@ -69,8 +69,8 @@ def run(work: Context) -> Outcome:
         f"Content words alone; GloVe's {WORDS:,} most frequent words; other words are the null "
         f"word. At most {sizes.asked:,} texts are asked about.",
         sizes.attackers,
-        "The smallest epsilons were chosen after a first look, at weaker attackers than likelihood; "
-        "on word vectors the attack does not come down to 15 % at any of them.",
+        "The smallest epsilons were chosen after a first look at weaker attackers than likelihood: "
+        "on word vectors it does not come down to 15 % at any of them.",
         "Alpha, beta and smoothing were chosen on these same test texts, which flatters the joined "
         "metric a little: joined/pairs has labels, and with PAN 2018 authors, that took no part.",
         OVER_TEXTS,
