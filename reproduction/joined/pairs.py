@@ -32,6 +32,7 @@ from reproduction.utility_at_attack import (
 )
 
 SURVIVALS = (0.35, 0.15, 0.05)  # of words as they come in the texts that attackers study
+LABELS = ("tweets", "SMS")
 SHARE_ASKED = 0.3
 SIZES = {
     "PAN 2018": SampleSizes(studied=7, known=7, unknown=6, taught=6_000, asked=1_500),
@@ -48,7 +49,8 @@ def run(work: Context) -> Outcome:
     readings: list[Reading] = []
     judged: list[Claim | str] = []
     drawings: list[Drawing] = []
-    for label, corpus in (("tweets", work.datasets.tweets), ("SMS", work.datasets.sms)):
+    for label in LABELS:
+        corpus = getattr(work.datasets, label.lower())
         for author, texts in authors.items():
             table = f"Attack on {author} authors, label of {label}"
             parts = halved(work, corpus, SHARE_ASKED)
