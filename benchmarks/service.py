@@ -94,7 +94,7 @@ def _client(
     pause: float,
     until: float,
     first: int,
-    told: multiprocessing.Queue[ServiceAnswer],
+    answers: multiprocessing.Queue[ServiceAnswer],
 ) -> None:
     """One client: bodies one after the other, `pause` seconds between two beginnings."""
     connection = HTTPConnection("127.0.0.1", PORT, timeout=120)
@@ -113,7 +113,7 @@ def _client(
             latencies.append(time.perf_counter() - began)
         else:
             refused += 1
-    told.put((latencies, refused, time.process_time() - before))
+    answers.put((latencies, refused, time.process_time() - before))
 
 
 def _ask(connection: HTTPConnection, body: bytes) -> int:
@@ -126,18 +126,18 @@ def _ask(connection: HTTPConnection, body: bytes) -> int:
 
 def load(bodies: list[bytes], *, clients: int, seconds: float, rate: float | None) -> LoadResult:
     """Clients for so long, at `rate` requests a second in all; None: as fast as it answers."""
-    told: multiprocessing.Queue[ServiceAnswer] = multiprocessing.Queue()
+    answers: multiprocessing.Queue[ServiceAnswer] = multiprocessing.Queue()
     began = time.monotonic()
     pause = 0.0 if rate is None else clients / rate
     processes = [
         multiprocessing.Process(
-            target=_client, args=(bodies, pause, began + seconds, 1_000_000 * (place + 1), told)
+            target=_client, args=(bodies, pause, began + seconds, 1_000_000 * (place + 1), answers)
         )
         for place in range(clients)
     ]
     for process in processes:
         process.start()
-    found = [told.get() for _ in processes]
+    found = [answers.get() for _ in processes]
     took = time.monotonic() - began
     for process in processes:
         process.join()
@@ -223,19 +223,19 @@ def main() -> None:
         most = 0.0
         for turn in range(given.turns):
             alone = library(texts, given.seconds)
-            told = load(bodies, clients=given.clients, seconds=given.seconds, rate=None).to_json(
+            answers = load(bodies, clients=given.clients, seconds=given.seconds, rate=None).to_json(
                 words
             )
-            most = max(most, told["requests_per_second"])
+            most = max(most, answers["requests_per_second"])
             file = by_file(texts)
             show(
                 "turn",
                 turn=turn,
                 library_words_per_second=round(alone),
                 file_words_per_second=round(file),
-                share_of_library=round(told["words_per_second"] / alone, 3),
-                share_of_file=round(told["words_per_second"] / file, 3),
-                **told,
+                share_of_library=round(answers["words_per_second"] / alone, 3),
+                share_of_file=round(answers["words_per_second"] / file, 3),
+                **answers,
             )
         half = load(bodies, clients=given.clients, seconds=given.seconds, rate=most / 2)
         show("half the maximum", **half.to_json(words))
