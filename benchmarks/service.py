@@ -223,19 +223,19 @@ def main() -> None:
         most = 0.0
         for turn in range(given.turns):
             alone = library(texts, given.seconds)
-            answers = load(bodies, clients=given.clients, seconds=given.seconds, rate=None).to_json(
+            result = load(bodies, clients=given.clients, seconds=given.seconds, rate=None).to_json(
                 words
             )
-            most = max(most, answers["requests_per_second"])
+            most = max(most, result["requests_per_second"])
             file = by_file(texts)
             show(
                 "turn",
                 turn=turn,
                 library_words_per_second=round(alone),
                 file_words_per_second=round(file),
-                share_of_library=round(answers["words_per_second"] / alone, 3),
-                share_of_file=round(answers["words_per_second"] / file, 3),
-                **answers,
+                share_of_library=round(result["words_per_second"] / alone, 3),
+                share_of_file=round(result["words_per_second"] / file, 3),
+                **result,
             )
         half = load(bodies, clients=given.clients, seconds=given.seconds, rate=most / 2)
         show("half the maximum", **half.to_json(words))

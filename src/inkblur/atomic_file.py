@@ -185,7 +185,7 @@ def _create_partial(path: Path, mode: int | None) -> tuple[Path, io.BufferedIOBa
 
 
 def _remove_abandoned(path: Path) -> None:
-    """Remove partial files of `path` whose writer is gone; what cannot be told is left alone."""
+    """Remove partial files of `path` whose writer is gone; unclear cases are left alone."""
     ours = re.compile(re.escape(f".{path.name}.inkblur-") + r"[0-9a-f]{16}\.partial")
     for name in os.listdir(path.parent):  # noqa: PTH208 (glob would read the name as a pattern)
         if ours.fullmatch(name) is None:

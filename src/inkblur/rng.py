@@ -4,8 +4,8 @@ Why not NumPy's generators: they are not cryptographic, and their normals consum
 of draws, so the noise of token 812 cannot be found without drawing the 811 before it. Here every
 token owns one row of uniforms at a known offset of its record's keystream. So a record's noise is a
 pure function of (key, record, mechanism): the same for every batch size, worker count and after a
-crash. A device that computes ChaCha20 itself is told where the rows lie (`RowAddresses`) instead of
-being given them; either way they count as drawn, so no row serves two tokens.
+crash. A device that computes ChaCha20 itself gets the addresses of the rows (`RowAddresses`)
+instead of the rows; either way they count as drawn, so no row serves two tokens.
 
 Why a stream is bound to its content *and* to the mechanism (DESIGN section 6 names the first
 only): two texts that shared noise could be subtracted from each other, and so could one text

@@ -114,7 +114,7 @@ def _root(
 
 
 def main() -> None:
-    """Run the command line. Being told to stop (SIGTERM) cleans up as an interruption does."""
+    """Run the command line. SIGTERM cleans up as Ctrl-C does."""
     signal.signal(signal.SIGTERM, _stop)
     # BLAS threads that have nothing to do should sleep, not spin: the search needs the cores.
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")

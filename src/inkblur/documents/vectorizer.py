@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 _REMEMBERED = 1 << 20  # spellings whose term is remembered
-_UNKNOWN = NULL_ID - 1  # a content word without a term, told from stop words and names
+_UNKNOWN = NULL_ID - 1  # a content word without a term; stop words and names are NULL_ID
 
 
 class Vectorizer:

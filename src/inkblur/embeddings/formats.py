@@ -1,4 +1,4 @@
-"""Which format a file of word vectors has, told from its content, and the reader for it."""
+"""Which format a file of word vectors has, detected from its content, and the reader for it."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def load_embedding(
     `source` is nothing or "bundled" (the embedding shipped with Inkblur), a path, the name of an
     `.ink` file in the current directory, or a gensim `KeyedVectors` object. Paths may be `.ink`
     files (memory-mapped, at once), word2vec text or binary, GloVe, fastText `.vec` (each also as
-    .gz, .bz2 or .zip) or `.npy` with a word list beside it. The format is told from the content,
+    .gz, .bz2 or .zip) or `.npy` with a word list beside it. The content shows the format,
     unless `format` names it.
 
     `limit` takes the first so many words; `vocabulary` (a file with one word a line, or the words)

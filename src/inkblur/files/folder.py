@@ -61,8 +61,8 @@ def privatize_folder(
     """Release every file of a folder, or of a pattern, into the folder `target`, by the same names.
 
     Hidden files and those that begin with `_`, as engines leave them, are passed over. `on_file` is
-    told the name of each file, how many are finished and how many there are. The summary is of the
-    files that this call released; None where an earlier call had released them all.
+    called with the name of each file, how many are finished and how many there are. The summary is
+    of the files that this call released; None where an earlier call had released them all.
 
     All files are one release in the `ledger`, and a call that goes on after another goes on with
     its entry. `limits` are checked over all files before anything is drawn.

@@ -77,7 +77,7 @@ def privatize_file(
     records have accounts and noise of their own, so that nobody learns from a budget or from equal
     outputs what another has released.
 
-    With a pool, `on_expectation` is told what to expect of the release before anything is drawn.
+    With a pool, `on_expectation` is called, before anything is drawn, with what to expect.
 
     Refused, before anything is written: a vocabulary, reference or table that is the protected
     file itself, an output or report that is an input, unknown columns, repeated ids, copied columns

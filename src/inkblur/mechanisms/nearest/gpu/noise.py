@@ -23,7 +23,7 @@ from inkblur.types import NULL_ID, Array, Ids
 
 
 def plan_of(ids: Ids, rows: RowAddresses) -> npt.NDArray[np.int64]:
-    """What the device is told of each token, (tokens, PLAN): see `memory.PLAN`."""
+    """What the device gets for each token, (tokens, PLAN): see `memory.PLAN`."""
     if len(rows) != len(ids):
         raise ValueError(f"{len(ids)} words need as many rows of noise, got {len(rows)}")
     if (rows.starts % 8).any():
