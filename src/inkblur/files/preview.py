@@ -36,7 +36,7 @@ from inkblur.types import NULL_ID, Ids, Record, ReleaseKind, Strength
 
 TEXTS = 5  # that are shown
 NOTE = (
-    "A look, not a release: the draws come from a key that was thrown away. It shows original "
+    "A preview, not a release: its draws come from a key that was thrown away. It shows original "
     "text: do not publish it."
 )
 NO_RISK = "risk not measured for this table and mechanism"
@@ -53,7 +53,13 @@ T = TypeVar("T")
 class Look:
     """The texts at one strength."""
 
-    heads: ClassVar = ("strength", "epsilon", "words left", "content words left", "measured risk")
+    heads: ClassVar = (
+        "strength",
+        "epsilon",
+        "unchanged words",
+        "of content words",
+        "measured risk",
+    )
 
     spec: ReleaseSpec  # with its strength or epsilon, as it can be run
     epsilon: float
