@@ -11,6 +11,8 @@ the judges of fluency learn from their training parts.
   model, and a recurrent network that is trained here for `--judge-seconds`); and with `--encoder`,
   a folder of all-MiniLM-L6-v2, how often the nearest of 100 originals is the true one.
 - authors: the strongest attack on the author, by `inkblur.evaluation.attempts`.
+- likelihood: the attack on authors through the channel alone, which needs no released copies to
+  study: affordable on a CPU.
 - reading: words that are recovered by unigrams, trigrams and by the language model; and authors
   named from what it decoded.
 """
@@ -24,6 +26,7 @@ import resource
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,13 +39,16 @@ from inkblur.evaluation import (
     STOP_WORDS,
     Array,
     AuthorTexts,
+    FluentStaircase,
     Ids,
+    Likelihood,
     LinearSvm,
     ModelReader,
     Reader,
     Trigrams,
     attempts,
     attribute,
+    causal_model,
     channel_of,
     entering_ids,
     guessed,
@@ -58,8 +64,10 @@ COLLECTIONS: dict[str, Callable[[], Split]] = {
     "fan_fiction": lambda: pan18(1),
     "novels": english_novels,
 }
-SETTINGS = ((8.0, 0.002), (6.5, 0.01), (5.0, 0.03))
-STRENGTHS = (8.0, 4.0, 2.5, 1.0)  # the staircase's light, medium and strong, and a weak one
+SETTINGS = ((8.0, 0.002), (6.5, 0.01), (5.0, 0.03))  # epsilon, and tau of the frequency base
+TAUS = {8.0: 0.003, 6.5: 0.01, 5.0: 0.02}  # of the language model's: benchmarks/fluent_search.py
+BEFORE = (0.1, 0.0)  # delta and fit: the base without a preference for near words that fit
+STRENGTHS = (4.0, 2.5, 1.0)  # the staircase's light, medium and strong
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _LOW, _HIGH = 12, 22  # words in a sentence
 
@@ -72,19 +80,51 @@ class Setting:
     epsilon: float
     tau: float | None = None
     model: str = ""
+    shape: tuple[float, float] | None = None  # delta and fit, where not the usual ones
 
     def mechanism(self, table: inkblur.Embedding) -> Any:
         """The staircase of this setting."""
         own: dict[str, Any] = {"tau": self.tau, "base": self.base}
         if self.base == "lm":
-            own["language_model"] = self.model
-        elif self.tau is not None:
+            model = causal_model(table, self.model)
+            made = partial(FluentStaircase, table, epsilon=self.epsilon, tau=self.tau, model=model)
+            return made() if self.shape is None else made(delta=self.shape[0], fit=self.shape[1])
+        if self.tau is not None:
             own["frequency_power"] = 1.0  # as the language model's base has it
         return inkblur.make_mechanism("staircase", table, epsilon=self.epsilon, **own)
 
     def facts(self) -> dict[str, Any]:
         """For a line of results."""
-        return {"base": self.base, "epsilon": self.epsilon, "tau": self.tau}
+        return {
+            "base": self.base,
+            "epsilon": self.epsilon,
+            "tau": self.tau,
+            **({} if self.shape is None else {"delta": self.shape[0], "fit": self.shape[1]}),
+        }
+
+
+def settings(options: argparse.Namespace) -> list[Setting]:
+    """The bases and epsilons that are asked for."""
+    found = []
+    for epsilon, tau in SETTINGS:
+        every = {
+            "frequency": Setting("frequency", epsilon, tau),
+            "lm": Setting("lm", epsilon, TAUS[epsilon], options.model),
+            "before": Setting("lm", epsilon, tau, options.model, BEFORE),
+        }
+        if epsilon in [float(asked) for asked in options.epsilons.split(",")]:
+            found += [every[base] for base in options.bases.split(",")]
+    return found
+
+
+def searched_sentences(texts: Sequence[str], count: int) -> list[str]:
+    """What a shape is chosen on: of every second text."""
+    return sentences(texts[::2], count)
+
+
+def judged_sentences(texts: Sequence[str], count: int) -> list[str]:
+    """What it is judged on: of the others."""
+    return sentences(texts[1::2], count)
 
 
 def sentences(texts: Sequence[str], count: int) -> list[str]:
@@ -109,12 +149,18 @@ def released(blur: inkblur.Privatizer, texts: Sequence[str], seed: int) -> list[
     return list(blur.release_batch(records, inkblur.seeded_rng(seed)).texts)
 
 
-def cosines(table: inkblur.Embedding, before: Sequence[Ids], after: Sequence[Ids]) -> float:
-    """Mean cosine of content words and what stands in their places."""
+def cosines(
+    table: inkblur.Embedding,
+    before: Sequence[Ids],
+    after: Sequence[Ids],
+    *,
+    content: bool = True,
+) -> float:
+    """Mean cosine of words, by default content words, and what stands in their places."""
     vectors = table.vectors / np.maximum(np.linalg.norm(table.vectors, axis=1), 1e-9)[:, None]
     stop = np.array([word in STOP_WORDS for word in table.words])
     true, out = np.concatenate(before), np.concatenate(after)
-    chosen = (true != NULL_ID) & ~stop[true]
+    chosen = (true != NULL_ID) & ~(content & stop[true])
     return float(np.einsum("ij,ij->i", vectors[true[chosen]], vectors[out[chosen]]).mean())
 
 
@@ -157,7 +203,10 @@ def quality(table: inkblur.Embedding, options: argparse.Namespace) -> Iterator[d
     ]
     trigrams = Trigrams(held_out, unigram(table, held_out))
     network = RecurrentJudge(held_out, len(table), seconds=options.judge_seconds)
-    texts = {name: sentences(split.test.texts, options.sentences) for name, split in splits.items()}
+    texts = {
+        name: judged_sentences(split.test.texts, options.sentences)
+        for name, split in splits.items()
+    }
     before = {name: [entering_ids(text, table) for text in some] for name, some in texts.items()}
 
     if options.encoder:
@@ -169,8 +218,9 @@ def quality(table: inkblur.Embedding, options: argparse.Namespace) -> Iterator[d
             "collection": name,
             "sentences": len(after),
             "cosine": cosines(table, before[name], after),
-            "trigram_perplexity": _perplexity([trigram_logs(trigrams, text) for text in after]),
-            "network_perplexity": _perplexity(network.logs(after)),
+            "cosine_all_words": cosines(table, before[name], after, content=False),
+            "trigram_perplexity": perplexity([trigram_logs(trigrams, text) for text in after]),
+            "network_perplexity": perplexity(network.logs(after)),
         }
         if options.encoder:
             body["traced_of_100"] = _traced(originals[name], encoder.encoded(shown))
@@ -178,18 +228,16 @@ def quality(table: inkblur.Embedding, options: argparse.Namespace) -> Iterator[d
 
     for name in texts:
         yield {"base": "untouched", **figures(name, before[name], texts[name])}
-    for epsilon, usual in SETTINGS:
-        for base in ("frequency", "lm"):
-            for tau in (usual, usual / 2, usual / 4):
-                setting = Setting(base, epsilon, tau, options.model)
-                mechanism = setting.mechanism(table)
-                for name in texts:
-                    after = drawn(mechanism, before[name], 1)
-                    shown = [" ".join(table.words[i] for i in text.tolist()) for text in after]
-                    yield {**setting.facts(), **figures(name, after, shown)}
+    for setting in settings(options):
+        mechanism = setting.mechanism(table)
+        for name in texts:
+            after = drawn(mechanism, before[name], 1)
+            shown = [" ".join(table.words[i] for i in text.tolist()) for text in after]
+            yield {**setting.facts(), **figures(name, after, shown)}
 
 
-def _perplexity(logs: Sequence[Any]) -> float:
+def perplexity(logs: Sequence[Any]) -> float:
+    """Of the words with these log-probabilities, text by text."""
     return float(np.exp(-np.concatenate(logs).mean()))
 
 
@@ -217,35 +265,59 @@ def authors(table: inkblur.Embedding, options: argparse.Namespace) -> Iterator[d
     for name in options.author_collections.split(","):
         texts = _author_texts(COLLECTIONS[name](), options.author_texts, options.author_words)
         true = [entering_ids(text, table) for text in texts.attacked]
-        for epsilon, tau in SETTINGS:
-            for base in ("frequency", "lm"):
-                setting = Setting(base, epsilon, tau, options.model)
-                mechanism = setting.mechanism(table)
-                began = time.perf_counter()
-                tried = attempts(
-                    texts, inkblur.Privatizer(mechanism), table, inkblur.seeded_rng(1), seed=1
-                )
-                sample = true[:: max(1, len(true) // 200)]
-                yield {
-                    **setting.facts(),
-                    "collection": name,
-                    "cosine": cosines(table, sample, drawn(mechanism, sample, 3)),
-                    "strongest": strongest(tried).to_json(),
-                    "all": {
-                        f"{kind} {attack}": strongest(
-                            [a for a in tried if (a.attack, a.kind) == (attack, kind)]
-                        ).accuracy
-                        for attack, kind in sorted({(a.attack, a.kind) for a in tried})
-                    },
-                    "seconds": time.perf_counter() - began,
-                }
+        for setting in settings(options):
+            mechanism = setting.mechanism(table)
+            began = time.perf_counter()
+            tried = attempts(
+                texts, inkblur.Privatizer(mechanism), table, inkblur.seeded_rng(1), seed=1
+            )
+            sample = true[:: max(1, len(true) // 200)]
+            yield {
+                **setting.facts(),
+                "collection": name,
+                "cosine": cosines(table, sample, drawn(mechanism, sample, 3)),
+                "strongest": strongest(tried).to_json(),
+                "all": {
+                    f"{kind} {attack}": strongest(
+                        [a for a in tried if (a.attack, a.kind) == (attack, kind)]
+                    ).accuracy
+                    for attack, kind in sorted({(a.attack, a.kind) for a in tried})
+                },
+                "seconds": time.perf_counter() - began,
+            }
+
+
+def likelihood(table: inkblur.Embedding, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Authors named through the channel, among all authors of a collection."""
+    for name in options.author_collections.split(","):
+        texts = _author_texts(COLLECTIONS[name](), options.author_texts, options.author_words)
+        true = [entering_ids(text, table) for text in texts.attacked]
+        for setting in settings(options):
+            mechanism = setting.mechanism(table)
+            began = time.process_time()
+            after = drawn(mechanism, true, 1)
+            shown = [" ".join(table.words[i] for i in text.tolist()) for text in after]
+            channel = channel_of(mechanism, inkblur.seeded_rng(2))
+            attack = Likelihood(channel, table).fit(texts.known, texts.known_authors)
+            hits = attack.predict(shown) == texts.attacked_authors
+            yield {
+                **setting.facts(),
+                "collection": name,
+                "texts": len(true),
+                "cosine": cosines(table, true, after),
+                "named": float(hits.mean()),
+                "hits": "".join("01"[hit] for hit in hits.astype(int)),
+                "chance": 1 / len(set(texts.attacked_authors.tolist())),
+                "processor_seconds": time.process_time() - began,
+            }
 
 
 def reading(table: inkblur.Embedding, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """What three readers recover of both bases, and authors named from decoded texts."""
     model = ModelReader(table, *([options.model] if options.model else []))
-    settings = [Setting("frequency", epsilon) for epsilon in STRENGTHS]
-    settings += [Setting("lm", *SETTINGS[0], options.model)]
+    asked = settings(options)
+    if "frequency" in options.bases:
+        asked += [Setting("frequency", epsilon) for epsilon in STRENGTHS]
     for name in options.reading_collections.split(","):
         split = COLLECTIONS[name]()
         public = [entering_ids(text, table) for text in split.train.texts]
@@ -254,7 +326,8 @@ def reading(table: inkblur.Embedding, options: argparse.Namespace) -> Iterator[d
         some = split.test.first_of_each_author(options.reading_texts)
         texts = [first_words(text, options.reading_words) for text in some.texts]
         truth = [true_words(text, table) for text in texts]
-        for setting in settings:
+        named = _Naming(table, split)
+        for setting in asked:
             mechanism = setting.mechanism(table)
             outs = drawn(mechanism, [words.ids for words in truth], 1)
             reader = Reader(channel_of(mechanism, inkblur.seeded_rng(2)), prior)
@@ -275,13 +348,13 @@ def reading(table: inkblur.Embedding, options: argparse.Namespace) -> Iterator[d
                     "words": result.words,
                     **{part: _mean(getattr(result, part)) for part in parts},
                     "seconds": time.perf_counter() - began,
-                    **_named_from(table, split, some, [guess.words for guess in guesses]),
+                    "authors_named": named.share(some, [guess.words for guess in guesses]),
                 }
             yield {
                 **setting.facts(),
                 "collection": name,
                 "reader": "none",
-                **_named_from(table, split, some, outs),
+                "authors_named": named.share(some, outs),
             }
 
 
@@ -289,25 +362,36 @@ def _mean(interval: Any) -> float | None:
     return None if interval is None else float(interval.mean)
 
 
-def _named_from(
-    table: inkblur.Embedding, split: Split, asked: Corpus, ids: Sequence[Ids]
-) -> dict[str, float]:
-    """Authors that linear SVMs name from decoded texts, having studied true ones."""
-    assert split.train.authors is not None
-    assert asked.authors is not None
-    texts = [" ".join(table.words[i] for i in text.tolist() if i < len(table)) for text in ids]
-    # Decoded texts are words alone, so the attacker studies words alone.
-    known = [
-        " ".join(table.words[i] for i in entering_ids(text, table).tolist() if i != NULL_ID)
-        for text in split.train.texts
-    ]
-    attack = LinearSvm(seed=1).fit(known, split.train.authors)
-    return {
-        "authors_named": attribute(attack, texts, asked.authors, known=split.train.authors).accuracy
-    }
+class _Naming:
+    """Linear SVMs that name authors from decoded texts, having studied true ones."""
+
+    def __init__(self, table: inkblur.Embedding, split: Split) -> None:
+        assert split.train.authors is not None
+        self._table, self._known = table, split.train.authors
+        # Decoded texts are words alone, so the attacker studies words alone.
+        texts = [
+            self._written(ids[ids != NULL_ID])
+            for ids in (entering_ids(text, table) for text in split.train.texts)
+        ]
+        self._attack = LinearSvm(seed=1).fit(texts, self._known)
+
+    def share(self, asked: Corpus, ids: Sequence[Ids]) -> float:
+        """Of texts whose author is named."""
+        assert asked.authors is not None
+        texts = [self._written(text[text < len(self._table)]) for text in ids]
+        return attribute(self._attack, texts, asked.authors, known=self._known).accuracy
+
+    def _written(self, ids: Ids) -> str:
+        return " ".join(self._table.words[i] for i in ids.tolist())
 
 
-PARTS = {"speed": speed, "quality": quality, "authors": authors, "reading": reading}
+PARTS = {
+    "speed": speed,
+    "quality": quality,
+    "authors": authors,
+    "likelihood": likelihood,
+    "reading": reading,
+}
 
 
 def main() -> None:
@@ -316,6 +400,8 @@ def main() -> None:
     parser.add_argument("output", type=Path)
     parser.add_argument("--parts", default="speed,quality,authors,reading")
     parser.add_argument("--model", default="", help="a causal model's folder or .gguf file")
+    parser.add_argument("--bases", default="frequency,lm", help="of frequency, lm, before")
+    parser.add_argument("--epsilons", default="8,6.5,5")
     parser.add_argument("--encoder", default="", help="a folder of all-MiniLM-L6-v2")
     parser.add_argument("--sentences", type=int, default=200, help="of each collection")
     parser.add_argument("--judge-seconds", type=float, default=60.0)

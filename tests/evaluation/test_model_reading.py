@@ -16,7 +16,7 @@ from inkblur.embeddings.table import Embedding
 from inkblur.evaluation.attacks.candidates import Candidates
 from inkblur.evaluation.attacks.channel import channel_of
 from inkblur.evaluation.attacks.language import UNKNOWN_SHARE, unigram
-from inkblur.evaluation.attacks.model_reading import ModelReader
+from inkblur.evaluation.attacks.model_reading import ModelReader, _Change
 from inkblur.evaluation.attacks.reading import Reader
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.rng import seeded_rng
@@ -44,9 +44,9 @@ def log_probability(reader: ModelReader, text: list[int]) -> float:
     import torch
 
     tokens, total = [reader.model.start], 0.0
-    begins = sorted({own[0] for own in reader._tokens[:-1]})
+    begins = sorted({own[0] for own in reader.tokens[:-1]})
     for word in text:
-        for number, token in enumerate(reader._tokens[word]):
+        for number, token in enumerate(reader.tokens[word]):
             with torch.inference_mode():
                 likely = reader.model.network(torch.tensor([tokens])).logits[0, -1].softmax(-1)
             if word != reader.null:
@@ -57,10 +57,23 @@ def log_probability(reader: ModelReader, text: list[int]) -> float:
     return total
 
 
-def test_scores_count_every_token(reader: ModelReader) -> None:
-    texts = [[0, 1, 2, 3], [5], [reader.null, 5, 0], [4, reader.null, reader.null, 6, 7, 5]]
-    expected = [log_probability(reader, text) for text in texts]
-    assert reader.scores(texts) == pytest.approx(expected, abs=1e-4)
+def test_a_change_is_scored_as_the_text_that_it_makes(reader: ModelReader) -> None:
+    """All tokens counted, up to eight words beyond it, whatever else stands in the batch."""
+    texts = [[0, 1, 2, 3], [5], [reader.null, 5, 0], [4, reader.null, 6, 7, 5, 0, 1, 2, 3, 4, 5, 6]]
+    changes = [
+        _Change(text, place, word)
+        for text, words in enumerate(texts)
+        for place in range(len(words))
+        for word in (3, 5, reader.null)
+    ]
+    expected = []
+    for change in changes:
+        words = texts[change.text]
+        before = words[: change.place]
+        ahead = words[change.place + 1 : change.place + 9]
+        made = log_probability(reader, [*before, change.word, *ahead])
+        expected.append(made - log_probability(reader, before))
+    assert reader.scores(texts, changes) == pytest.approx(expected, abs=1e-4)
 
 
 def some_candidates(seed: int, places: int) -> Candidates:
@@ -74,7 +87,10 @@ def some_candidates(seed: int, places: int) -> Candidates:
 
 def test_belief_is_bayes_rule_around_the_best_text(reader: ModelReader) -> None:
     found = [some_candidates(seed, places) for seed, places in [(1, 4), (2, 1), (3, 6)]]
-    for each, said in zip(found, reader.guessed(found), strict=True):
+    steps: list[str] = []
+    guesses = reader.guessed(found, steps.append)
+    assert len(steps) == len(found)  # a passage each
+    for each, said in zip(found, guesses, strict=True):
         assert len(said.words) == len(each.words)
         # What the reader says at a place fits best among that place's candidates, all else as said
         # by the search; with three candidates a place the search is exhaustive here.
@@ -84,7 +100,7 @@ def test_belief_is_bayes_rule_around_the_best_text(reader: ModelReader) -> None:
 
 def test_a_wide_beam_finds_the_best_text(reader: ModelReader, table: Embedding) -> None:
     """Against all texts there are, where every word is one token."""
-    single = [word for word in range(len(WORDS)) if len(reader._tokens[word]) == 1]
+    single = [word for word in range(len(WORDS)) if len(reader.tokens[word]) == 1]
     own = [word for word in single if float(reader._log_share[word]) == 0.0]
     assert len(own) > 2
     random = np.random.default_rng(5)
@@ -100,7 +116,8 @@ def test_a_wide_beam_finds_the_best_text(reader: ModelReader, table: Embedding) 
         sum(np.log(likelihood[place, column]) for place, column in enumerate(columns))
         for columns in product(range(3), repeat=3)
     ]
-    assert said == texts[int(np.argmax(reader.scores(texts) + channel))]
+    prior = [log_probability(reader, text) for text in texts]
+    assert said == texts[int(np.argmax(np.array(prior) + channel))]
 
 
 def read(mechanism: WordMechanism, reader: ModelReader) -> float:

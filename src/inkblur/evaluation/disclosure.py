@@ -6,7 +6,7 @@ to know the channel, so it is measured for sequences whose every word goes throu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,11 +14,12 @@ import numpy as np
 from inkblur.documents.policies import Treatment
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
+from inkblur.evaluation.attacks.candidates import Candidates
 from inkblur.evaluation.attacks.channel import channel_of
 from inkblur.evaluation.attacks.inference import infer
 from inkblur.evaluation.attacks.language import Trigrams, entering_ids, unigram
 from inkblur.evaluation.attacks.linking import MOST_TEXTS, linking
-from inkblur.evaluation.attacks.model_reading import ModelReader
+from inkblur.evaluation.attacks.model_reading import PASSAGE, ModelReader
 from inkblur.evaluation.attacks.reading import Reader, guessed
 from inkblur.evaluation.attacks.repetition import Repeated, joined_by_author, repeated_words
 from inkblur.evaluation.attacks.singling_out import single_out
@@ -50,6 +51,7 @@ class Disclosing:
     confidence: float
     seed: int
     reading_model: str = ""  # a causal language model that reads too; empty: none
+    step: Callable[[str], None] = lambda what: None  # called as the model goes on
 
     def disclosed(
         self, releaser: Releaser, train: Released, test: Released, rng: Rng
@@ -80,15 +82,14 @@ class Disclosing:
         if texts:
             trigrams = Trigrams(texts, prior)
             readers["trigram"] = [guessed(found, trigrams) for found in candidates]
-        if self.reading_model:
-            model = ModelReader(self.embedding, self.reading_model)
-            readers["language model"] = model.guessed(candidates)
         shown = [out[:, 0] for out in outs]
         for name, said in readers.items():
             yield from _read(
                 recovered(name, truth, shown, said, confidence=self.confidence, seed=self.seed),
                 reader.channel.error,
             )
+        if self.reading_model:
+            yield from self._read_by_model(truth, shown, candidates, reader.channel.error)
         again = truth[:_RELEASED_AGAIN]
         many = _drawn(mechanism, again, max(RELEASES), rng.child("again"))
         for releases in RELEASES:
@@ -105,6 +106,26 @@ class Disclosing:
                 hits.as_it_stands.mean,
                 "the first release as it stands",
             )
+
+    def _read_by_model(
+        self,
+        truth: Sequence[TrueWords],
+        shown: Sequence[Ids],
+        candidates: Sequence[Candidates],
+        error: float,
+    ) -> Iterator[Disclosure]:
+        """The first words of each text: a model takes seconds for them on a CPU."""
+        model = ModelReader(self.embedding, self.reading_model)
+        first = [found.rows(np.arange(len(found.words))[:PASSAGE]) for found in candidates]
+        found = recovered(
+            f"language model, first {PASSAGE} words of each text",
+            [TrueWords(words.ids[:PASSAGE], words.kinds[:PASSAGE]) for words in truth],
+            [out[:PASSAGE] for out in shown],
+            model.guessed(first, self.step),
+            confidence=self.confidence,
+            seed=self.seed,
+        )
+        yield from _read(found, error)
 
     def _repetition(self, test: Released) -> Iterator[Disclosure]:
         yield from self._repeated(

@@ -88,7 +88,9 @@ def evaluate(
     if len({each.name for each in made}) != len(made):
         raise ParameterError("a setting was given twice")
     prepared = PreparedEvaluation(data, embedding, plan)
-    total = prepared.first_steps + sum(plan.repeats * prepared.steps(each) + 1 for each in made)
+    total = prepared.first_steps + sum(
+        plan.repeats * prepared.steps(each) + prepared.last_steps for each in made
+    )
     done = 0
 
     def step(what: str) -> None:
@@ -147,6 +149,11 @@ class PreparedEvaluation:
         """Steps of one repetition: the attacks that can be tried on it, the plan's analysts."""
         analysts = len(self.plan.analysts)
         return 1 + self._authors.count(releaser) + analysts * len(self._models(vectors=False))
+
+    @property
+    def last_steps(self) -> int:
+        """Steps of what a release discloses: a language model takes its time for every text."""
+        return 1 + (len(self._order[: self.plan.read_texts]) if self.plan.reading_model else 0)
 
     def _formed(self) -> tuple[list[str], list[str]]:
         train, test = list(self.data.train.texts), list(self.data.test.texts)
@@ -242,6 +249,7 @@ class PreparedEvaluation:
             self.plan.confidence,
             self.plan.seed,
             self.plan.reading_model,
+            step,
         )
         rng = seeded_rng(self.plan.seed).child("disclosure", releaser.name)
         return disclosing.disclosed(releaser, *self._first, rng)

@@ -33,7 +33,7 @@ from inkblur.mechanisms.staircase.expectation import SCALE, Expected
 from inkblur.mechanisms.staircase.fluent import FluentStaircase
 from inkblur.mechanisms.staircase.model_files import open_model
 from inkblur.types import NULL_ID, Ids
-from tests.laws.test_fluent import ToyModel
+from tests.laws.test_fluent import SHAPES, ToyModel
 from tests.tiny_model import save_tiny_model
 
 WORDS = ["the", "soup", "was", "hot", "waiter", "unbelievably", "kind"]
@@ -118,7 +118,7 @@ def test_the_model_reads_what_is_written(model: CausalModel) -> None:
     with torch.inference_mode():
         logits = model.network(torch.tensor([[model.start, *tokens]])).logits[:, -1]
     form = model.beginning if mark in (".", "?", "!") else model.inside
-    likely = form.likely(logits.softmax(-1))[0].numpy()
+    likely = form.likely(logits[:, model.next_tokens].softmax(-1))[0].numpy()
     expected = SCALE * likely / likely.sum()
     assert np.abs(parts_of(reading, 0) - expected).max() <= 1
 
@@ -130,8 +130,9 @@ def test_a_text_begins_with_a_capital_and_is_expected_so(model: CausalModel) -> 
     reading.waiting()
     with torch.inference_mode():
         logits = model.network(torch.tensor([[model.start]])).logits[:, -1]
-    likely = model.beginning.likely(logits.softmax(-1))[0].numpy()
-    other = model.inside.likely(logits.softmax(-1))[0].numpy()
+    scored = logits[:, model.next_tokens].softmax(-1)
+    likely = model.beginning.likely(scored)[0].numpy()
+    other = model.inside.likely(scored)[0].numpy()
     parts = parts_of(reading, 0)
     assert np.abs(parts - SCALE * likely / likely.sum()).max() <= 1
     assert np.abs(parts - SCALE * other / other.sum()).max() > 1  # the two forms differ here
@@ -146,18 +147,21 @@ def test_probabilities_are_the_models_own_for_words_of_one_token(model: CausalMo
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.integers(0, 2**32), st.sampled_from([0.5, 3.0, 8.0]))
-def test_many_draws_at_a_time_draw_what_one_does(seed: int, epsilon: float) -> None:
+@given(st.integers(0, 2**32), st.sampled_from([0.5, 3.0, 8.0]), st.sampled_from(SHAPES))
+def test_many_draws_at_a_time_draw_what_one_does(
+    seed: int, epsilon: float, shape: dict[str, float]
+) -> None:
     random = np.random.default_rng(seed)
     words, texts = 60, 40
     vectors = random.integers(-2, 3, (words, 3))  # many ties
     table = Embedding(
         [f"w{i}" for i in range(words)], vectors, name="made", counts=random.integers(1, 99, words)
     )
-    mechanism = FluentStaircase(table, epsilon=epsilon, tau=0.05, model=ToyModel(words), cache=None)
-    many = DeviceDraw(
-        mechanism.steps, mechanism.fixed.grid, mechanism.frequencies, mechanism.followed, "cpu"
+    mechanism = FluentStaircase(
+        table, epsilon=epsilon, tau=0.05, model=ToyModel(words), cache=None, **shape
     )
+    bases = mechanism.bases
+    many = DeviceDraw(bases, mechanism.fixed.grid, "cpu")
     parts = random.integers(0, 9, (texts, words)) * (random.random((texts, words)) < 0.2)
     parts[:, 3] += 1
     expected = Expected.dense(parts)
@@ -167,8 +171,8 @@ def test_many_draws_at_a_time_draw_what_one_does(seed: int, epsilon: float) -> N
     for row, (x, (own, shares)) in enumerate(zip(entering.tolist(), expected, strict=True)):
         # Every second number points to the first unit of some word, where it is easy to be off.
         if row % 2 and x != NULL_ID:
-            base = mechanism.base(own, shares)
-            _, near = near_words(keys[row], x, base, steps.near)
+            base = bases.units(own, shares)
+            _, near = near_words(bases.order(keys[row], x, own, shares), x, base, steps.near)
             ends, cut = np.cumsum(near)[:-1].tolist(), steps.step * steps.near
             far = cut + int(np.cumsum(base)[words // 2]) * steps.low
             numbers[row] = steps.step * ends[len(ends) // 2] if ends and row % 4 == 1 else far

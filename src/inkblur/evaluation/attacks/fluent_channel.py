@@ -1,11 +1,13 @@
 """The channel of a staircase with a language model: P(out | word) at one place of one text.
 
 What came out before a place is public, and so is the model: whoever reads a release computes the
-same base q_t and with it how likely each word was to come out as it did. The base is frequencies,
-the same at every place, and the few words that the model expects. Where a word o stands in the
-order around w is public too, so the units that are nearer to w than o are
+same base q_t and with it how likely each word was to come out as it did. That is a question of how
+many units are nearer to w than what came out, o:
 
-    (those of frequencies, summed once for every w and o)  +  (the model's words that are nearer).
+    (those of frequencies, by one sorting for each w)  +  (those of the words that are expected).
+
+The model's words are looked at only where the first sum leaves room: elsewhere o is not near w,
+whatever is expected there.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
     import torch
 
 _WORDS = {"cpu": 128, "cuda": 1024}  # true words at a time
-_PLACES = {"cpu": 64, "cuda": 128}  # places at a time
+_PLACES = {"cpu": 64, "cuda": 512}  # places at a time
+_ELEMENTS = {"cpu": 1 << 21, "cuda": 1 << 26}  # expected words at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,71 +94,97 @@ class FluentChannel:
         import torch
 
         steps, device = self.mechanism.steps, self.mechanism.model.device
-        outs = np.array([place.out for place in places], dtype=np.int64)
-        units = np.array([self._units(place) for place in places], dtype=np.float64)
-        owned = torch.from_numpy(units).to(device)[:, None]  # c(o)
+        expected = _Expectations(self.mechanism, places)
+        owned = expected.owned[:, None]  # c(o)
         null = np.flatnonzero(words == NULL_ID)
         if len(null):
-            yield null, (owned / steps.units).expand(-1, len(null))
+            yield null, (owned.double() / steps.units).expand(-1, len(null))
         true = np.flatnonzero(words != NULL_ID)
         for start in range(0, len(true), _WORDS[device]):
             some = true[start : start + _WORDS[device]]
-            nearer = self._nearer(places, outs, words[some])
-            near = torch.minimum((steps.near - nearer).clamp(min=0.0), owned)
-            yield some, (steps.low * owned + steps.step * near) * 2.0**-steps.bits
+            with torch.inference_mode():
+                nearer = expected.nearer(words[some]).T
+                near = torch.minimum((steps.near - nearer).clamp(min=0), owned)
+                likely = steps.low * owned.double() + steps.step * near.double()
+                yield some, likely * 2.0**-steps.bits
 
-    def _units(self, place: _Setting) -> int:
-        """c(o) at this place."""
-        own = place.parts[place.words == place.out]
-        factor = self.mechanism.followed // int(place.parts.sum())
-        common = int(self.mechanism.frequencies[place.out])
-        return common + (int(own[0]) * factor if len(own) else 0)
 
-    def _nearer(self, places: Sequence[_Setting], outs: Ids, words: Ids) -> torch.Tensor:
-        """Units that are nearer to each word than what came out, (places, words)."""
+class _Expectations:
+    """What a model expected at some places, beside what came out there."""
+
+    def __init__(self, mechanism: FluentStaircase, places: Sequence[_Setting]) -> None:
         import torch
 
-        device = self.mechanism.model.device
-        with torch.inference_mode():
-            rank, before = self._ordered(words)
-            nearer = before[:, torch.from_numpy(outs).to(device)].T.double()
-            # Places of about as many expected words together: the rest of a row is padding.
-            order = np.argsort([len(place.words) for place in places], kind="stable")
-            for start in range(0, len(order), _PLACES[device]):
-                some = order[start : start + _PLACES[device]]
-                nearer[torch.from_numpy(some).to(device)] += self._expected_nearer(
-                    [places[i] for i in some.tolist()], rank
-                )
-        return nearer
+        self._draws, self._near = mechanism.many_draws, mechanism.steps.near
+        device = self._draws.device
+        self._outs = torch.tensor([place.out for place in places], device=device)
+        self._own = torch.zeros(len(places), dtype=torch.long, device=device)  # parts of o
+        self._groups = []
+        model_units = torch.zeros(len(places), dtype=torch.long, device=device)
+        # Places of about as many expected words together: the rest of a row is padding.
+        order = np.argsort([len(place.words) for place in places], kind="stable")
+        for start in range(0, len(order), _PLACES[device]):
+            rows = order[start : start + _PLACES[device]]
+            group = self._group([places[row] for row in rows.tolist()], rows)
+            mine = group.words == self._outs[group.rows, None]
+            self._own[group.rows] = (group.parts * mine).sum(1)
+            model_units[group.rows] = (group.units * mine).sum(1)
+            self._groups.append(group)
+        self.owned = self._draws.frequencies[self._outs] + model_units
 
-    def _ordered(self, words: Ids) -> tuple[torch.Tensor, torch.Tensor]:
-        """The rank of every word around each of these, and the frequencies' units before it."""
-        import torch
-
-        draws = self.mechanism.many_draws
-        order = draws.ranked(words).argsort(1, descending=True)
-        units = torch.from_numpy(self.mechanism.frequencies).to(draws.device)[order]
-        ranks = torch.arange(order.shape[1], device=draws.device, dtype=torch.int32)
-        rank = torch.empty_like(order, dtype=torch.int32)
-        rank.scatter_(1, order, ranks.expand_as(order))
-        before = torch.empty_like(order)
-        before.scatter_(1, order, units.cumsum(1) - units)
-        return rank, before
-
-    def _expected_nearer(self, places: Sequence[_Setting], rank: torch.Tensor) -> torch.Tensor:
-        """Of the units that follow the model, those nearer than what came out, (places, words)."""
+    def _group(self, places: Sequence[_Setting], rows: Ids) -> _Group:
         import torch
 
         width = max(len(place.words) for place in places)
         words = np.zeros((len(places), width), dtype=np.int64)
-        parts = np.zeros((len(places), width), dtype=np.float32)
+        parts = np.zeros((len(places), width), dtype=np.int64)
         for row, place in enumerate(places):
             words[row, : len(place.words)] = place.words
             parts[row, : len(place.parts)] = place.parts
-        factors = [float(self.mechanism.followed // int(place.parts.sum())) for place in places]
-        device = rank.device
-        outs = torch.tensor([place.out for place in places], device=device)
-        nearer = rank[:, torch.from_numpy(words).to(device)] < rank[:, outs][:, :, None]
-        # Whole numbers up to SCALE: float32 sums them exactly.
-        sums = torch.einsum("wpx,px->pw", nearer.float(), torch.from_numpy(parts).to(device))
-        return sums.double() * torch.tensor(factors, dtype=torch.double, device=device)[:, None]
+        device = self._draws.device
+        expected = torch.from_numpy(parts).to(device)
+        units = expected * (self._draws.followed // expected.sum(1, keepdim=True))
+        return _Group(
+            torch.from_numpy(rows).to(device), torch.from_numpy(words).to(device), expected, units
+        )
+
+    def nearer(self, words: Ids) -> torch.Tensor:
+        """Units that are nearer to each word than what came out, (words, places).
+
+        Where they are too many for what came out to be near, a smaller number that is too large.
+        """
+        import torch
+
+        draws = self._draws
+        ranked = draws.ranked(words)
+        edge = ranked[:, self._outs] + draws.lifts[self._own]
+        nearest, order = ranked.sort(1)
+        reached = draws.frequencies[order].cumsum(1)
+        place = torch.searchsorted(nearest, edge, right=True)  # how many are not nearer
+        below = reached.gather(1, (place - 1).clamp(min=0)) * (place > 0)
+        nearer = reached[:, -1:] - below
+        for group in self._groups:
+            word, row = (nearer[:, group.rows] < self._near).nonzero(as_tuple=True)
+            most = max(1, _ELEMENTS[draws.device] // group.words.shape[1])
+            for start in range(0, len(word), most):
+                w, r = word[start : start + most], row[start : start + most]
+                at = group.rows[r]
+                own = ranked.flatten()[w[:, None] * ranked.shape[1] + group.words[r]]
+                cut = edge[w, at][:, None]
+                lifted = own + draws.lifts[group.parts[r]] > cut
+                found = (group.units[r] * lifted).sum(1)
+                # Frequencies' units of words that passed what came out by being lifted.
+                passed = lifted & (own <= cut)
+                found += (draws.frequencies[group.words[r]] * passed).sum(1)
+                nearer[w, at] += found
+        return nearer
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Group:
+    """Places and the words expected there, padded with word 0 and no parts."""
+
+    rows: torch.Tensor  # (places,): among all places
+    words: torch.Tensor  # (places, width)
+    parts: torch.Tensor
+    units: torch.Tensor  # that follow the model

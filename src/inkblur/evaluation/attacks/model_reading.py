@@ -2,8 +2,9 @@
 
 A beam search goes through a passage from left to right. A hypothesis is a true text so far; it is
 scored by what the model expects of its words times the public channel, and the best `beams` go on.
-The model has then seen nothing to the right. So every candidate of every place is put into the best
-hypothesis in turn, the passages so made are scored as wholes, all tokens counted, and
+The model has then seen nothing to the right. So the likeliest candidates of every place are put
+into the best hypothesis in turn, what is so made is scored up to a few words beyond that place, all
+tokens counted, and
 
     belief(c at t)  ~  P_model(best text with c at t) P(o_t | c),
 
@@ -16,7 +17,7 @@ share of what the model leaves to words at that place.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -38,9 +39,11 @@ if TYPE_CHECKING:
 PASSAGE = 32  # words that are read together
 BEAMS = 16
 _STAND_IN = "someone"  # what the model reads for a null word
-_ROWS = {"cpu": 16, "cuda": 512}  # hypotheses, or passages, at a time
+_ROWS = {"cpu": 16, "cuda": 256}  # hypotheses, or changes, at a time
 _OWN, _NULL, _NOT = 0, 1, 2  # a token counts as itself, as the null word, or not at all
 _FAINT = 1e-3  # candidates this much less likely than the best are not tried again
+_TRIED = 8  # candidates of a place that are, at most; they stand best first
+_AHEAD = 8  # words to the right that a candidate is judged by
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,52 +61,54 @@ class ModelReader:
     """Reads with a causal language model; `place` as for the mechanism's own model."""
 
     def __init__(self, embedding: Embedding, place: str = BUNDLED, *, beams: int = BEAMS) -> None:
+        import torch
+
         self.model = causal_model(embedding, place)
         self.beams = whole(beams, "beams")
         self.null = len(embedding)
         form = self.model.inside
-        self._tokens = [*form.tokens, *self.model.tokens([_STAND_IN])]
-        self._first = form.first
+        self.tokens = [*form.tokens, *self.model.tokens([_STAND_IN])]
+        first = np.array([tokens[0] for tokens in form.tokens])
+        self._first = torch.from_numpy(first).to(self.model.device)
         self._log_share = form.share.log()
-        self._begins = np.unique([tokens[0] for tokens in form.tokens])  # tokens that begin a word
+        self._begins = np.unique(first)  # tokens that begin a word
 
-    def guessed(self, found: Sequence[Candidates]) -> list[Guesses]:
-        """The likeliest word at each place of each text, and how likely the reader holds it."""
+    def guessed(
+        self, found: Sequence[Candidates], step: Callable[[str], None] = lambda what: None
+    ) -> list[Guesses]:
+        """The likeliest word at each place of each text, and how likely the reader holds it.
+
+        `step` is called for each passage, before it is read.
+        """
         pieces = [
             (text, slice(start, start + PASSAGE))
             for text, each in enumerate(found)
             for start in range(0, len(each.words), PASSAGE)
         ]
-        passages = [
-            _Passage(
-                found[text].words[part], np.log(np.maximum(found[text].likelihood[part], 1e-30))
-            )
-            for text, part in pieces
-        ]
+        # Passages of one length together, the longest first.
+        pieces.sort(key=lambda piece: -len(found[piece[0]].words[piece[1]]))
         out = [
             Guesses(np.empty(len(each.words), np.int64), np.empty(len(each.words)))
             for each in found
         ]
-        chosen = self.best_texts(passages)
-        for (text, part), passage, belief in zip(
-            pieces, passages, self._beliefs(passages, chosen), strict=True
-        ):
-            best = belief.argmax(axis=1)
-            rows = np.arange(len(passage))
-            out[text].words[part] = passage.words[rows, best]
-            out[text].belief[part] = belief[rows, best] * (1.0 - found[text].rest[part])
-        return out
-
-    def best_texts(self, passages: Sequence[_Passage]) -> list[Ids]:
-        """The columns of the candidates that the best hypothesis of each passage chose."""
-        chosen: list[Ids] = [np.empty(0, np.int64)] * len(passages)
-        order = sorted(range(len(passages)), key=lambda i: -len(passages[i]))
         together = max(1, _ROWS[self.model.device] // self.beams)
-        for start in range(0, len(order), together):
-            some = order[start : start + together]
-            for place, columns in zip(some, self._beam([passages[i] for i in some]), strict=True):
-                chosen[place] = columns
-        return chosen
+        for start in range(0, len(pieces), together):
+            some = pieces[start : start + together]
+            for _ in some:
+                step("reading with the language model")
+            passages = [
+                _Passage(
+                    found[text].words[part], np.log(np.maximum(found[text].likelihood[part], 1e-30))
+                )
+                for text, part in some
+            ]
+            beliefs = self._beliefs(passages, self._beam(passages))
+            for (text, part), passage, belief in zip(some, passages, beliefs, strict=True):
+                best = belief.argmax(axis=1)
+                rows = np.arange(len(passage))
+                out[text].words[part] = passage.words[rows, best]
+                out[text].belief[part] = belief[rows, best] * (1.0 - found[text].rest[part])
+        return out
 
     def _beam(self, passages: Sequence[_Passage]) -> list[Ids]:
         """Beam search through passages at once, the longest first."""
@@ -135,7 +140,7 @@ class ModelReader:
             rows = (np.arange(going)[:, None] * width + parents).ravel()
             hypotheses.select(torch.from_numpy(rows).to(device))
             chosen = np.take_along_axis(words, columns, axis=1)
-            hypotheses.read([self._tokens[word] for word in chosen.ravel().tolist()])
+            hypotheses.read([self.tokens[word] for word in chosen.ravel().tolist()])
             history = [
                 np.hstack([past[parents[row]], columns[row][:, None]])
                 for row, past in enumerate(history)
@@ -159,62 +164,123 @@ class ModelReader:
 
     def _beliefs(self, passages: Sequence[_Passage], chosen: Sequence[Ids]) -> Iterator[Array]:
         """How likely each candidate is in the best text, (places, kept) a passage."""
-        tried: list[list[int]] = []
-        where: list[tuple[int, int, int]] = []
-        for number, (passage, columns) in enumerate(zip(passages, chosen, strict=True)):
-            best = passage.words[np.arange(len(passage)), columns].tolist()
+        best: list[list[int]] = []
+        changes: list[_Change] = []
+        columns: list[int] = []
+        for number, (passage, own) in enumerate(zip(passages, chosen, strict=True)):
+            rows = np.arange(len(passage))
+            best.append(passage.words[rows, own].tolist())
             likely = passage.channel >= passage.channel.max(axis=1, keepdims=True) + np.log(_FAINT)
-            likely[np.arange(len(passage)), columns] = True
+            likely[:, _TRIED:] = False
+            likely[rows, own] = True
             for place, column in np.argwhere(likely).tolist():
-                tried.append([*best[:place], int(passage.words[place, column]), *best[place + 1 :]])
-                where.append((number, place, column))
-        scores = self.scores(tried)
+                changes.append(_Change(number, place, int(passage.words[place, column])))
+                columns.append(column)
+        scores = self.scores(best, changes)
         beliefs = [np.full(passage.words.shape, -np.inf) for passage in passages]
-        for (number, place, column), score in zip(where, scores.tolist(), strict=True):
-            beliefs[number][place, column] = score + passages[number].channel[place, column]
+        for change, column, score in zip(changes, columns, scores.tolist(), strict=True):
+            channel = passages[change.text].channel[change.place, column]
+            beliefs[change.text][change.place, column] = score + channel
         for belief in beliefs:
             belief -= belief.max(axis=1, keepdims=True)
             shares = np.exp(belief)
             yield shares / shares.sum(axis=1, keepdims=True)
 
-    def scores(self, texts: Sequence[Sequence[int]]) -> Array:
-        """Log-probabilities of texts of words by the model, all tokens counted."""
+    def scores(self, texts: Sequence[Sequence[int]], changes: Sequence[_Change]) -> Array:
+        """Log-probability of each changed word and of the next ones, after what precedes it.
+
+        Every text is read once. What the model then knows of the words before a change is taken
+        from there, so that a change costs a few tokens, not a text.
+        """
         import torch
 
         model = self.model
-        rows = []  # tokens, and how each counts
-        for text in texts:
-            tokens: list[int] = []
-            counts: list[int] = []
-            for word in text:
-                own = self._tokens[word]
-                tokens += own
-                known = word != self.null
-                counts += [_OWN] * len(own) if known else [_NULL, *[_NOT] * (len(own) - 1)]
-            rows.append((tokens, counts))
-        order = sorted(range(len(rows)), key=lambda row: len(rows[row][0]))
-        out = np.empty(len(rows))
+        written = [_Written(self, text) for text in texts]
+        read = torch.tensor(_padded([each.tokens for each in written], model.start))
+        with torch.inference_mode():
+            known = model.network(
+                read.to(model.device), use_cache=True, logits_to_keep=1
+            ).past_key_values
+        out = np.empty(len(changes))
+        # Changes at about the same place together.
+        order = sorted(range(len(changes)), key=lambda i: changes[i].place)
         for start in range(0, len(order), _ROWS[model.device]):
             some = order[start : start + _ROWS[model.device]]
-            width = max(len(rows[row][0]) for row in some)
-            # What is padded stands on the right, where a causal model does not see it.
-            padded = np.full((len(some), width + 1), model.start)
-            counted = np.full((len(some), width), _NOT)
-            for place, row in enumerate(some):
-                tokens, counts = rows[row]
-                padded[place, 1 : 1 + len(tokens)] = tokens
-                counted[place, : len(counts)] = counts
-            with torch.inference_mode():
-                inputs = torch.from_numpy(padded).to(model.device)
-                kind = torch.from_numpy(counted).to(model.device)
-                logits = model.network(inputs[:, :-1]).logits
-                total = logits.logsumexp(-1)
-                own = logits.gather(2, inputs[:, 1:, None])[:, :, 0]
-                words = logits[:, :, self._begins].logsumexp(-1) + float(np.log(UNKNOWN_SHARE))
-                logs = torch.where(kind == _OWN, own, words) - total
-                sums = (logs * (kind != _NOT)).double().sum(1)
-            out[some] = sums.cpu().numpy()
+            out[some] = self._scored(known, written, [changes[i] for i in some])
         return out
+
+    def _scored(self, known: Any, written: Sequence[_Written], changes: Sequence[_Change]) -> Array:
+        import torch
+        import transformers
+
+        model, rows = self.model, len(changes)
+        # The token before the change is read again: what is expected after it is needed.
+        kept = [written[each.text].starts[each.place] - 1 for each in changes]
+        more = [written[each.text].changed(each) for each in changes]
+        tokens = torch.tensor(_padded([own for own, _ in more], model.start)).to(model.device)
+        kind = torch.tensor(_padded([counts for _, counts in more], _NOT)).to(model.device)
+        length, width = max(kept), tokens.shape[1] - 1
+        before = torch.tensor(kept, device=model.device)[:, None]
+        past = transformers.DynamicCache()
+        if length:
+            texts = torch.tensor([each.text for each in changes], device=model.device)
+            for number, layer in enumerate(known.layers):
+                past.update(layer.keys[texts, :, :length], layer.values[texts, :, :length], number)
+        seen = torch.arange(length, device=model.device) < before
+        ones = torch.ones((rows, width), dtype=torch.bool, device=model.device)
+        with torch.inference_mode():
+            logits = model.network(
+                tokens[:, :-1],
+                attention_mask=torch.cat([seen, ones], dim=1).long(),
+                position_ids=before + torch.arange(width, device=model.device),
+                past_key_values=past,
+                use_cache=True,
+            ).logits
+            total = logits.logsumexp(-1)
+            own = logits.gather(2, tokens[:, 1:, None])[:, :, 0]
+            words = logits[:, :, self._begins].logsumexp(-1) + float(np.log(UNKNOWN_SHARE))
+            logs = torch.where(kind == _OWN, own, words) - total
+            sums: Array = (logs * (kind != _NOT)).double().sum(1).cpu().numpy()
+        return sums
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """Another word at one place of one text."""
+
+    text: int
+    place: int
+    word: int
+
+
+class _Written:
+    """A text of words as tokens."""
+
+    def __init__(self, reader: ModelReader, words: Sequence[int]) -> None:
+        self._reader, self._words = reader, words
+        self.tokens = [reader.model.start]
+        self.starts = []  # where each word begins
+        for word in words:
+            self.starts.append(len(self.tokens))
+            self.tokens += reader.tokens[word]
+
+    def changed(self, change: _Change) -> tuple[list[int], list[int]]:
+        """The token before the change, then those of the new word and of the next ones; how each
+        counts but the first.
+        """
+        tokens, counts = [self.tokens[self.starts[change.place] - 1]], []
+        for word in [change.word, *self._words[change.place + 1 :][:_AHEAD]]:
+            own = self._reader.tokens[word]
+            known = word != self._reader.null
+            tokens += own
+            counts += [_OWN] * len(own) if known else [_NULL, *[_NOT] * (len(own) - 1)]
+        return tokens, counts
+
+
+def _padded(rows: Sequence[Sequence[int]], filling: int) -> list[list[int]]:
+    """Rows of one length. A causal model does not see what stands on the right."""
+    width = max(map(len, rows))
+    return [[*row, *[filling] * (width - len(row))] for row in rows]
 
 
 class _Hypotheses:

@@ -12,7 +12,9 @@ keeps its own text busy for so many steps while the others move on, so nothing i
 
 from __future__ import annotations
 
+import copy
 from collections import deque
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,8 +34,9 @@ _ENDS = (".", "?", "!")
 _NEUTRAL = ("They talked about", "We heard that the", "This was sent by", "She went to see")
 _NAME = 4.0  # a word is a name if its capital form is so many times as likely as the other
 _CONTEXT = 256  # tokens that the model looks back on at most, and half of it at least
-# Texts that advance together: on a CPU more would pass 2 GB of memory and gain nothing.
-_TOGETHER = {"cpu": 32, "cuda": 1024}
+# Texts that advance together: on a CPU more would pass 2 GB of memory.
+_TOGETHER = {"cpu": 48, "cuda": 1024}
+_APART = 4  # words between two marks at least: else one short sentence asks for the next
 _ENDED = 4  # rows of ended texts are given up when they are one in so many
 
 
@@ -50,17 +53,24 @@ class CausalModel:
         self.network = opened.network.to(self.device)
         self.words = embedding.words
         self.start = opened.start
+        self.tokens = opened.tokens
         self.fingerprint = f"{opened.sha256} first token {SCALE} context {_CONTEXT}"
         self.capitals = [_capital(word) for word in embedding.words]
-        self.beginning = _Form(opened.tokens(self.capitals), embedding, self.network)
-        plain = _Form(opened.tokens(self.words), embedding, self.network)
-        self.names = self._names(opened, plain)
-        forms = zip(self.names.tolist(), self.beginning.tokens, plain.tokens, strict=True)
-        inside = [capital if name else small for name, capital, small in forms]
-        self.inside = _Form(inside, embedding, self.network)
-        self.tokens = opened.tokens
-        marks = opened.tokens(list(_MARKS), space="")
-        self.marks = {tokens[0]: mark for mark, tokens in zip(_MARKS, marks, strict=True)}
+        capital, small = opened.tokens(self.capitals), opened.tokens(self.words)
+        self.names = self._names(opened, capital, small, embedding)
+        forms = zip(self.names.tolist(), capital, small, strict=True)
+        inside = [large if name else little for name, large, little in forms]
+        signs = [tokens[0] for tokens in opened.tokens(list(_MARKS), space="")]
+        firsts = {tokens[0] for tokens in (*capital, *inside)}
+        # Tokens that may come next: those that begin a word, and marks. Others are not scored.
+        self.next_tokens = sorted(firsts.union(signs))
+        self.beginning = WrittenForm(capital, embedding, self.next_tokens, self.device)
+        self.inside = WrittenForm(inside, embedding, self.next_tokens, self.device)
+        self.marks = {
+            self.next_tokens.index(token): (token, mark)
+            for token, mark in zip(signs, _MARKS, strict=True)
+        }
+        self.reading_network = _narrowed(self.network, self.next_tokens)
 
     @property
     def circumstances(self) -> dict[str, str | int]:
@@ -78,25 +88,29 @@ class CausalModel:
             "context_tokens": _CONTEXT,
         }
 
-    def _names(self, opened: OpenedModel, plain: _Form) -> NDArray[np.bool_]:
+    def _names(
+        self,
+        opened: OpenedModel,
+        capital: list[list[int]],
+        small: list[list[int]],
+        embedding: Embedding,
+    ) -> NDArray[np.bool_]:
         """Which words are written with a capital inside a sentence, (words,)."""
         import torch
 
-        small = torch.zeros(len(self.words), device=self.device)
-        capital = small.clone()
+        every = range(self.network.config.vocab_size)
+        forms = [WrittenForm(tokens, embedding, every, self.device) for tokens in (capital, small)]
+        likely = np.zeros((2, len(self.words)))
         for text in opened.tokens(_NEUTRAL, space=""):
             with torch.inference_mode():
                 tokens = torch.tensor([[self.start, *text]], device=self.device)
-                likely = self.network(tokens).logits[:, -1].float().softmax(-1)
-            small += plain.likely(likely)[0]
-            capital += self.beginning.likely(likely)[0]
-        likelier: NDArray[np.bool_] = (capital > _NAME * small).cpu().numpy()
+                logits = self.network(tokens).logits[:, -1].float().softmax(-1)
+            likely += np.stack([form.likely(logits)[0].cpu().numpy() for form in forms])
         # First tokens say little of long words. But a tokenizer has fewer tokens for the form that
         # it met more often.
-        capitals, smalls = (
-            np.array([len(tokens) for tokens in form.tokens]) for form in (self.beginning, plain)
-        )
-        names: NDArray[np.bool_] = likelier & ((capitals < smalls) | (capitals * smalls == 1))
+        capitals, smalls = (np.array([len(own) for own in form]) for form in (capital, small))
+        shorter = (capitals < smalls) | (capitals * smalls == 1)
+        names: NDArray[np.bool_] = (likely[0] > _NAME * likely[1]) & shorter
         return names
 
     def begin(self, texts: int) -> TokenReading:
@@ -104,23 +118,67 @@ class CausalModel:
         return TokenReading(self, texts)
 
 
-class _Form:
-    """One way of writing every word: its tokens, and its share of its first token."""
+class WrittenForm:
+    """One way of writing every word: its tokens, and its share of its first token.
 
-    def __init__(self, tokens: list[list[int]], embedding: Embedding, network: Any) -> None:
+    Tokens are numbered by their place among `scored`, which ascend.
+    """
+
+    def __init__(
+        self, tokens: list[list[int]], embedding: Embedding, scored: Sequence[int], device: str
+    ) -> None:
         import torch
 
         self.tokens = tokens
-        first = np.array([word[0] for word in tokens])
+        first = np.searchsorted(np.array(scored), [word[0] for word in tokens])
         counts = embedding.counts
         weight = np.ones(len(first)) if counts is None else np.maximum(counts, 0.5)
-        by_token = np.bincount(first, weights=weight, minlength=network.config.vocab_size)
-        self.first = torch.from_numpy(first).to(network.device)
-        self.share = torch.from_numpy(weight / by_token[first]).float().to(network.device)
+        by_token = np.bincount(first, weights=weight, minlength=len(scored))
+        self.first = torch.from_numpy(first).to(device)
+        self.share = torch.from_numpy(weight / by_token[first]).to(device)
+        # The words of each token stand together.
+        self._words = torch.from_numpy(np.argsort(first, kind="stable")).to(device)
+        sizes = np.bincount(first, minlength=len(scored))
+        self._sizes = torch.from_numpy(sizes).to(device)
+        self._starts = torch.from_numpy(np.cumsum(sizes) - sizes).to(device)
+        self._begins = torch.from_numpy(sizes > 0).to(device)
 
     def likely(self, tokens: torch.Tensor) -> torch.Tensor:
         """Probabilities of words, (texts, words), from those of tokens."""
-        return tokens[:, self.first] * self.share
+        return tokens.double()[:, self.first] * self.share
+
+    def parts(self, logits: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Rows, words and their parts of SCALE, from the logits of tokens, (texts, tokens)."""
+        import torch
+
+        logits = logits.masked_fill(~self._begins, -torch.inf)
+        tokens = logits.softmax(-1)  # shares of a token sum to 1, so those of all words do
+        row, token = (tokens * SCALE >= 0.5).nonzero(as_tuple=True)
+        sizes = self._sizes[token]
+        ends = sizes.cumsum(0)
+        every = torch.arange(int(ends[-1]) if len(ends) else 0, device=logits.device)
+        nth = every - (ends - sizes).repeat_interleave(sizes)  # of its token's words
+        word = self._words[self._starts[token].repeat_interleave(sizes) + nth]
+        likely = tokens[row, token].double().repeat_interleave(sizes) * self.share[word]
+        parts = (likely * SCALE).round().long()
+        some = parts > 0
+        return row.repeat_interleave(sizes)[some], word[some], parts[some]
+
+
+def _narrowed(network: Any, tokens: Sequence[int]) -> Any:
+    """The same network with logits of these tokens alone: its last layer is a fifth of its work."""
+    import torch
+
+    head = network.get_output_embeddings()
+    small = torch.nn.Linear(head.in_features, len(tokens), bias=head.bias is not None)
+    rows = torch.tensor(tokens, device=head.weight.device)
+    small.weight = torch.nn.Parameter(head.weight.detach()[rows], requires_grad=False)
+    if head.bias is not None:
+        small.bias = torch.nn.Parameter(head.bias.detach()[rows], requires_grad=False)
+    narrow = copy.copy(network)
+    narrow._modules = dict(network._modules)  # its own list of the same layers
+    narrow.set_output_embeddings(small)
+    return narrow
 
 
 class TokenReading:
@@ -133,6 +191,7 @@ class TokenReading:
         self._unread = [deque([model.start]) for _ in range(texts)]
         self._history: list[list[int]] = [[] for _ in range(texts)]
         self._written = [0] * texts  # words
+        self._unmarked = [0] * texts  # words since the last mark
         self._mark = [""] * texts  # that precedes the next word
         self._past: Any = None
         self._logits: torch.Tensor
@@ -153,19 +212,26 @@ class TokenReading:
         model = self._model
         place = {text: row for row, text in enumerate(self._rows)}
         rows = torch.tensor([place[text] for text in texts.tolist()], device=model.device)
-        begins = torch.tensor([self._begins(text) for text in texts.tolist()], device=model.device)
+        begins = np.array([self._begins(text) for text in texts.tolist()])
+        found = []
         with torch.inference_mode():
-            tokens = self._logits[rows].softmax(-1)
-            likely = model.inside.likely(tokens)
-            likely[begins] = model.beginning.likely(tokens[begins])
-            likely = likely.double()
-            parts = (likely / likely.sum(-1, keepdim=True) * SCALE).round().long()
-            parts[:, 0] += (parts.sum(-1) == 0).long()
-            row, word = parts.nonzero(as_tuple=True)
-            sizes = torch.bincount(row, minlength=len(rows))
-            small = (word.int(), parts[row, word].int(), sizes.cumsum(0))
-            found = [each.cpu().numpy() for each in small]
-        return Expected(*found)
+            for form, some in (
+                (model.beginning, np.flatnonzero(begins)),
+                (model.inside, np.flatnonzero(~begins)),
+            ):
+                where = torch.from_numpy(some).to(model.device)
+                row, *what = form.parts(self._logits[rows[where]])
+                found.append((where[row], *what))
+            both = [torch.cat(each).cpu().numpy() for each in zip(*found, strict=True)]
+        # Where rounding leaves nothing, the first word has one part.
+        none = np.flatnonzero(np.bincount(both[0], minlength=len(texts)) == 0)
+        text, word, part = (
+            np.concatenate(each)
+            for each in zip(both, (none, np.zeros_like(none), np.ones_like(none)), strict=True)
+        )
+        order = np.lexsort((word, text))
+        ends = np.cumsum(np.bincount(text, minlength=len(texts)))
+        return Expected(word[order].astype(np.int32), part[order].astype(np.int32), ends)
 
     def add(self, texts: Ids, words: Ids) -> list[str]:
         """Read released words: each as it is written, after its punctuation mark."""
@@ -177,6 +243,7 @@ class TokenReading:
             self._unread[text].extend(form.tokens[word])
             self._mark[text] = ""
             self._written[text] += 1
+            self._unmarked[text] += 1
             shown = model.capitals[word] if begins or model.names[word] else model.words[word]
             out.append(shown if first else f"{mark} {shown}")
         return out
@@ -191,7 +258,7 @@ class TokenReading:
             self._ended[text] = True
 
     def _step(self) -> None:
-        """One more token of every text; then a mark where the model expects it before all else."""
+        """One more token of every text; then a mark where it is expected before any word."""
         import torch
 
         model = self._model
@@ -207,7 +274,7 @@ class TokenReading:
         if full:
             self._past = None
         with torch.inference_mode():
-            out = model.network(
+            out = model.reading_network(
                 torch.tensor(tokens, device=model.device),
                 past_key_values=self._past,
                 use_cache=True,
@@ -218,9 +285,10 @@ class TokenReading:
             best = self._logits.argmax(-1).tolist()
         for text, token in zip(self._rows, best, strict=True):
             idle = not self._ended[text] and not self._unread[text]
-            if idle and token in model.marks and self._written[text] and not self._mark[text]:
-                self._mark[text] = model.marks[token]
-                self._unread[text].append(token)
+            if idle and token in model.marks and self._unmarked[text] >= _APART:
+                sign, self._mark[text] = model.marks[token]
+                self._unread[text].append(sign)
+                self._unmarked[text] = 0
 
     def _drop_ended(self) -> None:
         import torch

@@ -32,19 +32,21 @@ _FIRST = 2048  # nearest words that are looked at first
 def near_words(keys: Keys, word: int, base: Base, near: int) -> tuple[Ids, Base]:
     """The near set of `word`: its words by nearness, and how many units of each lie in it.
 
-    `keys` is the row of the table's nearness for `word`: the larger, the nearer; ties go by id.
+    `keys` is nearness to `word`: the larger, the nearer. Of equally near words `word` itself comes
+    first, then they go by id.
     """
     words = len(base)
-    # One number for nearness and id: all differ, so any way of sorting gives one order.
-    ranked = keys.astype(np.int64) * words + np.arange(words - 1, -1, -1)
-    ranked[word] = np.iinfo(np.int64).max  # x itself comes first
     count = min(_FIRST, words)
     while True:
-        nearest = np.argpartition(ranked, words - count)[words - count :]
+        edge = np.partition(keys, words - count)[words - count]
+        nearest = np.flatnonzero(keys >= edge)  # with all that tie with the last of them
         if base[nearest].sum() >= near:
             break
-        count = min(2 * count, words)
-    nearest = nearest[np.argsort(-ranked[nearest])]
+        count = min(4 * count, words)
+    # One number for nearness and id: all differ, so any way of sorting gives one order.
+    ranked = keys[nearest].astype(np.int64) * (words + 1) + (words - 1 - nearest)
+    ranked[nearest == word] += word + 1  # the largest of its ties
+    nearest = nearest[np.argsort(-ranked)]
     reached = np.cumsum(base[nearest])
     last = int(np.searchsorted(reached, near))
     inside = nearest[: last + 1]

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inkblur.mechanisms.nearest.float32_products import float32_products
-from inkblur.mechanisms.staircase.conditional import Base, Number, place_of
+from inkblur.mechanisms.staircase.bases import Bases
+from inkblur.mechanisms.staircase.conditional import Number, place_of
 from inkblur.mechanisms.staircase.expectation import Expected
 from inkblur.mechanisms.staircase.nearness import Grid
-from inkblur.mechanisms.staircase.units import Steps
 from inkblur.types import Ids
 
 if TYPE_CHECKING:
@@ -28,43 +28,16 @@ _FIRST = 4096  # nearest words that are looked at first
 class DeviceDraw:
     """Draws under bases that are made of frequencies and of what a model expects."""
 
-    def __init__(
-        self, steps: Steps, grid: Grid, frequencies: Base, expected: int, device: str
-    ) -> None:
+    def __init__(self, bases: Bases, grid: Grid, device: str) -> None:
         import torch
 
-        self.steps, self.device = steps, device
-        self._expected = expected  # units that follow the model
-        self._frequencies = torch.from_numpy(frequencies).to(device)
+        self.steps, self.device = bases.steps, device
+        self.followed = bases.followed
+        self.frequencies = torch.from_numpy(bases.frequencies).to(device)
+        # What parts add to `ranked`.
+        self.lifts = torch.from_numpy(bases.lifts).to(device).long() * (len(grid) + 1)
         self._points = torch.from_numpy(grid.points).to(device)
         self._handicaps = torch.from_numpy(grid.handicaps).to(device)
-
-    def bases(self, expected: Expected) -> torch.Tensor:
-        """Units of all words, (texts, words)."""
-        import torch
-
-        texts = len(expected)
-        sizes = np.diff(expected.ends, prepend=0)
-        row = torch.from_numpy(np.repeat(np.arange(texts), sizes)).to(self.device)
-        word = torch.from_numpy(expected.words).to(self.device).long()
-        parts = torch.from_numpy(expected.parts).to(self.device).long()
-        totals = torch.zeros(texts, dtype=torch.long, device=self.device).index_add_(0, row, parts)
-        bases = self._frequencies.repeat(texts, 1)
-        bases[row, word] += parts * (self._expected // totals)[row]
-        bases[:, 0] += self.steps.units - bases.sum(1)
-        return bases
-
-    def ranked(self, words: Ids) -> torch.Tensor:
-        """All words by nearness to each of these, (words, vocabulary): the larger, the nearer."""
-        import torch
-
-        ids = torch.from_numpy(words).to(self.device)
-        exact = (self._points[ids] @ self._points.T).int()
-        keys = (2 * exact - self._handicaps).long()
-        size = keys.shape[1]
-        ranked = keys * size + torch.arange(size - 1, -1, -1, device=self.device)
-        ranked[torch.arange(len(ids), device=self.device), ids] = torch.iinfo(torch.long).max
-        return ranked
 
     def words(self, expected: Expected, entering: Ids, numbers: Sequence[Number]) -> Ids:
         """The word that each random number draws, like `conditional.draw`."""
@@ -74,8 +47,9 @@ class DeviceDraw:
         near = np.array([each.near for each in places])
         place = torch.tensor([each.unit for each in places], device=self.device)[:, None]
         out = np.empty(len(places), dtype=np.int64)
-        with float32_products(), torch.inference_mode():
-            bases = self.bases(expected)
+        with torch.inference_mode():
+            row, word, parts = self._expected(expected)
+            bases = self._bases(len(places), row, word, parts)
             for start in range(0, len(places), _ROWS):
                 some = np.arange(start, min(start + _ROWS, len(places)))
                 far, close = some[~near[some]], some[near[some]]
@@ -84,9 +58,51 @@ class DeviceDraw:
                     found = torch.searchsorted(ends, place[far], right=True)
                     out[far] = found[:, 0].cpu().numpy()
                 if len(close):
-                    drawn = self._near(self.ranked(entering[close]), bases[close], place[close])
-                    out[close] = drawn.cpu().numpy()
+                    where = torch.full((len(places),), -1, device=self.device)
+                    where[close] = torch.arange(len(close), device=self.device)
+                    here = where[row] >= 0
+                    ranked = self.ranked(entering[close])
+                    ranked[where[row[here]], word[here]] += self.lifts[parts[here]]
+                    out[close] = self._near(ranked, bases[close], place[close]).cpu().numpy()
         return out
+
+    def _expected(self, expected: Expected) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """The text, word and parts of everything that is expected."""
+        import torch
+
+        sizes = np.diff(expected.ends, prepend=0)
+        row = torch.from_numpy(np.repeat(np.arange(len(expected)), sizes)).to(self.device)
+        word = torch.from_numpy(expected.words).to(self.device).long()
+        return row, word, torch.from_numpy(expected.parts).to(self.device).long()
+
+    def _bases(
+        self, texts: int, row: torch.Tensor, word: torch.Tensor, parts: torch.Tensor
+    ) -> torch.Tensor:
+        """Units of all words, (texts, words)."""
+        import torch
+
+        totals = torch.zeros(texts, dtype=torch.long, device=self.device).index_add_(0, row, parts)
+        bases = self.frequencies.repeat(texts, 1)
+        bases[row, word] += parts * (self.followed // totals)[row]
+        bases[:, 0] += self.steps.units - bases.sum(1)
+        return bases
+
+    def ranked(self, words: Ids) -> torch.Tensor:
+        """All words by nearness to each of these, (words, vocabulary): the larger, the nearer.
+
+        Each word is nearest to itself, also among its ties; other ties go by id.
+        """
+        import torch
+
+        ids = torch.from_numpy(words).to(self.device)
+        rows = torch.arange(len(ids), device=self.device)
+        with float32_products():
+            keys = 2 * (self._points[ids] @ self._points.T).int() - self._handicaps
+        keys[rows, ids] = keys.amax(1)
+        size = keys.shape[1]
+        ranked = keys.long() * (size + 1) + torch.arange(size - 1, -1, -1, device=self.device)
+        ranked[rows, ids] += ids + 1
+        return ranked
 
     def _near(self, ranked: torch.Tensor, bases: torch.Tensor, place: torch.Tensor) -> torch.Tensor:
         """The words that own these units, counted by nearness, (rows,)."""

@@ -23,16 +23,14 @@ import numpy as np
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.mechanisms.base import WordMechanism
-from inkblur.mechanisms.staircase.conditional import Base, Number, draw
+from inkblur.mechanisms.staircase.bases import DELTA, FIT, Bases
+from inkblur.mechanisms.staircase.conditional import Number, draw
 from inkblur.mechanisms.staircase.device_draw import DeviceDraw
 from inkblur.mechanisms.staircase.expectation import SCALE, Expected, NextWords, Small
 from inkblur.mechanisms.staircase.mechanism import Staircase
-from inkblur.mechanisms.staircase.units import safe_for_null, word_units
 from inkblur.protocols import DrawnText
 from inkblur.rng import Rng, Rows
 from inkblur.types import Ids
-
-DELTA = 0.1  # the share of q that follows frequency alone, so that no word is out of reach
 
 MODEL_IS_PUBLIC = (
     "the language model is public and was not trained on the protected text; it reads only words "
@@ -58,6 +56,7 @@ class FluentStaircase(WordMechanism):
         model: NextWords,
         tau: float | None = None,
         delta: float = DELTA,
+        fit: float = FIT,
         cache: Path | str | None = "",
     ) -> None:
         super().__init__(embedding)
@@ -66,17 +65,8 @@ class FluentStaircase(WordMechanism):
             embedding, epsilon=epsilon, tau=tau, frequency_power=1.0, cache=cache
         )
         self.steps = self.fixed.steps
-        if not 0 < delta < 1:
-            raise ParameterError(f"delta must lie between 0 and 1, both excluded, got {delta}")
-        self.model, self.delta = model, delta
-        common = max(len(embedding), round(self.steps.units * delta))
-        self.frequencies = word_units(embedding.counts, len(embedding), 1.0, common)
-        self.followed = self.steps.units - common  # units that follow the model
-        if self.followed < SCALE + len(embedding) or not safe_for_null(self.steps, 1):
-            raise ParameterError(
-                f"tau {self.fixed.tau:g} leaves too few units for a language model at epsilon "
-                f"{epsilon:g}"
-            )
+        self.model, self.delta, self.fit = model, delta, fit
+        self.bases = Bases(self.steps, embedding.counts, len(embedding), delta=delta, fit=fit)
         self.guarantee = self.fixed.guarantee.assuming(MODEL_IS_PUBLIC)
 
     @property
@@ -88,24 +78,15 @@ class FluentStaircase(WordMechanism):
             "base": "lm",
             "language_model": self.model.name,
             "delta": self.delta,
+            "fit": self.fit,
             **self.model.circumstances,
         }
 
     @property
     def spec(self) -> str:
         """Names the model too; each position's bits are bound to its base besides."""
-        model = f"lm={self.model.fingerprint} delta={self.delta!r} scale={SCALE}"
+        model = f"lm={self.model.fingerprint} delta={self.delta!r} fit={self.fit!r} scale={SCALE}"
         return f"{self.fixed.spec} {model}"
-
-    def base(self, words: Small, parts: Small) -> Base:
-        """Units of all words at one position from what the model expects, (words,); M in all."""
-        total = int(parts.sum())
-        if total <= 0 or (parts < 0).any() or total > self.followed:
-            raise ValueError("what a language model expects must be whole parts, in all above 0")
-        units = self.frequencies.copy()
-        units[words] += parts.astype(np.int64) * (self.followed // total)
-        units[0] += self.steps.units - int(units.sum())  # what the division leaves over
-        return units
 
     def replace_texts(self, texts: Sequence[Ids], streams: Sequence[Rng]) -> list[DrawnText]:
         """Draw these texts, each from a stream of its own, some of them together."""
@@ -177,16 +158,16 @@ class FluentStaircase(WordMechanism):
         if self.model.device != "cpu":
             return self.many_draws.words(expected, entering, numbers)
         keys = self.fixed.grid.keys(entering)  # the null word's row is not used
-        rows = zip(expected, entering.tolist(), keys, numbers, strict=True)
-        drawn = [draw(self.steps, self.base(*row), x, own, n) for row, x, own, n in rows]
+        drawn = []
+        for row, x, own, number in zip(expected, entering.tolist(), keys, numbers, strict=True):
+            order = self.bases.order(own, x, *row)
+            drawn.append(draw(self.steps, self.bases.units(*row), x, order, number))
         return np.array(drawn, dtype=np.int64)
 
     @cached_property
     def many_draws(self) -> DeviceDraw:
         """The same draws, many at a time, where the model runs."""
-        return DeviceDraw(
-            self.steps, self.fixed.grid, self.frequencies, self.followed, self.model.device
-        )
+        return DeviceDraw(self.bases, self.fixed.grid, self.model.device)
 
     def replace(self, ids: Ids, rng: Rows) -> Ids:
         """The words of one text; its stream must be its own."""
