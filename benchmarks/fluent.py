@@ -65,7 +65,7 @@ COLLECTIONS: dict[str, Callable[[], Split]] = {
     "novels": english_novels,
 }
 SETTINGS = ((8.0, 0.002), (6.5, 0.01), (5.0, 0.03))  # epsilon, and tau of the frequency base
-TAUS = {8.0: 0.003, 6.5: 0.01, 5.0: 0.02}  # of the language model's: benchmarks/fluent_search.py
+TAUS = {8.0: 0.003, 6.5: 0.0075, 5.0: 0.015}  # of the language model's base
 BEFORE = (0.1, 0.0)  # delta and fit: the base without a preference for near words that fit
 STRENGTHS = (4.0, 2.5, 1.0)  # the staircase's light, medium and strong
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
@@ -251,19 +251,22 @@ def _traced(originals: Array, shown: Array) -> float:
     return float(np.concatenate(hits).mean())
 
 
-def _author_texts(split: Split, each: int, words: int) -> AuthorTexts:
-    def part(corpus: Corpus) -> tuple[tuple[str, ...], Ids]:
+def _author_texts(split: Split, options: argparse.Namespace) -> AuthorTexts:
+    words = options.author_words
+
+    def part(corpus: Corpus, each: int) -> tuple[tuple[str, ...], Ids]:
         some = corpus.first_of_each_author(each)
         assert some.authors is not None
         return tuple(first_words(text, words) for text in some.texts), some.authors
 
-    return AuthorTexts(*part(split.train), *part(split.test))
+    attacked = part(split.test, options.attacked_texts or options.author_texts)
+    return AuthorTexts(*part(split.train, options.author_texts), *attacked)
 
 
 def authors(table: inkblur.Embedding, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """The strongest attack on authors at equal epsilon, both bases; every attack beside it."""
     for name in options.author_collections.split(","):
-        texts = _author_texts(COLLECTIONS[name](), options.author_texts, options.author_words)
+        texts = _author_texts(COLLECTIONS[name](), options)
         true = [entering_ids(text, table) for text in texts.attacked]
         for setting in settings(options):
             mechanism = setting.mechanism(table)
@@ -290,7 +293,7 @@ def authors(table: inkblur.Embedding, options: argparse.Namespace) -> Iterator[d
 def likelihood(table: inkblur.Embedding, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Authors named through the channel, among all authors of a collection."""
     for name in options.author_collections.split(","):
-        texts = _author_texts(COLLECTIONS[name](), options.author_texts, options.author_words)
+        texts = _author_texts(COLLECTIONS[name](), options)
         true = [entering_ids(text, table) for text in texts.attacked]
         for setting in settings(options):
             mechanism = setting.mechanism(table)
@@ -408,6 +411,7 @@ def main() -> None:
     parser.add_argument("--speed-texts", type=int, default=4096)
     parser.add_argument("--author-collections", default="news,fan_fiction")
     parser.add_argument("--author-texts", type=int, default=10, help="of each author and part")
+    parser.add_argument("--attacked-texts", type=int, default=0, help="0: as many as are known")
     parser.add_argument("--author-words", type=int, default=80, help="of each text")
     parser.add_argument("--reading-collections", default="news,fan_fiction,novels")
     parser.add_argument("--reading-texts", type=int, default=2, help="of each author")
