@@ -8,6 +8,7 @@ import pytest
 pytest.importorskip("torch")
 
 from inkblur.embeddings.table import Embedding
+from inkblur.evaluation.attacks import fluent_channel
 from inkblur.evaluation.attacks.candidates import candidates_by_place
 from inkblur.evaluation.attacks.fluent_channel import FluentChannel
 from inkblur.evaluation.attacks.likelihood import Likelihood
@@ -46,7 +47,11 @@ def plain_likelihoods(mechanism: FluentStaircase, text: Ids, words: Ids) -> Arra
     return np.array(rows)
 
 
-def test_the_channel_is_the_law_of_the_draws(mechanism: FluentStaircase) -> None:
+@pytest.mark.parametrize("first", [2, 4096], ids=["too few at first", "enough at once"])
+def test_the_channel_is_the_law_of_the_draws(
+    mechanism: FluentStaircase, first: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fluent_channel, "_FIRST", first)
     words = np.array([NULL_ID, *range(WORDS)])
     texts = [np.array([0, 3, 8, 3, 1]), np.array([5]), np.array([2, 2])]
     tables = FluentChannel(mechanism).by_place(texts, words)

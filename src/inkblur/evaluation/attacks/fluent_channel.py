@@ -4,7 +4,7 @@ What came out before a place is public, and so is the model: whoever reads a rel
 same base q_t and with it how likely each word was to come out as it did. That is a question of how
 many units are nearer to w than what came out, o:
 
-    (those of frequencies, by one sorting for each w)  +  (those of the words that are expected).
+    (those of frequencies, the same everywhere)  +  (those of the words that are expected).
 
 The model's words are looked at only where the first sum leaves room: elsewhere o is not near w,
 whatever is expected there.
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _WORDS = {"cpu": 128, "cuda": 1024}  # true words at a time
 _PLACES = {"cpu": 64, "cuda": 512}  # places at a time
+_FIRST = 4096  # nearest words that are looked at first
 _ELEMENTS = {"cpu": 1 << 21, "cuda": 1 << 26}  # expected words at a time
 
 
@@ -148,6 +149,16 @@ class _Expectations:
             torch.from_numpy(rows).to(device), torch.from_numpy(words).to(device), expected, units
         )
 
+    def _nearest(self, ranked: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """The nearest words, as many as have T units of frequencies, and the sums of these."""
+        count, words = min(_FIRST, ranked.shape[1]), ranked.shape[1]
+        while True:
+            nearest, order = ranked.topk(count, dim=1)
+            reached = self._draws.frequencies[order].cumsum(1)
+            if count == words or bool((reached[:, -1] >= self._near).all()):
+                return nearest, reached
+            count = min(4 * count, words)
+
     def nearer(self, words: Ids) -> torch.Tensor:
         """Units that are nearer to each word than what came out, (words, places).
 
@@ -158,11 +169,9 @@ class _Expectations:
         draws = self._draws
         ranked = draws.ranked(words)
         edge = ranked[:, self._outs] + draws.lifts[self._own]
-        nearest, order = ranked.sort(1)
-        reached = draws.frequencies[order].cumsum(1)
-        place = torch.searchsorted(nearest, edge, right=True)  # how many are not nearer
-        below = reached.gather(1, (place - 1).clamp(min=0)) * (place > 0)
-        nearer = reached[:, -1:] - below
+        nearest, reached = self._nearest(ranked)
+        count = torch.searchsorted(-nearest, -edge)  # how many of them are nearer
+        nearer = reached.gather(1, (count - 1).clamp(min=0)) * (count > 0)
         for group in self._groups:
             word, row = (nearer[:, group.rows] < self._near).nonzero(as_tuple=True)
             most = max(1, _ELEMENTS[draws.device] // group.words.shape[1])
