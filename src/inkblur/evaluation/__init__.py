@@ -78,7 +78,6 @@ if TYPE_CHECKING:
     from inkblur.mechanisms.nearest.cpu.reference import Reference
     from inkblur.mechanisms.nearest.engine import Device, Engine, backend_on
     from inkblur.mechanisms.rating import CosineRating
-    from inkblur.mechanisms.rating import CosineRating, measured_sensitivity
     from inkblur.mechanisms.staircase.fluent import FluentStaircase as FluentStaircase
     from inkblur.mechanisms.staircase.making import causal_model as causal_model
     from inkblur.processes import explain_broken_pool, process_pool
@@ -135,7 +134,6 @@ _NAMES = {
     "inkblur.mechanisms.nearest.cpu.reference": "Reference",
     "inkblur.mechanisms.nearest.engine": "Device Engine backend_on",
     "inkblur.mechanisms.rating": "CosineRating",
-    "inkblur.mechanisms.rating": "CosineRating measured_sensitivity",
     "inkblur.mechanisms.staircase.fluent": "FluentStaircase",
     "inkblur.mechanisms.staircase.making": "causal_model",
     "inkblur.processes": "explain_broken_pool process_pool",
@@ -153,17 +151,16 @@ __all__ = [  # noqa: RUF022 (sorted, several a line)
     "NgramWeighting", "Reader", "Reference", "Released", "SCRUBBERS", "STOP_WORDS", "Scenario",
     "Scrubber", "Similarity", "Table", "TableRow", "TokenClass", "TopicWords", "Trigrams",
     "UtilityClassifier", "VectorReleaser", "Words", "WritePrintsFeatures", "among", "attempts",
-    "attribute", "backend_on", "calibrate", "causal_model", "chance_within", "channel_of",
-    "clopper_pearson_lower", "clopper_pearson_upper", "content_words", "density", "earth_movers",
-    "entering_ids", "euclidean_costs", "exhaustive", "explain_broken_pool", "fasttext_labels",
-    "fingerprints", "grid", "guessed", "heads", "improved_bound", "is_name", "known_id",
-    "label_answers", "make_classifier", "make_dataset", "measured_groups", "measured_sensitivity",
-    "page", "percentile_interval", "privacy_statistics", "process_pool", "rates_by_resample",
-    "rates_of", "recovered", "releaser", "rendered", "require_matplotlib",
-    "require_page_libraries", "resample_counts", "resample_rows", "reverse_vectorized",
-    "space_free_ngrams", "stacked_across", "standard_bound", "strongest", "survival_rate",
-    "text_distances", "tight_loss", "tokenize", "true_words", "unigram", "words_of",
-    "write_atomically",
+    "attribute", "backend_on", "calibrate", "causal_model", "channel_of", "clopper_pearson_lower",
+    "clopper_pearson_upper", "content_words", "density", "earth_movers", "entering_ids",
+    "euclidean_costs", "exhaustive", "explain_broken_pool", "fasttext_labels", "fingerprints",
+    "grid", "guessed", "heads", "improved_bound", "is_name", "known_id", "label_answers",
+    "make_classifier", "make_dataset", "measured_groups", "page", "percentile_interval",
+    "privacy_statistics", "process_pool", "rates_by_resample", "recovered", "releaser",
+    "rendered", "require_matplotlib", "require_page_libraries", "resample_counts",
+    "resample_rows", "reverse_vectorized", "space_free_ngrams", "stacked_across",
+    "standard_bound", "strongest", "survival_rate", "tight_loss", "tokenize", "true_words",
+    "unigram", "words_of", "write_atomically",
 ]
 # fmt: on
 
