@@ -8,7 +8,7 @@ without it. With a share s of its label's mass near a text, at this epsilon,
 
 The smaller the share, the nearer the texts that come out, but the more often a far one does. What
 is maximized is (1 - k) label(s) / max label + k meaning(s) / max meaning, k being `keep_meaning`.
-Without labels the share is the largest that keeps (3 + k) / 4 of the most meaning that any share
+Without labels the share is the largest that keeps (1 + k) / 2 of the most meaning that any share
 keeps: a larger one tells an attacker less about who wrote the text, for the same epsilon.
 
 Only operations that IEEE 754 rounds in one way are used, in a fixed order: a choice is part of the
@@ -133,7 +133,7 @@ def best(found: list[PoolExpectation], keep_meaning: float) -> PoolExpectation:
     label = max(each.label for each in found)
     gain = max(each.meaning - each.random for each in found)
     if label == 1.0 and gain > 0:  # no labels
-        enough = (3 + keep_meaning) / 4 * gain
+        enough = (1 + keep_meaning) / 2 * gain
         kept = [each for each in found if each.meaning - each.random >= enough]
         return max(kept, key=lambda each: each.share)
 
