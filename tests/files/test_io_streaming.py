@@ -6,6 +6,7 @@ import io
 import subprocess
 import sys
 import textwrap
+from dataclasses import fields
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,7 +21,9 @@ from inkblur.errors import InputError
 from inkblur.files import open_source
 from inkblur.files.layout import Layout
 from inkblur.files.occurrences import digest
+from inkblur.files.records import Batch, TextsAlone
 from inkblur.files.seen_ids import UniqueIds
+from inkblur.types import Record
 from tests.files.passing import read, through
 
 SUFFIXES = ["txt", "csv", "jsonl", "parquet"]
@@ -214,3 +217,10 @@ def test_bytes_that_come_one_by_one() -> None:
 def test_parquet_is_loaded_only_when_used() -> None:
     program = "import sys, inkblur.files; sys.exit('pyarrow' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_other_ids_leave_everything_else_of_a_record() -> None:
+    record = Record("1", "a text", "line 7", "anna")
+    (changed,) = Batch((record,), TextsAlone()).with_ids(["2"]).records
+    others = {f.name: getattr(record, f.name) for f in fields(Record)} | {"id": "2"}
+    assert {f.name: getattr(changed, f.name) for f in fields(Record)} == others

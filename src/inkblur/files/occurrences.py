@@ -47,7 +47,8 @@ class Occurrences:
         self._runs.append((fresh, counts.astype(np.int64)))
         while len(self._runs) > 1 and 2 * len(self._runs[-1][0]) >= len(self._runs[-2][0]):
             self._runs[-2:] = [_merged(self._runs[-2], self._runs[-1])]
-        return [int(number) for number in numbers]
+        found: list[int] = numbers.tolist()
+        return found
 
 
 def digest(text: str, column: str | None = None) -> bytes:
