@@ -26,7 +26,7 @@ from inkblur.mechanisms.staircase.expectation import SCALE, Small
 from inkblur.mechanisms.staircase.nearness import LONGEST, Keys
 from inkblur.mechanisms.staircase.units import Steps, safe_for_null, word_units
 
-# Chosen on sentences that nothing on the documentation's page was measured with.
+# Chosen on public sentences, apart from those that it was judged on: docs/fluent.md says how.
 DELTA = 0.4  # the share that follows frequency alone, so that no word is out of reach
 FIT = 0.015  # cosine that a word gains when it is expected twice as much
 
