@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
@@ -231,6 +232,37 @@ def test_who_stops_taking_a_file_keeps_no_place(
     asgi(client, receive, send, f"{place}/output")
     assert client.get(place).json()["results"] == ["output", "report", "statement"]
     assert caplog.records == []
+
+
+def test_who_is_cut_off_by_the_end_is_told(make_client: MakeClient) -> None:
+    """uvicorn cancels what has not been answered a minute after SIGTERM."""
+    client = make_client()
+    begun = asyncio.Event()
+    answered: list[Message] = []
+
+    async def slow() -> None:
+        begun.set()
+        await asyncio.sleep(3600)
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Message) -> None:
+        answered.append(message)
+
+    async def ask_and_stop() -> None:
+        app: Any = client.app
+        scope = {"type": "http", "method": "GET", "path": "/v1/slow", "query_string": b""}
+        headers = [(b"host", b"127.0.0.1:8642")]
+        asked = asyncio.create_task(app({**scope, "headers": headers}, receive, send))
+        await begun.wait()
+        asked.cancel()
+        await asked
+
+    client.app._app.add_api_route("/v1/slow", slow)  # type: ignore[attr-defined]
+    assert client.portal is not None
+    client.portal.call(ask_and_stop)
+    assert answered[0]["status"] == 503
 
 
 def test_a_fault_has_the_shape_of_every_refusal(

@@ -358,6 +358,19 @@ def test_wrong_files_are_refused_in_words(
     assert page.is_hidden("#step-release")
 
 
+def test_a_file_from_windows(page: Page, tmp_path: Path) -> None:
+    file = tmp_path / "reviews.csv"
+    file.write_bytes("id,text\n7,the café was cold\n".encode("cp1252"))
+    page.click("#tab-publish")
+    page.set_input_files("#file", str(file))
+    page.wait_for_selector("#error:not([hidden])")
+    assert '`encoding`: "cp1252"' in page.inner_text("#error")
+    page.select_option("#encoding", "cp1252")
+    page.click("#look")
+    says(page, "#rows", "the café was cold")
+    released(page)
+
+
 def test_a_file_whose_end_is_wrong_fails_whole(page: Page, tmp_path: Path) -> None:
     file = write_rows(tmp_path / "long.csv", ROWS * 500)
     with file.open("a") as rows:
@@ -373,6 +386,7 @@ def test_over_budget_is_refused_whole(page: Page, tmp_path: Path) -> None:
     page.click("#release")
     page.wait_for_selector("#error:not([hidden])")
     assert "would exceed their budget, so nothing was released" in page.inner_text("#error")
+    assert "partial" not in page.inner_text("#error")  # a server releases all of a file or nothing
     assert page.is_enabled("#release")
 
 

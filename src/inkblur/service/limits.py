@@ -68,6 +68,13 @@ class Gate:
 
         try:
             await self._admitted(scope, receive, sending)
+        except asyncio.CancelledError:  # the server stops, and has waited long enough
+            if not status:
+                await problem(
+                    HTTPStatus.SERVICE_UNAVAILABLE,
+                    "stopping",
+                    "the server is stopping. Send it again: what was released costs nothing more",
+                )(scope, receive, sending)
         except _NotTaken:  # in the middle of an answer: nobody is there to be told
             pass
         except Exception as error:  # its message may quote a text: only where it arose is logged

@@ -16,6 +16,7 @@ from starlette.exceptions import HTTPException
 from inkblur.errors import BudgetExceeded, InkblurError, OutputError, PrivacyError
 
 _ARGUMENT = re.compile(r"`(\w+)=([^`]*)`")  # how the library names a parameter in a message
+_PARTLY = ", or release the others with `partial=True`"  # a request is released whole or not at all
 _SHOWN = 5  # problems of one body
 
 
@@ -55,7 +56,8 @@ def in_fields(message: str) -> str:
     >>> in_fields('leave out `id_column=`, or use `unit="text"`')
     'leave out `id_column`, or use `unit`: "text"'
     """
-    return _ARGUMENT.sub(lambda m: f"`{m[1]}`: {m[2]}" if m[2] else f"`{m[1]}`", message)
+    said = message.replace(_PARTLY, "")
+    return _ARGUMENT.sub(lambda m: f"`{m[1]}`: {m[2]}" if m[2] else f"`{m[1]}`", said)
 
 
 def of_library(error: InkblurError) -> JSONResponse:

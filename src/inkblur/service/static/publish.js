@@ -70,6 +70,7 @@ export const take = guarded(async (event) => {
 // ---- 2: columns ----------------------------------------------------------------------------------
 
 function showColumns() {
+  $("encoding").value = "utf-8";
   const guess = TEXTS.find((name) => upload.columns.some((column) => column.toLowerCase() === name));
   const texts = upload.columns.find((column) => column.toLowerCase() === guess) ?? upload.columns.at(-1);
   $("columns-hint").hidden = !upload.columns.length;
@@ -117,7 +118,7 @@ function showStops() {
 function fileSettings() {
   const columns = (value) => selects().filter((each) => each.value === value).map((each) => each.dataset.column);
   const flagged = selects().filter((each) => each.value === "copy" && each.dataset.flagged).map((each) => each.dataset.column);
-  const body = { ...settingsOf(keep(), stop()), delimiter: upload.delimiter };
+  const body = { ...settingsOf(keep(), stop()), delimiter: upload.delimiter, encoding: $("encoding").value };
   if (!selects().length) return body;
   if (!columns("text").length) throw new Error("Choose at least one column of texts.");
   const [ids, people] = [columns("id"), columns("person")];
@@ -256,6 +257,7 @@ function downloader(part) {
 
 $("file").addEventListener("change", take);
 $("file").addEventListener("click", () => { $("file").value = ""; }); // the same file again is a change
+$("encoding").addEventListener("change", stale);
 $("look").addEventListener("click", look);
 $("release").addEventListener("click", begin);
 $("forget").addEventListener("click", guarded(async () => {
