@@ -16,7 +16,9 @@ _HEAD = 1 << 22  # bytes of a JSON file that the first record must end in
 _DELIMITERS = (",", ";", "\t", "|")
 
 
-def column_names(path: Path, *, delimiter: str | None = None) -> tuple[str, ...]:
+def column_names(
+    path: Path, *, delimiter: str | None = None, encoding: str = "utf-8"
+) -> tuple[str, ...]:
     """The names in a header, or the keys of the first record; none of a txt file.
 
     >>> import tempfile
@@ -29,7 +31,7 @@ def column_names(path: Path, *, delimiter: str | None = None) -> tuple[str, ...]
     if kind is Format.TXT:
         return ()
     if kind in (Format.CSV, Format.TSV):
-        return _header(path, delimiter)
+        return _header(path, delimiter, encoding)
     if kind is Format.PARQUET:
         import pyarrow as pa
         from pyarrow import parquet
@@ -41,19 +43,21 @@ def column_names(path: Path, *, delimiter: str | None = None) -> tuple[str, ...]
     return _keys(path)
 
 
-def likely_delimiter(path: Path) -> str | None:
+def likely_delimiter(path: Path, *, encoding: str = "utf-8") -> str | None:
     """What most likely separates the cells of a csv file; None where a comma does."""
     widths = dict.fromkeys(_DELIMITERS, 0)
     for delimiter in _DELIMITERS:
         with contextlib.suppress(InputError):  # the next row has another number of cells
-            widths[delimiter] = len(_header(path, delimiter))
+            widths[delimiter] = len(_header(path, delimiter, encoding))
     best = max(_DELIMITERS, key=lambda each: widths[each])
     return None if best == "," else best
 
 
-def _header(path: Path, delimiter: str | None) -> tuple[str, ...]:
+def _header(path: Path, delimiter: str | None, encoding: str) -> tuple[str, ...]:
     """The first line, read as if it were a record."""
-    with open_source(path, column="1", no_header=True, delimiter=delimiter) as source:
+    with open_source(
+        path, column="1", no_header=True, delimiter=delimiter, encoding=encoding
+    ) as source:
         first = next(source.batches(1, 1))
         row = next(iter(first.columns.rows([record.text for record in first.records])))
     return tuple(str(name) for name in row.values())

@@ -121,11 +121,10 @@ class FileSettings(RowSettings):
     """How to release an uploaded file."""
 
     delimiter: str | None = Field(None, min_length=1, max_length=3, description="For csv.")
-    encoding: Literal["utf-8", "cp1252", "latin-1"] = "utf-8"
 
-    def file_spec(self, tables: PublicTables) -> ReleaseSpec:
+    def file_spec(self, tables: PublicTables, encoding: str) -> ReleaseSpec:
         """The spec with its columns."""
-        return self.rows_spec(tables).varied(delimiter=self.delimiter, encoding=self.encoding)
+        return self.rows_spec(tables).varied(delimiter=self.delimiter, encoding=encoding)
 
 
 class Promise(BaseModel):

@@ -17,6 +17,7 @@ from inkblur.service.state import Service, caller_of
 FileSuffix = Annotated[
     str, Query(pattern=r"^((txt|csv|tsv|jsonl|ndjson|json)(\.(gz|zst))?|parquet)$")
 ]
+FileEncoding = Literal["utf-8", "cp1252", "latin-1", "utf-16"]
 ResultPart = Literal["output", "report", "statement"]
 _BYTES = "application/octet-stream"  # nothing is shown by the browser in this server's name
 
@@ -36,9 +37,12 @@ def upload_routes(service: Service) -> APIRouter:
             }
         },
     )
-    async def receive(request: Request, suffix: FileSuffix) -> dict[str, Any]:
+    async def receive(
+        request: Request, suffix: FileSuffix, encoding: FileEncoding = "utf-8"
+    ) -> dict[str, Any]:
         """Upload a file: its bytes are the body. `suffix` says what it is: csv, jsonl.gz..."""
-        return (await uploads.receive(caller_of(request), suffix, request.stream())).to_json()
+        parts = request.stream()
+        return (await uploads.receive(caller_of(request), suffix, parts, encoding)).to_json()
 
     @routes.get("/{name}")
     async def state(request: Request, name: str) -> dict[str, Any]:
@@ -55,13 +59,13 @@ def upload_routes(service: Service) -> APIRouter:
     async def preview(request: Request, name: str, asked: FileSettings) -> dict[str, Any]:
         """Five rows as they are and released, and what else to know first. No release."""
         upload = uploads.find(caller_of(request), name)
-        return await uploads.preview(upload, asked.file_spec(service.tables))
+        return await uploads.preview(upload, asked.file_spec(service.tables, upload.encoding))
 
     @routes.post("/{name}/release", status_code=202)
     async def release(request: Request, name: str, asked: FileSettings) -> dict[str, Any]:
         """Release it; ask for its state until it is done."""
         upload = uploads.find(caller_of(request), name)
-        uploads.start(upload, asked.file_spec(service.tables))
+        uploads.start(upload, asked.file_spec(service.tables, upload.encoding))
         return upload.to_json()
 
     @routes.get(

@@ -51,6 +51,7 @@ class Upload:
     changed: float  # when it was last received, looked at or finished
     columns: tuple[str, ...] = ()
     delimiter: str | None = None
+    encoding: str = "utf-8"
     state: str = "arriving"  # then received, waiting, running, and done or failed
     error: str = ""
     done: int = 0  # bytes of the source
@@ -97,7 +98,9 @@ class Uploads:
         self._stopping = False
         self._folder = UploadFolder(folder)
 
-    async def receive(self, caller: Caller, suffix: str, parts: AsyncIterator[bytes]) -> Upload:
+    async def receive(
+        self, caller: Caller, suffix: str, parts: AsyncIterator[bytes], encoding: str = "utf-8"
+    ) -> Upload:
         """Stream a file to disk."""
         own = sum(each.caller == caller.name for each in self._uploads.values())
         if len(self._uploads) >= MOST or own >= MOST_OF_ONE:
@@ -109,6 +112,7 @@ class Uploads:
             )
         folder = self._folder.new()
         upload = Upload(folder.name, caller.name, folder / f"upload.{suffix}", time.monotonic())
+        upload.encoding = encoding
         self._uploads[upload.name] = upload
         try:
             folder.mkdir(mode=0o700)
@@ -274,8 +278,10 @@ def _look(upload: Upload) -> None:
     if upload.total == 0:
         raise InputError("the file is empty; choose one with at least one record")
     if ".csv" in upload.source.suffixes:
-        upload.delimiter = likely_delimiter(upload.source)
-    upload.columns = column_names(upload.source, delimiter=upload.delimiter)
+        upload.delimiter = likely_delimiter(upload.source, encoding=upload.encoding)
+    upload.columns = column_names(
+        upload.source, delimiter=upload.delimiter, encoding=upload.encoding
+    )
 
 
 def _preview(upload: Upload, spec: ReleaseSpec) -> Preview:

@@ -39,7 +39,7 @@ function send(file) {
   $("sent").value = 0;
   return new Promise((done, failed) => {
     const request = new XMLHttpRequest(); // fetch does not say how far it is
-    request.open("POST", `/v1/uploads?suffix=${suffix}`);
+    request.open("POST", `/v1/uploads?suffix=${suffix}&encoding=${$("encoding").value}`);
     for (const [name, value] of Object.entries(headers({ "Content-Type": "application/octet-stream" }))) request.setRequestHeader(name, value);
     request.upload.onprogress = (event) => { $("sent").value = event.loaded / event.total; };
     request.onerror = () => failed(new Error("The file could not be sent: the server does not answer, or the file is too large for it."));
@@ -70,7 +70,6 @@ export const take = guarded(async (event) => {
 // ---- 2: columns ----------------------------------------------------------------------------------
 
 function showColumns() {
-  $("encoding").value = "utf-8";
   const guess = TEXTS.find((name) => upload.columns.some((column) => column.toLowerCase() === name));
   const texts = upload.columns.find((column) => column.toLowerCase() === guess) ?? upload.columns.at(-1);
   $("columns-hint").hidden = !upload.columns.length;
@@ -118,7 +117,7 @@ function showStops() {
 function fileSettings() {
   const columns = (value) => selects().filter((each) => each.value === value).map((each) => each.dataset.column);
   const flagged = selects().filter((each) => each.value === "copy" && each.dataset.flagged).map((each) => each.dataset.column);
-  const body = { ...settingsOf(keep(), stop()), delimiter: upload.delimiter, encoding: $("encoding").value };
+  const body = { ...settingsOf(keep(), stop()), delimiter: upload.delimiter };
   if (!selects().length) return body;
   if (!columns("text").length) throw new Error("Choose at least one column of texts.");
   const [ids, people] = [columns("id"), columns("person")];
@@ -257,7 +256,7 @@ function downloader(part) {
 
 $("file").addEventListener("change", take);
 $("file").addEventListener("click", () => { $("file").value = ""; }); // the same file again is a change
-$("encoding").addEventListener("change", stale);
+$("encoding").addEventListener("change", take); // the file that was chosen, read anew
 $("look").addEventListener("click", look);
 $("release").addEventListener("click", begin);
 $("forget").addEventListener("click", guarded(async () => {
