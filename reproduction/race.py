@@ -47,7 +47,7 @@ CURVES = "Utility over attack"
 EQUAL_ATTACK = "At equal attack"
 EQUAL_LOSS = "At equal proved loss"
 SURVIVALS = (0.3, 0.13, 0.05)  # of words as they come in the texts that attackers study
-LEVELS = (0.25, 0.15)  # the stronger attack
+LEVELS = (0.5, 0.35, 0.25)  # the stronger attack; claims are judged at the first
 LOSSES = (9.0, 20.0)  # bound on the log likelihood ratio between a median pair of words
 WORDS = 10_000
 PAIRED = 200  # words whose pairs give the median distance
@@ -108,6 +108,11 @@ def run(work: Context) -> Outcome:
         "different topics, kept apart on purpose.",
         *_named("No epsilon lets so few words survive, so left out there", absent),
         *_named("No epsilon with that proved loss was found, so left out there", unproved),
+        "The levels of attack were chosen after a first look: against likelihood no mechanism "
+        "comes down to 25 % on word vectors, where the claims were judged before.",
+        "The channel of noise on vectors is estimated, that of exponential and staircase is exact; "
+        "so the attack on the former is rather understated, and with it what they keep at equal "
+        "attack is overstated.",
         "Alpha, beta and smoothing of the joined metric were chosen on these collections.",
         *_missed(curves, before),
         OVER_TEXTS,
