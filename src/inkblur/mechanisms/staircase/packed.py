@@ -26,7 +26,7 @@ SetBits = NDArray[np.uint64]  # (sets, blocks): bit y % 64 of block y // 64 stan
 
 STRIDE = 32  # blocks between two marks
 _BLOCK = 64  # words a block
-_ROWS = 32  # words whose products with the whole vocabulary one thread holds
+_ROWS = 16  # words whose products with the whole vocabulary one thread holds
 
 
 def shorter(tau: float, words: int) -> bool:
