@@ -34,7 +34,7 @@ def main() -> None:
     parser.add_argument("--epsilon", type=float, default=8.0)
     parser.add_argument("--tau", type=float)
     parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--words", type=int, default=1_000_000, help="of the file")
+    parser.add_argument("--words", type=int, default=2 * _DRAWS, help="of the file")
     options = parser.parse_args()
     table = inkblur.load_embedding()
     rng = np.random.default_rng(1)
@@ -49,7 +49,7 @@ def main() -> None:
     for seed in range(options.repeat):
         rates.append(_rate(mechanism.replace, ids, seed))
         ratios.append(rates[-1] / _rate(other.replace, few, seed))
-    file = ids[: options.words]
+    file = np.resize(ids, options.words)
     files = [_file_to_file(table, file, options.epsilon) for _ in range(options.repeat + 1)][1:]
     body = {
         "words": len(table),
