@@ -1,8 +1,9 @@
 """One draw of the staircase whose base is new at every position.
 
 The base may depend on everything public and on every word that was released before, never on a true
-word: units c_t(y) with the same sum M at every position. The near set of x is the nearest words in
-the table's fixed order until their units *of this position* are exactly T. Then the weights
+word: units c_t(y) with the same sum M at every position. The near set of x is the nearest words, in
+an order that is as public as the base, until their units *of this position* are exactly T. Then the
+weights
 
     b c_t(y) + (a - b) s_x(y)
 
