@@ -16,7 +16,7 @@ from inkblur.errors import InputError, ParameterError
 from inkblur.mechanisms.staircase.nearness import LONGEST
 from inkblur.pools import Identifiers, Pool, PoolStaircase, build_pool, classifier
 from inkblur.pools import building as built
-from inkblur.pools.choice import best, expectations
+from inkblur.pools.choice import PoolExpectation, best, expectations
 from inkblur.pools.classifier import terms
 from inkblur.pools.cleaning import clean, mask
 from inkblur.pools.order import Nearest
@@ -137,7 +137,7 @@ def test_texts_that_point_at_somebody_are_masked_or_dropped() -> None:
 
 def test_keeping_more_meaning_takes_a_smaller_share(pool: Pool) -> None:
     found = expectations(pool, 5.0)
-    label, meaning = best(found, 0.0), best(found, 1.0)
+    label, meaning = best(found, 0.0, labels=2), best(found, 1.0, labels=2)
     assert label.share == 1.0
     assert meaning.share < 1.0
     assert label.label >= meaning.label
@@ -155,10 +155,18 @@ def test_without_labels_the_share_is_the_largest_that_keeps_enough_meaning() -> 
     gains = {each.share: each.meaning - each.random for each in found}
     most = max(gains.values())
     for keep, part in [(0.0, 0.5), (0.5, 0.75), (1.0, 1.0)]:
-        chosen = best(found, keep).share
+        chosen = best(found, keep, labels=1).share
         assert gains[chosen] >= part * most
         assert not [share for share in gains if share > chosen and gains[share] >= part * most]
-    assert best(found, 0.0).share > best(found, 1.0).share
+    assert best(found, 0.0, labels=1).share > best(found, 1.0, labels=1).share
+
+
+def test_labels_that_come_out_for_certain_are_labels_all_the_same() -> None:
+    """At a large epsilon the expected label accuracy is rounded to 1."""
+    found = [PoolExpectation(0.01, 1.0, 0.9, 0.0), PoolExpectation(1.0, 1.0, 0.8, 0.0)]
+    assert best(found, 1.0, labels=2).share == 0.01
+    assert best(found, 0.5, labels=2).share == 0.01
+    assert best(found, 0.5, labels=1).share == 1.0
 
 
 def test_what_is_expected_by_meaning_alone_is_what_happens(pool: Pool) -> None:

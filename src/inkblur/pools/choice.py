@@ -128,11 +128,11 @@ def _by_meaning(pool: Pool, epsilon: float, extra: tuple[float, ...]) -> list[Po
     ]
 
 
-def best(found: list[PoolExpectation], keep_meaning: float) -> PoolExpectation:
-    """The share to choose; the larger of equally good ones."""
+def best(found: list[PoolExpectation], keep_meaning: float, *, labels: int) -> PoolExpectation:
+    """The share to choose in a pool of so many labels; the larger of equally good ones."""
     label = max(each.label for each in found)
     gain = max(each.meaning - each.random for each in found)
-    if label == 1.0 and gain > 0:  # no labels
+    if labels == 1 and gain > 0:
         enough = (1 + keep_meaning) / 2 * gain
         kept = [each for each in found if each.meaning - each.random >= enough]
         return max(kept, key=lambda each: each.share)

@@ -96,8 +96,8 @@ class PoolStaircase:
             keep = KEEP_MEANING if keep_meaning is None else fraction(keep_meaning, "keep_meaning")
             wanted = None if order is None else choose(Nearest, order, "order")
             found = expectations(pool, epsilon)
-            chosen = best([each for each in found if wanted in (None, each.first)] or found, keep)
-            self.expected = chosen
+            usable = [each for each in found if wanted in (None, each.first)] or found
+            self.expected = chosen = best(usable, keep, labels=labels)
             order = chosen.first
             tau = chosen.share / (labels if order is Nearest.LABEL else 1)
         self.order = Nearest.LABEL if order is None else choose(Nearest, order, "order")
