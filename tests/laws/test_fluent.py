@@ -170,6 +170,19 @@ def test_whole_texts_lose_at_most_epsilon_a_word_over_every_prefix(
     assert largest > claimed  # the second word is protected by its own draw, not by the first's
 
 
+@pytest.mark.parametrize("word", range(3))
+def test_a_word_is_nearest_to_itself_until_others_are_lifted(word: int) -> None:
+    """Rounded to the grid, a longer vector may seem nearer to a word than the word itself."""
+    made = fluent().bases
+    keys, none = np.array([5, 9, 7], dtype=np.int32), np.array([], dtype=np.int32)
+    order = made.order(keys, word, none, none)
+    assert order[word] == order.max() == 9
+    others = np.arange(3) != word
+    assert (order[others] == keys[others]).all()
+    lifted = made.order(keys, word, np.array([2]), np.array([6]))
+    assert lifted[2] - order[2] == made.lifts[6] > 0
+
+
 def test_the_model_reads_released_words_and_nothing_else() -> None:
     mechanism = fluent()
     model = mechanism.model
