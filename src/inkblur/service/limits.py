@@ -73,7 +73,8 @@ class Gate:
                 await problem(
                     HTTPStatus.SERVICE_UNAVAILABLE,
                     "stopping",
-                    "the server is stopping. Send it again: what was released costs nothing more",
+                    "the server is stopping; send it again when it is back. What was charged "
+                    "already costs nothing more if the server keeps its key, and again if not",
                 )(scope, receive, sending)
         except _NotTaken:  # in the middle of an answer: nobody is there to be told
             pass
