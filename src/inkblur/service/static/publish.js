@@ -1,7 +1,7 @@
 // Publish: a file through columns, strength and a look at five rows to its release.
 
 import { $, ask, guarded, headers, json, make, percent, refused, save, show } from "./ask.js";
-import { choices, chosen, keepChoices, keeps, publishable, settingsOf, stopRisk, usualStop } from "./choices.js";
+import { choices, chosen, keepChoices, keeps, publishable, readChoices, settingsOf, stopRisk, usualStop } from "./choices.js";
 
 let upload = null;
 let polling;
@@ -60,6 +60,7 @@ function send(file) {
 export const take = guarded(async (event) => {
   const file = event.dataTransfer?.files[0] ?? $("file").files[0];
   if (!file) return;
+  if (!choices) await readChoices(); // the page may be younger than the file
   upload = await send(file);
   showColumns();
   showStrengths();
