@@ -321,6 +321,24 @@ def test_another_file_takes_the_place_of_the_first(
     assert [each for each in (server.folder / "uploads").iterdir() if each.is_dir()] == []
 
 
+def test_a_file_that_is_chosen_before_the_server_said_what_it_offers(
+    browser: Any, server: Server, tmp_path: Path
+) -> None:
+    with opened(browser, server) as page:
+        waiting: list[Any] = []
+        page.route("**/v1/choices", lambda request: waiting.append(request))
+        page.reload()
+        page.click("#tab-publish")
+        page.set_input_files("#file", str(write_rows(tmp_path / "reviews.csv")))
+        page.wait_for_timeout(300)
+        assert waiting
+        page.unroute("**/v1/choices")  # which sends on what waits
+        page.wait_for_selector("#rows-box:not([hidden]), #error:not([hidden])")
+        assert page.is_hidden("#error"), page.inner_text("#error")
+        page.click("#forget")
+        page.wait_for_selector("#step-release", state="hidden")
+
+
 def test_a_flagged_column_can_be_copied_knowingly(page: Page, tmp_path: Path) -> None:
     upload(page, write_rows(tmp_path / "reviews.csv"))
     page.select_option("#column-1", "copy")
