@@ -3,7 +3,7 @@
 Each variant of `[alpha x word vector ; beta x label profile]` runs at several noise levels; what is
 compared is the topic accuracy left where Koppel's attack names a given share of the authors. Topics
 are those of 20 Newsgroups, authors those of Reuters C50; content words, GloVe's 30,000 most
-frequent words, as in the experiment joined/frontier. Noise comes from PyTorch's generator and the
+frequent words, as in the experiment adapted/frontier. Noise comes from PyTorch's generator and the
 search is float32: this compares variants, it releases nothing.
 
     python benchmarks/adapted_metric.py prepare adapted.npz        (needs INKBLUR_DATA)
@@ -216,7 +216,7 @@ class Study:
 
 
 def variants(study: Study) -> Iterator[Variant]:
-    """The plain metrics, the joined one, and everything else that was tried."""
+    """The plain metrics, the adapted one, and everything else that was tried."""
     torch, vectors = study.torch, study.vectors
     usual = study.profile(10.0)
 
@@ -227,7 +227,7 @@ def variants(study: Study) -> Iterator[Variant]:
     yield Variant("word vectors, Mahalanobis", vectors, (0.16, 0.19, 0.22, 0.26), shaped=True)
     for alpha in (3.0, 1.0, 0.3, 0.15, 0.1, 0.05, 0.015):
         noise = (0.17, 0.2, 0.24, 0.28) if alpha > 0.5 else NOISE
-        yield Variant(f"joined, alpha {alpha:g}", join(alpha), noise)
+        yield Variant(f"adapted, alpha {alpha:g}", join(alpha), noise)
     for smoothing in (0.5, 2.0, 5.0, 20.0, 40.0):
         yield Variant(f"smoothing {smoothing:g}", join(0.1, study.profile(smoothing)))
     yield Variant("profiles by occurrences", join(0.1, study.profile(10.0, study.often)))

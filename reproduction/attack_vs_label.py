@@ -71,7 +71,7 @@ class SampleSizes:
     def attackers(self) -> str:
         """What each attacker studied, as a sentence."""
         fewer = (
-            " With as many texts as the static one it would name more authors (joined/frontier "
+            " With as many texts as the static one it would name more authors (adapted/frontier "
             "gives it as many), so the stronger attack is understated here."
         )
         return (

@@ -57,7 +57,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         Experiment(
             "thesis/topics",
             "thesis, Table 5.3",
-            "Can the topic still be told, in six document forms and at three noise scales?",
+            "Can the topic still be classified, in six document forms and at three noise scales?",
             ("glove", "newsgroups"),
         ),
         Experiment(
@@ -127,13 +127,13 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             ("glove",),
         ),
         Experiment(
-            "joined/frontier",
+            "adapted/frontier",
             "none of the papers",
             "Does a metric that knows the topic keep it while the author is blurred?",
             ("glove", "c50", "newsgroups", "pan18", "sms"),
         ),
         Experiment(
-            "joined/pairs",
+            "adapted/pairs",
             "none of the papers",
             "Does it so on collections that took no part in its design?",
             ("glove", "c50", "pan18", "sms", "tweets"),

@@ -130,7 +130,7 @@ def reproduction_document(
 def summary(records: Sequence[ExperimentRecord], command: Command | None = None) -> str:
     """How many claims hold, fail and stay open, the papers' and ours apart; and what it took.
 
-    `command`: the one that filled the folder; its time is told where all records are from it.
+    `command`: the one that filled the folder; its time is given where all records are from it.
     """
     took = f"{_time(sum(record.processor_seconds for record in records))} of processor time."
     if command is not None and command.did(records):
@@ -139,12 +139,12 @@ def summary(records: Sequence[ExperimentRecord], command: Command | None = None)
             f"worker{'s' * (command.workers != 1)}; {took}"
         )
     judged = [c for record in records if not record.quick for c in record.outcome.claims]
-    told = [
+    verdicts = [
         _verdicts("Claims of the papers", [claim for claim in judged if not claim.ours]),
         _verdicts("Claims of ours", [claim for claim in judged if claim.ours]),
     ]
     return (
-        f"Experiments: {len(records)}. {' '.join(filter(None, told)) or 'No claim is judged.'} "
+        f"Experiments: {len(records)}. {' '.join(filter(None, verdicts)) or 'No claim is judged.'} "
         f"{_OPEN * bool(judged)}{took} "
         "Small print in a cell: the interval, and the number that the paper prints."
     )

@@ -1,9 +1,9 @@
-"""Every mechanism of the catalogue in one race, on plain and on joined word vectors.
+"""Every mechanism of the catalogue in one race, on plain and on adapted word vectors.
 
 Attack on Reuters C50 authors, topics of 20 Newsgroups. A mechanism runs at the epsilons where given
 shares of the words in such texts survive, which gives each a curve of utility over attack; the race
 is read off at equal attack. Those with a guarantee run once more, on word vectors, where the bound
-between two words of the texts (the median pair) is the same. (On joined vectors such a pair is two
+between two words of the texts (the median pair) is the same. (On adapted vectors such a pair is two
 words of different topics, which that metric keeps apart on purpose: the bound between them says
 nothing about the words that hide one another.)
 """
@@ -14,6 +14,7 @@ from collections.abc import Mapping
 
 from inkblur import Embedding
 from inkblur.evaluation import CATALOGUE
+from reproduction.adapted.space import ADAPTED, PLAIN, adapted, plain
 from reproduction.attack_vs_label import (
     AttackVsLabel,
     MeasuredColumns,
@@ -23,7 +24,6 @@ from reproduction.attack_vs_label import (
 from reproduction.contenders import at_loss, contenders, entrants, proved_loss
 from reproduction.context import Context
 from reproduction.estimate import Estimate
-from reproduction.joined.space import JOINED, PLAIN, joined, plain
 from reproduction.resampled_texts import over_texts
 from reproduction.result import Claim, Drawing, Outcome, Reading, Where
 from reproduction.utility_at_attack import (
@@ -67,7 +67,7 @@ def run(work: Context) -> Outcome:
     readings = untouched_readings(CURVES, untouched, before)
     curves: dict[str, RunsByEpsilon] = {}
     absent: list[str] = []
-    spaces = {PLAIN: plain(work, WORDS), JOINED: joined(work, contest.taught, "topic", WORDS)}
+    spaces = {PLAIN: plain(work, WORDS), ADAPTED: adapted(work, contest.taught, "topic", WORDS)}
     for metric, space in spaces.items():
         words = contest.words(space, 2_000)
         for survival in work.size(SURVIVALS, SURVIVALS[:1]):
@@ -104,7 +104,7 @@ def run(work: Context) -> Outcome:
         "Proved loss: the bound on the log likelihood ratio between two words of such texts, at "
         "the median distance in each mechanism's own metric; exponential, staircase: any two. A "
         "mechanism without a guarantee has none, and is left out at equal proved loss, which is "
-        "compared on word vectors alone: on the joined metric a median pair is two words of "
+        "compared on word vectors alone: on the adapted metric a median pair is two words of "
         "different topics, kept apart on purpose.",
         *_named("No epsilon lets so few words survive, so left out there", absent),
         *_named("No epsilon with that proved loss was found, so left out there", unproved),
@@ -113,7 +113,7 @@ def run(work: Context) -> Outcome:
         "The channel of noise on vectors is estimated, that of exponential and staircase is exact; "
         "so the attack on the former is rather understated, and with it what they keep at equal "
         "attack is overstated.",
-        "Alpha, beta and smoothing of the joined metric were chosen on these collections.",
+        "Alpha, beta and smoothing of the adapted metric were chosen on these collections.",
         *_missed(curves, before),
         OVER_TEXTS,
         *undecided,
@@ -186,19 +186,19 @@ def _at_equal_loss(
 
 
 def _claims(curves: Mapping[str, RunsByEpsilon], before: MeasuredColumns) -> list[Claim | str]:
-    """Each mechanism on the joined metric against itself on word vectors: nobody is picked."""
+    """Each mechanism on the adapted metric against itself on word vectors: nobody is picked."""
     claims: list[Claim | str] = []
     level = LEVELS[0]
     for name, curve in curves.items():
         family = name.removesuffix(f", {PLAIN}")
-        other = curves.get(f"{family}, {JOINED}")
+        other = curves.get(f"{family}, {ADAPTED}")
         if family != name and other is not None:
             short = family.replace(", lambda ", "-").replace(", ", "-").replace(" ", "-")
             claims.append(
                 gain_claim(
-                    f"joined-beats-plain-{short}",
+                    f"adapted-beats-plain-{short}",
                     f"Where the stronger attack names {level:.0%} of the authors, {family} keeps "
-                    "more of the topic on the joined metric than on word vectors.",
+                    "more of the topic on the adapted metric than on word vectors.",
                     level,
                     left_at(list(other.values()), level, before),
                     left_at(list(curve.values()), level, before),

@@ -142,8 +142,8 @@ REASONS = (
         "as for the attack alone: our attacker is stronger on SynTF's vectors than the paper's",
     ),
     Reason(
-        "joined/*",
-        "joined-keeps-topic-*",
+        "adapted/*",
+        "adapted-keeps-topic-*",
         Cause.OURS,
         "the aim was set against attackers who do not know the channel; likelihood does, and names "
         "more authors from the same release",

@@ -158,7 +158,7 @@ def _at_the_same_time(
 
     again = "run the same command again to go on from there, with --workers 1 if memory is short"
     with explain_broken_pool(again), process_pool(workers) as pool:
-        # The last of the catalogue first: joined/* and the race are the longest, and begun last
+        # The last of the catalogue first: adapted/* and the race are the longest, and begun last
         # they would leave the other workers idle at the end.
         running = {pool.submit(_job, job): job[0] for job in reversed(jobs)}
         try:

@@ -107,29 +107,29 @@ def _claims(found: CountsByRun, sizes: tuple[int, ...]) -> list[Claim]:
     size = str(sizes[-1])
     for noise, ending in ((EQUAL_NOISE, ""), (PRINTED_NOISE, "-as-printed")):
         how = "scaled to the norm" if noise == EQUAL_NOISE else "as printed"
-        told = [
-            f" Epsilon {how}.",
+        scaled = f" Epsilon {how}."
+        compared = (
             f"epsilon 10 against none, sets of {suspects_of(sizes[-1], _TOPICAL)} authors, all "
-            f"runs; {noise}",
-        ]
+            f"runs; {noise}"
+        )
         success = Success.of(found[_TOPICAL, noise], size)
         claims += [
             Claim(
                 f"author-falls-topic-holds{ending}",
                 "Author identification falls more than topic classification, on the same "
-                f"snippets.{told[0]}",
+                f"snippets.{scaled}",
                 PAPER,
                 "share of DRauth's right answers that is lost less share of DRtopic's, on 20 "
-                f"Newsgroups, {told[1]}",
+                f"Newsgroups, {compared}",
                 success.relative_gap(),
                 0.0,
                 success.too_low(),
             ),
             Claim(
                 f"topic-holds{ending}",
-                f"Topic classification holds roughly constant.{told[0]}",
+                f"Topic classification holds roughly constant.{scaled}",
                 PAPER,
-                f"share of DRtopic's right answers that is kept, {told[1]}. Threshold ours, nine "
+                f"share of DRtopic's right answers that is kept, {compared}. Threshold ours, nine "
                 "of ten: the paper's lowest is 16 where it had 18",
                 success.kept("DRtopic"),
                 0.9,
@@ -140,7 +140,7 @@ def _claims(found: CountsByRun, sizes: tuple[int, ...]) -> list[Claim]:
             claims.append(
                 Claim(
                     f"author-falls-{data.split()[0].lower()}{ending}",
-                    f"Author identification falls on {data}.{told[0]}",
+                    f"Author identification falls on {data}.{scaled}",
                     PAPER,
                     f"share of authors named by DRauth without noise less share at epsilon 10, "
                     f"{data}, {success.size} authors, all runs; {noise}",

@@ -242,7 +242,7 @@ class _Place:
     def _topics_right(
         self, suspects: Suspects, releases: Sequence[Sequence[str]]
     ) -> list[list[int]]:
-        """1 where fastText told the topic, release by release; it studied clean texts of others."""
+        """1 where fastText, which studied clean texts of others, is right; release by release."""
         if suspects.topics is None:
             return []
         texts, labels = self.documents.labeled

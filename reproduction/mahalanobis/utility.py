@@ -30,7 +30,7 @@ LabelRun = Mapping[str, Any]  # of one repetition; `right` and `said`: a digit a
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One of the two collections, and how its labels are told."""
+    """One of the two collections, and how its labels are classified."""
 
     data: str
     figure: str
@@ -161,7 +161,7 @@ def split(count: int, rng: Rng, repetition: int) -> list[int]:
 def scores(runs: Sequence[LabelRun]) -> dict[str, Estimate]:
     """Accuracy, precision and recall of the positive label over all tested texts.
 
-    Without a text that was told to be positive there is no precision.
+    Without a text that was classified as positive there is no precision.
 
     >>> scores([{"right": "110", "said": "101"}])["precision"].value  # one of two was spam
     0.5
@@ -274,8 +274,8 @@ def _growth(task: Task, found: Mapping[tuple[float, float], Sequence[LabelRun]])
 
 
 def differences(first: Sequence[LabelRun], second: Sequence[LabelRun]) -> dict[str, Estimate]:
-    """Of accuracy, precision and recall: both told the labels of the same texts, so texts are drawn
-    again in pairs. Where one of them told no text to be positive, precision is left out.
+    """Of accuracy, precision and recall: both classified the same texts, so texts are drawn
+    again in pairs. Where one of them classified no text as positive, precision is left out.
 
     >>> clean, blurred = {"right": "1111", "said": "1100"}, {"right": "0111", "said": "0100"}
     >>> [found.value for found in differences([blurred], [clean]).values()]
@@ -338,8 +338,8 @@ def _notes(work: Context) -> tuple[str, ...]:
         "here with the two exchanged. If the paper exchanged them, its remark that recall stays "
         "near 0.95 or above at every epsilon is about precision: recall falls here.",
         "Where next to no word survives, the classifier of SMS calls every message harmless, which "
-        "is right for 87 %: accuracy alone flatters it. Precision is blank where no text was told "
-        "to be spam.",
+        "is right for 87 %: accuracy alone flatters it. Precision is blank where no text was "
+        "classified as spam.",
         "The figures' numbers are not printed in the text; nothing stands beside ours.",
         "Training and test texts are both released. Vectors are GloVe 6B, the vocabulary is that "
         "of the collections. A word without a vector, a number or an address is the null word and "
@@ -347,15 +347,16 @@ def _notes(work: Context) -> tuple[str, ...]:
         f"{sizes} were drawn and released under every setting in {REPETITIONS} repetitions; each "
         "has its own noise, tests on 30 % that no other tests on, and trains on the remaining "
         "70 %. Intervals are over the tested texts: counted shares, and paired differences. Each "
-        "text is tested once, so none is counted twice; but the texts of a repetition are told by "
-        "one classifier, and the repetitions' training texts overlap. The intervals take texts as "
-        "independent: what another training part or another draw of noise there would change is "
-        "in them only as far as it differs between texts, and they are somewhat too narrow.",
+        "text is tested once, so none is counted twice; but one classifier answers for all "
+        "texts of a repetition, and the repetitions' training texts overlap. The intervals take "
+        "texts as independent: what another training part or another draw of noise there would "
+        "change is in them only as far as it differs between texts, and they are somewhat too "
+        "narrow.",
         "How long and how fast fastText trains was chosen with scores on some of these tweets in "
         "sight (docs/evaluation.md), which flatters its scores on tweets as they are a little; the "
         "same values serve every epsilon and lambda.",
         f"No utility lost means: less than {MARGIN:g} of accuracy, of precision and of recall, a "
-        "margin of ours; precision is left out where one of the two classifiers told no text to be "
+        "margin of ours; precision is left out where one of the two classifiers called no text "
         "positive. At the same epsilon, lambda 1 also replaces more words (mahalanobis/privacy), "
         "so this is no comparison at equal survival.",
     )

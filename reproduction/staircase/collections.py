@@ -21,8 +21,8 @@ from inkblur.evaluation import (
     fingerprints,
     words_of,
 )
+from reproduction.adapted.space import BETA, SMOOTHING
 from reproduction.corpora import Corpus, Split, newsgroups, pan18, reuters_c50
-from reproduction.joined.space import BETA, SMOOTHING
 from reproduction.newsgroups import bare
 
 SEED = 1

@@ -238,9 +238,9 @@ class PostingsStudy:
     def scores(self, texts: Sequence[str], counts: csr_matrix) -> RunScores:
         """The analyst works on the counts, the attacker on the texts."""
         measure = lru_cache(maxsize=None)(measured_groups)  # the scenarios share postings
-        told = {model: self._analyst(counts, model) for model in MODELS}
-        topics = told[MODELS[0]].truth
-        labels = {model: one.answers for model, one in told.items()}
+        analysts = {model: self._analyst(counts, model) for model in MODELS}
+        topics = analysts[MODELS[0]].truth
+        labels = {model: one.answers for model, one in analysts.items()}
         named = {scenario: self._attacker(texts, scenario, measure) for scenario in SCENARIOS}
         return {
             "utility": _weighted_each(topics, labels),

@@ -76,7 +76,11 @@ def run(work: Context) -> Outcome:
         for drawn_from, floor in floors.items()
     ]
     drawing = Drawing(
-        "Topic over author at equal survival", TABLE, "topic told", "author named", "mechanism"
+        "Topic over author at equal survival",
+        TABLE,
+        "topic accuracy",
+        "author accuracy",
+        "mechanism",
     )
     both = ONE in judged and TWO in judged  # else mechanism 1 cannot let so few words survive
     claims = _claims(judged[ONE], judged[TWO]) if both else ()
@@ -173,7 +177,7 @@ def _word_readings(where: dict[str, Any], words: AngularValues) -> list[Reading]
 def _success(where: dict[str, Any], runs: list[AngularValues]) -> list[Reading]:
     return [
         Reading(TABLE, where, measure, relative_change.success([one[key] for one in runs]))
-        for key, measure in (("topic", "topic told"), ("author", "author named"))
+        for key, measure in (("topic", "topic accuracy"), ("author", "author accuracy"))
     ]
 
 

@@ -8,7 +8,7 @@ from inkblur.evaluation import Array, Koppel
 from reproduction.context import Context
 from reproduction.result import Claim, Drawing, Outcome, Reading
 from reproduction.thesis import relative_change
-from reproduction.thesis.postings import Postings, TopicTeller
+from reproduction.thesis.postings import Postings, TopicClassifier
 from reproduction.thesis.published import AUTHORS, FORMS, OBFUSCATED, SCALES, accuracy, kept
 from reproduction.thesis.scales import NoiseScale, obfuscation
 from reproduction.thesis.suspects import (
@@ -29,7 +29,7 @@ RUNS_OF_RAW = 1  # its texts are twice as long, and the thesis prints no numbers
 RUNS_OF_ADAPTIVE = 3
 SOURCE = "thesis, sections 5.4.2 and 5.4.3"
 ADAPTIVE_SOURCE = "ours; the thesis's attacker studies texts that are not obfuscated"
-MEASURES = {"author": "author named", "topic": "topic told"}
+MEASURES = {"author": "author accuracy", "topic": "topic accuracy"}
 
 BeforeAndAfter = tuple[
     list[dict[str, Any]], list[dict[str, Any]]
@@ -152,8 +152,8 @@ def _adaptive(study: _AuthorStudy, number: int) -> dict[str, Any]:
     assert case.known.authors is not None
     koppel = Koppel(seed=work.seed).fit(blurred("known", case.known.texts), case.known.authors)
     training = tuple(study.postings.formed_train[form])
-    teller = TopicTeller(blurred("training", training), study.postings.train.labels or ())
-    return dict(hits(koppel, teller, case, blurred("asked", case.asked.texts)))
+    classifier = TopicClassifier(blurred("training", training), study.postings.train.labels or ())
+    return dict(hits(koppel, classifier, case, blurred("asked", case.asked.texts)))
 
 
 def _runs(work: Context, form: str, noise: NoiseScale) -> int:

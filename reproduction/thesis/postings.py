@@ -54,9 +54,9 @@ class Postings:
         """The training postings in each form."""
         return self.forms.of(self.train.texts)
 
-    def topic_teller(self, form: str) -> TopicTeller:
+    def topic_classifier(self, form: str) -> TopicClassifier:
         """A classifier that knows the training postings in a form, not obfuscated."""
-        return TopicTeller(self.formed_train[form], self.train.labels or ())
+        return TopicClassifier(self.formed_train[form], self.train.labels or ())
 
     def _sample(self, part: str) -> Corpus:
         whole = getattr(self._work.datasets.newsgroups, part)
@@ -100,11 +100,11 @@ def _authors(corpus: Corpus) -> list[int]:
     return [int(author) for author in corpus.authors]
 
 
-class TopicTeller:
+class TopicClassifier:
     """The thesis's classifier of topics: multinomial naive Bayes, here on tf-idf, alpha 0.01.
 
-    >>> teller = TopicTeller(["red cat", "blue sky"], ["pets", "weather"])
-    >>> teller.hits(["a cat", "a cat"], ["pets", "weather"])
+    >>> classifier = TopicClassifier(["red cat", "blue sky"], ["pets", "weather"])
+    >>> classifier.hits(["a cat", "a cat"], ["pets", "weather"])
     [1, 0]
     """
 
@@ -118,6 +118,6 @@ class TopicTeller:
         ).fit(texts, labels)
 
     def hits(self, texts: Sequence[str], labels: Sequence[str]) -> list[int]:
-        """1 where the topic was told, text by text; without a known word it is a guess."""
-        told = self._model.predict(texts)
-        return [int(said == true) for said, true in zip(told.tolist(), labels, strict=True)]
+        """1 where the topic is right, text by text; without a known word it is a guess."""
+        answers = self._model.predict(texts)
+        return [int(said == true) for said, true in zip(answers.tolist(), labels, strict=True)]

@@ -9,7 +9,7 @@ from inkblur.evaluation import Koppel
 from reproduction.context import Context
 from reproduction.corpora import Corpus
 from reproduction.proper_nouns import without_proper_nouns
-from reproduction.thesis.postings import Postings, TopicTeller, suspects
+from reproduction.thesis.postings import Postings, TopicClassifier, suspects
 
 NEWSGROUPS = "20 Newsgroups"
 BESIDE = {  # our collection: the thesis's
@@ -72,13 +72,15 @@ class SuspectAttack:
         return Koppel(seed=self._work.seed).fit(self.case.known.texts, _numbers(self.case.known))
 
     @cached_property
-    def teller(self) -> TopicTeller:
+    def classifier(self) -> TopicClassifier:
         """The classifier of topics."""
-        return self._postings.topic_teller(self.form)
+        return self._postings.topic_classifier(self.form)
 
     def hits(self, texts: tuple[str, ...]) -> dict[str, list[int]]:
-        """1 where the author was named, and where the topic was told, for the asked texts."""
-        return hits(self.koppel, self.teller if self.case.asked.labels else None, self.case, texts)
+        """1 where the author was named, and where the topic is right, for the asked texts."""
+        return hits(
+            self.koppel, self.classifier if self.case.asked.labels else None, self.case, texts
+        )
 
 
 class Cases:
@@ -103,13 +105,13 @@ class Cases:
 
 
 def hits(
-    koppel: Koppel, teller: TopicTeller | None, case: Case, texts: tuple[str, ...]
+    koppel: Koppel, classifier: TopicClassifier | None, case: Case, texts: tuple[str, ...]
 ) -> dict[str, list[int]]:
     """What an attacker and a classifier get right on texts that stand for the asked ones."""
     named = koppel.predict(texts).tolist()
     found = {"author": [int(a == b) for a, b in zip(named, _numbers(case.asked), strict=True)]}
-    if teller is not None:
-        found["topic"] = teller.hits(texts, case.asked.labels or ())
+    if classifier is not None:
+        found["topic"] = classifier.hits(texts, case.asked.labels or ())
     return found
 
 

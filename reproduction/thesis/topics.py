@@ -1,4 +1,4 @@
-"""Thesis, Table 5.3: can the topic still be told, in six document forms and at three scales?"""
+"""Thesis, Table 5.3: can topics still be classified, in six document forms at three scales?"""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from reproduction.context import Context
 from reproduction.estimate import weakest
 from reproduction.result import Claim, Drawing, Outcome, Passage, Reading
 from reproduction.thesis import relative_change
-from reproduction.thesis.postings import Postings, TopicTeller
+from reproduction.thesis.postings import Postings, TopicClassifier
 from reproduction.thesis.published import FORMS, OBFUSCATED, SCALES, TOPICS, accuracy, kept
 from reproduction.thesis.scales import NoiseScale, obfuscation, scale_on
 
@@ -71,8 +71,8 @@ def run(work: Context) -> Outcome:
         claims.append(
             Claim(
                 "topic-above-chance" + noise.suffix,
-                f"At scale 0.5 ({noise.value}) the topic is still told better than by chance, "
-                "in every document form.",
+                f"At scale 0.5 ({noise.value}) the topic is still classified better than by "
+                "chance, in every document form.",
                 "thesis, section 5.4.1, Table 5.3",
                 f"accuracy in the form that decides ({form}: it fails, or has the smallest lower "
                 "end)",
@@ -123,12 +123,12 @@ class _Topics:
         self.study, self.form = study, form
 
     @cached_property
-    def teller(self) -> TopicTeller:
-        return self.study.postings.topic_teller(self.form)
+    def classifier(self) -> TopicClassifier:
+        return self.study.postings.topic_classifier(self.form)
 
     def plain(self) -> list[int]:
         labels = self.study.postings.test.labels or ()
-        return self.teller.hits(self.study.formed_test[self.form], labels)
+        return self.classifier.hits(self.study.formed_test[self.form], labels)
 
     def blurred(self, scale: float, noise: NoiseScale, number: int) -> dict[str, Any]:
         study = self.study
@@ -141,7 +141,7 @@ class _Topics:
         )
         labels = study.postings.test.labels or ()
         return {
-            "topic": self.teller.hits(released.texts, labels),
+            "topic": self.classifier.hits(released.texts, labels),
             **relative_change.counted(released, texts),
         }
 

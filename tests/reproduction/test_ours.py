@@ -10,17 +10,17 @@ from inkblur.mechanisms.catalogue import CATALOGUE
 from reproduction.runner import held_records, reproduce
 
 
-@pytest.mark.parametrize("name", ["joined/frontier", "joined/pairs"])
+@pytest.mark.parametrize("name", ["adapted/frontier", "adapted/pairs"])
 def test_both_metrics_are_compared(name: str, data_folder: Path, tmp_path: Path) -> None:
     pytest.importorskip("sklearn")
     (record,) = reproduce([name], tmp_path, data=data_folder, quick=True)
     assert held_records(tmp_path) == (record,)
     metrics = {reading.where["metric"] for reading in record.outcome.readings}
-    assert {"word vectors", "joined", "untouched texts"} <= metrics
+    assert {"word vectors", "adapted", "untouched texts"} <= metrics
     undecided = [n.split()[1] for n in record.outcome.notes if n.startswith("Undecided: ")]
     names = [*(claim.name for claim in record.outcome.claims), *undecided]
     assert len(names) >= 4  # a claim never vanishes
-    assert all(name.startswith("joined-") for name in names)
+    assert all(name.startswith("adapted-") for name in names)
     assert record.outcome.drawings
 
 
@@ -29,7 +29,7 @@ def test_every_mechanism_races_on_both_metrics(data_folder: Path, tmp_path: Path
     (record,) = reproduce(["race"], tmp_path, data=data_folder, quick=True)
     contenders = {str(reading.where.get("contender", "")) for reading in record.outcome.readings}
     for name, entry in CATALOGUE.items():
-        for metric in ("word vectors", "joined") if entry.private else ():  # others may not reach
+        for metric in ("word vectors", "adapted") if entry.private else ():  # others may not reach
             assert any(c.startswith(name) and c.endswith(metric) for c in contenders)
     at_loss = {
         (reading.where["contender"], reading.measure): reading.where["epsilon"]

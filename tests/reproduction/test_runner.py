@@ -153,9 +153,9 @@ def test_missing_data_shows_before_any_work(tmp_path: Path, made: Made) -> None:
 
 
 def test_a_paper_means_all_its_experiments() -> None:
-    assert [e.name for e in chosen(["joined", "race"])] == [
-        "joined/frontier",
-        "joined/pairs",
+    assert [e.name for e in chosen(["adapted", "race"])] == [
+        "adapted/frontier",
+        "adapted/pairs",
         "race",
     ]
 

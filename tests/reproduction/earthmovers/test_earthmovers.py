@@ -172,12 +172,12 @@ def test_the_simulation_knows_the_law_of_one_vector(tmp_path: Path) -> None:
     [
         ("inference", "Table 1, 20 Newsgroups, right answers of 8", "author-falls-topic-holds"),
         ("snippets", "Section 3.1: factor between", "example-bags-in-order"),
-        ("unknown-words", "Topic of two told", "unknown-words-keep-the-topic"),
+        ("unknown-words", "Topic accuracy (two topics)", "unknown-words-keep-the-topic"),
         ("utility-bound", "Theorem 3 at the edge of its condition", "bound-as-printed"),
     ],
 )
 def test_quick(data_folder: Path, tmp_path: Path, name: str, table: str, claim: str) -> None:
-    pytest.importorskip("fasttext", reason="the topics are told by fastText")
+    pytest.importorskip("fasttext", reason="fastText classifies the topics")
     (record,) = reproduce([f"earthmovers/{name}"], tmp_path, data=data_folder, quick=True)
     assert any(reading.table.startswith(table) for reading in record.outcome.readings)
     assert claim in {made.name for made in record.outcome.claims}

@@ -22,9 +22,9 @@ def _told(truth: str, said: str) -> list[dict[str, str]]:
     return [{"right": right, "said": said}]
 
 
-def _spam(told: int, wrongly: int) -> list[dict[str, str]]:
-    """Of 200 spam among 1,000 so many are told, and so many others are called spam."""
-    said = "1" * told + "0" * (200 - told) + "1" * wrongly + "0" * (800 - wrongly)
+def _spam(found: int, wrongly: int) -> list[dict[str, str]]:
+    """Of 200 spam among 1,000 so many are found, and so many others are called spam."""
+    said = "1" * found + "0" * (200 - found) + "1" * wrongly + "0" * (800 - wrongly)
     return _told("1" * 200 + "0" * 800, said)
 
 
@@ -34,7 +34,7 @@ def test_differences_are_taken_text_by_text() -> None:
     assert found["accuracy"].value == 0.25
     assert 0.15 < found["accuracy"].low < found["accuracy"].high < 0.35
     assert found["precision"].value == pytest.approx(1 / 3)
-    assert found["recall"] == Estimate(0.0, 0.0, 0.0)  # each text was told alike
+    assert found["recall"] == Estimate(0.0, 0.0, 0.0)  # both classified each text alike
 
 
 def test_intervals_are_those_of_drawing_texts_again() -> None:
@@ -82,13 +82,13 @@ def test_a_loss_beyond_the_margin_fails_the_claim(
     ],
 )
 def test_growth_is_judged_at_every_step(steps: tuple[int, ...], verdict: Verdict) -> None:
-    found = {(0.0, float(place)): _spam(told, 0) for place, told in enumerate(steps)}
+    found = {(0.0, float(place)): _spam(right, 0) for place, right in enumerate(steps)}
     assert utility._growth(utility.TASKS[1], found).verdict is verdict
 
 
 def test_scores_are_those_of_the_positive_label() -> None:
     runs = [{"right": "1110", "said": "1100"}, {"right": "0011", "said": "1000"}]
-    found = utility.scores(runs)  # of 4 spam texts 2 were told
+    found = utility.scores(runs)  # of 4 spam texts 2 were found
     assert found["accuracy"].value == 5 / 8
     assert found["precision"].value == 2 / 3
     assert found["recall"].value == 2 / 4

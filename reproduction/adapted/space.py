@@ -1,4 +1,4 @@
-"""The two metrics that are compared: word vectors alone, and joined with label profiles."""
+"""The two metrics that are compared: word vectors alone, and adapted to a label."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from inkblur import Embedding, adapt_embedding
 from reproduction.context import Context
 from reproduction.corpora import Corpus
 
-PLAIN, JOINED = "word vectors", "joined"
+PLAIN, ADAPTED = "word vectors", "adapted"
 WORDS = 30_000  # the most frequent words of GloVe: what comes in and what can come out
 ALPHA, BETA, SMOOTHING = (
     0.1,
@@ -20,8 +20,8 @@ def plain(work: Context, words: int = WORDS) -> Embedding:
     return work.datasets.glove.first(work.size(words, 1_000))
 
 
-def joined(work: Context, corpus: Corpus, label: str, words: int = WORDS) -> Embedding:
-    """The same, joined with the profiles that a labeled collection teaches."""
+def adapted(work: Context, corpus: Corpus, label: str, words: int = WORDS) -> Embedding:
+    """The same, adapted by the profiles that a labeled collection teaches."""
     return adapt_embedding(
         plain(work, words),
         corpus.texts,

@@ -1,4 +1,4 @@
-"""The joined metric on labels, and on authors, that took no part in its design.
+"""The adapted metric on labels, and on authors, that took no part in its design.
 
 Labels of tweets (a disaster or not) and of SMS (spam or not) teach the metric; the attacker names
 authors of PAN 2018, problem 1, and of Reuters C50 (on whose texts alpha, beta and smoothing were
@@ -12,10 +12,10 @@ from functools import partial
 
 from inkblur import ReleaseSpec
 from inkblur.evaluation import calibrate
+from reproduction.adapted.space import ADAPTED, PLAIN, WORDS, adapted, plain
 from reproduction.attack_vs_label import AttackVsLabel, MeasuredColumns, SampleSizes, halved
 from reproduction.context import Context
 from reproduction.estimate import weakest
-from reproduction.joined.space import JOINED, PLAIN, WORDS, joined, plain
 from reproduction.resampled_texts import over_texts
 from reproduction.result import Claim, Drawing, Outcome, Reading, Where
 from reproduction.utility_at_attack import (
@@ -65,7 +65,7 @@ def run(work: Context) -> Outcome:
         f"Laplace on both metrics. Content words alone; GloVe's {WORDS:,} most frequent words.",
         *(f"{author}. {work.size(SIZES[author], QUICK_SIZES).attackers}" for author in authors),
         "Of the labeled texts 70 % teach the metric and the analyst; of the others, those that "
-        "equal a teaching text are left out, for the joined metric refuses them.",
+        "equal a teaching text are left out, for the adapted metric refuses them.",
         "Utility is the F1 of both labels in the mean: 87 % of the SMS are no spam, so accuracy "
         "would say little.",
         "Compared where the stronger of the static and the adaptive attack has half of its success "
@@ -86,7 +86,7 @@ def _measured(
     untouched: Where = {"metric": UNTOUCHED, "epsilon": ""}
     readings = untouched_readings(table, untouched, before)
     curves: dict[str, list[Runs]] = {}
-    for metric, space in ((PLAIN, plain(work)), (JOINED, joined(work, contest.taught, label))):
+    for metric, space in ((PLAIN, plain(work)), (ADAPTED, adapted(work, contest.taught, label))):
         words = contest.words(space, work.size(2_000, 200))
         epsilons = work.steps(
             [
@@ -112,28 +112,28 @@ def _claims(
     level = float(stronger(before)[0]) / 2
     name = f"{author.split()[0].lower()}-{label.lower()}"
     at_equal_attack = gain_claim(
-        f"joined-beats-plain-{name}",
-        f"Where the attack on {author} authors has half of its success, the joined metric keeps "
+        f"adapted-beats-plain-{name}",
+        f"Where the attack on {author} authors has half of its success, the adapted metric keeps "
         f"more of the label of {label} than the word vectors alone.",
         level,
-        left_at(curves[JOINED], level, before),
+        left_at(curves[ADAPTED], level, before),
         left_at(curves[PLAIN], level, before),
     )
-    noisy, mild = curves[JOINED][-1], curves[PLAIN][0]
+    noisy, mild = curves[ADAPTED][-1], curves[PLAIN][0]
     pairs = list(zip(noisy, mild, strict=True))
     hides = over_texts([stronger(b) - stronger(a) for a, b in pairs])
     keeps = over_texts([(a["utility"] - b["utility"]) / before["utility"] for a, b in pairs])
     return [
         at_equal_attack,
         Claim(
-            f"joined-hides-and-keeps-more-{name}",
-            f"At its strongest noise the joined metric both hides {author} authors better and "
+            f"adapted-hides-and-keeps-more-{name}",
+            f"At its strongest noise the adapted metric both hides {author} authors better and "
             f"keeps more of the label of {label} than word vectors at their weakest noise (added "
             "after a first look).",
             "ours",
-            "the weaker of two differences between joined at the strongest noise and word vectors "
-            "at the mildest, in each run: how much less the stronger attack names, and how much "
-            "more utility is left",
+            "the weaker of two differences between the adapted metric at the strongest noise and "
+            "word vectors at the mildest, in each run: how much less the stronger attack names, "
+            "and how much more utility is left",
             weakest((hides, keeps), 0.0),
             0.0,
         ),
