@@ -22,9 +22,12 @@ from inkblur.evaluation import Checkpoint
 from reproduction.staircase.collections import ANALYSTS, ATTACKS, JOINED, TASK, Collection, load
 from reproduction.staircase.jobs import StaircaseJob, grid
 from reproduction.staircase.judge import report
+from reproduction.staircase.matching import matched
 from reproduction.staircase.measure import measured, names, studied, taught
 
-_loaded: dict[str, Collection] = {}  # filled before the processes are forked, which inherit it
+# Filled before the processes are forked, which inherit them.
+_loaded: dict[str, Collection] = {}
+_matches: dict[str, float] = {}  # epsilons of equal cosine
 
 
 def main() -> None:
@@ -34,13 +37,16 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--minutes", type=float, default=600.0)
     parser.add_argument("--sizes", type=float, default=1.0, help="share of the texts, for a trial")
+    parser.add_argument("--draws", type=int, help="releases of each setting at equal cosine")
     parser.add_argument("--only", default="", help="jobs whose key holds one of these, split by |")
     parser.add_argument("--judge", action="store_true", help="print the tables and end")
     options = parser.parse_args()
     end = time.monotonic() + 60 * options.minutes
     work = Checkpoint(options.file, {"what": "staircase", "sizes": options.sizes})
     if not options.judge:
-        chosen = [job for job in grid() if any(o in job.key for o in options.only.split("|"))]
+        chosen = [
+            job for job in grid(options.draws) if any(o in job.key for o in options.only.split("|"))
+        ]
         _measure(work, chosen, options.workers, options.sizes, end)
     print(report(work.rows))
 
@@ -59,6 +65,8 @@ def _measure(
     _say(f"collections are read; {len(left)} jobs")
     _prepare(work, sorted({JOINED if name == TASK else name for name in used}), workers)
     _say("untouched texts are measured")
+    _match(work, left, workers)
+    _say("cosines are matched")
     with _pool(workers) as pool:
         results = pool.imap_unordered(_one, left)
         for _ in left:
@@ -81,9 +89,16 @@ def _prepare(work: Checkpoint, names: list[str], workers: int) -> None:
     tasks += [
         (name, "analyst", kind) for name in names if _loaded[name].topics for kind in ANALYSTS
     ]
-    untouched: dict[str, dict[str, Any]] = {
-        name: {"key": f"untouched {name}", "row": "untouched", "collection": name} for name in names
-    }
+    untouched: dict[str, dict[str, Any]] = {}
+    for name in names:
+        authors = _loaded[name].attacked.authors
+        assert authors is not None
+        untouched[name] = {
+            "key": f"untouched {name}",
+            "row": "untouched",
+            "collection": name,
+            "authors": authors.tolist(),
+        }
     with _pool(workers) as pool:
         for (name, role, which), (model, right) in zip(
             tasks, pool.imap(_prepared, tasks), strict=True
@@ -99,6 +114,18 @@ def _prepare(work: Checkpoint, names: list[str], workers: int) -> None:
     for row in untouched.values():
         if row["key"] not in known:
             work.add(row)
+
+
+def _match(work: Checkpoint, jobs: list[StaircaseJob], workers: int) -> None:
+    """The epsilons at which other mechanisms keep as much of words as the staircase."""
+    _matches.update((row["key"], row["epsilon"]) for row in work.rows if row["row"] == "match")
+    wanted = {job.match: job for job in jobs if job.as_staircase is not None}
+    left = [job for key, job in wanted.items() if key not in _matches]
+    with _pool(workers) as pool:
+        for row in pool.imap_unordered(_matched, left):
+            work.add(row)
+            _matches[row["key"]] = row["epsilon"]
+            _say(f"epsilon {row['epsilon']:g}  {row['key']}")
 
 
 def _pool(workers: int) -> Any:
@@ -120,9 +147,13 @@ def _prepared(task: tuple[str, str, str]) -> tuple[Any, str]:
     return (studied if role == "attack" else taught)(_loaded[name], which)
 
 
+def _matched(job: StaircaseJob) -> dict[str, Any]:
+    return {"key": job.match, **matched(job, _loaded[job.collection])}
+
+
 def _one(job: StaircaseJob) -> dict[str, Any]:
     try:
-        return {"key": job.key, **measured(job, _loaded)}
+        return {"key": job.key, **measured(job, _loaded, _matches)}
     except Exception:  # one job that fails must not cost the others
         return {"failed": f"{job.key}\n{traceback.format_exc()}"}
 

@@ -22,14 +22,21 @@ from inkblur.evaluation import (
     words_of,
 )
 from reproduction.adapted.space import BETA, SMOOTHING
-from reproduction.corpora import Corpus, Split, newsgroups, pan18, reuters_c50
+from reproduction.corpora import (
+    Corpus,
+    Split,
+    english_novels,
+    newsgroups,
+    pan18,
+    reuters_c50,
+)
 from reproduction.newsgroups import bare
 
 SEED = 1
-JOINED, C50, PAN = "joined", "C50", "PAN 2018"
+JOINED, C50, PAN, PAN_2, NOVELS = "joined", "C50", "PAN 2018", "PAN 2018 (2)", "novels"
 JOINED_WORDS = 30_000  # of the bundled table, the commonest
-KNOWN = {JOINED: 50, C50: 12, PAN: 7}  # texts an author that attackers study
-ATTACKED = {JOINED: 50, C50: 10, PAN: 50}  # texts an author, at most
+KNOWN = {JOINED: 50, C50: 12, PAN: 7, PAN_2: 7, NOVELS: 30}  # texts an author that are studied
+ATTACKED = {JOINED: 50, C50: 10, PAN: 50, PAN_2: 50, NOVELS: 15}  # texts an author, at most
 ASKED = 3_000  # postings whose topic is asked for
 _CONTENT = 80  # content words of each text whose cosines are taken
 TASK = "task"  # a base distribution learned for the topics, instead of public counts
@@ -70,8 +77,9 @@ class Collection:
 def load(names: Container[str], sizes: float = 1.0) -> dict[str, Collection]:
     """The collections of these names; `sizes` below 1 takes that share of texts, for a trial."""
     table = load_embedding()
-    topics, fresh = postings(sizes)
-    reuters = reuters_c50()
+    if any(name in names for name in (JOINED, TASK, C50)):
+        topics, fresh = postings(sizes)
+        reuters = reuters_c50()
 
     def parts(split: Split, name: str) -> tuple[Corpus, Corpus]:
         known, attacked = (max(2, round(n[name] * sizes)) for n in (KNOWN, ATTACKED))
@@ -90,8 +98,14 @@ def load(names: Container[str], sizes: float = 1.0) -> dict[str, Collection]:
             found[TASK] = Collection(TASK, learned, known, attacked, content)
     if C50 in names:
         found[C50] = Collection(C50, table, *parts(reuters, C50), Split(topics.train, fresh))
-    if PAN in names:
-        found[PAN] = Collection(PAN, table, *parts(pan18(1), PAN))
+    others: dict[str, Callable[[], Split]] = {
+        PAN: lambda: pan18(1),
+        PAN_2: lambda: pan18(2),
+        NOVELS: english_novels,
+    }
+    for name, read in others.items():
+        if name in names:
+            found[name] = Collection(name, table, *parts(read(), name))
     return found
 
 
@@ -159,12 +173,20 @@ ANALYSTS = ("naive-bayes", "svm")
 
 
 def content_ids(collection: Collection, count: int) -> Ids:
-    """Known content words of the attacked texts, as often as they come, in random order."""
-    known: Ids = np.concatenate(content_ids_by_text(collection))
+    """Content words of the studied texts, as often as they come, in random order.
+
+    Settings are chosen on these, so that the attacked texts only judge them.
+    """
+    known: Ids = np.concatenate([_content_ids(collection, t) for t in collection.known.texts])
     return known[seeded_rng(SEED).child("content words").permutation(len(known))[:count]]
 
 
 def content_ids_by_text(collection: Collection) -> list[Ids]:
-    """Known content words of each attacked text, the first of them."""
-    rows = [collection.table.ids(list(content_words(t))) for t in collection.attacked.texts]
-    return [row[row != NULL_ID][:_CONTENT] for row in rows]
+    """Content words of each attacked text, the first of them."""
+    return [_content_ids(collection, t)[:_CONTENT] for t in collection.attacked.texts]
+
+
+def _content_ids(collection: Collection, text: str) -> Ids:
+    ids = collection.table.ids(list(content_words(text)))
+    known: Ids = ids[ids != NULL_ID]
+    return known

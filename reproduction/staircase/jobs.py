@@ -6,12 +6,30 @@ from dataclasses import dataclass
 from typing import Any
 
 from inkblur import ReleaseSpec
-from reproduction.staircase.collections import C50, JOINED, JOINED_WORDS, PAN, TASK
+from reproduction.staircase.collections import (
+    C50,
+    JOINED,
+    JOINED_WORDS,
+    NOVELS,
+    PAN,
+    PAN_2,
+    TASK,
+)
 
-RUNS = {C50: 1, JOINED: 2, PAN: 3}
+RUNS = {C50: 1, JOINED: 2, PAN: 4, PAN_2: 4, NOVELS: 1}  # releases of every setting
 NAMES_EPSILON = 8.0
 LEVELS = (9.0, 8.0)  # epsilons of the staircase that others are compared at, at equal cosine
-OTHERS = ("mahalanobis", "laplace", "component-laplace", "exponential")
+RANDOMIZED = "randomized response"  # a staircase on whose upper step the word stands alone
+_WORDS = 56_700  # of the bundled table
+OTHERS = {
+    **{
+        name: ReleaseSpec(name, 1.0)
+        for name in ("mahalanobis", "laplace", "component-laplace", "exponential")
+    },
+    RANDOMIZED: ReleaseSpec(
+        "staircase", 1.0, parameters={"tau": 1 / _WORDS, "frequency_power": 0.0}
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +43,11 @@ class StaircaseJob:
     as_staircase: float | None = None  # epsilon is the one with the cosine of this staircase
 
     @property
+    def match(self) -> str:
+        """Names the search for that epsilon in the file of finished work."""
+        return f"match: {self.spec.name} as staircase {self.as_staircase:g} on {self.collection}"
+
+    @property
     def key(self) -> str:
         """Names the job in the file of finished work."""
         equal = "" if self.as_staircase is None else f" as staircase {self.as_staircase:g}"
@@ -36,6 +59,7 @@ class StaircaseJob:
             "row": self.row,
             "collection": self.collection,
             "spec": self.spec.to_json(),
+            "spec_name": self.spec.name,
             "run": self.run,
             "as_staircase": self.as_staircase,
         }
@@ -47,14 +71,18 @@ def staircase(epsilon: float, tau: float | None = None, power: float | None = No
     return ReleaseSpec("staircase", epsilon, parameters=given)
 
 
-def grid() -> list[StaircaseJob]:
-    """All jobs, the long and the important ones first."""
+def grid(draws: int | None = None) -> list[StaircaseJob]:
+    """All jobs, the long and the important ones first; first releases before second ones.
+
+    `draws` is the number of releases at equal cosine, where `RUNS` is not meant.
+    """
     jobs = []
-    for run in range(RUNS[PAN]):
+    for run in range(max(draws or 0, *RUNS.values())):
+        for name in (C50, PAN, PAN_2, NOVELS):
+            if run < (draws or RUNS[name]):
+                jobs += _equal(name, run)
         if run < RUNS[C50]:
-            jobs += _equal(C50, run)
             jobs += _whole(run)
-        jobs += _equal(PAN, run)
         if run < RUNS[JOINED]:
             jobs += _joined(run)
             jobs += _consistent(run)
@@ -89,8 +117,7 @@ def _whole(run: int) -> list[StaircaseJob]:
 def _equal(collection: str, run: int) -> list[StaircaseJob]:
     jobs = []
     for level in LEVELS:
-        for name in OTHERS:
-            spec = ReleaseSpec(name, 1.0)
+        for spec in OTHERS.values():
             jobs.append(StaircaseJob("equal cosine", collection, spec, run, as_staircase=level))
         row = "plain 9" if level == 9 and collection == C50 else "equal cosine"
         jobs.append(StaircaseJob(row, collection, staircase(level), run))

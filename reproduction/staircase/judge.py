@@ -15,10 +15,13 @@ import numpy as np
 from inkblur import seeded_rng
 from inkblur.evaluation import Array
 from reproduction.estimate import Estimate
-from reproduction.resampled_texts import over_texts, share, times_drawn
+from reproduction.resampled_texts import over_texts, times_drawn
+from reproduction.staircase.collections import PAN, PAN_2
+from reproduction.staircase.jobs import RANDOMIZED
 
 JudgedRow = Mapping[str, Any]
 CHOOSE, JUDGE = 0, 1
+_BOTH = "PAN 2018, both problems"
 COSINE = 0.55  # of content words at epsilon 9, at least
 TARGETS = {"joined 6.8": (0.15, 0.78), "joined 5.5": (0.10, 0.70)}  # attack, share of the topic
 
@@ -39,7 +42,7 @@ def report(rows: Sequence[JudgedRow]) -> str:
     for row_name, (attack, left) in TARGETS.items():
         lines += _joined(row_name, attack, left, settings, untouched)
     lines += _plain(settings, untouched)
-    lines += _equal(settings)
+    lines += _equal(rows, untouched)
     lines += _pattern(settings)
     lines += [f"names: {row}" for row in rows if row["row"] == "names"]
     return "\n".join(lines)
@@ -49,14 +52,19 @@ def _shown(right: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {bits.count('1') / len(bits):.3f}" for name, bits in right.items())
 
 
-def _column(bits: Sequence[str], half: int | None) -> Array:
-    """Mean over runs of the share of right answers, on real and on redrawn texts."""
-    columns = []
-    for each in bits:
-        right = [int(bit) for bit in (each if half is None else each[half::2])]
-        columns.append(share(times_drawn(len(right), seeded_rng(1).child("redrawn")), right))
-    mean: Array = np.mean(columns, axis=0)
-    return mean
+def _column(bits: Sequence[str], half: int | None, authors: Sequence[int] | None = None) -> Array:
+    """Mean over runs of the share of right answers, on real and on redrawn texts.
+
+    With `authors`, those of the texts, every author counts alike and not every text.
+    """
+    rows = [[int(bit) for bit in (each if half is None else each[half::2])] for each in bits]
+    right: Array = np.mean(rows, axis=0)
+    times = times_drawn(len(right), seeded_rng(1).child("redrawn"))
+    if authors is not None:
+        _, mine, texts = np.unique(authors, return_inverse=True, return_counts=True)
+        times = times / texts[mine]
+    column: Array = (times @ right) / times.sum(axis=1)
+    return column
 
 
 def share_right(bits: str, half: int) -> float:
@@ -69,10 +77,13 @@ def share_right(bits: str, half: int) -> float:
     return mine.count("1") / len(mine)
 
 
-def _attacked(runs: Sequence[JudgedRow], half: int | None = None) -> tuple[Array, str]:
+def _attacked(
+    runs: Sequence[JudgedRow], half: int | None = None, authors: Sequence[int] | None = None
+) -> tuple[Array, str]:
     """What the strongest attack reaches, on real and on redrawn texts, and which it is."""
     names = [name for name in runs[0]["right"] if not name.startswith("pattern")]
-    columns = np.array([_column([run["right"][name] for run in runs], half) for name in names])
+    found = [[run["right"][name] for run in runs] for name in names]
+    columns = np.array([_column(bits, half, authors) for bits in found])
     most: Array = columns.max(axis=0)
     return most, names[int(columns[:, 0].argmax())]
 
@@ -186,31 +197,78 @@ def _plain(
     return lines
 
 
-def _equal(settings: Sequence[Sequence[JudgedRow]]) -> list[str]:
-    """Differences are paired: the same redrawn texts for the staircase and the others."""
+def _equal(rows: Sequence[JudgedRow], untouched: Mapping[str, JudgedRow]) -> list[str]:
+    """Differences are paired: the same redrawn texts for the staircase and the others.
+
+    Beside all texts counted alike stands the difference with all authors counted alike: in
+    PAN 2018 two authors have two texts in five.
+    """
     lines = ["", "strongest attack at equal content-word cosine", ""]
     lines.append(
-        "| collection | as staircase | release | runs | cosine | loss | attack | less the "
-        "staircase's |"
+        "| collection | as staircase | release | draws | cosine | loss: nearest, median, unrelated "
+        "| attack | less the staircase's | authors alike |"
     )
-    lines.append("|---|---:|---|---:|---:|---:|---:|---:|")
-    compared = {}
-    for runs in settings:
-        first = runs[0]
-        plain = not first["spec"].get("parameters", {}).get("tau")
-        level = first["as_staircase"] or (first["spec"]["epsilon"] if plain else None)
-        if level is not None and "cosines" in first and first["row"] != "pattern":
-            compared[first["collection"], level, first["spec"]["mechanism"]] = runs
-    for (collection, level, mechanism), runs in sorted(compared.items(), key=lambda item: item[0]):
+    lines.append("|---|---:|---|---:|---:|---:|---:|---:|---:|")
+    losses = {
+        (row["collection"], row["as_staircase"], row["key"].partition(" as ")[0]): row["losses"]
+        for row in rows
+        if row["row"] == "match"
+    }
+    authors = {name: list(row["authors"]) for name, row in untouched.items() if "authors" in row}
+    if PAN in authors and PAN_2 in authors:
+        authors[_BOTH] = [*authors[PAN], *(-1 - author for author in authors[PAN_2])]
+    compared = _compared(rows)
+    for (collection, level, name), runs in sorted(compared.items(), key=lambda item: item[0]):
+        where = PAN if collection == _BOTH else collection
+        proved = losses.get((where, level, f"match: {runs[0]['spec_name']}"), {"any": level})
+        cells = [collection, f"{level:g}", _setting(runs[0]), str(len(runs)), _with(cosine(runs))]
+        cells.append(", ".join(f"{loss:.1f}" for loss in proved.values()))
         column, who = _attacked(runs)
+        cells.append(f"{_with(over_texts([column]))} {who}")
         ours = compared.get((collection, level, "staircase"))
-        more = "" if ours is None else _with(over_texts([column - _attacked(ours)[0]]))
-        lines.append(
-            f"| {collection} | {level:g} | {_setting(runs[0])} | {len(runs)} | "
-            f"{_with(cosine(runs))} | {runs[0]['loss']:.1f} | {_with(over_texts([column]))} {who} "
-            f"| {'' if mechanism == 'staircase' else more} |"
-        )
+        if name != "staircase" and ours is not None:
+            cells.append(_with(over_texts([column - _attacked(ours)[0]])))
+            alike = authors.get(collection)
+            if alike is not None:
+                even = _attacked(runs, None, alike)[0] - _attacked(ours, None, alike)[0]
+                cells.append(_with(over_texts([even])))
+        lines.append(f"| {' | '.join(cells)} |")
     return lines
+
+
+def _compared(rows: Sequence[JudgedRow]) -> dict[tuple[str, float, str], list[JudgedRow]]:
+    """The runs of each mechanism on each collection at each level, both problems of PAN 2018
+    joined where both were released.
+    """
+    found: dict[tuple[str, float, str], list[JudgedRow]] = defaultdict(list)
+    for row in rows:
+        if row["row"] == "pattern" or "cosines" not in row:
+            continue
+        level, mechanism = row["as_staircase"], row["spec"]["mechanism"]
+        if level is not None:
+            name = RANDOMIZED if mechanism == "staircase" else mechanism
+        elif row["spec"].get("parameters", {}).get("tau"):
+            continue  # a setting of other lines
+        else:
+            level, name = row["spec"]["epsilon"], mechanism
+        found[row["collection"], level, name].append(row)
+    for (collection, level, name), runs in list(found.items()):
+        others = {run["run"]: run for run in found.get((PAN_2, level, name), [])}
+        if collection == PAN and others:
+            pairs = [(run, others[run["run"]]) for run in runs if run["run"] in others]
+            found[_BOTH, level, name] = [_together(*pair) for pair in pairs]
+    return found
+
+
+def _together(first: JudgedRow, second: JudgedRow) -> JudgedRow:
+    """Two collections as one, for the attackers that were tried on both."""
+    right = {
+        name: bits + second["right"][name]
+        for name, bits in first["right"].items()
+        if name in second["right"]
+    }
+    cosines = [*first["cosines"], *second["cosines"]]
+    return {**first, "collection": _BOTH, "right": right, "cosines": cosines}
 
 
 def _pattern(settings: Sequence[Sequence[JudgedRow]]) -> list[str]:

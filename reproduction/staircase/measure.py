@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from inkblur import Embedding, Record, ReleaseSpec, seeded_rng
-from inkblur.evaluation import Array, Ids, Released, releaser
-from reproduction.contenders import proved_loss
+from inkblur.evaluation import Released, releaser
 from reproduction.corpora import Corpus
 from reproduction.staircase.author_answers import answers, by_pattern, right
 from reproduction.staircase.collections import (
@@ -22,16 +21,11 @@ from reproduction.staircase.collections import (
     TASK,
     Collection,
     analyst,
-    content_ids,
     content_ids_by_text,
 )
 from reproduction.staircase.jobs import NAMES_EPSILON, StaircaseJob, staircase
+from reproduction.staircase.matching import cosines
 from reproduction.staircase.names import COMMON_NAMES
-
-_TOKENS = 4_000  # content words at which two releases are brought to the same cosine
-_PAIRED = 200  # words whose pairs give the proved loss
-_SIDES = (1.0, 400.0)  # epsilons between which that of an equal cosine is sought
-_STEPS = 10
 
 
 def studied(collection: Collection, attack: str) -> tuple[Any, str]:
@@ -48,19 +42,19 @@ def taught(collection: Collection, kind: str) -> tuple[Any, str]:
     return model, right(model.predict(list(test.texts)), test.labels)
 
 
-def measured(job: StaircaseJob, collections: Mapping[str, Collection]) -> dict[str, Any]:
-    """Everything about one job, as JSON."""
+def measured(
+    job: StaircaseJob, collections: Mapping[str, Collection], matches: Mapping[str, float]
+) -> dict[str, Any]:
+    """Everything about one job, as JSON; `matches` holds the epsilons of equal cosine."""
     began = time.perf_counter()
     collection = collections[job.collection]
     row = job.to_json()
     spec = job.spec
     if job.as_staircase is not None:
-        spec = _at_equal_cosine(spec, job.as_staircase, collection)
+        spec = spec.varied(epsilon=matches[job.match])
     row["epsilon"] = spec.epsilon
     if job.collection not in (JOINED, TASK):
         row["cosines"] = cosines_by_text(spec, collection)
-        words = content_ids(collection, _PAIRED)
-        row["loss"] = proved_loss(spec, collection.table, words)
     made = releaser(spec, collection.table)
     row["parameters"] = made.mechanism.parameters
     rng = seeded_rng(SEED).child("staircase", job.key)
@@ -95,39 +89,12 @@ def _topics(collection: Collection, released: Any, *, learn: bool) -> dict[str, 
     return found
 
 
-def _cosines(spec: ReleaseSpec, table: Embedding, ids: Ids) -> Array:
-    """Between each word and what replaces it."""
-    mechanism = spec.mechanism_on(table)
-    out = mechanism.replace(ids, seeded_rng(SEED).child("cosine"))
-    before, after = (table.vectors[rows].astype(np.float64) for rows in (ids, out))
-    lengths = np.linalg.norm(before, axis=1) * np.linalg.norm(after, axis=1)
-    return np.asarray(np.einsum("ij,ij->i", before, after) / lengths)
-
-
 def cosines_by_text(spec: ReleaseSpec, collection: Collection) -> Sequence[tuple[float, int]]:
     """Sum of the cosines of each attacked text's content words, and how many there are."""
     ids = content_ids_by_text(collection)
-    found = _cosines(spec, collection.table, np.concatenate(ids))
+    found = cosines(spec, collection.table, np.concatenate(ids))
     parts = np.split(found, np.cumsum([len(row) for row in ids])[:-1])
     return [(round(float(part.sum()), 4), len(part)) for part in parts]
-
-
-def _at_equal_cosine(spec: ReleaseSpec, level: float, collection: Collection) -> ReleaseSpec:
-    """The spec with the epsilon at which content words keep as much as under a staircase."""
-    ids = content_ids(collection, _TOKENS)
-
-    def cosine(tried: ReleaseSpec) -> float:
-        return float(_cosines(tried, collection.table, ids).mean())
-
-    wanted = cosine(staircase(level))
-    low, high = _SIDES
-    for _ in range(_STEPS):
-        middle = float(f"{(low * high) ** 0.5:.4g}")
-        if cosine(spec.varied(epsilon=middle)) < wanted:
-            low = middle
-        else:
-            high = middle
-    return spec.varied(epsilon=float(f"{(low * high) ** 0.5:.4g}"))
 
 
 def names(table: Embedding) -> dict[str, Any]:
