@@ -17,7 +17,7 @@ from inkblur.evaluation.dataset import Dataset, Names, Scenario, make_dataset
 from inkblur.evaluation.evaluate import evaluate
 from inkblur.evaluation.measures.similarity import WordMeans
 from inkblur.evaluation.plan import Plan
-from inkblur.evaluation.releasers import Released, releaser
+from inkblur.evaluation.releasers import Released, Releaser, releaser
 from inkblur.evaluation.reports.tables import stand_in_tables
 from inkblur.evaluation.results import ADAPTIVE, STATIC, Interval, headline
 from inkblur.guarantees import Guarantee
@@ -38,7 +38,7 @@ def made(**options: Any) -> Dataset:
     return make_dataset(texts, authors=names, labels=labels, seed=5, **options)
 
 
-class Turned:
+class Turned(Releaser):
     """A release that hides nothing: every word written backwards."""
 
     name = "turned"
@@ -46,12 +46,6 @@ class Turned:
 
     def release(self, texts: Sequence[str], rng: Rng) -> Released:
         return Released(tuple(" ".join(w[::-1] for w in t.split()) for t in texts))
-
-    def true_counts(self, texts: Sequence[str]) -> None:
-        return None
-
-    def worth(self) -> tuple[str, ...]:
-        return ()
 
     def to_json(self) -> dict[str, Any]:
         return {"mechanism": "turned"}

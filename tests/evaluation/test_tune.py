@@ -14,10 +14,11 @@ from inkblur.evaluation.evaluate import PreparedEvaluation
 from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.releasers import Releaser
 from inkblur.evaluation.tuning.adapted_grid import Candidate
-from inkblur.evaluation.tuning.criterion import make_goal, tune
+from inkblur.evaluation.tuning.criterion import Criterion, Goal, tune
 from inkblur.evaluation.tuning.four_way_split import TextShare
 from inkblur.evaluation.tuning.trials import FILE, AttackLeft, Trial
 from inkblur.spec import ReleaseSpec, grid
+from inkblur.types import choose
 
 from .made import corpus, table
 
@@ -42,7 +43,7 @@ def trial(epsilon: float, survival: float, utility: float, *attacks: tuple[float
 
 
 def chosen(trials: list[Trial], criterion: str, **floors: float) -> float | None:
-    best = make_goal(criterion, **floors).best(trials)
+    best = Goal(Criterion(criterion), **floors).best(trials)
     return None if best is None or best.candidate is None else best.candidate.setting.epsilon
 
 
@@ -90,7 +91,7 @@ def test_goals_that_make_no_sense_are_refused(
     criterion: str, floors: dict[str, float], message: str
 ) -> None:
     with pytest.raises(ParameterError, match=message):
-        make_goal(criterion, **floors)
+        Goal(choose(Criterion, criterion, "criterion"), **floors)
 
 
 def test_the_grid_is_every_combination() -> None:

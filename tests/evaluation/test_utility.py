@@ -12,12 +12,7 @@ from scipy.sparse import csr_matrix
 
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import MissingExtra, ParameterError
-from inkblur.evaluation.measures.utility import (
-    Scores,
-    UtilityClassifier,
-    label_answers,
-    rates,
-)
+from inkblur.evaluation.measures.utility import Rates, UtilityClassifier, label_answers, rates
 from reproduction.corpora import sms_spam
 
 SKY = ["rain", "wind", "cloud", "storm", "sun", "snow"]
@@ -36,7 +31,7 @@ def corpus(seed: int, size: int) -> tuple[list[str], list[str]]:
     return texts, labels
 
 
-def label_scores(*parts: Any, **options: Any) -> Scores:
+def label_scores(*parts: Any, **options: Any) -> Rates:
     return label_answers(*parts, **options).scores()
 
 
@@ -47,9 +42,9 @@ def test_every_model_tells_clear_topics_and_not_noise(model: UtilityClassifier) 
     pytest.importorskip("sklearn")
     train, train_labels = corpus(1, 60)
     test, test_labels = corpus(2, 40)
-    scores = label_scores(train, train_labels, test, test_labels, model=model, seed=1)
-    assert scores.accuracy >= 0.95
-    assert (scores.trained, scores.tested, scores.labels, scores.unseen) == (60, 40, 2, 0)
+    said = label_answers(train, train_labels, test, test_labels, model=model, seed=1)
+    assert said.scores().accuracy >= 0.95
+    assert (said.trained, len(said.truth), said.labels, said.unseen) == (60, 40, 2, 0)
     blank = ["the day was long"] * 40
     assert (
         label_scores(train, train_labels, blank, test_labels, model=model, seed=1).accuracy == 0.5
@@ -135,11 +130,11 @@ def test_counts_and_the_texts_they_count_give_the_same_scores() -> None:
 
 def test_a_label_that_no_training_text_has_is_left_out_and_counted() -> None:
     pytest.importorskip("sklearn")
-    scores = label_scores(
+    said = label_answers(
         ["rain", "wave"], ["a", "b"], ["rain", "moon", "wave"], ["a", "c", "a"], model="svm", seed=1
     )
-    assert (scores.tested, scores.unseen) == (2, 1)
-    assert scores.accuracy == 0.5
+    assert (len(said.truth), said.unseen) == (2, 1)
+    assert said.scores().accuracy == 0.5
 
 
 @pytest.mark.parametrize(

@@ -117,10 +117,11 @@ def tune(
         from inkblur.errors import InkblurError, ParameterError
         from inkblur.evaluation.plan import Plan
         from inkblur.evaluation.reports import html, tuning_page
-        from inkblur.evaluation.tuning.criterion import Criterion, make_goal
+        from inkblur.evaluation.tuning.criterion import Criterion, Goal
         from inkblur.evaluation.tuning.criterion import tune as tuned
         from inkblur.evaluation.tuning.trials import FILE, refuse_unproved
         from inkblur.files.summary import described
+        from inkblur.types import choose
 
         floors = {
             "--criterion": criterion,
@@ -147,11 +148,11 @@ def tune(
                 "{} cannot be used with --target: limit the word vectors first, with `inkblur "
                 "embeddings import`",
             )
-        goal = make_goal(
-            criterion or Criterion.LARGEST_GAP,
-            utility_floor=utility_floor,
-            most_survival=most_survival,
-            most_attack=most_attack,
+        goal = Goal(
+            choose(Criterion, criterion or Criterion.LARGEST_GAP, "criterion"),
+            utility_floor,
+            most_survival,
+            most_attack,
         )
         if label_column is None:
             raise ParameterError("tuning measures utility: add --label-column")

@@ -256,8 +256,8 @@ def _facts(texts: Sequence[str], train: DatasetPart, test: DatasetPart) -> Facts
 
 
 def _check(numbers: Ids | None, topics: tuple[str | None, ...] | None) -> None:
-    if numbers is not None and len(np.unique(_known(numbers))) < 2:
-        count = len(np.unique(_known(numbers)))
+    count = 0 if numbers is None else len(np.unique(_known(numbers)))
+    if numbers is not None and count < 2:
         raise ParameterError(
             f"at least 2 authors are needed, found {count}: with one there is nothing to tell "
             "apart; leave the authors out to measure utility alone"

@@ -26,18 +26,12 @@ from inkblur.evaluation.dataset import Dataset
 from inkblur.evaluation.disclosure import Disclosing
 from inkblur.evaluation.measures.meaning import Meaning, meaning_kept
 from inkblur.evaluation.measures.similarity import Judge
-from inkblur.evaluation.measures.utility import (
-    LabelAnswers,
-    Scores,
-    UtilityClassifier,
-    label_answers,
-)
+from inkblur.evaluation.measures.utility import LabelAnswers, UtilityClassifier, label_answers
 from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.preprocessing import ProperNouns, TopicWords, make_form
 from inkblur.evaluation.releasers import PoolReleaser, Released, Releaser, releaser
 from inkblur.evaluation.repetitions import (
     Attacked,
-    attacks_before,
     joined_attacks,
     joined_meanings,
     joined_scores,
@@ -182,7 +176,7 @@ class PreparedEvaluation:
             None,
             (),
             None,
-            attacks_before(attacks, self.plan.confidence, self.plan.seed),
+            tuple(joined_attacks([attacks], self.plan.confidence, self.plan.seed)),
             scores_before(utility, self.plan.confidence, self.plan.seed),
             None,
         )
@@ -200,7 +194,7 @@ class PreparedEvaluation:
         pairs of words.
         """
         attacks: list[list[Attacked]] = []
-        scores: list[list[Scores]] = []
+        scores: list[list[LabelAnswers]] = []
         meanings: list[Meaning] = []
         unchanged: list[float] = []
         true_train = releaser.true_counts(self.train) if self.data.has_labels else None
@@ -309,13 +303,13 @@ class PreparedEvaluation:
         true_train: csr_matrix | None,
         repeat: int,
         step: Callable[[str], None],
-    ) -> list[Scores]:
+    ) -> list[LabelAnswers]:
         vectors = test.counts is not None
         studied = train.counts if vectors else train.texts
         asked = test.counts if vectors else test.texts
         true = true_train if vectors else self.train
         return [
-            self._scored(model, kind, part, asked, repeat, step).scores()
+            self._scored(model, kind, part, asked, repeat, step)
             for kind, part in ((ADAPTIVE, studied), (STATIC, true))
             if kind in self.plan.analysts
             for model in self._models(vectors)

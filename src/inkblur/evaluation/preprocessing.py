@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Protocol, Self
+from typing import Self
 
 from inkblur.documents.analysis import folded
 from inkblur.documents.stop_words import STOP_WORDS
@@ -32,35 +32,23 @@ from inkblur.types import whole
 _BOW = re.compile(r"bow-([0-9]+)")
 
 
-class Form(Protocol):
-    """Brings texts into a form; what it has to learn, it learns from the training part."""
-
-    name: str
-
-    def fit(self, texts: Sequence[str], labels: Sequence[str | None]) -> Self:
-        """Learn from training texts; a text without a label teaches nothing."""
-        ...
-
-    def transform(self, texts: Sequence[str]) -> list[str]:
-        """The texts in this form."""
-        ...
-
-
-class Raw:
-    """Texts as they are."""
+class Form:
+    """Brings texts into a form; this one leaves them as they are."""
 
     name = "raw"
 
     def fit(self, texts: Sequence[str], labels: Sequence[str | None]) -> Self:
-        """Nothing to learn."""
+        """Learn from the training part; a text without a label teaches nothing. Most forms have
+        nothing to learn.
+        """
         return self
 
     def transform(self, texts: Sequence[str]) -> list[str]:
-        """The same texts."""
+        """The texts in this form."""
         return list(texts)
 
 
-class ContentWords:
+class ContentWords(Form):
     """Words that are no function words, folded, in order.
 
     >>> ContentWords().transform(["The cat sat on 3 mats."])
@@ -69,16 +57,12 @@ class ContentWords:
 
     name = "content"
 
-    def fit(self, texts: Sequence[str], labels: Sequence[str | None]) -> Self:
-        """Nothing to learn: the list of function words is public."""
-        return self
-
     def transform(self, texts: Sequence[str]) -> list[str]:
         """Content words with a space between."""
         return [" ".join(content_words(text)) for text in texts]
 
 
-class TopicWords:
+class TopicWords(Form):
     """Content words that are among the `size` best for telling labels apart."""
 
     def __init__(self, size: int) -> None:
@@ -125,10 +109,9 @@ def make_form(name: str) -> Form:
     >>> make_form("bow-200").name
     'bow-200'
     """
-    if name == Raw.name:
-        return Raw()
-    if name == ContentWords.name:
-        return ContentWords()
+    for form in (Form, ContentWords):
+        if name == form.name:
+            return form()
     found = _BOW.fullmatch(name)
     if found is None:
         raise ParameterError(f"unknown form {name!r}; choose raw, content or bow-N, as in bow-200")

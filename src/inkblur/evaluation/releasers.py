@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.tf_vector import SyntheticVectors
@@ -32,36 +33,33 @@ class Released:
     unchanged: float | None = None  # share of the known words that came out as they went in
 
 
-class Releaser(Protocol):
+class Releaser(ABC):
     """Releases texts in one way."""
 
-    @property
-    def name(self) -> str:
-        """What tables call it; the same name, the same release."""
-        ...
+    name: str  # what tables call it; the same name, the same release
 
     @property
+    @abstractmethod
     def guarantee(self) -> Guarantee:
         """What a release under a secret key promises."""
-        ...
 
+    @abstractmethod
     def release(self, texts: Sequence[str], rng: Rng) -> Released:
         """Release texts; the same texts and `rng` give the same."""
-        ...
+
+    @abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """Its settings."""
 
     def true_counts(self, texts: Sequence[str]) -> csr_matrix | None:
         """The unprotected counts, where vectors are released: what an analyst without released
         training texts would train on.
         """
-        ...
+        return None
 
     def worth(self) -> tuple[str, ...]:
         """What the guarantee is worth at the distances that occur."""
-        ...
-
-    def to_json(self) -> dict[str, Any]:
-        """Its settings."""
-        ...
+        return ()
 
 
 def releaser(
@@ -75,15 +73,19 @@ def releaser(
     return TextReleaser(spec, spec.privatizer(embedding))
 
 
-class TextReleaser:
+class TextReleaser(Releaser):
     """A spec that releases texts."""
 
     def __init__(self, spec: ReleaseSpec, blur: Privatizer) -> None:
         self.spec, self.blur = spec, blur
-        self.guarantee = blur.guarantee
         self.mechanism: WordMechanism = blur.mechanism
         found = strength_of(blur.mechanism)
         self.name = spec.name if found is None else f"{spec.name} ({found[0].value})"
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """For one text."""
+        return self.blur.guarantee
 
     def release(self, texts: Sequence[str], rng: Rng) -> Released:
         """Blurred texts."""
@@ -91,36 +93,30 @@ class TextReleaser:
         known = batch.counts["known"]
         return Released(batch.texts, None, batch.counts["unchanged"] / known if known else None)
 
-    def true_counts(self, texts: Sequence[str]) -> csr_matrix | None:
-        """None: this release has no vectors."""
-        return None
-
     def worth(self) -> tuple[str, ...]:
         """The bound at typical distances."""
-        if not self.guarantee.private:
-            return ()
-        return tuple(typical_loss(self.mechanism).sentences())
+        return tuple(typical_loss(self.mechanism).sentences()) if self.guarantee.private else ()
 
     def to_json(self) -> dict[str, Any]:
         """Its spec, with the epsilon and the parameters that were chosen for it."""
         return self.spec.resolved(self.mechanism.embedding, self.mechanism).to_json()
 
 
-class PoolReleaser:
+class PoolReleaser(Releaser):
     """A spec that releases texts of a pool."""
 
     def __init__(self, spec: ReleaseSpec, blur: PoolPrivatizer) -> None:
         self.spec, self.blur = spec, blur
-        self.name, self.guarantee = spec.name, blur.guarantee
-        self.mechanism = blur.mechanism
+        self.name, self.mechanism = spec.name, blur.mechanism
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """For one text."""
+        return self.blur.guarantee
 
     def release(self, texts: Sequence[str], rng: Rng) -> Released:
         """Texts of the pool."""
         return Released(self.blur.release_batch(_records(texts), rng).texts)
-
-    def true_counts(self, texts: Sequence[str]) -> csr_matrix | None:
-        """None: this release has no vectors."""
-        return None
 
     def worth(self) -> tuple[str, ...]:
         """What to expect, measured on the pool."""
@@ -131,7 +127,7 @@ class PoolReleaser:
         return self.spec.resolved(self.mechanism.embedding, self.mechanism).to_json()
 
 
-class VectorReleaser:
+class VectorReleaser(Releaser):
     """A spec that releases term-frequency vectors; an attacker reads them written out."""
 
     def __init__(self, spec: ReleaseSpec, synthetic: SyntheticVectors) -> None:

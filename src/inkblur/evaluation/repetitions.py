@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
-from inkblur.evaluation.attacks.base import Attribution, AuthorAnswers
+from inkblur.evaluation.attacks.base import AuthorAnswers
 from inkblur.evaluation.measures.bootstrap import over_repeated_texts, over_texts
 from inkblur.evaluation.measures.meaning import Meaning
-from inkblur.evaluation.measures.utility import LabelAnswers, Scores
+from inkblur.evaluation.measures.utility import FIELDS, LabelAnswers
 from inkblur.evaluation.results import (
     STATIC,
     AttackResult,
@@ -27,36 +28,19 @@ class Attacked:
     kind: str
     found: AuthorAnswers
 
-    @property
-    def counts(self) -> Attribution:
-        """How many texts were attacked, and with what success."""
-        return self.found.counts
-
-
-def attacks_before(
-    attacks: Sequence[Attacked], confidence: float, seed: int
-) -> tuple[AttackResult, ...]:
-    """Attacks on the true texts: one repetition, intervals over the test texts."""
-    return tuple(joined_attacks([attacks], confidence, seed))
-
 
 def scores_before(
     said: Sequence[LabelAnswers], confidence: float, seed: int
 ) -> tuple[UtilityResult, ...]:
     """Classifiers on the true texts: one repetition, intervals over the test texts."""
-    joined = joined_scores([[one.scores() for one in said]], [STATIC] * len(said), confidence)
     results = []
-    for one, result in zip(said, joined, strict=True):
-        spread = over_texts(one.truth, one.answers, confidence=confidence, seed=seed)
-        results.append(
-            replace(
-                result,
-                accuracy=spread["accuracy"],
-                precision=spread["precision"],
-                recall=spread["recall"],
-                f1=spread["f1"],
-            )
+    for one, result in zip(
+        said, joined_scores([said], [STATIC] * len(said), confidence), strict=True
+    ):
+        spread: dict[str, Any] = over_texts(
+            one.truth, one.answers, confidence=confidence, seed=seed
         )
+        results.append(replace(result, **spread))
     return tuple(results)
 
 
@@ -72,6 +56,7 @@ def joined_attacks(
         spread = over_repeated_texts(
             first.found.truth, [one.found.answers for one in same], confidence=confidence, seed=seed
         )
+        counts = first.found.counts
         joined.append(
             AttackResult(
                 first.name,
@@ -79,35 +64,36 @@ def joined_attacks(
                 first.kind,
                 spread["accuracy"],
                 spread["f1"],
-                first.counts.chance,
-                first.counts.authors,
-                first.counts.known,
-                first.counts.unknown,
-                first.counts.strangers,
+                counts.chance,
+                counts.authors,
+                counts.known,
+                counts.unknown,
+                counts.strangers,
             )
         )
     return joined
 
 
 def joined_scores(
-    repeats: Sequence[Sequence[Scores]], analysts: Sequence[str], confidence: float
+    repeats: Sequence[Sequence[LabelAnswers]], analysts: Sequence[str], confidence: float
 ) -> list[UtilityResult]:
     """The same classifier in every repetition, as one result."""
     joined = []
     for analyst, *same in zip(analysts, *repeats, strict=True):
-        first = same[0]
+        first, scores = same[0], [one.scores() for one in same]
+        means: dict[str, Any] = {
+            name: Interval.of([getattr(score, name) for score in scores], confidence).share()
+            for name in FIELDS
+        }
         joined.append(
             UtilityResult(
-                first.model,
-                analyst,
-                Interval.of([one.accuracy for one in same], confidence).share(),
-                Interval.of([one.precision for one in same], confidence).share(),
-                Interval.of([one.recall for one in same], confidence).share(),
-                Interval.of([one.f1 for one in same], confidence).share(),
-                first.trained,
-                first.tested,
-                first.labels,
-                first.unseen,
+                model=first.model,
+                analyst=analyst,
+                **means,
+                trained=first.trained,
+                tested=len(first.truth),
+                labels=first.labels,
+                unseen=first.unseen,
             )
         )
     return joined

@@ -15,16 +15,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from inkblur.errors import ParameterError, needs
-from inkblur.evaluation.releasers import Released
+from inkblur.evaluation.releasers import Released, Releaser
 from inkblur.guarantees import Guarantee
 from inkblur.rng import Rng
 from inkblur.types import Metric
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
 
 Scrub = Callable[[str], str]
 _NOTHING_PROVED = (
@@ -34,8 +31,10 @@ _NOTHING_PROVED = (
 )
 
 
-class Scrubber:
+class Scrubber(Releaser):
     """A scrubber by its name, in the shape of a release."""
+
+    guarantee = Guarantee(float("inf"), Metric.NONE, void=_NOTHING_PROVED)
 
     def __init__(self, name: str) -> None:
         if name not in SCRUBBERS:
@@ -44,7 +43,6 @@ class Scrubber:
             )
         self.scrubber = name
         self.name = f"{name}, names stay"  # what tables call it
-        self.guarantee = Guarantee(float("inf"), Metric.NONE, void=_NOTHING_PROVED)
 
     @cached_property
     def _scrub(self) -> Scrub:
@@ -57,14 +55,6 @@ class Scrubber:
     def release(self, texts: Sequence[str], rng: Rng | None = None) -> Released:
         """Scrubbed texts; nothing is drawn."""
         return Released(tuple(self._scrub(text) if text.strip() else text for text in texts))
-
-    def true_counts(self, texts: Sequence[str]) -> csr_matrix | None:
-        """None: texts are released."""
-        return None
-
-    def worth(self) -> tuple[str, ...]:
-        """Nothing is promised, so there is nothing to weigh."""
-        return ()
 
     def to_json(self) -> dict[str, Any]:
         """Its name."""

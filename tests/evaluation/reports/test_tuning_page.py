@@ -12,7 +12,7 @@ from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.reports.charts import Path, Spot, scatter
 from inkblur.evaluation.reports.tuning_page import trials_table, tuning_figure, tuning_page
 from inkblur.evaluation.tuning.adapted_grid import Candidate
-from inkblur.evaluation.tuning.criterion import Goal, make_goal
+from inkblur.evaluation.tuning.criterion import Criterion, Goal
 from inkblur.evaluation.tuning.four_way_split import TextShare
 from inkblur.evaluation.tuning.trials import AttackLeft, Trial
 from inkblur.spec import ReleaseSpec
@@ -43,10 +43,10 @@ TRIALS = (
 @pytest.mark.parametrize(
     ("goal", "chosen", "place"),
     [
-        (make_goal("largest-gap"), 2, (0.1, 0.3)),
-        (make_goal("least-survival", utility_floor=0.8), 3, (0.5, 0.85)),
-        (make_goal("most-utility", most_attack=0.2), 0, (0.15, 0.4)),
-        (make_goal("most-utility", most_survival=55), 3, (0.5, 0.85)),
+        (Goal(Criterion("largest-gap")), 2, (0.1, 0.3)),
+        (Goal(Criterion("least-survival"), utility_floor=0.8), 3, (0.5, 0.85)),
+        (Goal(Criterion("most-utility"), most_attack=0.2), 0, (0.15, 0.4)),
+        (Goal(Criterion("most-utility"), most_survival=55), 3, (0.5, 0.85)),
     ],
 )
 def test_the_chosen_setting_is_ringed_where_it_lies(
@@ -73,7 +73,7 @@ def test_the_chosen_setting_is_ringed_where_it_lies(
 
 
 def test_the_page_loads_nothing_escapes_and_repeats() -> None:
-    goal = make_goal("largest-gap")
+    goal = Goal(Criterion("largest-gap"))
     plan = Plan(seed=1, repeats=2)
     text = tuning_page(goal, TRIALS, facts=FACTS, embedding=EMBEDDING, plan=plan)
     assert text == tuning_page(goal, TRIALS, facts=FACTS, embedding=EMBEDDING, plan=plan)
@@ -84,7 +84,7 @@ def test_the_page_loads_nothing_escapes_and_repeats() -> None:
 
 
 def test_a_page_without_a_choice_says_so() -> None:
-    goal = make_goal("least-survival", utility_floor=0.99)
+    goal = Goal(Criterion("least-survival"), utility_floor=0.99)
     plan = Plan(seed=1)
     text = tuning_page(goal, TRIALS, facts=FACTS, embedding=EMBEDDING, plan=plan)
     assert "No setting meets it" in text

@@ -13,8 +13,7 @@ mean is in every text and would make any two of them look alike.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -35,10 +34,6 @@ class Meaning:
     cosine: float  # in [-1, 1]
     compared: int  # texts
     left_out: int  # texts without a known word before or after
-
-    def to_json(self) -> dict[str, Any]:
-        """A JSON object."""
-        return asdict(self)
 
 
 def meaning_kept(

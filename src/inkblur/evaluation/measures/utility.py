@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -40,25 +40,6 @@ class UtilityClassifier(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Scores:
-    """How well labels were recognized. Precision, recall and F1 are plain means over the labels."""
-
-    model: str
-    accuracy: float
-    precision: float
-    recall: float
-    f1: float
-    trained: int  # texts
-    tested: int  # texts
-    labels: int  # distinct, in the training part
-    unseen: int  # test texts left out: no training text has their label
-
-    def to_json(self) -> dict[str, Any]:
-        """A JSON object."""
-        return asdict(self)
-
-
-@dataclass(frozen=True, slots=True)
 class LabelAnswers:
     """What a classifier said, text by text, beside the truth."""
 
@@ -69,25 +50,14 @@ class LabelAnswers:
     labels: int  # distinct, in the training part
     unseen: int  # test texts left out: no training text has their label
 
-    def scores(self) -> Scores:
+    def scores(self) -> Rates:
         """How well labels were recognized."""
-        found = rates(self.truth, self.answers)
-        return Scores(
-            self.model,
-            found.accuracy,
-            found.precision,
-            found.recall,
-            found.f1,
-            self.trained,
-            len(self.truth),
-            self.labels,
-            self.unseen,
-        )
+        return rates(self.truth, self.answers)
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Accuracy, and the means over classes of precision, recall and F1."""
+    """Accuracy, and the plain means over classes of precision, recall and F1."""
 
     accuracy: float
     precision: float

@@ -24,7 +24,7 @@ from inkblur.evaluation.tuning.adapted_grid import Candidate
 from inkblur.evaluation.tuning.four_way_split import TextShare
 from inkblur.evaluation.tuning.trials import Trial, Trials, checked, refuse_unproved
 from inkblur.spec import ReleaseSpec
-from inkblur.types import choose, whole
+from inkblur.types import whole
 
 
 class Criterion(Enum):
@@ -76,18 +76,6 @@ class Goal:
         """The best setting that meets the floors; the first of equals; None where none does."""
         allowed = [trial for trial in trials if self.allows(trial)]
         return max(allowed, key=self.rank, default=None)
-
-
-def make_goal(
-    criterion: str | Criterion,
-    *,
-    utility_floor: float | None = None,
-    most_survival: float | None = None,
-    most_attack: float | None = None,
-) -> Goal:
-    """A goal from plain values."""
-    chosen = choose(Criterion, criterion, "criterion")
-    return Goal(chosen, utility_floor, most_survival, most_attack)
 
 
 def tune(

@@ -110,10 +110,10 @@ def make_parts(
     split = _drawn(rows, test_share, seed)
     kept, left_out = _apart(split, learned if learned is not None else fingerprints([]))
     for part in (TextShare.VALIDATION, TextShare.HELD_OUT):
-        for column in ("author", "label"):
+        for column, one in (("author", "an author"), ("label", "a label")):
             if not any(getattr(row, column) is not None for row in kept[part]):
                 raise ParameterError(
-                    f"no text with {_a(column)} is left for the {part.value} part: give more texts "
+                    f"no text with {one} is left for the {part.value} part: give more texts "
                     f"of each {column}, at least {_LEAST}, which are not the same"
                 )
     return FourWaySplit(
@@ -170,7 +170,3 @@ def _dataset(kept: dict[TextShare, list[_Row]], tested: TextShare, seed: int) ->
         parts=["train"] * len(learning) + ["test"] * len(kept[tested]),
         seed=seed,
     )
-
-
-def _a(noun: str) -> str:
-    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
