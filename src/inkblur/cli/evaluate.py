@@ -69,20 +69,9 @@ def evaluate(
         ),
     ] = "",
     test_share: texts.TestShare = 0.3,
-    attacks: Annotated[
-        str,
-        typer.Option(
-            help="Comma-separated: likelihood, svm-undone, svm, svm-words, koppel, koppel-cosine, "
-            "writeprints, writeprints-naive-bayes, earth-movers, euclidean, stacked."
-        ),
-    ] = "likelihood,svm,svm-words,koppel,stacked",
-    scenarios: Annotated[
-        str, typer.Option(help="Who is suspected, comma-separated: all, top-N, top-N-multi.")
-    ] = "all",
-    models: Annotated[
-        str,
-        typer.Option(help="Classifiers of labels: naive-bayes, svm, neighbors, fasttext."),
-    ] = "naive-bayes,svm",
+    attacks: texts.Attacks = texts.USUAL_ATTACKS,
+    scenarios: texts.Scenarios = "all",
+    models: texts.Models = texts.USUAL_MODELS,
     scrub: Annotated[
         str,
         typer.Option(
@@ -90,10 +79,8 @@ def evaluate(
             "names in."
         ),
     ] = "",
-    form: Annotated[
-        str, typer.Option(help="How texts are prepared: raw, content, or bow-N such as bow-200.")
-    ] = "raw",
-    redact: Annotated[bool, typer.Option("--redact", help="Remove proper nouns first.")] = False,
+    form: texts.Form = "raw",
+    redact: texts.Redact = False,
     repeats: Annotated[int, typer.Option(help="Repetitions; two or more give intervals.")] = 3,
     confidence: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95,
     output: Annotated[

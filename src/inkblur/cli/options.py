@@ -232,9 +232,9 @@ def typed(spec: ReleaseSpec) -> list[str]:
         flag = (field.metadata["flags"] or (f"--{field.name.replace('_', '-')}",))[0]
         if field.name == "mechanism" or value != field.default:
             for each in value if isinstance(value, tuple) else (value,):
-                words += [flag] if each is True else [flag, _written(each)]
+                words += [flag] if each is True else [flag, written(each)]
     for parameter, value in find(spec.mechanism).distinguishing(spec.parameters):
-        words += [parameter.flag] if value is True else [parameter.flag, _written(value)]
+        words += [parameter.flag] if value is True else [parameter.flag, written(value)]
     return words
 
 
@@ -330,7 +330,7 @@ def _option(name: str, kind: Any, flags: Sequence[str], help: str, group: str) -
     )
 
 
-def _written(value: Any) -> str:
+def written(value: Any) -> str:
     """As short as it can be written without changing it."""
     if isinstance(value, float):
         return f"{value:g}" if float(f"{value:g}") == value else repr(value)

@@ -31,6 +31,27 @@ SplitColumn = Annotated[
     typer.Option(help="Column that says train or test (default: a random split by the seed)."),
 ]
 TestShare = Annotated[float, typer.Option(help="Share of the texts to attack and score.")]
+Attacks = Annotated[
+    str,
+    typer.Option(
+        help="Comma-separated: likelihood, svm-undone, svm, svm-words, koppel, koppel-cosine, "
+        "writeprints, writeprints-naive-bayes, earth-movers, euclidean, stacked."
+    ),
+]
+Scenarios = Annotated[
+    str, typer.Option(help="Who is suspected, comma-separated: all, top-N, top-N-multi.")
+]
+Models = Annotated[
+    str,
+    typer.Option(
+        help="Classifiers of labels, comma-separated: naive-bayes, svm, neighbors, fasttext."
+    ),
+]
+Form = Annotated[
+    str, typer.Option(help="How texts are prepared: raw, content, or bow-N such as bow-200.")
+]
+Redact = Annotated[bool, typer.Option("--redact", help="Remove proper nouns first.")]
+USUAL_ATTACKS, USUAL_MODELS = "likelihood,svm,svm-words,koppel,stacked", "naive-bayes,svm"
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,19 +77,11 @@ def tune(
         float | None,
         typer.Option(help="For most-utility: attacks name at most this share of the authors."),
     ] = None,
-    attacks: Annotated[
-        str, typer.Option(help="Comma-separated; see `inkblur evaluate --help`.")
-    ] = "likelihood,svm,svm-words,koppel,stacked",
-    scenarios: Annotated[
-        str, typer.Option(help="Who is suspected, comma-separated: all, top-N, top-N-multi.")
-    ] = "all",
-    models: Annotated[
-        str, typer.Option(help="Comma-separated; see `inkblur evaluate --help`.")
-    ] = "naive-bayes,svm",
-    form: Annotated[
-        str, typer.Option(help="How texts are prepared: raw, content, or bow-N such as bow-200.")
-    ] = "raw",
-    redact: Annotated[bool, typer.Option("--redact", help="Remove proper nouns first.")] = False,
+    attacks: texts.Attacks = texts.USUAL_ATTACKS,
+    scenarios: texts.Scenarios = "all",
+    models: texts.Models = texts.USUAL_MODELS,
+    form: texts.Form = "raw",
+    redact: texts.Redact = False,
     repeats: Annotated[int, typer.Option(help="Repetitions of every setting.")] = 3,
     words: Annotated[int, typer.Option(help="Words to measure survival on.")] = 200,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,

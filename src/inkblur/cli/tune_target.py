@@ -14,6 +14,7 @@ import typer
 from inkblur.cli import options, texts, tune_progress
 from inkblur.cli.console import data as out
 from inkblur.cli.console import talk
+from inkblur.cli.options import written
 
 if TYPE_CHECKING:
     from inkblur.embeddings.table import Embedding
@@ -137,8 +138,8 @@ def next_commands(request: Request, candidate: Candidate | None) -> tuple[str, .
         adapt = ["inkblur", "embeddings", "adapt", request.embedding or "bundled"]
         adapt += ["--corpus", request.labeled, "--text-column", request.columns.text]
         adapt += ["--label-column", str(request.columns.label)]
-        adapt += ["--alpha", _number(candidate.adapted.alpha), "--beta", _number(BETA)]
-        adapt += ["--smoothing", _number(candidate.adapted.smoothing), "-o", source]
+        adapt += ["--alpha", written(candidate.adapted.alpha), "--beta", written(BETA)]
+        adapt += ["--smoothing", written(candidate.adapted.smoothing), "-o", source]
         commands.append(shlex.join(adapt))
     setting = candidate.setting
     release = ["inkblur", "privatize", "private.csv", "-o", "blurred.csv"]
@@ -148,12 +149,6 @@ def next_commands(request: Request, candidate: Candidate | None) -> tuple[str, .
         release += ["--drop", name]
     release += ["--embedding", source] if source is not None else []
     return (*commands, shlex.join(release))
-
-
-def _number(value: float) -> str:
-    """As short as it can be written without changing it."""
-    short = f"{value:g}"
-    return short if float(short) == value else repr(value)
 
 
 def _print(found: Search) -> None:
