@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from inkblur.files import Format, Record, open_sink, open_source
+from inkblur.files import Format, Record, Source, open_sink, open_source
+from inkblur.files.layout import layout_of
+from inkblur.spec import ReleaseSpec
 
 # Everything Unicode can hold but NUL (refused in files of lines) and lone surrogates.
 characters = st.characters(exclude_characters="\0", exclude_categories=["Cs"])
@@ -42,6 +44,14 @@ def same(text: str) -> str:
     return text
 
 
+def opened(path: str | Path, *, format: Format | None = None, **options: Any) -> Source:
+    """A file with what is said about it as a spec says it."""
+    spec = {"columns": options.pop("column", "text"), "epsilon": 1.0, **options}
+    if isinstance(spec["columns"], str):
+        spec["columns"] = [spec["columns"]]
+    return open_source(path, layout_of(ReleaseSpec(**spec)), format=format)
+
+
 def through(
     source_path: str | Path,
     sink_path: str | Path,
@@ -54,7 +64,7 @@ def through(
     """Copy a file with every text changed; the records that were read."""
     records: list[Record] = []
     with (
-        open_source(source_path, **options) as source,
+        opened(source_path, **options) as source,
         open_sink(sink_path, source, format=sink_format) as sink,
     ):
         for batch in source.batches(max_records, 1000):
@@ -65,7 +75,7 @@ def through(
 
 def read(path: str | Path, **options: Any) -> list[Record]:
     """All records of a file."""
-    with open_source(path, **options) as source:
+    with opened(path, **options) as source:
         return [record for batch in source.batches(100, 10**6) for record in batch.records]
 
 

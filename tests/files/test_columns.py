@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from inkblur.errors import InputError, OutputError, ParameterError
-from inkblur.files import open_sink, open_source
-from tests.files.passing import read, through
+from inkblur.files import open_sink
+from tests.files.passing import opened, read, through
 
 ROWS = [{"id": str(i), "title": f"t{i}", "body": f"b{i}", "mark": str(i % 2)} for i in range(5)]
 
@@ -67,7 +67,7 @@ def test_dropped_columns_are_not_written(table: Path) -> None:
 
 
 def test_what_is_copied_is_known(table: Path) -> None:
-    with open_source(table, column="body", drop_columns=["id"]) as source:
+    with opened(table, column="body", drop_columns=["id"]) as source:
         list(source.batches(2, 100))
         assert source.copied == ("title", "mark")
 
@@ -97,7 +97,7 @@ def test_a_misspelled_column_is_an_error(table: Path, option: str) -> None:
 )
 def test_contradictions_are_refused(tmp_path: Path, options: dict[str, Any]) -> None:
     with pytest.raises(ParameterError):
-        open_source(tmp_path / "a.csv", **options)
+        opened(tmp_path / "a.csv", **options)
 
 
 def test_options_that_a_format_has_no_use_for(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_options_that_a_format_has_no_use_for(tmp_path: Path) -> None:
     ):
         given: dict[str, Any] = options
         with pytest.raises(InputError):
-            open_source(tmp_path / name, **given)
+            opened(tmp_path / name, **given)
 
 
 def test_a_csv_without_a_header_keeps_its_first_record(tmp_path: Path) -> None:
@@ -228,7 +228,7 @@ def test_parquet_leaves_notes_and_unused_categories_behind(tmp_path: Path) -> No
 def test_rows_can_be_left_out(table: Path) -> None:
     out = table.with_name(f"out{table.suffix}")
     with (
-        open_source(table, column=["title", "body"]) as source,
+        opened(table, column=["title", "body"]) as source,
         open_sink(out, source) as sink,
     ):
         for batch in source.batches(5, 1000):

@@ -11,16 +11,17 @@ import pytest
 from inkblur import Laplace, Privatizer
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import PrivacyError
-from inkblur.files import open_sink, open_source
+from inkblur.files import open_sink
 from inkblur.files.identifiers import ROWS, by_header, by_values
 from inkblur.files.run import run
 from inkblur.files.summary import Summary
 from inkblur.rng import secure_rng
+from tests.files.passing import opened
 
 
 def released(path: Path, toy: Embedding, **options: Any) -> Summary:
     out = path.with_name(f"out{path.suffix}")
-    with open_source(path, **options) as source, open_sink(out, source) as sink:
+    with opened(path, **options) as source, open_sink(out, source) as sink:
         summary = run(source, sink, Privatizer(Laplace(toy, epsilon=1.0)), secure_rng())
     assert isinstance(summary, Summary)
     return summary

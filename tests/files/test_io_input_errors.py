@@ -13,7 +13,7 @@ import pytest
 
 from inkblur.errors import InkblurError, InputError, ParameterError
 from inkblur.files import Format, open_source
-from tests.files.passing import read, standard_input, through
+from tests.files.passing import opened, read, standard_input, through
 
 
 def complaint(path: Path, **options: Any) -> str:
@@ -98,7 +98,7 @@ def test_wrong_bytes_in_another_encoding(tmp_path: Path) -> None:
 def test_unknown_encoding(tmp_path: Path) -> None:
     for encoding in ("utf-9", "hex"):
         with pytest.raises(ParameterError, match="unknown encoding"):
-            open_source(tmp_path / "a.txt", encoding=encoding)
+            opened(tmp_path / "a.txt", encoding=encoding)
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.csv", "a.tsv", "a.jsonl", "a.parquet"])
@@ -208,7 +208,7 @@ def test_repeated_ids_within_and_across_batches(tmp_path: Path, again: int) -> N
 
 def test_id_and_text_in_one_column(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="choose two"):
-        open_source(tmp_path / "a.csv", column="x", id_column="x")
+        opened(tmp_path / "a.csv", column="x", id_column="x")
     (tmp_path / "a.txt").write_text("a\n")
     assert "leave out `id_column=`" in complaint(tmp_path / "a.txt", id_column="id")
 

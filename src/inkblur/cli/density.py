@@ -62,8 +62,8 @@ def print_density(found: Density) -> None:
 
 
 def _texts(path: str, column: str) -> Generator[str, None, None]:
-    from inkblur.files import open_source
+    from inkblur.files import Layout, open_source
 
-    with open_source(path, column=column, column_option="--text-column") as source:
+    with open_source(path, Layout((column,), option="--text-column")) as source:
         for batch in source.batches(_RECORDS, _CHARACTERS):
             yield from batch.texts

@@ -95,11 +95,11 @@ def read_columns(
 ) -> tuple[list[str], dict[str, list[str | None]]]:
     """All texts of a file and the values beside them; null and blank ones are None."""
     from inkblur.errors import InputError
-    from inkblur.files import Format, open_source
+    from inkblur.files import Format, Layout, open_source
 
     texts: list[str] = []
     found: dict[str, list[str | None]] = {name: [] for name in others}
-    with open_source(path, column=text, column_option="--text-column") as source:
+    with open_source(path, Layout((text,), option="--text-column")) as source:
         if others and source.schema.format is Format.TXT:
             raise InputError(f"{path} has no columns for authors and labels; use csv or jsonl")
         names = source.schema.names

@@ -112,6 +112,12 @@ class SyntheticVectors:
         """Everything the output law depends on: binds each record's stream to this release."""
         return f"{self.mechanism.spec} tf length={self.length} {self.vectorizer.spec}"
 
+    bound = False  # a draw depends on key, id, text and settings alone
+
+    def draws(self, text: str) -> int:
+        """How many draws a text takes: what it spends, in epsilons."""
+        return self.length
+
     def guaranteed(self, rng: Rng) -> Guarantee:
         """The guarantee of vectors drawn from `rng`: seeded ones promise nothing."""
         return for_rng(rng, self.guarantee)

@@ -10,6 +10,7 @@ from typing import cast
 from inkblur.errors import InputError
 from inkblur.files.compression import compression_of, decompressed
 from inkblur.files.formats import Format, format_of
+from inkblur.files.layout import Layout
 from inkblur.files.source import open_source
 
 _HEAD = 1 << 22  # bytes of a JSON file that the first record must end in
@@ -55,9 +56,8 @@ def likely_delimiter(path: Path, *, encoding: str = "utf-8") -> str | None:
 
 def _header(path: Path, delimiter: str | None, encoding: str) -> tuple[str, ...]:
     """The first line, read as if it were a record."""
-    with open_source(
-        path, column="1", no_header=True, delimiter=delimiter, encoding=encoding
-    ) as source:
+    layout = Layout(("1",), header=False, delimiter=delimiter, encoding=encoding)
+    with open_source(path, layout) as source:
         first = next(source.batches(1, 1))
         row = next(iter(first.columns.rows([record.text for record in first.records])))
     return tuple(str(name) for name in row.values())

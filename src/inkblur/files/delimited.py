@@ -18,7 +18,7 @@ from inkblur.files.batching import Row, RowReader
 from inkblur.files.formats import Format, listed
 from inkblur.files.layout import Layout, Quoting
 from inkblur.files.lines import MAX_LINE, Lines
-from inkblur.files.records import Batch, Columns, Schema
+from inkblur.files.records import Batch, Columns, Encoder, Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +186,7 @@ class DelimitedReader(RowReader[list[str]]):
         )
 
 
-class DelimitedEncoder:
+class DelimitedEncoder(Encoder):
     """Writes rows as csv or tsv.
 
     From other formats: numbers and true/false are spelled as in JSON; null, lists and objects have
@@ -213,10 +213,6 @@ class DelimitedEncoder:
         if isinstance(batch.columns, FieldCells):
             return "".join(self._cells_of(batch, batch.columns, texts))
         return "".join(self._rows_of(batch, texts))
-
-    def end(self) -> str:
-        """Nothing stands after the last record."""
-        return ""
 
     def _cells_of(
         self, batch: Batch, columns: FieldCells, texts: Sequence[str | None]

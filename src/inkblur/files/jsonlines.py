@@ -19,7 +19,7 @@ from inkblur.files.batching import Row, RowReader
 from inkblur.files.formats import Format, listed
 from inkblur.files.layout import Layout
 from inkblur.files.lines import MAX_LINE, Lines
-from inkblur.files.records import Batch, Columns, Schema
+from inkblur.files.records import Batch, Columns, Encoder, Schema
 
 
 class JsonNumber(str):
@@ -127,7 +127,6 @@ class JsonlReader(RowReader[Frame]):
     """Reads an object, finds its texts and its id, and keeps the rest as it is spelled."""
 
     def __init__(self, lines: Lines, layout: Layout, format: Format = Format.JSONL) -> None:
-        """Nothing is read yet: every object has its own keys."""
         self.schema = Schema(format, layout.columns, None)
         self._lines = lines
         self._layout = layout
@@ -214,7 +213,6 @@ class JsonReader(JsonlReader):
     """Reads one array of objects; it is held in memory, so it has a largest size."""
 
     def __init__(self, lines: Lines, layout: Layout) -> None:
-        """Nothing is read yet."""
         super().__init__(lines, layout, Format.JSON)
 
     def _objects(self) -> Iterator[tuple[int, str]]:
@@ -257,7 +255,7 @@ class JsonReader(JsonlReader):
             raise InputError(f"{name} is nested too deeply; flatten it") from None
 
 
-class JsonEncoder:
+class JsonEncoder(Encoder):
     """Writes objects, from other formats with one member a column: a line each, or an array."""
 
     def __init__(self, schema: Schema, format: Format) -> None:

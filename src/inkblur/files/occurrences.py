@@ -19,7 +19,6 @@ class Occurrences:
     """
 
     def __init__(self) -> None:
-        self.repeated = 0  # texts that had occurred before
         self._runs: list[Run] = []
 
     def number(self, digests: Sequence[bytes]) -> list[int]:
@@ -27,8 +26,8 @@ class Occurrences:
 
         >>> counted = Occurrences()
         >>> one, two = digest("a"), digest("b")
-        >>> counted.number([one, two, one]), counted.number([one]), counted.repeated
-        ([1, 1, 2], [3], 2)
+        >>> counted.number([one, two, one]), counted.number([one])
+        ([1, 1, 2], [3])
         """
         if not digests:
             return []
@@ -43,7 +42,6 @@ class Occurrences:
         rank = np.empty(len(hashes), dtype=np.int64)
         rank[order] = np.arange(len(hashes)) - np.repeat(first, counts)
         numbers = before[which] + rank + 1
-        self.repeated += int((numbers > 1).sum())
         self._runs.append((fresh, counts.astype(np.int64)))
         while len(self._runs) > 1 and 2 * len(self._runs[-1][0]) >= len(self._runs[-2][0]):
             self._runs[-2:] = [_merged(self._runs[-2], self._runs[-1])]

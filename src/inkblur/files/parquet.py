@@ -19,7 +19,7 @@ from inkblur.files.arrow_rows import ArrowColumns, ArrowRows, cuts, is_plain
 from inkblur.files.compression import Drain
 from inkblur.files.formats import Format
 from inkblur.files.layout import Layout
-from inkblur.files.records import Batch, Schema
+from inkblur.files.records import Batch, Encoder, Schema
 
 Codec = Literal["gzip", "brotli", "lz4", "zstd", "snappy", "none"]
 
@@ -96,7 +96,7 @@ class ParquetReader:
         return cast(Codec, "none" if codec == "UNCOMPRESSED" else codec.lower())
 
 
-class ParquetEncoder:
+class ParquetEncoder(Encoder):
     """Rows, gathered into row groups of a sensible size."""
 
     def __init__(self, schema: Schema) -> None:

@@ -13,7 +13,7 @@ from inkblur.errors import OutputError
 from inkblur.files.batching import Row, RowReader
 from inkblur.files.formats import Format, listed
 from inkblur.files.lines import Lines
-from inkblur.files.records import Batch, Columns, Schema
+from inkblur.files.records import Batch, Columns, Encoder, Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class TxtReader(RowReader[str]):
         return LineEnds(self.schema.columns[0], kept)
 
 
-class TxtEncoder:
+class TxtEncoder(Encoder):
     """Writes texts as lines, and refuses what would not come back as the same lines."""
 
     def __init__(self, schema: Schema) -> None:
@@ -88,10 +88,6 @@ class TxtEncoder:
                 raise OutputError(f"{record.place} has {what}, which txt cannot hold; write .jsonl")
             parts += (text, end)
         return "".join(parts)
-
-    def end(self) -> str:
-        """Nothing stands after the last record."""
-        return ""
 
 
 def _only_text(names: tuple[str, ...], column: str) -> None:

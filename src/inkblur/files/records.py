@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol, Self
@@ -123,3 +124,19 @@ class Schema:
     quoting: Quoting = Quoting.MINIMAL
     unplain: tuple[str, ...] = ()  # columns that only parquet can hold (dates, bytes, maps...)
     native: object = field(default=None, repr=False)  # parquet: its Arrow schema and compression
+
+
+class Encoder(ABC):
+    """Turns batches into a file's content, in one format; characters are written as UTF-8."""
+
+    def begin(self) -> str | bytes:
+        """What stands before the first batch."""
+        return ""
+
+    @abstractmethod
+    def encode(self, batch: Batch, texts: Sequence[str | None]) -> str | bytes:
+        """One batch, or as much of what was given so far as can be written already."""
+
+    def end(self) -> str | bytes:
+        """What stands after the last batch."""
+        return ""

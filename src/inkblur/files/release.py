@@ -17,7 +17,6 @@ from inkblur.documents.fingerprints import ADAPTED
 from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.documents.weakness import refuse_weak
-from inkblur.embeddings.table import Embedding
 from inkblur.errors import OutputError, ParameterError, PrivateCalibration
 from inkblur.files.formats import Format
 from inkblur.files.pool_summary import PoolSummary
@@ -36,7 +35,6 @@ from inkblur.mechanisms.nearest.cpu import native
 from inkblur.mechanisms.nearest.engine import Device
 from inkblur.mechanisms.perturbation import Perturbation
 from inkblur.pools import Pool, PoolPrivatizer
-from inkblur.protocols import TextMechanism
 from inkblur.rng import Rng, secure_rng
 from inkblur.spec import ReleaseSpec
 from inkblur.types import ReleaseKind, choose, whole
@@ -121,8 +119,8 @@ def privatize_file(
             )
         if tf and (processes or workers is not None):
             raise ParameterError("a tf release has no workers: leave out `workers=`, `processes=`")
-        if isinstance(made.mechanism, Perturbation) and not tf and not processes:
-            _search(table, where, threads)
+        if searching and isinstance(made.mechanism, Perturbation) and not processes:
+            engine.serve(table, where, threads=threads)
         if isinstance(made, PoolPrivatizer):
             refuse_own_source(source, made.mechanism.pool)
             on_expectation(made.expectation())
@@ -220,17 +218,12 @@ def charge_ahead(
                     yield batch
                     rows += len(batch)
 
-    def words(batch: Batch) -> list[int]:
-        if isinstance(made, SyntheticVectors):
-            return [made.length] * len(batch.records)
-        return [made.draws(text) for text in batch.texts]
-
-    bound = (
-        made.bound
-        if isinstance(made, PoolPrivatizer)
-        else isinstance(made.mechanism, TextMechanism)
+    granted = spending.charge_ahead(
+        batches(),
+        lambda batch: [made.draws(text) for text in batch.texts],
+        bound=made.bound,
+        partial=limits.partial,
     )
-    granted = spending.charge_ahead(batches(), words, bound=bound, partial=limits.partial)
     if granted is None:
         return [None] * len(files)
     chosen: list[set[int]] = [set() for _ in files]
@@ -293,12 +286,6 @@ def _check_writable(report: Path, others: Sequence[Path]) -> None:
 def _in_flight(processes: bool) -> int:
     """Batches at a time: noise is drawn on a thread each. Beyond 8 they wait for each other."""
     return native.processors() if processes else min(max(2, native.processors()), 8)
-
-
-def _search(table: Embedding, device: Device, threads: int | None) -> None:
-    """Search this table so; leaves the usual way alone where nothing else is wanted."""
-    if device is not Device.AUTO or threads is not None:
-        engine.serve(table, device, threads=threads)
 
 
 def _reference(spec: ReleaseSpec) -> list[str] | None:

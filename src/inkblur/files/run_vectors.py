@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from inkblur.atomic_file import AtomicFile
 from inkblur.documents.coverage import Coverage
 from inkblur.documents.fingerprints import ADAPTED
 from inkblur.documents.survival import Survival
@@ -117,11 +117,9 @@ def run_vectors(
     from scipy.sparse import vstack
 
     vector_format(output)  # a wrong suffix is refused before the work, not after it
-    identity = source.identity()
-    if output != "-" and identity is not None and os.path.exists(output):  # noqa: PTH110
-        status = Path(output).stat()
-        if (status.st_dev, status.st_ino) == identity:
-            raise OutputError(f"{output} is the input itself; choose another output")
+    replaced = None if output == "-" else AtomicFile(Path(output)).identity()
+    if replaced is not None and replaced == source.identity():
+        raise OutputError(f"{output} is the input itself; choose another output")
     if len(source.schema.columns) > 1:
         raise ParameterError("a tf release is made from one text column; name one")
     began = time.perf_counter()

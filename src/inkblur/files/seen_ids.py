@@ -16,7 +16,6 @@ class UniqueIds:
     """
 
     def __init__(self) -> None:
-        """Nothing seen yet."""
         self._runs: list[NDArray[np.int64]] = []
 
     def add(self, ids: Sequence[str]) -> int | None:

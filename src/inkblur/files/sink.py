@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol, Self
+from typing import Self
 
 from inkblur.atomic_file import AtomicFile, standard_output
 from inkblur.errors import OutputError, ParameterError
@@ -14,7 +14,7 @@ from inkblur.files.delimited import DelimitedEncoder
 from inkblur.files.formats import Format, format_of, is_stream, listed
 from inkblur.files.jsonlines import JsonEncoder
 from inkblur.files.plain import TxtEncoder
-from inkblur.files.records import Batch, Schema
+from inkblur.files.records import Batch, Encoder, Schema
 from inkblur.files.source import Source, regular_file
 
 
@@ -66,27 +66,10 @@ def open_sink(path: str | Path, source: Source, *, format: Format | None = None)
     return Sink(file, _encoder(source.schema, kind), compressor(path))
 
 
-class Encoder(Protocol):
-    """Turns batches into a file's content, in one format; characters are written as UTF-8."""
-
-    def begin(self) -> str | bytes:
-        """What stands before the first batch."""
-        ...
-
-    def encode(self, batch: Batch, texts: Sequence[str | None]) -> str | bytes:
-        """One batch, or as much of what was given so far as can be written already."""
-        ...
-
-    def end(self) -> str | bytes:
-        """What stands after the last batch."""
-        ...
-
-
 class Sink:
     """Records on their way out; a context manager. Made by `open_sink`."""
 
     def __init__(self, file: AtomicFile, encoder: Encoder, compressor: Compressor | None) -> None:
-        """Nothing is created before the `with` block begins."""
         self._file = file
         self._encoder = encoder
         self._compressor = compressor

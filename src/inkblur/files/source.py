@@ -9,17 +9,18 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Protocol, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from inkblur.errors import InputError, ParameterError
+from inkblur.files.batching import RowReader
 from inkblur.files.compression import compression_of, decompressed
 from inkblur.files.delimited import DelimitedReader
 from inkblur.files.formats import Format, format_of, is_stream
 from inkblur.files.jsonlines import JsonlReader, JsonReader
-from inkblur.files.layout import Layout, Quoting, make_layout
-from inkblur.files.lines import Lines, text_encoding
+from inkblur.files.layout import Layout, Quoting, layout_of
+from inkblur.files.lines import Lines
 from inkblur.files.occurrences import Occurrences, digest
 from inkblur.files.plain import TxtReader
 from inkblur.files.records import Batch, Schema
@@ -27,50 +28,27 @@ from inkblur.files.seen_ids import UniqueIds
 from inkblur.spec import ReleaseSpec
 from inkblur.types import choose, whole
 
+if TYPE_CHECKING:
+    from inkblur.files.parquet import ParquetReader
+
+
+_USUAL = Layout()
+
 
 def open_described(path: str | Path, spec: ReleaseSpec) -> Source:
     """Open a file of records as a spec describes it: see :func:`open_source`."""
-    return open_source(
-        path,
-        column=spec.columns,
-        id_column=spec.id_column,
-        person_column=spec.person_column,
-        drop_columns=spec.drop_columns,
-        keep_columns=spec.keep_columns,
-        no_header=spec.no_header,
-        delimiter=spec.delimiter,
-        quoting=spec.quoting,
-        encoding=spec.encoding,
-        format=None if spec.format is None else choose(Format, spec.format, "format"),
-    )
+    format = None if spec.format is None else choose(Format, spec.format, "format")
+    return open_source(path, layout_of(spec), format=format)
 
 
 def open_source(
-    path: str | Path,
-    *,
-    column: str | Sequence[str] = "text",
-    id_column: str | None = None,
-    person_column: str | None = None,
-    drop_columns: Sequence[str] = (),
-    keep_columns: Sequence[str] = (),
-    encoding: str = "utf-8",
-    format: Format | None = None,
-    no_header: bool = False,
-    delimiter: str | None = None,
-    quoting: str | Quoting = Quoting.MINIMAL,
-    column_option: str = "`columns=`",
+    path: str | Path, layout: Layout = _USUAL, *, format: Format | None = None
 ) -> Source:
     """Open a file of records, or standard input (`-`), to be read once from front to back.
 
     The suffix tells the format (.txt .csv .tsv .jsonl .json .parquet, all but the last also with
     .gz or .zst) unless `format` does. Missing files, columns and headers show here; what is wrong
     with a later line shows when that line is read. Everything wrong is an `InputError` of one line.
-
-    `column` names the text, or several texts of each row. Other columns are copied, but for those
-    in `drop_columns`; `keep_columns` names columns that are copied although they look like
-    identifiers (which is checked by the run). `person_column` says whom a row belongs to.
-    `no_header`, `delimiter` and `quoting` are for csv and tsv. `column_option` is what the command
-    at hand calls the option that names `column`.
 
     A file without a single byte is an error. A header without records (csv, tsv, parquet) is a file
     of zero records. Empty texts are records like any other. Two rows with one id are refused: equal
@@ -83,45 +61,18 @@ def open_source(
     >>> folder = tempfile.TemporaryDirectory()
     >>> posts = Path(folder.name, "posts.csv")
     >>> _ = posts.write_text("id,text\\n7,hello\\n8,world\\n")
-    >>> with open_source(posts, id_column="id") as source:
+    >>> with open_source(posts, Layout(id_column="id")) as source:
     ...     for batch in source.batches(max_records=1000, max_chars=1_000_000):
     ...         print(batch.records)
     (Record(id='7', text='hello'), Record(id='8', text='world'))
     >>> folder.cleanup()
     """
-    text_encoding(encoding)  # before the file: a wrong argument is nothing about the file
-    layout = make_layout(
-        column,
-        id_column,
-        person_column,
-        drop_columns,
-        keep_columns,
-        encoding,
-        not no_header,
-        delimiter,
-        quoting,
-        column_option,
-    )
     kind = format_of(path, format, InputError)
     _check_layout(layout, kind)
     name = "standard input" if is_stream(path) else str(path)
     with contextlib.ExitStack() as opened:
         file = _opened(path, name, opened)
         return _source(file, path, name, kind, layout, opened)
-
-
-class RecordReader(Protocol):
-    """What each format brings."""
-
-    schema: Schema
-
-    def batches(self, max_records: int, max_chars: int) -> Iterator[Batch]:
-        """All records, once; their ids are empty where no id column is named."""
-        ...
-
-    def copied(self) -> tuple[str, ...]:
-        """Columns that are written as they are, as far as the file was read."""
-        ...
 
 
 class Source:
@@ -134,7 +85,7 @@ class Source:
 
     def __init__(
         self,
-        reader: RecordReader,
+        reader: RowReader[Any] | ParquetReader,
         name: str,
         *,
         file: io.BufferedIOBase,
@@ -151,7 +102,7 @@ class Source:
         self._reader = reader
         self._bytes_read = bytes_read
         self.layout = layout
-        self._occurrences = Occurrences()
+        self.repeated = 0  # texts read so far that had occurred before, blank ones aside
         self._close = close
         self._started = False
 
@@ -185,11 +136,6 @@ class Source:
         """Columns that are written as they are, as far as the file was read."""
         return self._reader.copied()
 
-    @property
-    def repeated(self) -> int:
-        """Texts read so far that had occurred before, blank ones aside."""
-        return self._occurrences.repeated
-
     def _unique(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         """Refuse a second row with an id of the id column."""
         seen = UniqueIds()
@@ -205,16 +151,16 @@ class Source:
 
     def _named(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         """Give every record its id; several texts of a row get an id each."""
-        blank = Occurrences()  # they are many, and say nothing: not among the repeated texts
+        occurrences = Occurrences()
         several = self.layout.columns if len(self.layout.columns) > 1 else (None,)
         for batch in batches:
-            columns = list(several) * len(batch)
-            pairs = zip(batch.records, columns, strict=True)
+            pairs = zip(batch.records, list(several) * len(batch), strict=True)
             marks = [digest(record.text, column) for record, column in pairs]
-            full = [bool(record.text.strip()) for record in batch.records]
-            counted = iter(self._occurrences.number(_where(marks, full)))
-            empty = iter(blank.number(_where(marks, [not one for one in full])))
-            numbers = [next(counted if one else empty) for one in full]
+            numbers = occurrences.number(marks)
+            self.repeated += sum(
+                number > 1 and bool(record.text.strip())  # blank texts are many, and say nothing
+                for record, number in zip(batch.records, numbers, strict=True)
+            )
             if self.layout.id_column is None:
                 ids = [f"{mark.hex()}.{n}" for mark, n in zip(marks, numbers, strict=True)]
                 yield batch.with_ids(ids)
@@ -222,11 +168,9 @@ class Source:
                 yield batch.with_ids_by_column(self.layout.columns)
 
     def __enter__(self) -> Self:
-        """The source is open already."""
         return self
 
     def __exit__(self, *failure: object) -> None:
-        """Close it."""
         self.close()
 
 
@@ -251,10 +195,6 @@ def _opened(path: str | Path, name: str, opened: contextlib.ExitStack) -> io.Buf
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise InputError(f"cannot open {name}: {str(reason).lower()}") from None
-
-
-def _where(marks: list[bytes], wanted: list[bool]) -> list[bytes]:
-    return [mark for mark, one in zip(marks, wanted, strict=True) if one]
 
 
 def _check_layout(layout: Layout, kind: Format) -> None:
@@ -306,7 +246,7 @@ def _source(
     packed = compression_of(path)
     plain = file if packed is None else opened.enter_context(decompressed(file, packed))
     lines = Lines(plain, name, layout.encoding)
-    reader: RecordReader
+    reader: RowReader[Any]
     if kind is Format.TXT:
         reader = TxtReader(lines, layout.columns[0])
     elif kind is Format.JSONL:
