@@ -79,7 +79,7 @@ def evaluate(
             "names in."
         ),
     ] = "",
-    form: texts.Form = "raw",
+    form: texts.FormOption = "raw",
     redact: texts.Redact = False,
     repeats: Annotated[int, typer.Option(help="Repetitions; two or more give intervals.")] = 3,
     confidence: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95,

@@ -47,7 +47,7 @@ Models = Annotated[
         help="Classifiers of labels, comma-separated: naive-bayes, svm, neighbors, fasttext."
     ),
 ]
-Form = Annotated[
+FormOption = Annotated[
     str, typer.Option(help="How texts are prepared: raw, content, or bow-N such as bow-200.")
 ]
 Redact = Annotated[bool, typer.Option("--redact", help="Remove proper nouns first.")]

@@ -80,7 +80,7 @@ def tune(
     attacks: texts.Attacks = texts.USUAL_ATTACKS,
     scenarios: texts.Scenarios = "all",
     models: texts.Models = texts.USUAL_MODELS,
-    form: texts.Form = "raw",
+    form: texts.FormOption = "raw",
     redact: texts.Redact = False,
     repeats: Annotated[int, typer.Option(help="Repetitions of every setting.")] = 3,
     words: Annotated[int, typer.Option(help="Words to measure survival on.")] = 200,
