@@ -97,6 +97,28 @@ def test_the_adaptive_attacker_has_both_weightings_too(
         assert found["adaptive"][0] == found["static"][0] == 1.0
 
 
+def test_those_who_know_the_channel_and_the_stack_take_part(
+    tmp_path: Path, table: inkblur.Embedding
+) -> None:
+    """Twelve authors, each with a word of their own: enough of them for weights."""
+    words = [f"{a}{b}ling" for a in "bdkm" for b in "aou"]
+    vectors = 5 * np.random.default_rng(7).normal(size=(len(words), 6))
+    names = np.arange(len(words))
+    known = Corpus("known", tuple(f"{w} {w} {w}" for w in words for _ in range(2)), names.repeat(2))
+    unknown = Corpus("unknown", tuple(f"{word} {word}" for word in words), names)
+    work = Context("made/up", Datasets(tmp_path), seed=1, quick=True, folder=tmp_path)
+    sizes = SampleSizes(studied=2, known=2, unknown=1, taught=10, asked=10)
+    fight = AttackVsLabel("stack", work, Split(known, unknown), split(), sizes)
+    setting = ReleaseSpec("laplace", 20.0)
+    found = fight._after(setting, inkblur.Embedding(words, vectors, name="made"), "0")
+    # Two of Koppel's, an SVM, and the two who know the channel; two of Koppel's, an SVM, the stack.
+    assert [len(found[who]) for who in ("static", "adaptive")] == [5, 4]
+    informed = [*found["static"][-2:], found["adaptive"][-1]]
+    assert min(digits.count("1") for digits in informed) >= 11  # of 12; guessing names one
+    few = contest(work)._after(setting, table, "0")
+    assert len(few["adaptive"]) == 3  # two authors teach no weights
+
+
 def test_notes_say_what_attackers_studied() -> None:
     said = SampleSizes(studied=50, known=10, unknown=3, taught=1, asked=1).attackers
     assert "50 true texts" in said
