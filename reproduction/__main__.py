@@ -36,10 +36,7 @@ def reproduce(
     seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 1,
     workers: Annotated[
         int,
-        typer.Option(
-            help="Processes of about 1.5 GB: one for each experiment, and where there are more, "
-            "several for the steps of one."
-        ),
+        typer.Option(help="Steps done at the same time, each in a process of about 1.5 GB."),
     ] = 2,
     output: Annotated[
         Path, typer.Option("-o", "--output", help="Where records, page and document go.")

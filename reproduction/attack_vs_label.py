@@ -3,8 +3,9 @@
 The attacker and the analyst work on collections of their own, as the papers' measurements do. All
 texts are reduced to their content words first. The attackers:
 
-- Koppel's (cosine, two weightings of the n-grams) and a linear SVM on words, each static (studied
-  true texts) and adaptive (studied texts released by the same mechanism);
+- Koppel's (cosine, two weightings of the n-grams) and two linear SVMs (on words, and on words and
+  character n-grams), each static (studied true texts) and adaptive (studied texts released by the
+  same mechanism);
 - `likelihood`, which sends the words of true texts through the public channel, and `svm-undone`,
   which reads released words back through it: static;
 - `stacked`, which weighs the SVMs and `likelihood` by what they earned on other authors: adaptive.
@@ -49,7 +50,10 @@ from reproduction.resampled_texts import mean_f1, share, times_drawn
 WEIGHTINGS = (NgramWeighting.SHARE, NgramWeighting.LOG_TF_IDF)
 # In the names of steps.
 _ATTACKERS = "/".join(
-    [*(weighting.value for weighting in WEIGHTINGS), "svm-words", *CHANNEL_ATTACKS, "stacked"]
+    [
+        *(weighting.value for weighting in WEIGHTINGS),
+        *("svm-words", "svm", *CHANNEL_ATTACKS, "stacked"),
+    ]
 )
 
 MeasuredColumns = Mapping[
@@ -79,8 +83,9 @@ class SampleSizes:
             "gives it as many), so the stronger attack is understated here."
         )
         return (
-            "Attackers: Koppel (cosine, two weightings), a linear SVM on words, two who know the "
-            "channel (likelihood and svm-undone, static), and SVMs and likelihood stacked "
+            "Attackers: Koppel (cosine, two weightings), linear SVMs on words and on words and "
+            "character 4-grams, two who know the channel (likelihood and svm-undone, static), and "
+            "SVMs and likelihood stacked "
             "(adaptive); the best counts for each kind. The static one "
             f"studied {self.studied} true texts an author, the adaptive one {self.known} texts an "
             f"author released in the same way; {self.unknown} texts an author are attacked."
@@ -224,7 +229,10 @@ class AttackVsLabel:
             Koppel(seed=self.work.seed, similarity="cosine", weighting=weighting)
             for weighting in WEIGHTINGS
         ]
-        attacks.append(LinearSvm(seed=self.work.seed, view=Words(), name="svm-words"))
+        attacks += [
+            LinearSvm(seed=self.work.seed, view=Words(), name="svm-words"),
+            LinearSvm(seed=self.work.seed),
+        ]
         return [attack.fit(corpus.texts, self._authors(corpus)) for attack in attacks]
 
     def _authors(self, corpus: Corpus) -> Ids:

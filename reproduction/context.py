@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from inkblur import Embedding, ParameterError, ReleaseSpec, Rng, seeded_rng
 from inkblur.evaluation import Checkpoint, Released, releaser
 from reproduction.datasets import Datasets
-from reproduction.forks import can_fork, in_forks
+from reproduction.forks import can_fork, in_forks, turn
 
 Size = TypeVar("Size")
 OnStepBegin = Callable[[str], None]  # called with the step that begins
@@ -100,12 +100,14 @@ class Context:
         return [self.step(*job) for job in jobs]
 
     def _row(self, name: str, work: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
-        began, used = time.perf_counter(), time.process_time()
-        value = work(*arguments)
+        with turn():
+            began, used = time.perf_counter(), time.process_time()
+            value = work(*arguments)
+            seconds, processor = time.perf_counter() - began, time.process_time() - used
         return {
             "step": name,
-            "seconds": round(time.perf_counter() - began, 3),
-            "processor_seconds": round(time.process_time() - used, 3),
+            "seconds": round(seconds, 3),
+            "processor_seconds": round(processor, 3),
             "commit": self._commit,
             "machine": self._machine,
             "value": value,

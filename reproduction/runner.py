@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from multiprocessing import get_context
 from pathlib import Path
 
 from inkblur import InputError, ParameterError
@@ -16,6 +17,7 @@ from reproduction.command import Command, held_command
 from reproduction.context import Context, OnStepBegin, steps_file
 from reproduction.datasets import Datasets
 from reproduction.experiments import EXPERIMENTS, Experiment, chosen
+from reproduction.forks import share_turns
 from reproduction.origin import commit, machine
 from reproduction.result import ExperimentRecord
 
@@ -37,8 +39,8 @@ def reproduce(
     """Run experiments by name, by paper, or "all"; finished steps in `folder` are not done again.
 
     `whole` uses all of the data where the usual run samples it, which takes hours.
-    `data`: the folder of the public collections; None takes INKBLUR_DATA. `workers`: processes; one
-    for each experiment, and where there are more than experiments, several for the steps of each.
+    `data`: the folder of the public collections; None takes INKBLUR_DATA. `workers`: how many
+    steps are done at the same time, of one experiment or of several.
     """
     began = time.perf_counter()
     experiments = chosen(names)
@@ -51,19 +53,19 @@ def reproduce(
     source = commit()
     if workers < 1:
         raise ParameterError(f"workers is at least 1, got {workers}")
-    each = max(1, workers // len(experiments))  # for the steps of one experiment
     before = _written(folder, experiments)
     earlier = held_command(folder)
     with suppress(OSError):  # if this one is killed, no command did everything
         (folder / COMMAND_FILE).unlink()
     if min(workers, len(experiments)) > 1:
         jobs = [
-            (e.name, folder, datasets.folder, quick, whole, seed, source, each) for e in experiments
+            (e.name, folder, datasets.folder, quick, whole, seed, source, workers)
+            for e in experiments
         ]
-        records = _at_the_same_time(jobs, min(workers, len(experiments)), on_progress)
+        records = _at_the_same_time(jobs, workers, on_progress)
     else:
         records = _one_by_one(
-            experiments, folder, datasets, quick, whole, seed, source, each, on_progress
+            experiments, folder, datasets, quick, whole, seed, source, workers, on_progress
         )
     if earlier is None or _written(folder, experiments) != before:
         seconds = round(time.perf_counter() - began, 1)
@@ -157,7 +159,10 @@ def _at_the_same_time(
     from inkblur.evaluation import explain_broken_pool, process_pool
 
     again = "run the same command again to go on from there, with --workers 1 if memory is short"
-    with explain_broken_pool(again), process_pool(workers) as pool:
+    # An experiment alone at the end takes the turns that the others have left over.
+    turns = get_context("spawn").Semaphore(workers)
+    size = min(workers, len(jobs))
+    with explain_broken_pool(again), process_pool(size, share_turns, turns) as pool:
         # The last of the catalogue first: adapted/* and the race are the longest, and begun last
         # they would leave the other workers idle at the end.
         running = {pool.submit(_job, job): job[0] for job in reversed(jobs)}

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from dataclasses import replace
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
 
 from inkblur.errors import InputError, ParameterError
-from reproduction import runner
+from reproduction import forks, runner
 from reproduction.command import held_command
 from reproduction.context import Context, StepJob
 from reproduction.datasets import SOURCES, Datasets
@@ -207,6 +209,33 @@ def test_steps_side_by_side_give_what_they_give_one_by_one(tmp_path: Path) -> No
     assert [value for value, _ in found[1]] == [value for value, _ in found[3]]
     assert {process for _, process in found[1]} == {os.getpid()}
     assert os.getpid() not in {process for _, process in found[3]}
+
+
+def test_processes_of_one_run_share_its_turns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four forks, two turns: never three steps at the same time, and both turns are given back."""
+    context = get_context("fork")
+    monkeypatch.setattr(forks, "_turns", None)
+    turns = context.Semaphore(2)
+    forks.share_turns(turns)
+    at_work, most = context.Value("i", 0), context.Value("i", 0)
+
+    def busy() -> None:
+        with at_work.get_lock():
+            at_work.value += 1
+            most.value = max(most.value, at_work.value)
+        time.sleep(0.05)
+        with at_work.get_lock():
+            at_work.value -= 1
+
+    at = Context(NAME, Datasets(tmp_path), seed=1, quick=False, folder=tmp_path, workers=4)
+    at.steps([(str(number), busy) for number in range(8)])
+    at.step("one more", lambda: at.step("within", lambda: at.step("and again", float)))
+    assert most.value == 2
+    assert turns.acquire(block=False)
+    assert turns.acquire(block=False)
+    assert not turns.acquire(block=False)
 
 
 def test_a_step_that_fails_beside_others_is_heard(tmp_path: Path) -> None:
