@@ -13,34 +13,17 @@ counts for what both of them drew.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from inkblur.errors import ParameterError
 from inkblur.ledger.charges import Budget, Charge, Exceeded
+from inkblur.ledger.history import ChargeRow, History, forget_sums
 from inkblur.ledger.secret import framed
 
 if TYPE_CHECKING:
     from inkblur.ledger.ledger import Ledger
-
-# A charge with its entry, unless its release was voided.
-COUNTED = (
-    "FROM charge JOIN entry ON entry.number = charge.entry WHERE NOT EXISTS (SELECT 1 FROM entry "
-    "AS other WHERE other.release = entry.release AND other.kind = 'void')"
-)
-
-
-class ChargeRow(NamedTuple):
-    """A charge as it is kept: hashes in place of everything that names someone."""
-
-    id: bytes
-    content: bytes
-    person: bytes | None
-    draw: bytes
-    words: int
-    amount: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +73,8 @@ class ReleaseAccount:
                     )
         rows = self._rows(charges)
         with self._ledger.store.transaction():
-            grant = _Grant(charges, limits, self._history(rows, limits), self.release)
+            history = self._history(rows, limits)
+            grant = _Grant(charges, limits, history)
             grant.all_records(rows)
             if grant.exceeded and not partial:
                 return grant.result(granted=())
@@ -102,6 +86,7 @@ class ReleaseAccount:
                     "replayed": grant.replayed,
                 }
                 self._ledger.append(self.release, "charge", body, self._space, grant.kept)
+                history.keep_sums(grant.kept)
         return grant.result(grant.granted)
 
     def confirm(self, **counts: Any) -> None:
@@ -114,6 +99,7 @@ class ReleaseAccount:
         """No byte of the output was visible to anyone: what was reserved is free again."""
         with self._ledger.store.transaction():
             self._ledger.append(self.release, "void", {})
+            forget_sums(self._ledger.store, self.release)
         self._finished = True
 
     def _rows(self, charges: Sequence[Charge]) -> list[ChargeRow]:
@@ -138,72 +124,22 @@ class ReleaseAccount:
             rows.append(ChargeRow(ids, contents, person, draws, words, amount))
         return rows
 
-    def _history(self, rows: Sequence[ChargeRow], limits: Budget) -> _History:
+    def _history(self, rows: Sequence[ChargeRow], limits: Budget) -> History:
         """What the ledger knows about the records, contents and people of these rows."""
-        history = _History(self._ledger, self._space)
+        history = History(self._ledger.store, self._space, self.release)
         history.read("id", {row.id for row in rows})
         history.read("content", {row.content for row in rows})
-        if limits.person is not None:
-            history.read_people({row.person for row in rows if row.person is not None})
+        people = {row.person for row in rows if row.person is not None}
+        history.read("person", people, all=limits.person is not None)
+        history.read_draws([row for row in rows if row.id in history.spent])
         return history
-
-
-class _History:
-    """Earlier charges in one space, by hash. Hashes of ids, contents and people never meet, so one
-    table holds them all.
-    """
-
-    def __init__(self, ledger: Ledger, space: str) -> None:
-        self._store, self._space = ledger.store, space
-        self.spent: dict[bytes, int] = {}
-        self.releases: defaultdict[bytes, set[str]] = defaultdict(set)
-        self.draws: dict[bytes, _Draw] = {}
-
-    def read(self, column: str, hashes: Collection[bytes]) -> None:
-        """Add the charges that have one of these hashes in a column."""
-        seen: set[tuple[bytes, bytes]] = set()
-        for value, draw, person, amount, release in self._store.among(
-            f"SELECT charge.{column}, draw, person, amount, release {COUNTED} "
-            f"AND charge.{column} {{among}} AND entry.space = ? ORDER BY amount DESC",
-            hashes,
-            (self._space,),
-        ):
-            who, drawn = bytes(value), bytes(draw)
-            known = self.draws.setdefault(drawn, _Draw(set(), set()))
-            known.people.add(None if person is None else bytes(person))
-            known.releases.add(release)
-            self.releases[who].add(release)
-            if (who, drawn) not in seen:
-                seen.add((who, drawn))
-                self.spent[who] = self.spent.get(who, 0) + amount
-
-    def read_people(self, hashes: Collection[bytes]) -> None:
-        """Add what these people have spent."""
-        for person, amount in self._store.among(
-            "SELECT person, SUM(amount) FROM (SELECT person, draw, MAX(amount) AS amount "
-            f"{COUNTED} AND person {{among}} AND entry.space = ? GROUP BY person, draw) AS draws "
-            "GROUP BY person",
-            hashes,
-            (self._space,),
-        ):
-            self.spent[bytes(person)] = int(amount)
-
-
-class _Draw(NamedTuple):
-    """Who was charged for a draw, and in which releases."""
-
-    people: set[bytes | None]
-    releases: set[str]
 
 
 class _Grant:
     """Who may spend, record by record, each knowing what those before it took."""
 
-    def __init__(
-        self, charges: Sequence[Charge], limits: Budget, history: _History, release: str
-    ) -> None:
+    def __init__(self, charges: Sequence[Charge], limits: Budget, history: History) -> None:
         self._charges, self._limits, self._history = charges, limits, history
-        self._release = release
         self.granted: list[int] = []
         self.exceeded: list[Exceeded] = []
         self.kept: list[ChargeRow] = []
@@ -238,24 +174,24 @@ class _Grant:
 
     def _spend(self, positions: range, rows: Sequence[ChargeRow]) -> None:
         """Enter what these rows add; a draw that was made before adds nothing."""
-        draws, spent = self._history.draws, self._history.spent
+        people, spent, own = self._history.people, self._history.spent, self._history.own
         self.granted += positions
         for row in rows[positions.start : positions.stop]:
-            known = draws.get(row.draw)
-            if known is None:
+            charged = people.get(row.draw)
+            if charged is None:
                 self.fresh += row.amount
                 spent[row.id] = spent.get(row.id, 0) + row.amount
                 spent[row.content] = spent.get(row.content, 0) + row.amount
-                draws[row.draw] = _Draw({row.person}, {self._release})
-                self.kept.append(row)
+                charged = people[row.draw] = set()
             else:
                 self.replayed += 1
-                if self._release not in known.releases:  # or this very release has it already
-                    known.releases.add(self._release)
-                    self.kept.append(row)
-            if row.person is not None and (known is None or row.person not in known.people):
-                spent[row.person] = spent.get(row.person, 0) + row.amount
-                draws[row.draw].people.add(row.person)
+            if (row.draw, row.person) not in own:  # a retry is not written again
+                own.add((row.draw, row.person))
+                self.kept.append(row)
+            if row.person not in charged:
+                charged.add(row.person)
+                if row.person is not None:
+                    spent[row.person] = spent.get(row.person, 0) + row.amount
             most = max(spent[row.id], spent[row.content])
             if most > self._most_spent:
                 self._most_spent = most
@@ -267,28 +203,23 @@ class _Grant:
         if earlier:
             for row in rows:
                 for name in (row.id, row.content):
-                    if name in earlier:
-                        most = max(most, len(earlier[name] - {self._release}))
+                    most = max(most, earlier.get(name, 0))
         self._most_releases = max(self._most_releases, most + 1)
 
     def _over(self, positions: range, rows: Sequence[ChargeRow]) -> Exceeded | None:
         """The limit that this record would pass. Neither a new id nor an edited letter resets it:
         the larger of what the id and what the content have spent counts.
         """
-        draws, spent = self._history.draws, self._history.spent
+        people, spent = self._history.people, self._history.spent
         record = rows[positions.start : positions.stop]
         if self._limits.record is not None:
-            take = sum(row.amount for row in record if row.draw not in draws)
+            take = sum(row.amount for row in record if row.draw not in people)
             before = max(max(spent.get(row.id, 0), spent.get(row.content, 0)) for row in record)
             if take and before + take > self._limits.record:
                 return self._exceeded(positions, "record", self._limits.record, before, take)
         if self._limits.person is not None:
             # A draw that was charged to somebody else is new to this person.
-            take = sum(
-                row.amount
-                for row in record
-                if row.draw not in draws or row.person not in draws[row.draw].people
-            )
+            take = sum(row.amount for row in record if row.person not in people.get(row.draw, ()))
             before = max(spent.get(row.person or b"", 0) for row in record)
             if take and before + take > self._limits.person:
                 return self._exceeded(positions, "person", self._limits.person, before, take)

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from inkblur.errors import InputError, OutputError, ParameterError
-from inkblur.ledger.account import COUNTED, ChargeRow, ReleaseAccount
+from inkblur.ledger.account import ReleaseAccount
+from inkblur.ledger.history import COUNTED, SUM, ChargeRow, added, wrong_sums
 from inkblur.ledger.secret import VARIABLE, Secret, secret_beside, secret_from_environment
 from inkblur.ledger.store import CHARGE, PostgresStore, SqliteStore, Store, migrate
 
@@ -195,11 +196,11 @@ class Ledger:
     def spent(self, person: str) -> dict[str, int]:
         """What a person's records have spent, space by space: sums across spaces mean nothing."""
         rows = self.store.run(
-            "SELECT space, SUM(amount) FROM (SELECT entry.space, draw, MAX(amount) AS amount "
+            f"SELECT space, {SUM} FROM (SELECT entry.space, draw, MAX(amount) AS amount "
             f"{COUNTED} AND person = ? GROUP BY entry.space, draw) AS draws GROUP BY space",
             (self.secret.hash("person", person),),
         )
-        return {space: int(amount) for space, amount in rows}
+        return {space: added(high, low) for space, high, low in rows}
 
     def export(self) -> Iterator[tuple[str, ...]]:
         """Every charge as text, header first; hashes in hexadecimal. Rows with one draw released
@@ -250,6 +251,7 @@ class Ledger:
             seen[number] = before
         orphans = sorted(set(charges) - set(seen))
         problems += [f"charges of entry {number}, which is missing" for number in orphans]
+        problems += wrong_sums(self.store)
         if anchor is not None:
             number, _, kept = anchor.strip().partition(":")
             if not number.isdecimal() or seen.get(int(number), b"").hex() != kept:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
@@ -75,6 +75,21 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX charge_content ON charge (content)",
         "CREATE INDEX charge_person ON charge (person) WHERE person IS NOT NULL",
     ),
+    (  # sums of what was charged often, as text, because a sum may pass 64 bits; and indexes that
+        # find what one release was charged for a record without reading all others
+        """CREATE TABLE spent (
+            space TEXT NOT NULL,
+            name {bytes} NOT NULL,
+            amount TEXT NOT NULL,
+            releases BIGINT NOT NULL,
+            PRIMARY KEY (name, space))""",
+        "DROP INDEX charge_id",
+        "DROP INDEX charge_content",
+        "DROP INDEX charge_person",
+        "CREATE INDEX charge_id ON charge (id, entry)",
+        "CREATE INDEX charge_content ON charge (content, entry)",
+        "CREATE INDEX charge_person ON charge (person, entry) WHERE person IS NOT NULL",
+    ),
 )
 CHARGE = ("entry", "id", "content", "person", "draw", "words", "amount")  # columns, in order
 
@@ -94,10 +109,23 @@ class Store(Protocol):
         """One statement with ? for values; the rows it gives, if any."""
         ...
 
+    def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        """One statement for each row of values."""
+        ...
+
     def among(
-        self, sql: str, hashes: Collection[bytes], values: Sequence[Any] = ()
+        self,
+        sql: str,
+        lists: Sequence[Sequence[bytes]],
+        values: Sequence[Any] = (),
+        before: Sequence[Any] = (),
     ) -> Iterator[tuple[Any, ...]]:
-        """The rows of a statement that says `{among}`, before any ?, for being one of `hashes`."""
+        """The rows of a statement that says `{0}` for being one of the first list, `{1}` for being
+        one of the second. Its ? have the values `before` these and after them.
+
+        Long lists of one length are split at the same places into several statements, so what
+        a statement groups by must lie within one place.
+        """
         ...
 
     def insert_charges(self, rows: Sequence[Sequence[Any]]) -> None:
@@ -172,15 +200,24 @@ class SqliteStore:
         """One statement."""
         return self._connection.execute(sql.format(**self._words), values).fetchall()
 
+    def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Prepared once."""
+        self._connection.executemany(sql, rows)
+
     def among(
-        self, sql: str, hashes: Collection[bytes], values: Sequence[Any] = ()
+        self,
+        sql: str,
+        lists: Sequence[Sequence[bytes]],
+        values: Sequence[Any] = (),
+        before: Sequence[Any] = (),
     ) -> Iterator[tuple[Any, ...]]:
         """In as many statements as it takes."""
-        asked = list(hashes)
-        for start in range(0, len(asked), _ASKED):
-            some = asked[start : start + _ASKED]
-            marks = sql.format(among=f"IN ({', '.join('?' * len(some))})")
-            yield from self._connection.execute(marks, (*some, *values))
+        together = _ASKED // len(lists)
+        for start in range(0, len(lists[0]), together):
+            some = [each[start : start + together] for each in lists]
+            marks = sql.format(*(f"IN ({', '.join('?' * len(each))})" for each in some))
+            asked = (value for each in some for value in each)
+            yield from self._connection.execute(marks, (*before, *asked, *values))
 
     def insert_charges(self, rows: Sequence[Sequence[Any]]) -> None:
         """One statement for all rows."""
@@ -226,11 +263,23 @@ class PostgresStore:
         )
         return cursor.fetchall() if cursor.description else []
 
+    def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Sent together."""
+        with self._connection.cursor() as cursor:
+            cursor.executemany(sql.replace("?", "%s").encode(), rows)
+
     def among(
-        self, sql: str, hashes: Collection[bytes], values: Sequence[Any] = ()
+        self,
+        sql: str,
+        lists: Sequence[Sequence[bytes]],
+        values: Sequence[Any] = (),
+        before: Sequence[Any] = (),
     ) -> Iterator[tuple[Any, ...]]:
-        """In one statement, with an array."""
-        yield from self.run(sql.format(among="= ANY(?)"), (list(hashes), *values))
+        """In one statement, with arrays."""
+        if not lists[0]:
+            return
+        marks = sql.format(*["= ANY(?)"] * len(lists))
+        yield from self.run(marks, (*before, *map(list, lists), *values))
 
     def insert_charges(self, rows: Sequence[Sequence[Any]]) -> None:
         """COPY: several times faster than INSERT."""
