@@ -1,6 +1,7 @@
 """One process of the race for a budget: spend 1 at a time until told that nothing is left.
 
-Prints a line for every unit that it was granted and confirmed; it may be killed at any moment.
+Waits for a line when it is ready, so that all begin together. Prints a line for every unit that it
+was granted and confirmed; it may be killed at any moment.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from inkblur.ledger import Budget, Charge, micros, open_ledger
 def main(place: str, limit: float, people: bool) -> None:
     budget = Budget.of(None, limit) if people else Budget.of(limit, None)
     with open_ledger(place) as ledger:
+        print("ready", flush=True)
+        sys.stdin.readline()
         turn = 0
         while True:
             turn += 1

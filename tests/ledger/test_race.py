@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -20,20 +21,34 @@ ROUNDS = int(os.environ.get("INKBLUR_RACE_ROUNDS", "2"))
 LIMIT = 1000 if ROUNDS > 2 else 60
 
 
+def _started(command: list[str], output: Path) -> subprocess.Popen[bytes]:
+    with output.open("wb") as file:
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=file)
+
+
 @pytest.mark.parametrize("turn", range(ROUNDS))
 def test_a_budget_is_never_over_granted_and_nothing_confirmed_is_lost(
-    place: str, turn: int
+    place: str, turn: int, tmp_path: Path
 ) -> None:
     limited = ("record", "people")[turn % 2]
     open_ledger(place).close()
     command = [sys.executable, "-m", "tests.ledger.race", place, str(LIMIT), limited]
-    racers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(8)]
+    outputs = [tmp_path / f"racer-{number}" for number in range(8)]
+    racers = [_started(command, output) for output in outputs]
+    while not all(output.read_text() for output in outputs):
+        assert all(racer.poll() is None for racer in racers)
+        time.sleep(0.01)
+    for racer in racers:
+        assert racer.stdin is not None
+        racer.stdin.close()
     chance = random.Random(turn)
     for racer in racers[:3]:
-        time.sleep(chance.uniform(0.1, 0.5))
-        racer.send_signal(signal.SIGKILL)
-    printed = [racer.communicate(timeout=600)[0].count("granted") for racer in racers]
-    assert [racer.returncode for racer in racers[3:]] == [0] * 5
+        time.sleep(chance.uniform(0, LIMIT * 0.0002))  # a tenth of what a whole race takes, or less
+        racer.kill()
+    ends = [racer.wait(600) for racer in racers]
+    assert ends[3:] == [0] * 5
+    printed = [output.read_text().count("granted") for output in outputs]
+    print(f"killed {ends[:3].count(-signal.SIGKILL)} after {printed[:3]} grants")
     with open_ledger(place) as ledger:
         assert ledger.verify() == []
         spent = ledger.spent("p")["race"]
