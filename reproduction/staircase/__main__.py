@@ -8,18 +8,14 @@ measuring in time; `--judge` only prints the tables.
 
 from __future__ import annotations
 
-import argparse
-import multiprocessing
-import os
-import sys
 import time
-import traceback
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 from inkblur import load_embedding
 from inkblur.evaluation import Checkpoint
 from reproduction.staircase.collections import ANALYSTS, ATTACKS, JOINED, TASK, Collection, load
+from reproduction.staircase.forked import ForkedJobs, in_turn, parser, say, wanted
 from reproduction.staircase.jobs import StaircaseJob, grid
 from reproduction.staircase.judge import report
 from reproduction.staircase.matching import matched
@@ -32,28 +28,19 @@ _matches: dict[str, float] = {}  # epsilons of equal cosine
 
 def main() -> None:
     """Parse, measure, judge."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("file", type=Path, help="finished jobs, JSON lines")
-    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--minutes", type=float, default=600.0)
-    parser.add_argument("--sizes", type=float, default=1.0, help="share of the texts, for a trial")
-    parser.add_argument("--draws", type=int, help="releases of each setting at equal cosine")
-    parser.add_argument("--only", default="", help="jobs whose key holds one of these, split by |")
-    parser.add_argument("--judge", action="store_true", help="print the tables and end")
-    options = parser.parse_args()
+    arguments = parser(__doc__)
+    arguments.add_argument("--draws", type=int, help="releases of each setting at equal cosine")
+    options = arguments.parse_args()
     end = time.monotonic() + 60 * options.minutes
     work = Checkpoint(options.file, {"what": "staircase", "sizes": options.sizes})
     if not options.judge:
-        chosen = [
-            job for job in grid(options.draws) if any(o in job.key for o in options.only.split("|"))
-        ]
-        _measure(work, chosen, options.workers, options.sizes, end)
+        chosen = [job for job in grid(options.draws) if wanted(job.key, options.only)]
+        _measure(ForkedJobs(work, options.workers, end), chosen, options.sizes)
     print(report(work.rows))
 
 
-def _measure(
-    work: Checkpoint, jobs: list[StaircaseJob], workers: int, sizes: float, end: float
-) -> None:
+def _measure(forked: ForkedJobs, jobs: list[StaircaseJob], sizes: float) -> None:
+    work = forked.work
     done = {row["key"] for row in work.rows}
     if "names" not in done:
         work.add({"key": "names", **names(load_embedding())})
@@ -62,25 +49,11 @@ def _measure(
         return
     used = {job.collection for job in left}
     _loaded.update(load(used, sizes))
-    _say(f"collections are read; {len(left)} jobs")
-    _prepare(work, sorted({JOINED if name == TASK else name for name in used}), workers)
-    _say("untouched texts are measured")
-    _match(work, left, workers)
-    _say("cosines are matched")
-    with _pool(workers) as pool:
-        results = pool.imap_unordered(_one, left)
-        for _ in left:
-            try:
-                row = results.next(timeout=max(0.1, end - time.monotonic()))
-            except multiprocessing.TimeoutError:
-                _say("out of time: the other jobs are left for the next run")
-                pool.terminate()
-                return
-            if "failed" in row:
-                _say(row["failed"])
-            else:
-                work.add(row)
-                _say(f"{row['seconds']:.0f} s  {row['key']}")
+    say(f"collections are read; {len(left)} jobs")
+    _prepare(work, sorted({JOINED if name == TASK else name for name in used}), forked.workers)
+    say("untouched texts are measured")
+    if _match(forked, left):
+        forked.run({job.key: partial(measured, job, _loaded, _matches) for job in left})
 
 
 def _prepare(work: Checkpoint, names: list[str], workers: int) -> None:
@@ -99,14 +72,12 @@ def _prepare(work: Checkpoint, names: list[str], workers: int) -> None:
             "collection": name,
             "authors": authors.tolist(),
         }
-    with _pool(workers) as pool:
-        for (name, role, which), (model, right) in zip(
-            tasks, pool.imap(_prepared, tasks), strict=True
-        ):
-            held = _loaded[name]
-            models, part = (held.attacks, "right") if role == "attack" else (held.analysts, "topic")
-            models[which] = model
-            untouched[name].setdefault(part, {})[which] = right
+    prepared = in_turn(_prepared, tasks, workers)
+    for (name, role, which), (model, right) in zip(tasks, prepared, strict=True):
+        held = _loaded[name]
+        models, part = (held.attacks, "right") if role == "attack" else (held.analysts, "topic")
+        models[which] = model
+        untouched[name].setdefault(part, {})[which] = right
     if TASK in _loaded:  # the same texts over another table
         _loaded[TASK].attacks = _loaded[JOINED].attacks
         _loaded[TASK].analysts = _loaded[JOINED].analysts
@@ -116,50 +87,22 @@ def _prepare(work: Checkpoint, names: list[str], workers: int) -> None:
             work.add(row)
 
 
-def _match(work: Checkpoint, jobs: list[StaircaseJob], workers: int) -> None:
-    """The epsilons at which other mechanisms keep as much of words as the staircase."""
-    _matches.update((row["key"], row["epsilon"]) for row in work.rows if row["row"] == "match")
+def _match(forked: ForkedJobs, jobs: list[StaircaseJob]) -> bool:
+    """Find the epsilons at which other mechanisms keep as much of words as the staircase."""
     wanted = {job.match: job for job in jobs if job.as_staircase is not None}
-    left = [job for key, job in wanted.items() if key not in _matches]
-    with _pool(workers) as pool:
-        for row in pool.imap_unordered(_matched, left):
-            work.add(row)
-            _matches[row["key"]] = row["epsilon"]
-            _say(f"epsilon {row['epsilon']:g}  {row['key']}")
-
-
-def _pool(workers: int) -> Any:
-    """Forked, so that processes share the collections and the models; no thread runs by now."""
-    context = multiprocessing.get_context("fork")
-    return context.Pool(workers, _on_one_core, (context.Value("i", 0),))
-
-
-def _on_one_core(count: Any) -> None:
-    with count.get_lock():
-        number = count.value
-        count.value += 1
-    cores = sorted(os.sched_getaffinity(0))
-    os.sched_setaffinity(0, {cores[number % len(cores)]})
+    done = {row["key"] for row in forked.work.rows}
+    missing = {key: job for key, job in wanted.items() if key not in done}
+    in_time = forked.run(
+        {key: partial(matched, job, _loaded[job.collection]) for key, job in missing.items()}
+    )
+    rows = forked.work.rows
+    _matches.update((row["key"], row["epsilon"]) for row in rows if row["row"] == "match")
+    return in_time
 
 
 def _prepared(task: tuple[str, str, str]) -> tuple[Any, str]:
     name, role, which = task
     return (studied if role == "attack" else taught)(_loaded[name], which)
-
-
-def _matched(job: StaircaseJob) -> dict[str, Any]:
-    return {"key": job.match, **matched(job, _loaded[job.collection])}
-
-
-def _one(job: StaircaseJob) -> dict[str, Any]:
-    try:
-        return {"key": job.key, **measured(job, _loaded, _matches)}
-    except Exception:  # one job that fails must not cost the others
-        return {"failed": f"{job.key}\n{traceback.format_exc()}"}
-
-
-def _say(line: str) -> None:
-    print(f"{time.strftime('%H:%M:%S')} {line}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

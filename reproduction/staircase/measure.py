@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -46,7 +45,6 @@ def measured(
     job: StaircaseJob, collections: Mapping[str, Collection], matches: Mapping[str, float]
 ) -> dict[str, Any]:
     """Everything about one job, as JSON; `matches` holds the epsilons of equal cosine."""
-    began = time.perf_counter()
     collection = collections[job.collection]
     row = job.to_json()
     spec = job.spec
@@ -69,7 +67,6 @@ def measured(
         row["right"]["pattern adaptive"] = by_pattern(collection, known.texts, attacked.texts)
     if collection.topics is not None and job.as_staircase is None and job.row != "pattern":
         row["topic"] = _topics(collection, released, learn=job.collection == C50)
-    row["seconds"] = round(time.perf_counter() - began, 1)
     return row
 
 

@@ -13,14 +13,9 @@ topics what `likelihood` is to authors. Half of the texts choose a setting, the 
 
 from __future__ import annotations
 
-import argparse
-import multiprocessing
-import os
-import sys
 import time
-import traceback
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,39 +26,32 @@ from inkblur.evaluation import (
     Array,
     Checkpoint,
     Ids,
-    LinearSvm,
-    Words,
     is_name,
 )
-from reproduction.corpora import Split, reuters_c50
+from reproduction.staircase.author_answers import right
 from reproduction.staircase.collections import (
     ANALYSTS,
-    ATTACKED,
+    ATTACKS,
     JOINED,
     JOINED_WORDS,
-    KNOWN,
-    SEED,
-    adapted,
-    analyst,
-    content_of,
-    postings,
+    load,
     with_learned_counts,
 )
+from reproduction.staircase.forked import ForkedJobs, parser, say, wanted
 from reproduction.staircase.forms import OTHERS, Other, StaircaseForm, Words30k, forms
 from reproduction.staircase.judge import CHOOSE, JUDGE, TARGETS, share_right
+from reproduction.staircase.measure import studied, taught
 
 _EVEN = 0.5  # of an author's or a topic's shares of words is everybody's
-_held: list[Words30k] = []  # filled before the processes are forked, which inherit it
 
 
-def load(sizes: float) -> Words30k:
-    """Read the collections; `sizes` below 1 takes that share of texts, for a trial."""
-    split, fresh = postings(sizes)
-    reuters = reuters_c50()
-    known, attacked = (max(2, round(n[JOINED] * sizes)) for n in (KNOWN, ATTACKED))
-    content = Split(content_of(split.train), content_of(fresh))
-    studied = content_of(reuters.train.first_of_each_author(known))
-    asked = content_of(reuters.test.first_of_each_author(attacked))
+def read(sizes: float) -> Words30k:
+    """The joined collection as word numbers; `sizes` below 1 takes that share of texts."""
+    joined = load({JOINED}, sizes)[JOINED]
+    known, asked, content = joined.known, joined.attacked, joined.topics
+    assert known.authors is not None
+    assert asked.authors is not None
+    assert content is not None
     first = load_embedding().first(JOINED_WORDS)
     hidden = np.array([is_name(word) for word in first.words])
 
@@ -74,14 +62,12 @@ def load(sizes: float) -> Words30k:
             out.append(np.where((row != NULL_ID) & ~hidden[row], row, NULL_ID))
         return out
 
-    assert studied.authors is not None
-    assert asked.authors is not None
     found = Words30k(
-        adapted(first, split.train),
+        joined.table,
         with_learned_counts(first, content.train),
         first.dimension,
-        ids(studied.texts),
-        studied.authors,
+        ids(known.texts),
+        known.authors,
         ids(asked.texts),
         asked.authors,
         ids(content.train.texts),
@@ -89,23 +75,16 @@ def load(sizes: float) -> Words30k:
         ids(content.test.texts),
         list(content.test.labels or ()),
     )
+    untouched: dict[str, str] = {}
     for kind in ANALYSTS:
-        found.models[kind] = analyst(kind).fit(list(content.train.texts), found.taught_labels)
-    model = LinearSvm(seed=SEED, view=Words(), name="svm-words")
-    found.models["svm-words"] = model.fit(studied.texts, studied.authors)
-    found.kept["untouched"] = {
-        "right": {"svm-words static": _bits(model.predict(asked.texts), asked.authors)},
-        "topic": {
-            kind: _bits(found.models[kind].predict(list(content.test.texts)), found.labels)
-            for kind in ANALYSTS
-        },
-    }
+        found.models[kind], untouched[kind] = taught(joined, kind)
+    found.models["svm-words"], named = studied(joined, "svm-words")
+    found.kept["untouched"] = {"right": {"svm-words static": named}, "topic": untouched}
     return found
 
 
 def measured(form: StaircaseForm | Other, words: Words30k) -> dict[str, Any]:
     """One setting: what attackers and analysts make of it, text by text."""
-    began = time.perf_counter()
     size = len(words.table)
     texts = [*words.attacked, *words.known, *words.asked]
     writers, authors = _shares(words.known, words.known_authors.tolist(), size)
@@ -121,7 +100,7 @@ def measured(form: StaircaseForm | Other, words: Words30k) -> dict[str, Any]:
     spelled = np.array(words.table.words)
     written = [" ".join(spelled[row]) for row in attacked]
     answers = [" ".join(spelled[row]) for row in asked]
-    adaptive = LinearSvm(seed=SEED, view=Words(), name="svm-words")
+    adaptive = ATTACKS["svm-words"]()
     adaptive.fit([" ".join(spelled[row]) for row in known], words.known_authors)
     said = {
         "likelihood static": np.array(authors)[by_author.argmax(axis=1)],
@@ -134,9 +113,8 @@ def measured(form: StaircaseForm | Other, words: Words30k) -> dict[str, Any]:
         "family": form.family,
         "detail": form.detail,
         "epsilon": form.epsilon,
-        "right": {name: _bits(each, words.authors) for name, each in said.items()},
-        "topic": {name: _bits(each, words.labels) for name, each in told.items()},
-        "seconds": round(time.perf_counter() - began, 1),
+        "right": {name: right(each, words.authors) for name, each in said.items()},
+        "topic": {name: right(each, words.labels) for name, each in told.items()},
     }
 
 
@@ -149,10 +127,6 @@ def _shares(texts: Sequence[Ids], groups: Sequence[Any], size: int) -> tuple[Arr
     everybody = counts.sum(axis=0) / counts.sum()
     own = counts / counts.sum(axis=1, keepdims=True)
     return (1.0 - _EVEN) * own + _EVEN * everybody, names
-
-
-def _bits(answers: Any, truth: Any) -> str:
-    return "".join("01"[bool(a == b)] for a, b in zip(answers, truth, strict=True))
 
 
 def report(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -195,46 +169,20 @@ def report(rows: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def _one(name: str) -> dict[str, Any]:
-    form = next(form for form in forms() if form.name == name)
-    try:
-        return {"key": name, **measured(form, _held[0])}
-    except Exception:  # one setting that fails must not cost the others
-        return {"failed": f"{name}\n{traceback.format_exc()}"}
-
-
 def main() -> None:
     """Parse, measure what is missing, print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("file", type=Path, help="finished settings, JSON lines")
-    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--minutes", type=float, default=600.0)
-    parser.add_argument("--sizes", type=float, default=1.0, help="share of the texts, for a trial")
-    parser.add_argument("--only", default="", help="settings whose name holds this")
-    parser.add_argument("--judge", action="store_true", help="print the tables and end")
-    options = parser.parse_args()
+    options = parser(__doc__).parse_args()
     end = time.monotonic() + 60 * options.minutes
     work = Checkpoint(options.file, {"what": "variants", "sizes": options.sizes})
     done = {row["key"] for row in work.rows}
-    left = [form for form in forms() if form.name not in done and options.only in form.name]
+    left = [form for form in forms() if form.name not in done and wanted(form.name, options.only)]
     if left and not options.judge:
-        _held.append(load(options.sizes))
+        words = read(options.sizes)
         if "untouched" not in done:
-            work.add({"key": "untouched", **_held[0].kept["untouched"]})
-        print(f"read; {len(left)} settings", file=sys.stderr, flush=True)
-        with multiprocessing.get_context("fork").Pool(options.workers) as pool:
-            results = pool.imap_unordered(_one, [form.name for form in left])
-            for _ in left:
-                try:
-                    row = results.next(timeout=max(0.1, end - time.monotonic()))
-                except multiprocessing.TimeoutError:
-                    pool.terminate()
-                    break
-                if "failed" in row:
-                    print(row["failed"], file=sys.stderr, flush=True)
-                else:
-                    work.add(row)
-                    print(row["seconds"], row["key"], file=sys.stderr, flush=True)
+            work.add({"key": "untouched", **words.kept["untouched"]})
+        say(f"collections are read; {len(left)} settings")
+        tasks = {form.name: partial(measured, form, words) for form in left}
+        ForkedJobs(work, options.workers, end).run(tasks)
     print(report(work.rows))
 
 

@@ -13,17 +13,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import time
-from concurrent.futures import as_completed
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
-if __name__ == "__main__":  # before NumPy is loaded: every worker is one thread
-    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(variable, "1")
-
+import kept_lines  # before NumPy
 import numpy as np
 
 import inkblur
@@ -31,7 +24,6 @@ from inkblur.evaluation.attacks.channel import channel_of
 from inkblur.evaluation.attacks.language import Trigrams, entering_ids, unigram
 from inkblur.evaluation.attacks.reading import Reader, guessed
 from inkblur.evaluation.measures.recovered import recovered, true_words
-from inkblur.processes import process_pool
 from reproduction.corpora import reuters_c50
 
 TEXTS = 60
@@ -48,7 +40,6 @@ Job = tuple[str, float]
 
 def measured(job: Job) -> dict[str, Any]:
     """One line of the file."""
-    began = time.monotonic()
     name, epsilon = job
     table = inkblur.load_embedding()
     split = reuters_c50()
@@ -68,53 +59,31 @@ def measured(job: Job) -> dict[str, Any]:
         said = [guessed(found, model) for found in candidates]
         readers[kind] = asdict(recovered(kind, truth, shown, said, confidence=0.95, seed=1))
     return {
-        "job": list(job),
         "table": table.sha256,
         "parameters": dict(mechanism.parameters),
         "channel_error": reader.channel.error,
         "readers": readers,
-        "seconds": round(time.monotonic() - began, 1),
     }
 
 
 def measure(options: argparse.Namespace) -> None:
-    """Measure what is missing, and append each line as it comes."""
-    path = Path(options.results)
-    done = set()
-    if path.exists():
-        done = {tuple(json.loads(line)["job"]) for line in path.read_text().splitlines()}
-    jobs = [(name, epsilon) for name, each in SETTINGS.items() for epsilon in each]
-    jobs = [job for job in jobs if job not in done and job[0] in options.mechanisms]
-    with process_pool(options.workers) as pool, path.open("a", encoding="utf-8") as out:
-        running = {pool.submit(measured, job): job for job in jobs}
-        for future in as_completed(running):
-            try:
-                line = future.result()
-            except Exception as error:  # one job must not stop the others
-                print(*running[future], "failed:", repr(error)[:300], flush=True)
-                continue
-            out.write(json.dumps(line) + "\n")
-            out.flush()
-            print(*line["job"], line["seconds"], "s", flush=True)
+    """Measure what is missing."""
+    jobs = [(name, epsilon) for name in options.mechanisms for epsilon in SETTINGS[name]]
+    kept_lines.measure(options.results, jobs, options.workers, measured)
 
 
 def show(options: argparse.Namespace) -> None:
     """The table of docs/evaluation.md."""
-    lines = [json.loads(line) for line in Path(options.results).read_text().splitlines()]
-    for line in sorted(lines, key=lambda line: (line["job"][0], -line["job"][1])):
-        for kind, found in line["readers"].items():
-            print(line["job"], kind, json.dumps(found), line["channel_error"])
+    found = kept_lines.lines(options.results)
+    for line in sorted(found, key=lambda line: (line["job"][0], -line["job"][1])):
+        for kind, read in line["readers"].items():
+            print(line["job"], kind, json.dumps(read), line["channel_error"])
 
 
 def main() -> None:
     """Parse and run."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parts = parser.add_subparsers(required=True)
-    first = parts.add_parser("measure")
-    first.add_argument("results")
-    first.add_argument("--workers", type=int, default=1)
+    parser, parts, first = kept_lines.parser(__doc__, measure)
     first.add_argument("--mechanisms", nargs="+", default=list(SETTINGS), choices=SETTINGS)
-    first.set_defaults(run=measure)
     second = parts.add_parser("show")
     second.add_argument("results")
     second.set_defaults(run=show)

@@ -14,22 +14,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import time
 from collections.abc import Callable
-from concurrent.futures import as_completed
 from pathlib import Path
 from typing import Any
 
-if __name__ == "__main__":  # before NumPy is loaded: every worker is one thread
-    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(variable, "1")
+import kept_lines  # before NumPy
 
 import inkblur
 from inkblur.evaluation.risk import Attempt, AuthorTexts, attempts
 from inkblur.evaluation.strengths import SettingRisk, chosen
 from inkblur.mechanisms import CATALOGUE
-from inkblur.processes import process_pool
 from reproduction.corpora import Split, english_novels, pan18, reuters_c50
 
 DESTINATION = Path(inkblur.__file__).parent / "embeddings" / "data" / "strengths.json"
@@ -67,7 +61,6 @@ def author_texts(name: str) -> AuthorTexts:
 
 def measured(job: Job) -> dict[str, Any]:
     """One line of the file."""
-    began = time.monotonic()
     mechanism, epsilon, collection, repetition = job
     table = inkblur.load_embedding()
     blur = None
@@ -77,10 +70,8 @@ def measured(job: Job) -> dict[str, Any]:
                                                str(repetition))  # fmt: skip
     tried = attempts(author_texts(collection), blur, table, rng, lengths=LENGTHS)
     return {
-        "job": list(job),
         "table": table.sha256,
         "parameters": {} if blur is None else dict(blur.mechanism.parameters),
-        "seconds": round(time.monotonic() - began, 1),
         "attempts": [each.to_json() for each in tried],
     }
 
@@ -97,29 +88,10 @@ def jobs(mechanisms: list[str], collections: list[str], epsilons: list[float]) -
 
 
 def measure(options: argparse.Namespace) -> None:
-    """Measure what is missing, and append each line as it comes."""
-    path = Path(options.results)
-    done = set()
-    if path.exists():
-        done = {tuple(json.loads(line)["job"]) for line in path.read_text().splitlines()}
+    """Measure what is missing."""
+    inkblur.load_embedding()  # a table that cannot be read fails here, once
     wanted = jobs(options.mechanisms, options.collections, options.epsilons)
-    wanted = [job for job in wanted if job not in done]
-    if wanted:
-        inkblur.load_embedding()  # a table that cannot be read fails here, once
-    print(f"{len(wanted)} jobs, {options.workers} workers", flush=True)
-    began = time.monotonic()
-    with process_pool(options.workers) as pool, path.open("a", encoding="utf-8") as out:
-        running = {pool.submit(measured, job): job for job in wanted}
-        for future in as_completed(running):
-            job = running[future]
-            try:
-                line = future.result()
-            except Exception as error:  # one job must not stop the others
-                print(*job, "failed:", repr(error)[:300], flush=True)
-                continue
-            out.write(json.dumps(line) + "\n")
-            out.flush()
-            print(f"{time.monotonic() - began:6.0f} s", *job, line["seconds"], flush=True)
+    kept_lines.measure(options.results, wanted, options.workers, measured)
 
 
 def settings(path: Path) -> dict[str, dict[float, SettingRisk]]:
@@ -127,8 +99,7 @@ def settings(path: Path) -> dict[str, dict[float, SettingRisk]]:
     tried: dict[tuple[str, float], dict[str, list[Attempt]]] = {}
     parameters: dict[tuple[str, float], dict[str, Any]] = {}
     sha256 = inkblur.load_embedding().sha256
-    for line in path.read_text(encoding="utf-8").splitlines():
-        body = json.loads(line)
+    for body in kept_lines.lines(path):
         if body["table"] != sha256:
             raise SystemExit(f"{path} was measured on another table: {body['table']}")
         mechanism, epsilon, collection, _ = body["job"]
@@ -177,15 +148,10 @@ def show(options: argparse.Namespace) -> None:
 
 def main() -> None:
     """Parse and run."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parts = parser.add_subparsers(required=True)
-    first = parts.add_parser("measure")
-    first.add_argument("results")
-    first.add_argument("--workers", type=int, default=1)
+    parser, parts, first = kept_lines.parser(__doc__, measure)
     first.add_argument("--mechanisms", nargs="+", default=list(GRID), choices=GRID)
     first.add_argument("--collections", nargs="+", default=list(COLLECTIONS), choices=COLLECTIONS)
     first.add_argument("--epsilons", nargs="*", type=float, default=[])
-    first.set_defaults(run=measure)
     for name, run in (("store", store), ("show", show)):
         part = parts.add_parser(name)
         part.add_argument("results")
