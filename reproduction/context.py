@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -108,6 +109,7 @@ class Context:
             "step": name,
             "seconds": round(seconds, 3),
             "processor_seconds": round(processor, 3),
+            "day": datetime.now(UTC).date().isoformat(),
             "commit": self._commit,
             "machine": self._machine,
             "value": value,
@@ -133,6 +135,11 @@ class Context:
     def commits(self) -> tuple[str, ...]:
         """The sources the steps were made with: several, where a run was continued."""
         return tuple(dict.fromkeys(row["commit"] for row in self._done.values()))
+
+    @property
+    def days(self) -> tuple[str, ...]:
+        """The days (UTC) on which the steps were measured, in order."""
+        return tuple(sorted({row["day"] for row in self._done.values()}))
 
     @property
     def machines(self) -> tuple[str, ...]:

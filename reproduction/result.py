@@ -106,6 +106,7 @@ class ExperimentRecord:
     seed: int
     quick: bool
     commits: tuple[str, ...]  # more than one where a run was continued with a later source
+    days: tuple[str, ...]  # on which it was measured, "2026-11-16" (UTC)
     machine: str
     seconds: float  # by the clock
     processor_seconds: float  # all cores together
@@ -127,6 +128,7 @@ class ExperimentRecord:
             body["seed"],
             body["quick"],
             tuple(body["commits"]),
+            tuple(body["days"]),
             body["machine"],
             body["seconds"],
             body["processor_seconds"],

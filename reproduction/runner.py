@@ -137,6 +137,7 @@ def _one(
         seed,
         quick,
         work.commits,
+        work.days,
         "; ".join(work.machines),
         round(work.seconds, 1),
         round(work.processor_seconds, 1),

@@ -6,6 +6,7 @@ import json
 import os
 import time
 from dataclasses import replace
+from datetime import UTC, datetime
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -206,6 +207,8 @@ def test_steps_side_by_side_give_what_they_give_one_by_one(tmp_path: Path) -> No
         again = work(str(workers), workers)  # from the file: nothing is done twice
         assert again.steps([(name, pytest.fail) for name, *_ in jobs]) == found[workers]
         assert again.commits == ("c",)
+        assert len(again.days) in (1, 2)  # two around midnight
+        assert again.days[-1] <= datetime.now(UTC).date().isoformat()
     assert [value for value, _ in found[1]] == [value for value, _ in found[3]]
     assert {process for _, process in found[1]} == {os.getpid()}
     assert os.getpid() not in {process for _, process in found[3]}
