@@ -22,5 +22,6 @@ def keep_made_strengths(
             "parameters": parameters,
             "named": named,
             "untouched": untouched,
+            "guessing": 0.04,
         }
     keep_strengths(table, find(name).key({}), found)

@@ -63,6 +63,7 @@ def test_a_strength_was_chosen_by_the_risk_it_names(key: str) -> None:
         worst = max(found["collections"].values(), key=lambda figures: figures["risk"])
         assert found["named"] == worst["accuracy"]
         assert found["untouched"] == worst["untouched"]["accuracy"]
+        assert found["guessing"] == worst["chance"]
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -80,8 +81,9 @@ def test_a_release_at_a_strength_is_recognized_however_it_was_described(key: str
 
 
 def test_the_line_holds_the_stored_figures() -> None:
-    assert Risk(0.221, 0.694).sentence() == (
-        "on public test texts the strongest attack tried named 22% of the authors; untouched: 69%"
+    assert Risk(0.221, 0.694, 0.04).sentence() == (
+        "on public test texts the strongest attack tried named 22% of the authors; "
+        "untouched: 69%; guessing: 4%"
     )
 
 
@@ -108,6 +110,7 @@ def measured(epsilon: float) -> dict[str, Any]:
         "parameters": {"epsilon": epsilon},
         "named": 0.2,
         "untouched": 0.7,
+        "guessing": 0.1,
         "collections": {},
     }
 

@@ -58,6 +58,7 @@ class SettingRisk:
             "parameters": dict(self.parameters),
             "named": round(judged[worst].accuracy, 4),
             "untouched": round(before[worst].accuracy, 4),
+            "guessing": round(judged[worst].chance, 4),
             "collections": {
                 name: {
                     **judged[name].to_json(),
