@@ -54,6 +54,7 @@ class Elliptical:
 class Noise(Protocol):
     """Random displacement of vectors, with the inequality it satisfies."""
 
+    epsilon: float
     guarantee: Guarantee
     width: int  # uniforms it uses for one token; fixed, so that any token's noise is addressable
 
@@ -96,31 +97,6 @@ class DrawingBackend(Backend, Protocol):
         The null word's vector is `null`, (n,). The noisy vectors are those of the noise itself to
         about 1e-15 of their noise, and the answer is exact for them.
         """
-        ...
-
-
-class Mechanism(Protocol):
-    """Replaces words under a guarantee."""
-
-    name: str  # its name in the catalogue
-    vocabulary: Sequence[str]  # what can come out
-    guarantee: Guarantee  # for one word
-    spec: str  # everything the output law depends on, as text: binds the random stream
-
-    def ids(self, words: Sequence[str]) -> Ids:
-        """Vocabulary ids of words; NULL_ID where unknown."""
-        ...
-
-    def replace(self, ids: Ids, rng: Rows) -> Ids:
-        """Draw a replacement for each id (NULL_ID allowed in, never out)."""
-        ...
-
-    def release(self, words: Sequence[str], rng: Rng) -> Release:
-        """Replace words in order; unknown ones enter as the null word."""
-        ...
-
-    def distribution(self, word: str, rng: Rng, *, draws: int = 10_000) -> Distribution:
-        """Where `word` goes, exact or estimated: it says which."""
         ...
 
 

@@ -69,7 +69,6 @@ class RowAddresses:
     width: int  # uniforms a row
 
     def __len__(self) -> int:
-        """How many rows."""
         return int(self.counts.sum())
 
 

@@ -212,8 +212,8 @@ def test_names_can_be_blurred_or_kept_and_the_guarantee_says_so() -> None:
 
 def test_tf_vectors_do_not_count_names() -> None:
     text = "Doctor John Smith met hope"
-    assert len(Vectorizer(TABLE).weigh(text)[0]) == 3
-    assert len(Vectorizer(TABLE, names="blur").weigh(text)[0]) == 5
+    assert len(Vectorizer(TABLE).composition(text)[0]) == 3
+    assert len(Vectorizer(TABLE, names="blur").composition(text)[0]) == 5
     assert Vectorizer(TABLE).spec != Vectorizer(TABLE, names="blur").spec
     with pytest.raises(ParameterError, match="tf release"):
         Vectorizer(TABLE, names="keep")

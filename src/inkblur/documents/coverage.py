@@ -36,7 +36,6 @@ class Coverage:
     unknown: int
 
     def __add__(self, other: Coverage) -> Coverage:
-        """Of both together."""
         return Coverage(self.known + other.known, self.unknown + other.unknown)
 
     @classmethod

@@ -28,7 +28,6 @@ class Survival:
     counted: str = "words"  # what is counted; a tf vector shows a word or does not
 
     def __add__(self, other: Survival) -> Survival:
-        """Of both together."""
         return Survival(
             self.known + other.known,
             self.unchanged + other.unchanged,

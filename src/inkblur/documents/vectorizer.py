@@ -135,7 +135,7 @@ class Vectorizer:
             raise ParameterError("give a list of texts, not one text")
         ids, weights, ends = [], [], [0]
         for text in texts:
-            terms, values = self.weigh(text)
+            terms, values, _ = self._read(text)
             ids.append(terms)
             weights.append(values)
             ends.append(ends[-1] + len(terms))
@@ -143,11 +143,6 @@ class Vectorizer:
             (_joined(weights, np.float64), _joined(ids, np.int64), ends),
             shape=(len(ends) - 1, len(self.embedding)),
         )
-
-    def weigh(self, text: str) -> tuple[Ids, Array]:
-        """The distinct terms of a text, rising, and their weights; both empty where it has none."""
-        ids, weights, _ = self._read(text)
-        return ids, weights
 
     def composition(self, text: str) -> tuple[Ids, Array]:
         """The text as a distribution over words: theta = t / |t|, (ids, probabilities).
@@ -166,6 +161,7 @@ class Vectorizer:
         return ids, weights / weights.sum(), coverage
 
     def _read(self, text: str) -> tuple[Ids, Array, Coverage]:
+        """The distinct terms of a text, rising, and their weights; both empty where it has none."""
         found = Counter(self._ids(text))
         found.pop(NULL_ID, None)
         unknown = found.pop(_UNKNOWN, 0)

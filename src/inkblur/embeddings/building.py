@@ -113,16 +113,16 @@ class TableBuilder:
             limits["limit"] = self.limit
         if self.wanted is not None:
             limits["vocabulary"] = self.wanted_from
-        known = None if counts_of is None else counts_of.counts
+        units = None
+        if counts_of is not None and counts_of.counts is not None:
+            units = counts_of.counts[counts_of.ids(self._words)]
         return Embedding._trusted(
             tuple(self._words),
             self._rows,
             name=name,
             provenance={**counts, **provenance, **limits},
             corpus=corpus,
-            counts=None
-            if known is None or counts_of is None
-            else known[counts_of.ids(self._words)],
+            counts=units,
         )
 
     def _too_few(self) -> str:

@@ -50,13 +50,7 @@ def load_embedding(
     `frequencies` is a public file of `word count` lines, or of words with the commonest first
     (counted by Zipf's law): it becomes the table's :attr:`~inkblur.Embedding.counts`.
     """
-    builder = _builder(limit, vocabulary)
-    table = _load(source, builder, format, name, on_progress)
-    if frequencies is None:
-        return table
-    from inkblur.embeddings.frequencies import with_frequencies
-
-    return with_frequencies(table, Path(frequencies))
+    return _load(source, _builder(limit, vocabulary), format, name, frequencies, on_progress)
 
 
 def _builder(limit: int | None, vocabulary: Vocabulary | None) -> TableBuilder:
@@ -67,6 +61,22 @@ def _builder(limit: int | None, vocabulary: Vocabulary | None) -> TableBuilder:
 
 
 def _load(
+    source: VectorSource | None,
+    builder: TableBuilder,
+    format: EmbeddingFormat | str | None,
+    name: str | None,
+    frequencies: str | Path | None,
+    on_progress: Progress | None,
+) -> Embedding:
+    table = _read(source, builder, format, name, on_progress)
+    if frequencies is None:
+        return table
+    from inkblur.embeddings.frequencies import with_frequencies
+
+    return with_frequencies(table, Path(frequencies))
+
+
+def _read(
     source: VectorSource | None,
     builder: TableBuilder,
     format: EmbeddingFormat | str | None,
@@ -132,11 +142,7 @@ def import_embedding(
     check_dest(dest, source)
     began = time.perf_counter()
     builder = _builder(limit, vocabulary)
-    embedding = _load(source, builder, format, name, on_progress)
-    if frequencies is not None:
-        from inkblur.embeddings.frequencies import with_frequencies
-
-        embedding = with_frequencies(embedding, Path(frequencies))
+    embedding = _load(source, builder, format, name, frequencies, on_progress)
     from inkblur.embeddings.store import write_store
 
     write_store(dest, embedding)
@@ -203,15 +209,7 @@ def _narrowed(table: Embedding, builder: TableBuilder, name: str | None) -> Embe
     if builder.limit is None and builder.wanted is None:
         if name is None or name == table.name:
             return table
-        return Embedding._trusted(
-            table.words,
-            table.vectors,
-            name=name,
-            provenance=table.provenance,
-            sha256=table.sha256,
-            corpus=table.corpus,
-            counts=table.counts,
-        )
+        return table._with(name=name, sha256=table.sha256)
     builder.origin = table.name
     builder.add(table.words, table.vectors)
     return builder.finish(

@@ -33,7 +33,6 @@ class ByteSource:
     def __init__(self, path: Path, on_progress: Progress | None = None) -> None:
         """Open `path`; `on_progress` hears of every block."""
         self.path = path
-        self.name = path.name
         self.packed = ""  # "gzip", "bzip2", "zip" or ""
         self.offset = 0  # unpacked bytes handed out by `read`
         self._ahead = b""
@@ -53,11 +52,9 @@ class ByteSource:
             raise
 
     def __enter__(self) -> ByteSource:
-        """The source itself."""
         return self
 
     def __exit__(self, *failure: object) -> None:
-        """Close the file."""
         self._plain.close()
         self._raw.close()
 

@@ -48,14 +48,7 @@ def summarize(embedding: Embedding) -> EmbeddingSummary:
 
 def verify(embedding: Embedding) -> None:
     """Compute the fingerprint afresh; an error where it is not the one stored with the table."""
-    fresh = Embedding._trusted(
-        embedding.words,
-        embedding.vectors,
-        name="",
-        provenance=embedding.provenance,  # an adaptation is part of the fingerprint
-        corpus=embedding.corpus,
-        counts=embedding.counts,
-    ).sha256
+    fresh = embedding._with().sha256
     if fresh != embedding.sha256:
         raise EmbeddingError(
             f"{embedding.name} is damaged: its content has the fingerprint {fresh}, "

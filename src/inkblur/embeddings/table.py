@@ -101,16 +101,18 @@ class Embedding:
         table._hold(words, vectors, name, provenance, sha256, corpus, counts)
         return table
 
+    def _with(self, **changes: Any) -> Embedding:
+        """The same table but for these parts, which are named as in :meth:`_trusted`."""
+        parts = ("words", "vectors", "name", "provenance", "corpus", "counts")
+        return Embedding._trusted(**{**{part: getattr(self, part) for part in parts}, **changes})
+
     def __len__(self) -> int:
-        """How many words."""
         return len(self.words)
 
     def __contains__(self, word: object) -> bool:
-        """Whether the word is in the vocabulary."""
         return word in self._index
 
     def __repr__(self) -> str:
-        """Name and size."""
         return f"Embedding({self.name!r}, {len(self):,} words x {self.dimension})"
 
     @property
@@ -132,13 +134,7 @@ class Embedding:
         """
         if not self.provenance.get("adapted"):
             return self  # there is nothing to forget
-        return Embedding._trusted(
-            self.words,
-            self.vectors,
-            name=self.name,
-            provenance={**self.provenance, "unguarded": True},
-            counts=self.counts,
-        )
+        return self._with(provenance={**self.provenance, "unguarded": True}, corpus=None)
 
     @cached_property
     def _index(self) -> dict[str, int]:
@@ -230,12 +226,10 @@ class Embedding:
                 f"only {len(rows)} of the {len(wanted)} words in {origin} are in {self.name}; "
                 "at least 2 are needed"
             )
-        return Embedding._trusted(
-            tuple(self.words[i] for i in rows),
-            self.vectors[rows],
-            name=self.name,
+        return self._with(
+            words=tuple(self.words[i] for i in rows),
+            vectors=self.vectors[rows],
             provenance={**self.provenance, "vocabulary": origin},
-            corpus=self.corpus,
             counts=None if self.counts is None else self.counts[rows],
         )
 
@@ -246,14 +240,7 @@ class Embedding:
         >>> table.with_counts([50, 1], origin="a public list").counts.tolist()
         [50, 1]
         """
-        return Embedding._trusted(
-            self.words,
-            self.vectors,
-            name=self.name,
-            provenance={**self.provenance, "counts": origin},
-            corpus=self.corpus,
-            counts=counts,
-        )
+        return self._with(provenance={**self.provenance, "counts": origin}, counts=counts)
 
 
 def check_content(table: Embedding) -> None:

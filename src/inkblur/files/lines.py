@@ -41,7 +41,6 @@ class Lines:
             raise InputError(f"{name} is empty; give a file with at least one record")
 
     def __iter__(self) -> Iterator[str]:
-        """Go through the lines, once."""
         number = 1  # of the line being gathered
         parts: list[str] = []
         gathered = 0

@@ -64,7 +64,6 @@ class Batch:
     width: int = 1
 
     def __len__(self) -> int:
-        """How many rows there are."""
         return len(self.records) // self.width
 
     @property

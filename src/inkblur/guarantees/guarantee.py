@@ -138,20 +138,17 @@ class Guarantee:
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object; :meth:`from_json` reads it back. Infinity becomes null."""
-        body = asdict(self)
-        body["metric"] = self.metric.value
-        body["unit"] = self.unit.value
-        body["epsilon"] = self.epsilon if math.isfinite(self.epsilon) else None
-        body["euclidean"] = list(self.euclidean) if self.euclidean else None
-        body["bounds"] = dict(self.bounds)
-        body["without"] = list(self.without)
-        body["assumptions"] = list(self.assumptions)
-        body["reveals"] = list(self.reveals)
-        body["passed"] = list(self.passed)
-        body["private"] = self.private
-        body["sentence"] = self.sentence()
-        body["lines"] = self.lines()
-        return body
+        body = {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
+        return {
+            **body,
+            "metric": self.metric.value,
+            "unit": self.unit.value,
+            "epsilon": self.epsilon if math.isfinite(self.epsilon) else None,
+            "bounds": dict(self.bounds),
+            "private": self.private,
+            "sentence": self.sentence(),
+            "lines": self.lines(),
+        }
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> Guarantee:

@@ -46,6 +46,11 @@ class Perturbation(WordMechanism):
         return self._engine
 
     @property
+    def parameters(self) -> dict[str, float | str]:
+        """epsilon, per unit of distance in the guarantee's metric."""
+        return {"epsilon": self.noise.epsilon}
+
+    @property
     def spec(self) -> str:
         """Names the way of drawing too: the same bits must never make noise in two ways."""
         return f"{super().spec} draw=far tails"
@@ -92,11 +97,6 @@ class Laplace(Perturbation):
         self, embedding: Embedding, *, epsilon: float, engine: Engine | None = None
     ) -> None:
         super().__init__(embedding, LaplaceNoise(embedding.dimension, epsilon=epsilon), engine)
-
-    @property
-    def parameters(self) -> dict[str, float | str]:
-        """epsilon, per unit of Euclidean distance."""
-        return {"epsilon": self.noise.epsilon}
 
 
 class Mahalanobis(Perturbation):
@@ -147,8 +147,3 @@ class ComponentLaplace(Perturbation):
         self, embedding: Embedding, *, epsilon: float, engine: Engine | None = None
     ) -> None:
         super().__init__(embedding, ComponentNoise(embedding.dimension, epsilon=epsilon), engine)
-
-    @property
-    def parameters(self) -> dict[str, float | str]:
-        """epsilon, per unit of Manhattan distance: one over the Laplace scale."""
-        return {"epsilon": self.noise.epsilon}
