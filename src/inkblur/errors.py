@@ -49,6 +49,13 @@ class MissingExtra(InkblurError, ImportError):
     """An optional library is not installed; the message names the extra that brings it."""
 
 
+# What libraries raise on the content of a damaged file, beside exceptions of their own.
+MALFORMED = (
+    *(ArithmeticError, AttributeError, EOFError, LookupError),
+    *(RuntimeError, SyntaxError, TypeError, ValueError),
+)
+
+
 @contextmanager
 def needs(what: str, extra: str, otherwise: str = "") -> Iterator[None]:
     """Imports of an optional library stand inside; where it is missing, the extra is named.

@@ -150,7 +150,7 @@ def test_the_loss_is_remembered_and_a_damaged_file_ignored(
     assert remembered_loss(rating, 3.0, "sha", folder) == wanted
     assert rating.calls == 0
     good = path.read_text()
-    other = json.dumps({**json.loads(good), "loss": (wanted / 2).hex()})
+    other = json.dumps({**json.loads(good), "value": wanted / 2})
     for damaged in ("", "{", "[]", good[:-9], other, good.replace("sha", "sho")):
         path.write_text(damaged)
         rating.calls = 0

@@ -12,22 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inkblur.embeddings.header import check_dimension
-from inkblur.errors import EmbeddingError
+from inkblur.errors import MALFORMED, EmbeddingError
 from inkblur.types import Vectors
 
 LIST_SUFFIXES = (".vocab.txt", ".words.txt", ".txt")  # beside X.npy: X.vocab.txt, ...
 _ROWS = 1 << 13
-# What numpy raises on damaged headers, which are Python literals: all that its parser can.
-_MALFORMED = (
-    ValueError,
-    EOFError,
-    SyntaxError,
-    TypeError,
-    OverflowError,
-    MemoryError,
-    TokenError,
-    UserWarning,
-)
+# A .npy header is a Python literal: numpy raises whatever its parser does.
+_MALFORMED = (*MALFORMED, MemoryError, TokenError, UserWarning)
 _BOM = b"\xef\xbb\xbf"
 
 W = TypeVar("W", bytes, str)

@@ -12,18 +12,11 @@ fingerprint sees that. Inkblur replaces tables as a whole (a new inode); do the 
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-import json
-import os
 import re
-import stat
 import time
 from pathlib import Path
 
-from inkblur.atomic_file import PRIVATE, write_atomically
-from inkblur.cache import cache_folder
-from inkblur.errors import OutputError
+from inkblur.cache import cache_folder, keep_value, kept_value
 
 _VERSION = 2  # of the fingerprint's rule; raise it when Embedding.sha256 changes
 _SETTLED = 2.0  # seconds: coarse clocks could give a later write the same ctime
@@ -38,34 +31,16 @@ def identity(path: Path) -> tuple[int, ...]:
 
 def recall(which: tuple[int, ...]) -> str | None:
     """The fingerprint found earlier for exactly this file, if any."""
-    path = _file(which)
-    try:
-        with path.open("rb") as stream:
-            owner = os.fstat(stream.fileno())
-            if hasattr(os, "getuid") and (
-                owner.st_uid != os.getuid() or owner.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-            ):
-                return None  # another user may have written it
-            body = json.loads(stream.read(4096))
-    except (OSError, ValueError):
-        return None
-    if not isinstance(body, dict) or body.get("file") != list(which):
-        return None
-    found = body.get("sha256")
+    found = kept_value(cache_folder() / "tables", _key(which))
     return found if isinstance(found, str) and _DIGEST.match(found) else None
 
 
 def remember(which: tuple[int, ...], sha256: str) -> None:
-    """Keep a fingerprint for the next time; a folder that cannot be written costs only time."""
+    """Keep a fingerprint for the next time."""
     changed = which[-1] / 1e9
-    if not time.time() - changed - _SETTLED >= 0:
-        return  # written a moment ago: a second write could leave the same times
-    with contextlib.suppress(OutputError, OSError):
-        path = _file(which)
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_atomically(path, json.dumps({"file": which, "sha256": sha256}), mode=PRIVATE)
+    if time.time() - changed >= _SETTLED:  # else a second write could leave the same times
+        keep_value(cache_folder() / "tables", _key(which), sha256)
 
 
-def _file(which: tuple[int, ...]) -> Path:
-    key = hashlib.sha256(f"table {_VERSION} {which}".encode()).hexdigest()[:32]
-    return cache_folder() / "tables" / f"{key}.json"
+def _key(which: tuple[int, ...]) -> str:
+    return f"table {_VERSION} {which}"

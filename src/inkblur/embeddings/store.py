@@ -24,25 +24,13 @@ from numpy.typing import NDArray
 from inkblur.atomic_file import AtomicFile
 from inkblur.embeddings.remembered import identity, recall, remember
 from inkblur.embeddings.table import Embedding, Fingerprints, check_content
-from inkblur.errors import EmbeddingError
+from inkblur.errors import MALFORMED, EmbeddingError
 
 SUFFIX = ".ink"
 _KEY = b"inkblur"
 _CORPUS = b"inkblur.corpus"
 _MAGIC, _END = b"ARROW1\0\0", b"ARROW1"
-MALFORMED = (
-    pa.ArrowException,
-    OSError,
-    KeyError,
-    ValueError,
-    TypeError,
-    AttributeError,
-    IndexError,
-    OverflowError,
-    RecursionError,
-    StopIteration,
-    EOFError,
-)
+UNREADABLE = (*MALFORMED, pa.ArrowException, OSError, StopIteration)
 # Formats; a version that knows no corpus must not open a table with one. In 2 the
 # fingerprint left the adaptation out.
 _PLAIN, _ADAPTED = 1, 3
@@ -131,7 +119,7 @@ def open_store(path: Path) -> Embedding:
         raise EmbeddingError(f"no such embedding file: {path}") from None
     except EmbeddingError:
         raise
-    except MALFORMED as error:
+    except UNREADABLE as error:
         raise _unreadable(path, (str(error).splitlines() or [""])[0]) from None
 
 

@@ -1,8 +1,9 @@
 """Term-frequency vectors on disk: .npz, .parquet or .jsonl, whole or not at all.
 
 .npz      a SciPy sparse matrix (`scipy.sparse.load_npz` reads it), and beside it in the same
-file the arrays `vocabulary` (columns), `ids` (rows) and `guarantee` (JSON); nothing is
-pickled .parquet  a row a document: id, words, counts; the guarantee in the schema's metadata
+          file the arrays `vocabulary` (columns), `ids` (rows) and `guarantee` (JSON); nothing
+          is pickled
+.parquet  a row a document: id, words, counts; the guarantee in the schema's metadata
 .jsonl    a line a document: {"id": "7", "counts": {"word": 3, ...}}
 """
 
@@ -23,7 +24,7 @@ from zipfile import BadZipFile, ZipFile
 import numpy as np
 
 from inkblur.atomic_file import AtomicFile
-from inkblur.errors import InputError, OutputError
+from inkblur.errors import MALFORMED, InputError, OutputError
 from inkblur.guarantees import Guarantee
 
 if TYPE_CHECKING:
@@ -42,23 +43,7 @@ class VectorFormat(Enum):
 
 _LARGEST_UNPACKED = 1 << 28  # bytes that a file may unpack to, whatever its size
 _USUAL_RATIO = 50  # larger ones must be packed at most so many times smaller
-_MALFORMED = (
-    KeyError,
-    ValueError,
-    TypeError,
-    AttributeError,
-    IndexError,
-    OverflowError,
-    NotImplementedError,
-    RuntimeError,
-    SyntaxError,
-    EOFError,
-    MemoryError,
-    BadZipFile,
-    TokenError,
-    struct.error,
-    zlib.error,
-)
+_MALFORMED = (*MALFORMED, MemoryError, BadZipFile, TokenError, struct.error, zlib.error)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,6 @@ It depends on public data alone, so it is computed once and kept in the user's c
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-import json
-import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -23,9 +19,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from inkblur.atomic_file import PRIVATE, write_atomically
-from inkblur.cache import cache_folder
-from inkblur.errors import OutputError
+from inkblur.cache import cache_folder, keep_value, kept_value
 from inkblur.mechanisms.bounds import improved_bound
 from inkblur.mechanisms.exact_choice import weights
 from inkblur.mechanisms.rating import SENSITIVITY, Rating
@@ -33,7 +27,7 @@ from inkblur.types import NULL_ID, Array, Ids
 
 _BLOCK = 2048  # 32 MB a block of float64; a few are alive at a time
 _SMALL = 2048  # words
-_VERSION = 1  # of the numbers below: raise it when they change
+_VERSION = 2  # of the numbers below: raise it when they change
 _THREADS = 2  # one block's exponentials run beside another's matrix product
 
 T = TypeVar("T")
@@ -145,38 +139,15 @@ def remembered_loss(
 ) -> float:
     """:func:`tight_loss`, kept on disk by embedding (its sha256), rating and epsilon.
 
-    Small vocabularies are computed each time: that is faster than a file. A file that cannot be
-    read, is damaged or belongs to something else is ignored and written anew; a folder that
-    cannot be written costs only time.
+    Small vocabularies are computed each time: that is faster than a file.
     """
     if rating.size < _SMALL:
         return tight_loss(rating, epsilon).loss
     key = f"tight {_VERSION} {epsilon!r} {rating.spec} {embedding}"
-    name = hashlib.sha256(key.encode()).hexdigest()[:32]
-    path = (folder if folder is not None else cache_folder()) / f"{name}.json"
-    known = _read(path, key, improved_bound(epsilon, rating.size))
-    if known is not None:
+    folder = cache_folder() if folder is None else folder
+    known = kept_value(folder, key)
+    if isinstance(known, float) and 0 <= known <= improved_bound(epsilon, rating.size) + 1e-6:
         return known
     loss = tight_loss(rating, epsilon).loss
-    _write(path, key, loss)
+    keep_value(folder, key, loss)
     return loss
-
-
-def _read(path: Path, key: str, most: float) -> float | None:
-    try:
-        body = json.loads(path.read_text(encoding="utf-8"))
-        loss = float.fromhex(body["loss"])
-        sound = body["key"] == key and body["check"] == _check(key, body["loss"])
-    except (OSError, ValueError, TypeError, KeyError):
-        return None
-    return loss if sound and math.isfinite(loss) and 0 <= loss <= most + 1e-6 else None
-
-
-def _write(path: Path, key: str, loss: float) -> None:
-    body = {"key": key, "loss": loss.hex(), "check": _check(key, loss.hex())}
-    with contextlib.suppress(OutputError):  # the cache only saves time
-        write_atomically(path, json.dumps(body), mode=PRIVATE)
-
-
-def _check(key: str, loss: str) -> str:
-    return hashlib.sha256(f"{key}\n{loss}".encode()).hexdigest()

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from inkblur.atomic_file import AtomicFile
 from inkblur.embeddings.remembered import identity, recall, remember
-from inkblur.embeddings.store import MALFORMED, one_batch
+from inkblur.embeddings.store import UNREADABLE, one_batch
 from inkblur.errors import InputError
 from inkblur.pools.classifier import LabelClassifier
 from inkblur.pools.pool import Pool
@@ -127,7 +127,7 @@ def open_pool(path: str | Path) -> Pool:
         raise InputError(f"no such pool: {path}; `inkblur pool build` makes one") from None
     except InputError:
         raise
-    except MALFORMED as error:
+    except UNREADABLE as error:
         raise _Unreadable(path)((str(error).splitlines() or [""])[0]) from None
 
 

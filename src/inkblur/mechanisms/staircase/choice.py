@@ -21,9 +21,9 @@ from pathlib import Path
 
 import numpy as np
 
+from inkblur.cache import keep_value, kept_value
 from inkblur.embeddings.table import Embedding, PublicCounts
 from inkblur.mechanisms.staircase.nearness import Grid, Nearness
-from inkblur.mechanisms.staircase.stored import read_values, write_values
 from inkblur.mechanisms.staircase.units import heights, word_units
 from inkblur.types import Array, Ids
 
@@ -146,12 +146,12 @@ def _remembered(
     used = "none" if counts is None else hashlib.sha256(counts.astype("<i8").data).hexdigest()
     key = f"profile {embedding.sha256} counts={used} {nearness.value} {powers} {TAUS}"
     if key not in _profiles:
-        value = read_values(folder, key) if folder is not None else None
+        value = kept_value(folder, key) if folder is not None else None
         if value is None:
             found = profile(embedding, nearness, powers, counts)
             value = [[p, found.anywhere[p], list(found.inside[p])] for p in powers]
             if folder is not None and len(embedding) > _SMALL:
-                write_values(folder, key, value)
+                keep_value(folder, key, value)
         _profiles[key] = Profile(
             {p: anywhere for p, anywhere, _ in value}, {p: tuple(near) for p, _, near in value}
         )

@@ -1,6 +1,6 @@
-"""What is computed from public data, kept in the user's cache folder by what it was computed from.
+"""Near sets, kept in the user's cache folder by what they were computed from.
 
-Near sets are stored for the whole vocabulary or not at all: which words a text has is nobody's
+They are stored for the whole vocabulary or not at all: which words a text has is nobody's
 business. A file that is damaged, stale or belongs to something else is ignored and written anew.
 What the guarantee rests on is not taken on trust: `NearSets.add` checks it in whatever is read.
 """
@@ -30,7 +30,7 @@ class StoredPart(Protocol):
 def read_sets(folder: Path, key: str) -> bytes | None:
     """The sets of all words that were stored under this key, if the file is sound."""
     try:
-        with _path(folder, key, "sets").open("rb") as file:
+        with _path(folder, key).open("rb") as file:
             header = json.loads(file.readline())
             if header["key"] != key:
                 return None
@@ -47,32 +47,12 @@ def write_sets(folder: Path, key: str, part: StoredPart) -> None:
     for array in arrays:
         digest.update(array.data)
     header = json.dumps({"key": key, "digest": digest.hexdigest()}) + "\n"
-    _write(_path(folder, key, "sets"), [header.encode(), *(array.data for array in arrays)])
+    _write(_path(folder, key), [header.encode(), *(array.data for array in arrays)])
 
 
-def read_values(folder: Path, key: str) -> Any:
-    """The JSON value that was stored under this key, or None."""
-    try:
-        body = json.loads(_path(folder, key, "json").read_text(encoding="utf-8"))
-        sound = body["key"] == key and body["check"] == _check(key, body["value"])
-    except (OSError, ValueError, TypeError, KeyError):
-        return None
-    return body["value"] if sound else None
-
-
-def write_values(folder: Path, key: str, value: Any) -> None:
-    """Store a JSON value under a key."""
-    body = {"key": key, "value": value, "check": _check(key, value)}
-    _write(_path(folder, key, "json"), [json.dumps(body).encode()])
-
-
-def _check(key: str, value: Any) -> str:
-    return hashlib.sha256(f"{key}\n{json.dumps(value)}".encode()).hexdigest()
-
-
-def _path(folder: Path, key: str, suffix: str) -> Path:
+def _path(folder: Path, key: str) -> Path:
     name = hashlib.sha256(f"staircase {_VERSION} {key}".encode()).hexdigest()[:32]
-    return folder / f"{name}.{suffix}"
+    return folder / f"{name}.sets"
 
 
 def _write(path: Path, parts: list[Any]) -> None:
