@@ -11,6 +11,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import Field, dataclass, fields, replace
+from enum import Enum
 from itertools import product
 from pathlib import Path
 from types import MappingProxyType
@@ -44,6 +45,13 @@ if TYPE_CHECKING:  # a spec is read and checked without them; its methods import
 
 MECHANISM = "staircase"  # where none is named, except:
 _USUAL = {ReleaseKind.TF: "exponential"}
+_CHOICES: dict[str, type[Enum]] = {  # fields whose text names a member
+    "release": ReleaseKind,
+    "unit": Piece,
+    "strength": Strength,
+    "morphology": Morphology,
+    "weighting": Weighting,
+}
 
 
 def options_of_a_spec() -> tuple[Field[Any], ...]:
@@ -67,20 +75,18 @@ class ReleaseSpec(ReleaseFields):
     """
 
     def __post_init__(self) -> None:
-        kind = choose(ReleaseKind, self.release, "release")
-        self._set("release", kind.value)
-        self._set("unit", choose(Piece, self.unit, "unit").value)
-        usual = _USUAL.get(kind, MECHANISM) if self.unit == "word" else POOL_MECHANISM
+        for name, kind in _CHOICES.items():
+            given = getattr(self, name)
+            if given is not None or name in ("release", "unit"):
+                self._set(name, choose(kind, given, name).value)
+        usual = _USUAL.get(self.kind, MECHANISM) if self.unit == "word" else POOL_MECHANISM
         self._set("mechanism", self.mechanism or usual)
         complete = find(self.mechanism).complete(self.parameters)
         self._set("parameters", MappingProxyType(complete))
         check_strength(self)
-        if self.strength is not None:
-            self._set("strength", choose(Strength, self.strength, "strength").value)
         for name in ("epsilon", "level", "radius"):
-            value = getattr(self, name)
-            if value is not None:
-                self._set(name, positive(value, name))
+            if getattr(self, name) is not None:
+                self._set(name, positive(getattr(self, name), name))
         if self.length is not None:
             self._set("length", whole(self.length, "length"))
         for name in ("keep", "drop", "columns", "drop_columns", "keep_columns"):
@@ -98,10 +104,6 @@ class ReleaseSpec(ReleaseFields):
         for name in ("embedding", "vocabulary", "reference", "pool", "encoder"):
             path = getattr(self, name)
             self._set(name, None if path is None else str(path))
-        if self.morphology is not None:
-            self._set("morphology", choose(Morphology, self.morphology, "morphology").value)
-        if self.weighting is not None:
-            self._set("weighting", choose(Weighting, self.weighting, "weighting").value)
         if self.keep_meaning is not None:
             self._set("keep_meaning", fraction(self.keep_meaning, "keep_meaning"))
         check_kind(self)
@@ -241,12 +243,13 @@ class ReleaseSpec(ReleaseFields):
             return epsilon_for(Strength(self.strength), self.mechanism, table, **self.parameters)
         return epsilon_from_level(self.level or math.nan, self.radius or math.nan)
 
-    def mechanism_on(self, table: Embedding) -> WordMechanism:
-        """The word mechanism over these vectors."""
-        return self._made(self._epsilon_on(table), table)
-
-    def _made(self, epsilon: float, table: Embedding) -> WordMechanism:
-        return make_mechanism(self.mechanism, table, epsilon=epsilon, **self.parameters)
+    def mechanism_on(self, table: Embedding, words: Embedding | None = None) -> WordMechanism:
+        """The word mechanism over these vectors, or over some of their `words`; a strength is
+        looked up for the whole table.
+        """
+        epsilon = self._epsilon_on(table)
+        over = table if words is None else words
+        return make_mechanism(self.mechanism, over, epsilon=epsilon, **self.parameters)
 
     def releaser(self, table: Embedding) -> Privatizer | PoolPrivatizer:
         """What releases texts, word by word or through a pool."""
@@ -309,8 +312,7 @@ class ReleaseSpec(ReleaseFields):
             synonyms=self.wordnet,
             names=self.names,
         )
-        # A strength is looked up for the table, not for those of its words that can be terms.
-        mechanism = self._made(self._epsilon_on(table), vectorizer.embedding)
+        mechanism = self.mechanism_on(table, vectorizer.embedding)
         if not isinstance(mechanism, DiscreteMechanism):
             raise ParameterError(
                 'a tf release needs `mechanism="staircase"` or `mechanism="exponential"`, '

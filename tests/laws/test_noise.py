@@ -10,7 +10,7 @@ import pytest
 from scipy import integrate, stats
 
 from inkblur.embeddings.table import Embedding
-from inkblur.mechanisms.noise import truncated_angle
+from inkblur.mechanisms.angular import truncated_angle
 from inkblur.mechanisms.perturbation import Perturbation
 from inkblur.protocols import Noise
 from inkblur.rng import Bits, seeded_rng, uniforms_from

@@ -4,7 +4,7 @@ import numpy as np
 
 from inkblur import AngularLaplace
 from inkblur.embeddings.table import Embedding
-from inkblur.mechanisms.noise import truncated_angle
+from inkblur.mechanisms.angular import truncated_angle
 from inkblur.rng import seeded_rng
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from inkblur.adaptation.profiles import KnownWords, Profiles, label_profiles
+from inkblur.adaptation.profiles import KnownWords, label_profiles
 from inkblur.documents.fingerprints import fingerprint_of, gathered
 from inkblur.documents.tokens import written_words
 from inkblur.embeddings.adaptation import Adaptation, LabelColumn
@@ -92,7 +92,9 @@ def adapt_embedding(
         documents=len(used),
         skipped=len(corpus) - len(used),
         words=len(np.unique(np.concatenate([profile.seen for profile in profiles]))),
-        columns=tuple(_described(profile) for profile in profiles),
+        columns=tuple(
+            LabelColumn(p.column, p.counts, int(p.values.shape[1]), p.reduction) for p in profiles
+        ),
         alpha=alpha,
         beta=beta,
         smoothing=smoothing,
@@ -132,12 +134,6 @@ def _checked(texts: Sequence[str], labels: Labels) -> dict[str, list[str | None]
         column: [str(label).strip() or None if label is not None else None for label in given]
         for column, given in labels.items()
     }
-
-
-def _described(profile: Profiles) -> LabelColumn:
-    return LabelColumn(
-        profile.column, profile.counts, int(profile.values.shape[1]), profile.reduction
-    )
 
 
 def _digest(

@@ -14,12 +14,7 @@ from inkblur.cli.console import plain_errors, progress, talk
 from inkblur.spec import MECHANISM
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from inkblur.embeddings import Embedding
-    from inkblur.evaluation.dataset import Dataset
-    from inkblur.evaluation.measures.similarity import Judge
-    from inkblur.evaluation.plan import Plan
     from inkblur.evaluation.releasers import Releaser
     from inkblur.evaluation.results import Evaluation
     from inkblur.spec import ReleaseSpec
@@ -101,6 +96,7 @@ def evaluate(
     Example: inkblur evaluate posts.csv --author-column user --label-column topic -e 5,10,20 -o out
     """
     with plain_errors():
+        from inkblur.evaluation.evaluate import evaluate as measured
         from inkblur.evaluation.plan import Plan
         from inkblur.evaluation.scrubbing import Scrubber
 
@@ -132,7 +128,16 @@ def evaluate(
         settings: list[ReleaseSpec | Releaser] = [*_settings(given, table), *scrubbers]
         known = texts.read_columns(public, text_column, [])[0] if public is not None else []
         judging = None if judge is None else texts.judge(judge)
-        report = _run(dataset, table, settings, plan, known, judging)
+        with progress("evaluating", "steps") as bar:
+            report = measured(
+                dataset,
+                table,
+                settings,
+                plan,
+                public=known,
+                judge=judging,
+                on_step=lambda what, done, total: bar.show(done, total, what=what),
+            )
         body = json.dumps(report.to_json(), indent=2, allow_nan=False) + "\n"
         if as_json:
             typer.echo(body, nl=False)
@@ -165,28 +170,6 @@ def _settings(given: options.Given, table: Embedding) -> list[ReleaseSpec]:
     for spec in made:
         spec.mechanism_on(table)
     return made
-
-
-def _run(
-    dataset: Dataset,
-    table: Embedding,
-    settings: Sequence[ReleaseSpec | Releaser],
-    plan: Plan,
-    public: Sequence[str],
-    judge: Judge | None,
-) -> Evaluation:
-    from inkblur.evaluation.evaluate import evaluate as measured
-
-    with progress("evaluating", "steps") as bar:
-        return measured(
-            dataset,
-            table,
-            settings,
-            plan,
-            public=public,
-            judge=judge,
-            on_step=lambda what, done, total: bar.show(done, total, what=what),
-        )
 
 
 def _print(report: Evaluation) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +17,6 @@ from inkblur.spec import MECHANISM
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from inkblur.evaluation.tuning.criterion import Goal
     from inkblur.evaluation.tuning.trials import Trial
     from inkblur.spec import ReleaseSpec
 
@@ -192,7 +192,14 @@ def tune(
         with tune_progress.shown(len(settings), output / FILE) as show:
             trials = tuned(dataset, table, settings, plan, output, words=words, on_trial=show)
         best = goal.best(trials)
-        body = json.dumps(_body(goal, seed, trials, best), indent=2, allow_nan=False) + "\n"
+        found = {
+            "seed": seed,
+            **asdict(goal),
+            "criterion": goal.criterion.value,
+            "best": None if best is None else best.to_json(),
+            "trials": [trial.to_json() for trial in trials],
+        }
+        body = json.dumps(found, indent=2, allow_nan=False) + "\n"
         texts.write(output / "tune.json", body)
         texts.write(
             output / "tune.html",
@@ -219,18 +226,6 @@ def _settings(given: options.Given) -> list[ReleaseSpec]:
         ("epsilon", "length", "morphology"),
         release=given.fields.get("release", "sequence"),
     )
-
-
-def _body(goal: Goal, seed: int, trials: Sequence[Trial], best: Trial | None) -> dict[str, object]:
-    return {
-        "seed": seed,
-        "criterion": goal.criterion.value,
-        "utility_floor": goal.utility_floor,
-        "most_survival": goal.most_survival,
-        "most_attack": goal.most_attack,
-        "best": None if best is None else best.to_json(),
-        "trials": [trial.to_json() for trial in trials],
-    }
 
 
 def _print(trials: Sequence[Trial], best: Trial | None) -> None:

@@ -169,17 +169,14 @@ class SettingResult:
 
     def attack(self, name: str, scenario: str, attacker: str) -> AttackResult | None:
         """One of the attacks."""
-        for found in self.attacks:
-            if (found.attack, found.scenario, found.attacker) == (name, scenario, attacker):
-                return found
-        return None
+        wanted = (name, scenario, attacker)
+        tried = (a for a in self.attacks if (a.attack, a.scenario, a.attacker) == wanted)
+        return next(tried, None)
 
     def score(self, model: str, analyst: str) -> UtilityResult | None:
         """One of the classifiers."""
-        for found in self.utility:
-            if (found.model, found.analyst) == (model, analyst):
-                return found
-        return None
+        wanted = (model, analyst)
+        return next((u for u in self.utility if (u.model, u.analyst) == wanted), None)
 
     def strongest(self, scenario: str | None = None) -> AttackResult | None:
         """The attack that named most authors relative to chance, whoever the attacker; of all

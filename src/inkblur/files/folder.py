@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from glob import has_magic
+from itertools import takewhile
 from pathlib import Path
 
 from inkblur.documents.privatizer import Privatizer
@@ -171,7 +172,7 @@ def _files(source: str | Path, spec: ReleaseSpec) -> tuple[Path, list[Path]]:
     if path.is_dir():
         root, pattern = path, "**/*"
     else:
-        plain = path.parts[: _first_magic(path)]
+        plain = list(takewhile(lambda part: not has_magic(part), path.parts))
         root = Path(*plain) if plain else Path()
         pattern = str(Path(*path.parts[len(plain) :]))
     given = None if spec.format is None else choose(Format, spec.format, "format")
@@ -186,10 +187,6 @@ def _files(source: str | Path, spec: ReleaseSpec) -> tuple[Path, list[Path]]:
     for file in files:
         format_of(file, given, InputError)
     return root, files
-
-
-def _first_magic(path: Path) -> int:
-    return next(i for i, part in enumerate(path.parts) if has_magic(part))
 
 
 def _refuse_partitions(names: list[Path], spec: ReleaseSpec) -> None:

@@ -81,7 +81,7 @@ class Frame:
         """The object with these texts, one a text column."""
         parts = [self.pieces[0]]
         for column, piece in zip(self.order, self.pieces[1:], strict=True):
-            parts += (_written(texts[column]), piece)
+            parts += (json.dumps(texts[column], ensure_ascii=False), piece)
         return "".join(parts)
 
 
@@ -304,10 +304,6 @@ def _without(line: str, found: list[Member], dropped: frozenset[str]) -> str:
     """The object without some of its members."""
     kept = ", ".join(line[m.begin : m.end] for m in found if m.key not in dropped)
     return "{" + kept + "}" + line[len(line.rstrip()) :]
-
-
-def _written(text: str | None) -> str:
-    return json.dumps(text, ensure_ascii=False)
 
 
 def _only(found: list[Member], key: str, where: str, option: str) -> Member:

@@ -10,9 +10,8 @@ from inkblur.embeddings.table import Embedding
 from inkblur.errors import NoGuarantee
 from inkblur.guarantees import Guarantee
 from inkblur.mechanisms.base import WordMechanism, with_adaptations
-from inkblur.mechanisms.noise import truncated_angle
 from inkblur.rng import Rows
-from inkblur.types import Ids, Metric, Points, positive
+from inkblur.types import Array, Ids, Metric, Points, positive
 
 WHY_NONE = (
     "the angular mechanism searches for the replacement from the true word itself, so some outputs "
@@ -77,6 +76,19 @@ class AngularLaplace(WordMechanism):
         cosines: Points = rows @ self._unit.T
         # Rounded far above the product's own error: the batch it was computed in must not show.
         return np.round(cosines, 12)
+
+
+def truncated_angle(count: int, scale: float, rng: Rows) -> Array:
+    """`count` draws of |theta|, theta ~ Laplace(0, scale) given |theta| <= pi/2, in radians.
+
+    |theta| is exponential, so its truncated distribution function inverts in closed form:
+    F(t) = (1 - exp(-t/scale)) / (1 - exp(-pi/(2 scale))). Only the cosine is used, so the sign
+    does not matter.
+    """
+    uniforms = rng.rows(count, 1)[:, 0]
+    mass = -np.expm1(-np.pi / 2 / scale)
+    angles: Array = -scale * np.log1p(-uniforms * mass)
+    return np.minimum(angles, np.pi / 2)
 
 
 def _directions(vectors: Points) -> Points:

@@ -25,7 +25,9 @@ def log_eta(epsilon: float, size: int) -> float:
     Both parts are divided by e^(epsilon/2) or left as they are, so that nothing overflows.
     """
     half = positive(epsilon, "epsilon") / 2
-    others = _at_least_two(size) - 1
+    if size < 2:
+        raise ParameterError(f"a choice needs at least 2 words, got {size}")
+    others = size - 1
     return math.log(math.exp(-half) + others) - half - math.log1p(others * math.exp(-half))
 
 
@@ -42,9 +44,3 @@ def improved_bound(
     """
     scaled = positive(epsilon, "epsilon") * positive(spread, "spread") / sensitivity
     return scaled + log_eta(scaled, size)
-
-
-def _at_least_two(size: int) -> int:
-    if size < 2:
-        raise ParameterError(f"a choice needs at least 2 words, got {size}")
-    return size

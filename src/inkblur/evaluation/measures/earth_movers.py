@@ -40,7 +40,8 @@ def earth_movers(
     2.0
     """
     table, from_left, from_right = _checked(costs, left, right)
-    if _assignable(table, from_left, from_right):
+    once = np.ptp(from_left) == 0 and np.ptp(from_right) == 0
+    if once and len(from_left) == len(from_right):  # one size, every word once
         rows, columns = linear_sum_assignment(table)
         return float(table[rows, columns].mean())
     return float((solve(table, from_left, from_right) * table).sum())
@@ -59,11 +60,6 @@ def relaxed(
     """
     table, from_left, from_right = _checked(costs, left, right)
     return float(max(from_left @ table.min(axis=1), from_right @ table.min(axis=0)))
-
-
-def _assignable(table: Array, left: Array, right: Array) -> bool:
-    """Whether the assignment problem has the same answer: one size, every word once."""
-    return len(left) == len(right) and bool(np.ptp(left) == 0 and np.ptp(right) == 0)
 
 
 def _checked(

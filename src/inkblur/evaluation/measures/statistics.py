@@ -44,15 +44,8 @@ class WordStatistic:
         array = np.asarray(list(values), dtype=np.float64)
         if not len(array):
             raise ParameterError("nothing to summarize: at least one word is needed")
-        low, middle, high = np.percentile(array, [5, 50, 95])
-        return cls(
-            len(array),
-            float(array.mean()),
-            float(array.std()),
-            float(low),
-            float(middle),
-            float(high),
-        )
+        figures = (array.mean(), array.std(), *np.percentile(array, [5, 50, 95]))
+        return cls(len(array), *map(float, figures))
 
     @property
     def standard_error(self) -> float:

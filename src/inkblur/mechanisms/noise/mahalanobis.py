@@ -10,13 +10,12 @@ import numpy as np
 from inkblur.errors import ParameterError
 from inkblur.guarantees import Guarantee
 from inkblur.mechanisms.noise.laplace import LaplaceNoise, cut_tails, spherical
-from inkblur.mechanisms.noise.radius import UNIFORMS
 from inkblur.protocols import Elliptical
 from inkblur.rng import Rows
-from inkblur.types import Array, Metric, Points, fraction, positive
+from inkblur.types import Array, Metric, Points, fraction
 
 
-class MahalanobisNoise:
+class MahalanobisNoise(LaplaceNoise):
     """Z = Y * R^(1/2) X with R = lambda S + (1 - lambda) I, X uniform on the sphere, Y ~ Gamma(n,
     1/epsilon).
 
@@ -34,11 +33,8 @@ class MahalanobisNoise:
     """
 
     def __init__(self, covariance: Array, *, epsilon: float, lam: float) -> None:
-        self.epsilon = positive(epsilon, "epsilon")
+        super().__init__(len(covariance), epsilon=epsilon)
         self.lam = fraction(lam, "lambda")
-        self.dimension = len(covariance)
-        self.width = self.dimension + UNIFORMS
-        self._spherical = LaplaceNoise(self.dimension, epsilon=self.epsilon)
         eigenvalues, vectors = np.linalg.eigh(covariance)
         shaped = self.lam * eigenvalues + (1 - self.lam)
         floor = self.dimension * np.finfo(np.float64).eps * max(1.0, float(eigenvalues[-1]))
@@ -50,11 +46,10 @@ class MahalanobisNoise:
             )
         self._root: Points | None = None
         self._whitening: Points | None = None
-        self._half_log_determinant = 0.0
         if self.lam > 0:
             self._root = (vectors * np.sqrt(shaped)) @ vectors.T
             self._whitening = vectors / np.sqrt(shaped)
-            self._half_log_determinant = 0.5 * float(np.log(shaped).sum())
+            self._log_constant -= 0.5 * float(np.log(shaped).sum())
         # Lemma 3 with the exact extreme eigenvalues, which is tighter than its c and m.
         self.guarantee = Guarantee(
             epsilon=self.epsilon,
@@ -84,14 +79,6 @@ class MahalanobisNoise:
         noise += centers
         return noise
 
-    def log_density(self, points: Points, centers: Points) -> Array:
-        """log f(points - centers), row by row."""
-        spherical_part = self._spherical.log_density(
-            self._whitened(points - centers), np.zeros_like(points)
-        )
-        density: Array = spherical_part - self._half_log_determinant
-        return density
-
     def distance(self, left: Points, right: Points) -> Array:
         """Regularized Mahalanobis distance between rows (Definition 3)."""
         lengths: Array = np.linalg.norm(self._whitened(left - right), axis=-1)
@@ -99,10 +86,7 @@ class MahalanobisNoise:
 
     def pairwise(self, left: Points, right: Points) -> Array:
         """Regularized Mahalanobis distance between all pairs, (left, right)."""
-        from scipy.spatial.distance import cdist
-
-        lengths: Array = cdist(self._whitened(left), self._whitened(right))
-        return lengths
+        return super().pairwise(self._whitened(left), self._whitened(right))
 
     def _whitened(self, differences: Points) -> Points:
         if self._whitening is None:
