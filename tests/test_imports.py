@@ -13,7 +13,8 @@ import inkblur
 
 ORDER = [
     ("blas", "errors", "types", "rng"),
-    ("atomic_file", "cache", "guarantees", "processes"),
+    ("atomic_file", "guarantees", "processes"),
+    ("cache",),
     ("protocols",),
     ("embeddings",),
     ("mechanisms",),

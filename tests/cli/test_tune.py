@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 from inkblur.cli.tune import tune
 from inkblur.evaluation.evaluate import PreparedEvaluation
-from tests.evaluation.made import NAMES, corpus, table
+from tests.evaluation.made import NAMES, corpus, table, write_text_vectors
 
 pytest.importorskip("sklearn")
 app = typer.Typer()
@@ -22,12 +22,7 @@ app.command()(tune)
 
 @pytest.fixture
 def vectors(tmp_path: Path) -> Path:
-    made = table()
-    path = tmp_path / "made.txt"
-    rows = zip(made.words, made.vectors.tolist(), strict=True)
-    lines = [f"{word} {' '.join(f'{x:.6f}' for x in row)}" for word, row in rows]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
+    return write_text_vectors(tmp_path / "made.txt", table())
 
 
 @pytest.fixture

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 from inkblur.embeddings.table import Embedding
@@ -23,6 +25,14 @@ def table() -> Embedding:
             words.append(word)
             rows.append(center + rng.normal(size=6) * 0.4)
     return Embedding(words, np.array(rows), name="made")
+
+
+def write_text_vectors(path: Path, made: Embedding) -> Path:
+    """A table as GloVe writes it."""
+    rows = zip(made.words, made.vectors.tolist(), strict=True)
+    lines = [f"{word} {' '.join(f'{x:.6f}' for x in row)}" for word, row in rows]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
 
 
 def corpus(
