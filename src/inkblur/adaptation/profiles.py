@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -54,21 +55,11 @@ class KnownWords:
     """Sees texts as the distinct vocabulary words in them, looked up as the Privatizer does."""
 
     def __init__(self, embedding: Embedding) -> None:
-        self._embedding = embedding
-        self._ids: dict[str, int] = {}
+        self._id = lru_cache(_REMEMBERED)(partial(known_id, embedding))
 
     def of(self, written: Iterable[str]) -> Ids:
         """The ids of a text's words, rising, each once."""
-        known = self._ids
-        found = set()
-        for word in set(written):
-            place = known.get(word)
-            if place is None:
-                if len(known) >= _REMEMBERED:
-                    known.clear()
-                place = known[word] = known_id(self._embedding, word)
-            found.add(place)
-        found.discard(NULL_ID)
+        found = {self._id(word) for word in set(written)} - {NULL_ID}
         return np.array(sorted(found), dtype=np.int64)
 
 

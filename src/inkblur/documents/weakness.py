@@ -25,7 +25,7 @@ def expected_survival(mechanism: WordMechanism) -> float:
     """
     if mechanism not in _measured:
         words = profiled_words(mechanism.embedding)
-        order = np.argsort(seeded_rng(_SEED).child("weakness").rows(len(words), 1)[:, 0])
+        order = seeded_rng(_SEED).child("weakness").permutation(len(words))
         _measured[mechanism] = survival_rate(mechanism, np.resize(words[order], _SAMPLE))
     return _measured[mechanism]
 

@@ -56,8 +56,8 @@ class Exponential(DiscreteMechanism):
 
     `epsilon` is the mechanism's parameter and the *standard* bound a word; the guarantee carries
     the smaller tight loss of the real probabilities and names the others. `bigram` is s: how
-    strongly a replacement that is spelled alike is disliked. `rating` puts another rating in place
-    of the cosine.
+    strongly replacements with a similar spelling are avoided. `rating` takes the place of the
+    cosine.
 
     >>> table = Embedding(["cat", "dog", "sky"], [[1.0, 0.1], [1.0, 0.3], [-1.0, 0.2]], name="toy")
     >>> mechanism = Exponential(table, epsilon=4.0)

@@ -77,7 +77,7 @@ def audit_choice(
         raise ParameterError(f"{mechanism.name} has no guarantee to audit")
     draws = whole(draws, "draws")
     size = len(mechanism.vocabulary)
-    order = np.argsort(rng.child("choice audit", "words").rows(size, 1)[:, 0], kind="stable")
+    order = rng.child("choice audit", "words").permutation(size)
     words = np.concatenate([np.sort(order[: _WORDS - 1]), [NULL_ID]]).astype(np.int64)
     return audit_draws(
         mechanism.probabilities(words),

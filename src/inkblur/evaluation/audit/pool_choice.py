@@ -32,7 +32,7 @@ def audit_pool(
     inputs = min(_TEXTS, _CELLS // len(pool), len(pool)) - 1
     if inputs < 1:
         raise ParameterError(f"a pool of {len(pool):,} texts is too large to audit at once")
-    order = np.argsort(rng.child("pool audit", "texts").rows(len(pool), 1)[:, 0], kind="stable")
+    order = rng.child("pool audit", "texts").permutation(len(pool))
     texts = [*(pool.texts[row] for row in np.sort(order[:inputs]).tolist()), ""]
     encoded = mechanism.encode(texts)
     stated = np.stack([mechanism.weights(encoded, row) for row in range(len(texts))]) / 2.0**64

@@ -5,9 +5,9 @@ For a text before, with vectors x_1..x_N, and after, with y_1..y_M (words the vo
     Earth Mover's distance   the least mean distance that the words have to travel; 0: none moved
     cosine of mean vectors   between sum x_i / N and sum y_j / M; 1: the same direction
 
-Function words are left out unless asked for; texts without a known word before or after have
-neither number and are counted. The vectors are centered for the cosine, because the vocabulary's
-mean is in every text and would make any two of them look alike.
+Function words are left out unless `stop_words` is set; texts without a known word before or after
+have neither number and are counted. The vectors are centered for the cosine, because the
+vocabulary's mean is in every text and would make any two of them look alike.
 """
 
 from __future__ import annotations

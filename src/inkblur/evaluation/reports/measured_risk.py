@@ -70,7 +70,7 @@ def _same_vectors(found: Mapping[str, Any], wanted: ReleaseSpec) -> None:
     if space and own and space != own:
         raise InputError(
             f"the evaluation was made with other word vectors ({space[:12]}) than the release "
-            f"({own[:12]}); evaluate with the same --embedding"
+            f"({own[:12]}); evaluate with the same `embedding=`"
         )
 
 
@@ -80,7 +80,7 @@ def _same_pool(found: Mapping[str, Any], wanted: ReleaseSpec) -> None:
     if pool and own and pool != own:
         raise InputError(
             f"the evaluation was made with another pool ({pool[:12]}) than the release "
-            f"({own[:12]}); evaluate with the same --pool"
+            f"({own[:12]}); evaluate with the same `pool=`"
         )
 
 

@@ -90,4 +90,4 @@ def backend_on(device: Device, *, threads: int | None = None) -> Backend:
 
 def describe() -> str:
     """Which search runs here, for `inkblur --version`."""
-    return native.describe() if native.available() else "NumPy (tiled, exact)"
+    return native.NativeScan().describe() if native.available() else "NumPy (tiled, exact)"

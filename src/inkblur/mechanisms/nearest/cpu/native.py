@@ -61,11 +61,6 @@ def available() -> bool:
     return built() and (isa() != "portable" or PATH_VARIABLE in os.environ)
 
 
-def describe() -> str:
-    """The engine in one phrase, for `inkblur --version`."""
-    return NativeScan().describe() if built() else "native engine not built"
-
-
 def processors() -> int:
     """How many processors this process may use."""
     if hasattr(os, "sched_getaffinity"):
