@@ -24,7 +24,7 @@ from inkblur.spec import ReleaseSpec
 from inkblur.types import Metric, Unit
 
 KEEP_INSIDE = "Do not publish this page: it contains unprotected counts from the original texts."
-_AGAIN = "run the release again with `report=`"
+_AGAIN = "run `inkblur privatize` again with `report=`"
 
 # Units by their names in reports: what one draw protects, and which inputs are compared.
 _UNITS = {
