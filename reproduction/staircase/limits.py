@@ -38,7 +38,7 @@ _BLOCK = 4_000  # words that come out, at a time
 
 
 @runtime_checkable
-class Probable(Protocol):
+class StatesProbabilities(Protocol):
     """A mechanism that knows its probabilities."""
 
     def probabilities(self, ids: Ids) -> Array:
@@ -76,7 +76,7 @@ def largest_cosine(table: Embedding, ids: Ids, epsilon: float) -> float:
     return high
 
 
-def pair_losses(mechanism: Probable, table: Embedding, ids: Ids) -> dict[str, float]:
+def pair_losses(mechanism: StatesProbabilities, table: Embedding, ids: Ids) -> dict[str, float]:
     """Largest log ratios of single pairs: a word and its nearest, and two words as they come.
 
     Medians over pairs. What a mechanism proves is the largest over all pairs; this is what it would
@@ -101,7 +101,7 @@ def _line(row: Mapping[str, Any], name: str, spec: ReleaseSpec, table: Embedding
     proved = row.get("losses") or losses(spec, table, ids[:_PAIRED])
     mechanism = spec.mechanism_on(table)
     single = "not known"
-    if isinstance(mechanism, Probable):
+    if isinstance(mechanism, StatesProbabilities):
         found = pair_losses(mechanism, table, ids[:_PAIRED])
         single = f"{found['nearest']:.1f}, {found['median']:.1f}"
     level, fifth = row["as_staircase"], proved["median"] / 5
