@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from inkblur import InkblurError
+from inkblur import InkblurError, ParameterError
 
 talk = Console(stderr=True, highlight=False, soft_wrap=True)
 data = Console(highlight=False, soft_wrap=True)
@@ -38,6 +38,15 @@ def reproduce(
         int,
         typer.Option(help="Steps done at the same time, each in a process of about 1.5 GB."),
     ] = 2,
+    folders: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--records",
+            help="Measure nothing: show the records of this folder. Give it again for more; of an "
+            "experiment in several, the last one's are shown.",
+            show_default=False,
+        ),
+    ] = None,
     output: Annotated[
         Path, typer.Option("-o", "--output", help="Where records, page and document go.")
     ] = Path("reproduced"),
@@ -45,7 +54,8 @@ def reproduce(
     """Measure the tables and figures of the papers again, beside the printed numbers.
 
     Finished steps are kept in the output folder: the same command continues a run that was
-    stopped. The page and the document show every record the folder holds.
+    stopped. The page and the document show every record the folder holds; with --records, those
+    of other folders.
 
     Example: python -m reproduction mahalanobis/privacy syntf/bounds --data corpora -o reproduced
     """
@@ -57,11 +67,18 @@ def reproduce(
         from reproduction.command import held_command
         from reproduction.page import PAGE, summary, write_reproduction
         from reproduction.record_tables import shown_verdict
-        from reproduction.runner import held_records
+        from reproduction.runner import gathered, held_records
         from reproduction.runner import reproduce as run
 
         require_page_libraries()  # before the measuring
         require_matplotlib()
+        if folders:
+            if names:
+                raise ParameterError("--records measures nothing: leave out the experiments")
+            records, command = gathered(folders)
+            write_reproduction(records, output, command)
+            talk.print(f"{summary(records, command)} Wrote {output / PAGE}")
+            return
         with talk.status("starting") as line:
             last = -1
 

@@ -27,8 +27,8 @@ class Command:
     resumed: bool  # some of the work was there already
 
     def did(self, records: Sequence[ExperimentRecord]) -> bool:
-        """Whether all of these come from this command alone."""
-        return not self.resumed and {r.experiment for r in records} <= set(self.experiments)
+        """Whether it began with nothing and measured some of these experiments."""
+        return not self.resumed and any(r.experiment in self.experiments for r in records)
 
     def write(self, folder: Path) -> None:
         """Keep it beside the records."""

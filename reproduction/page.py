@@ -25,9 +25,10 @@ _TEMPLATE = """{% extends "base.html" %}
 <h2 id="{{ section.anchor }}">{{ section.experiment.name }}</h2>
 <p>{{ section.experiment.question }}</p>
 <p class="soft">{{ section.experiment.repeats }}. Commit {{ section.record.commits|join(", ") }},
-seed {{ section.record.seed }}, {{ section.record.seconds|round|int }} s ({{
-section.record.processor_seconds|round|int }} s of processor time)
-on {{ section.record.machine }}{{ "; a quick look" if section.record.quick }}.</p>
+measured on {{ section.record.days|join(", ") }} (UTC), seed {{ section.record.seed }},
+{{ section.record.seconds|round|int }} s
+({{ section.record.processor_seconds|round|int }} s of processor time) on
+{{ section.record.machine }}{{ "; a quick look" if section.record.quick }}.</p>
 {% if section.claims %}{{ grid(section.claims) }}{% endif %}
 {% for note in section.record.outcome.notes %}<p>{{ note }}</p>{% endfor %}
 <div class="charts">
@@ -88,7 +89,7 @@ def reproduction_document(
     parts = [
         "# The papers' claims, measured again",
         "",
-        "Made by `python -m reproduction`; do not edit. " + headline,
+        "Made by `python -m reproduction` from the records beside it; do not edit. " + headline,
         "",
         *(line for note in _notes(records) for line in (note, "")),
         "## Every claim",
@@ -102,8 +103,9 @@ def reproduction_document(
             "",
             f"{section.experiment.question} ({section.experiment.repeats}.)",
             "",
-            f"Commit {', '.join(record.commits)}, seed {record.seed}, {record.seconds:,.0f} s "
-            f"({record.processor_seconds:,.0f} s of processor time) on "
+            f"Commit {', '.join(record.commits)}, measured on {', '.join(record.days)} (UTC), seed "
+            f"{record.seed}, {record.seconds:,.0f} s ({record.processor_seconds:,.0f} s of "
+            "processor time) on "
             f"{record.machine}{'; a quick look' * record.quick}.",
             "",
         ]
@@ -130,12 +132,17 @@ def reproduction_document(
 def summary(records: Sequence[ExperimentRecord], command: Command | None = None) -> str:
     """How many claims hold, fail and stay open, the papers' and ours apart; and what it took.
 
-    `command`: the one that filled the folder; its time is given where all records are from it.
+    `command`: the one that filled the folder; its time is given where it began with nothing.
     """
-    took = f"{_time(sum(record.processor_seconds for record in records))} of processor time."
+    seconds = sum(record.processor_seconds for record in records)
+    took = (
+        f"{_time(seconds)} of processor time ({_time(seconds / 2)} if two cores share it evenly)."
+    )
     if command is not None and command.did(records):
+        count = len(command.experiments)
         took = (
-            f"One command, {_time(command.seconds)} by the clock on {command.workers} "
+            f"One command measured {count} experiment{'s' * (count != 1)} in "
+            f"{_time(command.seconds)} by the clock on {command.workers} "
             f"worker{'s' * (command.workers != 1)}; {took}"
         )
     judged = [c for record in records if not record.quick for c in record.outcome.claims]
@@ -192,13 +199,13 @@ def _notes(records: Sequence[ExperimentRecord]) -> list[str]:
         ]
     sources: dict[tuple[str, str], list[str]] = {}
     for record in records:
-        by = ", ".join(record.commits), record.machine
+        by = f"{', '.join(record.commits)} on {', '.join(record.days)}", record.machine
         sources.setdefault(by, []).append(record.experiment)
     if len(sources) < 2:
         return []
     return [
-        f"Measured with commit {commits} on {machine}: {', '.join(names)}."
-        for (commits, machine), names in sources.items()
+        f"Measured with commit {source} (UTC), on {machine}: {', '.join(names)}."
+        for (source, machine), names in sources.items()
     ]
 
 

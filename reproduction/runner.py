@@ -192,6 +192,24 @@ def record_file(folder: Path, name: str) -> Path:
     return folder / "records" / f"{name.replace('/', '-')}.json"
 
 
+def gathered(
+    folders: Sequence[Path],
+) -> tuple[tuple[ExperimentRecord, ...], Command | None]:
+    """The records of several folders, of an experiment in several the last one's, and the command
+    that measured most of them.
+    """
+    held: dict[str, ExperimentRecord] = {}
+    for folder in folders:
+        found = held_records(folder)
+        if not found:
+            raise InputError(f"{folder} holds no records")
+        held |= {record.experiment: record for record in found}
+    records = tuple(held[name] for name in EXPERIMENTS if name in held)
+    commands = [command for command in map(held_command, folders) if command is not None]
+    most = max(commands, key=lambda command: len(command.experiments), default=None)
+    return records, most
+
+
 def held_records(folder: Path) -> tuple[ExperimentRecord, ...]:
     """Every record in a folder, in the catalogue's order."""
     found = []

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from reproduction.__main__ import reproduce
 from reproduction.experiments import EXPERIMENTS
+from reproduction.runner import held_records
 from tests.reproduction.made import NAME, Made
 
 app = typer.Typer()
@@ -58,3 +59,27 @@ def test_wrong_words_are_one_line(words: list[str], said: str) -> None:
     assert result.exit_code == 1
     assert said in result.stderr
     assert "Traceback" not in result.output
+
+
+def test_the_page_of_several_folders_is_made_without_measuring(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Made(monkeypatch)
+    for folder, seed in (("first", "1"), ("second", "2")):
+        words = [NAME, "--data", str(tmp_path), "-o", str(tmp_path / folder), "--seed", seed]
+        assert CliRunner().invoke(app, words).exit_code == 0
+    measured = list(made.done)
+    out = tmp_path / "out"
+    words = [w for folder in ("first", "second") for w in ("--records", str(tmp_path / folder))]
+    result = CliRunner().invoke(app, [*words, "-o", str(out)])
+    assert result.exit_code == 0, result.output
+    assert made.done == measured
+    text = (out / "reproduction.md").read_text()
+    (second,) = held_records(tmp_path / "second")
+    assert f"measured on {second.days[0]} (UTC), seed 2," in text
+    assert "seed 1," not in text
+    assert text == (tmp_path / "second" / "reproduction.md").read_text()
+    for wrong, said in ((["race"], "leave out the experiments"), ([], "holds no records")):
+        result = CliRunner().invoke(app, ["--records", str(tmp_path / "none"), *wrong])
+        assert result.exit_code == 1
+        assert said in result.stderr

@@ -70,7 +70,7 @@ def test_the_summary_counts_the_papers_claims_and_ours_apart(record: ExperimentR
 
 def test_the_clock_is_that_of_one_command(tmp_path: Path, record: ExperimentRecord) -> None:
     command = Command(3_600.0, 2, (NAME,), resumed=False)
-    said = "One command, 60 minutes by the clock on 2 workers; 0 seconds of processor time."
+    said = "One command measured 1 experiment in 60 minutes by the clock on 2 workers; 0 seconds of"
     assert said in summary([record], command)
     write_reproduction([record], tmp_path, command)
     assert said in (tmp_path / "reproduction.html").read_text()
@@ -85,8 +85,12 @@ def test_sections_of_several_sources_are_named_at_the_top(
     other = replace(record, commits=("abc123",), machine="another machine")
     write_reproduction([record, other], tmp_path)
     top, _, _ = (tmp_path / "reproduction.md").read_text().partition("## Every claim")
-    assert f"Measured with commit abc123 on another machine: {NAME}." in top
-    assert f"Measured with commit {record.commits[0]} on {record.machine}: {NAME}." in top
+    (day,) = record.days
+    assert f"Measured with commit abc123 on {day} (UTC), on another machine: {NAME}." in top
+    assert (
+        f"Measured with commit {record.commits[0]} on {day} (UTC), on {record.machine}: {NAME}."
+        in top
+    )
 
 
 def test_a_claim_that_does_not_hold_says_why(tmp_path: Path, record: ExperimentRecord) -> None:
