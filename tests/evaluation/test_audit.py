@@ -99,8 +99,8 @@ def test_the_attacker_learns_the_likelihood_ratio() -> None:
     mechanism = inkblur.Laplace(line(), epsilon=1.0)
     attacker = WordPair(mechanism, "g", "m").learn(40_000, seeded_rng(1))
     # From the far left every output is exp(epsilon d) times as likely from g as from m, d = 3.
-    assert attacker.scores(np.array([[0], [3]])) == pytest.approx([3.0, 3.0], abs=0.35)
-    assert attacker.scores(np.array([[9]])) == pytest.approx([0.0], abs=0.1)  # half way
+    assert attacker(np.array([[0], [3]])) == pytest.approx([3.0, 3.0], abs=0.35)
+    assert attacker(np.array([[9]])) == pytest.approx([0.0], abs=0.1)  # half way
 
 
 def test_the_game_reaches_what_theory_says_and_stays_below_its_bound() -> None:

@@ -17,7 +17,7 @@ from inkblur.errors import ParameterError
 from inkblur.evaluation.audit.claimed_metric import word_bounds
 from inkblur.evaluation.audit.distinguishing import play
 from inkblur.evaluation.audit.lower_bound import DRAWS, Audit, measure_loss
-from inkblur.evaluation.audit.pairs import SMOOTHING, BoolArray, Pair, log_frequencies
+from inkblur.evaluation.audit.pairs import SMOOTHING, Attacker, BoolArray, Pair, log_frequencies
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.rng import Rng
 from inkblur.types import NULL_ID, Array, Ids, Record, ReleaseKind, Unit
@@ -100,10 +100,10 @@ class DocumentPair:
                     out[start + i] = ids
         return out
 
-    def learn(self, draws: int, rng: Rng) -> DocumentAttacker:
+    def learn(self, draws: int, rng: Rng) -> Attacker:
         """The attacker of this pair."""
         mechanism = self._privatizer.mechanism
-        return DocumentAttacker(mechanism, self._left, self._right, self._unit, draws, rng)
+        return DocumentAttacker(mechanism, self._left, self._right, self._unit, draws, rng).scores
 
 
 class DocumentAttacker:
@@ -236,9 +236,9 @@ class VectorPair:
             out[start : start + _DOCUMENTS] = terms.reshape(len(records), -1)
         return out
 
-    def learn(self, draws: int, rng: Rng) -> VectorAttacker:
+    def learn(self, draws: int, rng: Rng) -> Attacker:
         """The attacker of this pair."""
-        return VectorAttacker(self._synthetic, self._texts, draws, rng)
+        return VectorAttacker(self._synthetic, self._texts, draws, rng).scores
 
 
 class VectorAttacker:

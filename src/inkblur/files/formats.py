@@ -8,6 +8,7 @@ from pathlib import Path
 from inkblur.errors import InkblurError
 from inkblur.files.compression import compression_of
 
+_LISTED = 12  # column names that an error shows
 STREAM = "-"  # the path that stands for standard input or standard output
 
 
@@ -58,7 +59,7 @@ def format_of(path: str | Path, given: Format | None, error: type[InkblurError])
     return format
 
 
-def listed(names: list[str] | tuple[str, ...], most: int = 12) -> str:
+def listed(names: list[str] | tuple[str, ...]) -> str:
     """Column names for an error message, cut short when there are very many."""
-    shown = ", ".join(repr(name) for name in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+    shown = ", ".join(repr(name) for name in names[:_LISTED])
+    return shown if len(names) <= _LISTED else f"{shown} and {len(names) - _LISTED} more"

@@ -228,38 +228,33 @@ def _source(
 ) -> Source:
     known = not is_stream(path) and regular_file(file) is not None
     total = os.fstat(file.fileno()).st_size if known else None
+    reader: RowReader[Any] | ParquetReader
+    bytes_read: Callable[[], int]
     if kind is Format.PARQUET:
         from inkblur.files.parquet import ParquetReader
 
         whole_file = file if known else _spooled(file, name, opened)
         table = ParquetReader(whole_file, name, layout)
         size = total if total is not None else whole_file.seek(0, io.SEEK_END)
-        return Source(
-            table,
-            name,
-            file=file,
-            bytes_read=lambda: int(table.fraction() * size),
-            bytes_total=total,
-            layout=layout,
-            close=opened.pop_all().close,
-        )
-    packed = compression_of(path)
-    plain = file if packed is None else opened.enter_context(decompressed(file, packed))
-    lines = Lines(plain, name, layout.encoding)
-    reader: RowReader[Any]
-    if kind is Format.TXT:
-        reader = TxtReader(lines, layout.columns[0])
-    elif kind is Format.JSONL:
-        reader = JsonlReader(lines, layout)
-    elif kind is Format.JSON:
-        reader = JsonReader(lines, layout)
+        reader, bytes_read = table, lambda: int(table.fraction() * size)
     else:
-        reader = DelimitedReader(lines, kind, layout)
+        packed = compression_of(path)
+        plain = file if packed is None else opened.enter_context(decompressed(file, packed))
+        lines = Lines(plain, name, layout.encoding)
+        bytes_read = file.tell if packed and known else lambda: lines.consumed
+        if kind is Format.TXT:
+            reader = TxtReader(lines, layout.columns[0])
+        elif kind is Format.JSONL:
+            reader = JsonlReader(lines, layout)
+        elif kind is Format.JSON:
+            reader = JsonReader(lines, layout)
+        else:
+            reader = DelimitedReader(lines, kind, layout)
     return Source(
         reader,
         name,
         file=file,
-        bytes_read=file.tell if packed and known else lambda: lines.consumed,
+        bytes_read=bytes_read,
         bytes_total=total,
         layout=layout,
         close=opened.pop_all().close,

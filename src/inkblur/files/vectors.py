@@ -86,7 +86,18 @@ def write_vectors(
     with AtomicFile(None if kind is None else Path(path)) as out, out.named_errors():
         file = cast(BinaryIO, out.file)
         if kind is VectorFormat.NPZ:
-            _write_npz(file, vectors, vocabulary, ids, guarantee)
+            # SciPy's own five names, so that its reader opens the file; it ignores the others.
+            np.savez_compressed(
+                file,
+                indices=vectors.indices,
+                indptr=vectors.indptr,
+                format=np.array("csr"),
+                shape=np.array(vectors.shape),
+                data=vectors.data,
+                vocabulary=np.array(vocabulary, dtype=np.str_),
+                ids=np.array(ids, dtype=np.str_),
+                guarantee=np.array(json.dumps(guarantee.to_json())),
+            )
         elif kind is VectorFormat.PARQUET:
             _write_parquet(file, vectors, vocabulary, ids, guarantee)
         else:
@@ -126,27 +137,6 @@ def _check_unpacked_size(path: Path) -> None:
         unpacked = sum(entry.file_size for entry in archive.infolist())
     if unpacked > max(_LARGEST_UNPACKED, _USUAL_RATIO * path.stat().st_size):
         raise ValueError(f"it would unpack to {unpacked:,} bytes")
-
-
-def _write_npz(
-    file: BinaryIO,
-    vectors: csr_matrix,
-    vocabulary: Sequence[str],
-    ids: Sequence[str],
-    guarantee: Guarantee,
-) -> None:
-    # SciPy's own five names, so that its reader opens the file; it ignores the others.
-    np.savez_compressed(
-        file,
-        indices=vectors.indices,
-        indptr=vectors.indptr,
-        format=np.array("csr"),
-        shape=np.array(vectors.shape),
-        data=vectors.data,
-        vocabulary=np.array(vocabulary, dtype=np.str_),
-        ids=np.array(ids, dtype=np.str_),
-        guarantee=np.array(json.dumps(guarantee.to_json())),
-    )
 
 
 def _write_parquet(

@@ -31,9 +31,7 @@ def log_eta(epsilon: float, size: int) -> float:
     return math.log(math.exp(-half) + others) - half - math.log1p(others * math.exp(-half))
 
 
-def improved_bound(
-    epsilon: float, size: int, *, spread: float = SENSITIVITY, sensitivity: float = SENSITIVITY
-) -> float:
+def improved_bound(epsilon: float, size: int, *, spread: float = SENSITIVITY) -> float:
     """Theorem 3.4: eps + ln eta(eps, L), with eps = epsilon x spread / sensitivity.
 
     `spread` is the largest difference between two ratings *for one input*; for a symmetric rating
@@ -42,5 +40,5 @@ def improved_bound(
     >>> round(improved_bound(47.5, 30_000), 3)
     34.059
     """
-    scaled = positive(epsilon, "epsilon") * positive(spread, "spread") / sensitivity
+    scaled = positive(epsilon, "epsilon") * positive(spread, "spread") / SENSITIVITY
     return scaled + log_eta(scaled, size)

@@ -102,7 +102,7 @@ def play(
     attacker = pair.learn(lessons, rng.child("game", "lessons"))
     from_right = np.arange(trials) % 2 == 1
     outputs = pair.draw(from_right, rng.child("game", "trials"))
-    right = int(((attacker.scores(outputs) < 0) == from_right).sum())
+    right = int(((attacker(outputs) < 0) == from_right).sum())
     return Game(
         subject=pair.subject,
         trials=trials,

@@ -23,7 +23,7 @@ from inkblur.evaluation.audit.distinguishing import Game, play
 from inkblur.evaluation.audit.noise import NoiseAudit, audit_noise
 from inkblur.evaluation.audit.normality import InsideAudit
 from inkblur.evaluation.audit.pair_search import LOOKS, likely_pair
-from inkblur.evaluation.audit.pairs import Pair, Scorer, WordPair
+from inkblur.evaluation.audit.pairs import Attacker, Pair, WordPair
 from inkblur.evaluation.audit.threshold import best_threshold
 from inkblur.evaluation.measures.intervals import checked_confidence, log_ratio_lower
 from inkblur.guarantees import rounded_down, rounded_up
@@ -231,7 +231,7 @@ def checked_draws(draws: int) -> int:
     return draws
 
 
-def _both_scores(pair: Pair, attacker: Scorer, draws: int, rng: Rng) -> tuple[Array, Array]:
+def _both_scores(pair: Pair, attacker: Attacker, draws: int, rng: Rng) -> tuple[Array, Array]:
     left = pair.draw(np.zeros(draws, dtype=bool), rng.child("left"))
     right = pair.draw(np.ones(draws, dtype=bool), rng.child("right"))
-    return attacker.scores(left), attacker.scores(right)
+    return attacker(left), attacker(right)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -19,12 +20,8 @@ SMOOTHING = 0.5  # added to every count: an output never seen is not impossible
 BoolArray = NDArray[np.bool_]
 
 
-class Scorer(Protocol):
-    """An attacker: says for each output how much likelier it is from the left input."""
-
-    def scores(self, outputs: Ids) -> Array:
-        """Log-likelihood ratios, one a row of outputs; above 0: left."""
-        ...
+# An attacker: log-likelihood ratios, one a row of outputs; above 0: the left input is likelier.
+Attacker = Callable[[Ids], Array]
 
 
 class Pair(Protocol):
@@ -37,7 +34,7 @@ class Pair(Protocol):
         """Independent outputs as ids, (trials, words); `right` says which input each comes from."""
         ...
 
-    def learn(self, draws: int, rng: Rng) -> Scorer:
+    def learn(self, draws: int, rng: Rng) -> Attacker:
         """The attacker, taught by `draws` draws of every word involved."""
         ...
 
@@ -59,24 +56,13 @@ class WordPair:
         ids = np.where(right, self._right, self._left).astype(np.int64)
         return self._mechanism.replace(ids, rng)[:, None]
 
-    def learn(self, draws: int, rng: Rng) -> WordAttacker:
-        """The attacker of this pair."""
-        logs = [
+    def learn(self, draws: int, rng: Rng) -> Attacker:
+        """log P(output | left) - log P(output | right), estimated."""
+        left, right = (
             log_frequencies(self._mechanism, id, draws, rng) for id in (self._left, self._right)
-        ]
-        return WordAttacker(logs[0] - logs[1])
-
-
-class WordAttacker:
-    """Knows the mechanism and both words, and scores an output by its log-likelihood ratio."""
-
-    def __init__(self, ratios: Array) -> None:
-        self._ratios = ratios  # one for each word that can come out
-
-    def scores(self, outputs: Ids) -> Array:
-        """log P(output | left) - log P(output | right), estimated, one a row; above 0: left."""
-        scores: Array = self._ratios[outputs[:, 0]]
-        return scores
+        )
+        ratios = left - right
+        return lambda outputs: ratios[outputs[:, 0]]
 
 
 def log_frequencies(mechanism: WordMechanism, id: int, draws: int, rng: Rng) -> Array:
