@@ -46,7 +46,7 @@ def _begin(begin: Callable[..., None] | None, *arguments: Any) -> None:
 
 
 def _end_with_parent() -> None:
-    """A process whose parent was killed would wait for more work for ever."""
+    """A process whose parent was killed would wait forever for more work."""
     parent = parent_process()
     if parent is not None:
         wait([parent.sentinel])

@@ -13,7 +13,7 @@ from inkblur.types import Array, Ids, Points, Vectors
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """Words that may leave the house, and what is promised about them."""
+    """Released words, and what is promised about them."""
 
     words: tuple[str, ...]
     guarantee: Guarantee

@@ -114,7 +114,7 @@ class ReleaseSpec(ReleaseFields):
 
     @property
     def kind(self) -> ReleaseKind:
-        """What leaves the house."""
+        """What is released."""
         return ReleaseKind(self.release)
 
     @property

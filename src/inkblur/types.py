@@ -56,7 +56,7 @@ class Piece(Enum):
 
 
 class ReleaseKind(Enum):
-    """What leaves the house."""
+    """What is released."""
 
     SEQUENCE = "sequence"
     BAG = "bag"

@@ -38,7 +38,7 @@ class Request:
     """The options of a search, as they were given."""
 
     labeled: str
-    authored: str | None  # None: the authors stand in `labeled`
+    authored: str | None  # None: the authors are in `labeled`
     columns: texts.ChosenColumns
     target: str
     alphas: Sequence[float]
@@ -98,7 +98,7 @@ def run(request: Request) -> None:
         _print(found)
     talk.print(f"wrote tune.html, tune.json into {request.output}", markup=False)
     if parts.left_out:
-        talk.print(f"{parts.left_out:,} texts stand in two parts: left out of the later one")
+        talk.print(f"{parts.left_out:,} texts are in two parts and were left out of the later one")
     if found.best is None:
         raise InkblurError(
             f"none of the {len(found.trials)} settings meets {target}; the nearest is "

@@ -54,7 +54,7 @@ def gathered(marks: Iterable[int | None]) -> Fingerprints:
 
 
 def among(texts: Sequence[str], corpus: Fingerprints) -> NDArray[np.bool_]:
-    """Which texts stand in the corpus of these fingerprints (sorted); one without a word never."""
+    """Which texts are in the corpus of these fingerprints (sorted); never one without a word."""
     marks = [fingerprint(text) for text in texts]
     known = np.array([mark is not None for mark in marks], dtype=bool)
     if not corpus.size:

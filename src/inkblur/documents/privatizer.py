@@ -27,7 +27,7 @@ LONGEST_TEXT = 10_000_000  # characters, about twenty long novels
 
 @dataclass(frozen=True, slots=True)
 class TextRelease:
-    """One document that may leave the house, and what is promised about it."""
+    """One released document, and what is promised about it."""
 
     text: str
     guarantee: Guarantee
@@ -106,7 +106,7 @@ class Privatizer:
         if self.consistent and self.kind is not ReleaseKind.SEQUENCE:
             raise ParameterError(
                 f"only a sequence can be consistent, not a {self.kind.value}: a count of equal "
-                "words would tell how often each true word stands in the text"
+                "words would tell how often each true word occurs in the text"
             )
         if self.kind is ReleaseKind.BAG and self.policies.kept:
             raise ParameterError(
@@ -287,8 +287,8 @@ class Privatizer:
 
 
 def _first_uses(texts: Sequence[Ids]) -> Ids:
-    """Where in the joined texts each word stands for the first time in its own text; the null word
-    stands for something else each time.
+    """Where in the joined texts each word occurs first within its own text; each null word counts
+    as a word of its own.
 
     >>> _first_uses([np.array([7, 5, 7]), np.array([7, NULL_ID, NULL_ID])]).tolist()
     [0, 1, 0, 3, 4, 5]

@@ -37,7 +37,7 @@ _DRAWS = 1 << 21  # in flight
 
 @dataclass(frozen=True, slots=True)
 class VectorRelease:
-    """Synthetic vectors that may leave the house, and what is promised about each row."""
+    """Released vectors, and what is promised about each row."""
 
     vectors: csr_matrix  # int64 (documents, vocabulary); every row sums to the length
     vocabulary: tuple[str, ...]  # the columns
@@ -73,7 +73,7 @@ class _Settled:
 class SyntheticVectors:
     """Releases documents as synthetic term-frequency vectors of one length.
 
-    The mechanism must stand on the vectorizer's vocabulary:
+    The mechanism must have the vectorizer's vocabulary:
 
     >>> from inkblur.rng import seeded_rng
     >>> from inkblur.embeddings.table import Embedding

@@ -31,7 +31,7 @@ class ByteSource:
     """
 
     def __init__(self, path: Path, on_progress: Progress | None = None) -> None:
-        """Open `path`; `on_progress` hears of every block."""
+        """Open `path`; `on_progress` is called for every block."""
         self.path = path
         self.packed = ""  # "gzip", "bzip2", "zip" or ""
         self.offset = 0  # unpacked bytes handed out by `read`

@@ -1,4 +1,4 @@
-"""The texts an evaluation stands on: in two parts, authors numbered, awkward cases settled.
+"""The texts of an evaluation: split in two parts, authors numbered, special cases handled.
 
 Rules, each counted in the report:
 

@@ -6,8 +6,8 @@ place. It proves nothing: what its recognizers miss stays, and so does an author
 Both run offline, and neither recognizes names of people or places here. scrubadub 2 runs its own
 default detectors; its detectors of names (on by default in version 1, which SynTF ran) need
 downloads. Presidio runs its recognizers of patterns (addresses, numbers, accounts, dates) on a
-blank spaCy model: recognizers that need a trained model are left out, for such models are
-downloads. Tables and the guarantee's place say so, lest the comparison look fairer than it is.
+blank spaCy model: recognizers that need a trained model are left out, because such models are
+downloads. The tables say so, so that the comparison does not look fairer than it is.
 """
 
 from __future__ import annotations

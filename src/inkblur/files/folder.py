@@ -226,7 +226,7 @@ def _state(
     facts = [[str(f.relative_to(root)), f.stat().st_size, f.stat().st_mtime_ns] for f in files]
     run = {"spec": spec.to_json(), "key": rng.fingerprint().hex(), "files": facts}
     state = Checkpoint(file, {**run, "ledger": counted})
-    file.chmod(0o600)  # sizes of the true files are nobody's business
+    file.chmod(0o600)  # it holds the sizes of the true files
     return state
 
 

@@ -43,7 +43,7 @@ class PoolSummary:
         ]
 
     def _told_by_others(self, unit: str) -> list[str]:
-        """How many true texts come out: those that stand in the pool may."""
+        """How many true texts come out: only those that are in the pool can."""
         same, drawn = self.counts["unchanged"], self.counts["drawn"]
         if not same:
             return [
@@ -51,7 +51,7 @@ class PoolSummary:
                 "by other authors"
             ]
         share = f"{same:,} {unit}s ({same / drawn:.0%})"
-        lines = [f"{share} came out as they were written: they stand in the pool"]
+        lines = [f"{share} came out as they were written: they are in the pool"]
         if same > MANY * drawn:
             lines.append(
                 f"more than half of the {unit}s come out: this does not hide them. Was the pool "

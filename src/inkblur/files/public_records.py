@@ -1,4 +1,4 @@
-"""Records of the file that stand in a public corpus which some ingredient was learned from.
+"""Records of the file that are also in a public corpus that something was learned from.
 
 What was learned from a text cannot protect it (DESIGN, section 4.6). All such records are found
 before the run is refused, or they are left out where the caller says so.
@@ -16,8 +16,8 @@ from inkblur.errors import PrivateCalibration
 from inkblur.files.records import Batch
 
 LEFT_OUT = (
-    "that a record was left out because its content words stand in the public corpus: what is "
-    "missing shows that it does"
+    "that a record was left out because its content words are in the public corpus: that it is "
+    "missing shows that they are"
 )
 
 

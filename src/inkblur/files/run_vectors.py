@@ -110,7 +110,7 @@ def run_vectors(
     """Draw a vector for every record of `source` and write them to `output`.
 
     Other columns are not written. Records are named by the id column, and otherwise numbered: the
-    ids that a source makes up are hashes of the true texts and never leave the house. Records of
+    ids that a source makes up are hashes of the true texts and are never written. Records of
     a public corpus refuse the file; with `skip_public` they are left out instead. `rows` chooses
     among what is left. `spending` is charged before anything is written.
     """

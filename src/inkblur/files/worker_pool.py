@@ -54,9 +54,7 @@ class WorkerCopy:
 
 def each_search(device: Device, threads: int | None) -> tuple[Device, int | None]:
     """Where each of many processes searches: the GPU if there is one, else on one thread."""
-    from inkblur.mechanisms.nearest.gpu import backend as gpu
-
-    if device is Device.CUDA or (device is Device.AUTO and threads is None and gpu.available()):
+    if engine.on_gpu(device, threads):
         return Device.CUDA, threads
     return Device.CPU, 1 if threads is None else threads
 

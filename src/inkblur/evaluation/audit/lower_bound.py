@@ -120,7 +120,7 @@ class Audit:
         if isinstance(self.inside, NoiseAudit) and self.inside.dimension > FEW_DIMENSIONS:
             lines.append(
                 f"In {self.inside.dimension} dimensions the outputs that would show a false claim "
-                "hardly ever come up, so these two figures acquit nobody; the look inside counts."
+                "hardly ever come up, so these two figures cannot clear it: the look inside counts."
             )
         if self.inside is None:
             lines.append("Nothing with a guarantee to look into: only outputs were audited.")

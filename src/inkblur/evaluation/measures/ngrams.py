@@ -3,8 +3,8 @@
 Koppel, Schler and Argamon (2011) count, for n = 4, every string of four characters without a space
 and every string of four or fewer characters between two spaces. Precisely, here: a text is split at
 white space (Unicode's) into pieces; a piece of more than n characters gives all its n-grams, from
-first to last; a piece of n or fewer gives itself. Capitals and punctuation stay, for they betray
-their author; no n-gram reaches over a space.
+first to last; a piece of n or fewer gives itself. Capitals and punctuation stay: they are habits
+of an author; no n-gram reaches over a space.
 """
 
 from __future__ import annotations

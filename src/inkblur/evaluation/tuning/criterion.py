@@ -90,7 +90,7 @@ def tune(
 ) -> tuple[Trial, ...]:
     """Measure every setting, in order; what `folder` holds already is not measured again.
 
-    `words` of the vocabulary are sampled for N_w. `on_trial` hears of every setting before it is
+    `words` of the vocabulary are sampled for N_w. `on_trial` is called before each setting is
     measured, with how many are done.
     """
     whole(words, "words")

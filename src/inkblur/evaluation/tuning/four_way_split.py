@@ -35,7 +35,7 @@ _LEAST = 3  # texts of an author or a label from which one can be spared for eac
 
 
 class TextShare(Enum):
-    """What a text is for, in the order in which a text that stands in several is kept."""
+    """What a text is for; a text that is in several parts stays in the first of them."""
 
     TEACH = "teach"
     STUDY = "study"

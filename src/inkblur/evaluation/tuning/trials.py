@@ -237,7 +237,7 @@ def _left(same: Sequence[AttackResult], before: float | None) -> AttackLeft:
 def _survival(
     release: TextReleaser | PoolReleaser | VectorReleaser, words: int, seed: int
 ) -> float:
-    """Mean N_w; for a pool, how often a text that stands in it comes out as itself."""
+    """Mean N_w; for a pool, how often a text of the pool comes out as itself."""
     if isinstance(release, PoolReleaser):
         return RUNS * release.mechanism.likeliest
     statistics = privacy_statistics(

@@ -79,11 +79,16 @@ def serve(embedding: Embedding, device: Device, *, threads: int | None = None) -
     return engine
 
 
+def on_gpu(device: Device, threads: int | None) -> bool:
+    """Whether a search with these settings runs on a GPU; `threads` are the processor's."""
+    return device is Device.CUDA or (device is Device.AUTO and threads is None and gpu.available())
+
+
 def backend_on(device: Device, *, threads: int | None = None) -> Backend:
     """The fastest backend of a device; `threads` is for the processor (None: all of them)."""
     if threads is not None:
         whole(threads, "threads")
-    if device is Device.CUDA or (device is Device.AUTO and threads is None and gpu.available()):
+    if on_gpu(device, threads):
         return gpu.Gpu()
     return native.NativeScan(threads=threads) if native.available() else Reference(threads=threads)
 
