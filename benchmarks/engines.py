@@ -1,6 +1,6 @@
 """What does an engine cost: the same rows by the bare Arrow function and by an engine?
 
-    python -m benchmarks.engines                # every engine, 300,000 rows; dask: `distributed`
+    python -m benchmarks.engines                # every engine, 400,000 rows; dask: `distributed`
     python -m benchmarks.engines spark ray --workers 2 --rows 600000
 
 Everything reads parquet files and writes parquet files, batches of 10,000 rows, without a ledger.
@@ -8,14 +8,18 @@ Each measurement has a process of its own. Start-up is the time until the first 
 written, session and tables included. Rows a second are those of a second run over all rows, beyond
 what a run of 100 rows takes: looking at ids and starting tasks is paid once a run, and in the first
 run over all rows Java compiles what it will need (`warming`, paid once an executor). Processor time
-is that of all processes together, Java's too. The bare function is measured first and last, so that
-a busy machine shows.
+is that of all processes together, Java's too.
+
+What an engine of so many workers loses is counted against as many processes that run the bare
+function side by side and share nothing: processors that share a cache or a core slow each other
+down, engine or not. The bare function is measured first and last, so that a busy machine shows.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import os
 import shutil
 import subprocess
@@ -23,7 +27,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,22 +37,22 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from inkblur import ReleaseSpec
-from inkblur.arrow import KEY_FILE, plan_release
+from inkblur.arrow import KEY_FILE, ReleasePlan, plan_release
 
 BATCH = 10_000  # rows
 SENTENCE = "the doctor was angry about a cold soup and my late train in a rainy town"
 WORDS = SENTENCE.split()
 SPEC = ReleaseSpec("staircase", 8.0, id_column="id")
-SINGLE = ("bare", "polars", "duckdb")  # one process, whatever the machine has
+SINGLE = ("polars", "duckdb")  # one process, whatever the machine has
 
-FolderRun = Callable[[Path, Path], None]  # from a folder of parquet files to another
+FolderRun = Callable[[Path, Path], object]  # from a folder of parquet files to another
 
 
 def main(given: list[str] | None = None) -> None:
     """Measure in processes of their own; one line for each engine and number of workers."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("engines", nargs="*", default=[name for name in ENGINES if name != "bare"])
-    parser.add_argument("--rows", type=int, default=300_000)
+    parser.add_argument("--rows", type=int, default=400_000)
     parser.add_argument("--words", type=int, default=20, help="of each text")
     parser.add_argument("--workers", type=int, nargs="*", default=[1, 2])
     parser.add_argument("--inside", metavar="FOLDER", help=argparse.SUPPRESS)
@@ -61,11 +67,13 @@ def main(given: list[str] | None = None) -> None:
         (folder / "key").write_bytes(os.urandom(32))
         (folder / "key").chmod(0o600)
         print(f"load average {os.getloadavg()[0]:.1f}, {os.cpu_count()} processors", flush=True)
-        bare = _shown("bare", 1, folder, None)
+        counts = sorted({1, *options.workers})
+        bare = {workers: _shown("bare", workers, folder, None) for workers in counts}
         for name in options.engines:
             for workers in [1] if name in SINGLE else options.workers:
-                _shown(name, workers, folder, bare)
-        _shown("bare", 1, folder, bare)
+                _shown(name, workers, folder, bare[workers])
+        for workers in counts:
+            _shown("bare", workers, folder, bare[workers])
 
 
 def _shown(
@@ -82,7 +90,7 @@ def _shown(
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     lost = ""
     if bare is not None:
-        by_clock = 1 - found["rate"] / (bare["rate"] * workers)
+        by_clock = 1 - found["rate"] / bare["rate"]
         by_processor = 1 - bare["processor"] / found["processor"]
         lost = f" ({by_clock:.0%} lost by the clock, {by_processor:.0%} of processor time)"
     print(
@@ -157,20 +165,35 @@ def _processes() -> tuple[float, float]:
 
 
 def _bare(workers: int, stack: ExitStack) -> FolderRun:
-    """The function itself, in this process."""
-    plan = plan_release(SPEC)
+    """The function itself: in this process, or in processes that take turns with the files."""
+    if workers == 1:
+        return lambda source, target: [
+            _bare_file(file, target) for file in sorted(source.iterdir())
+        ]
+    context = multiprocessing.get_context("spawn")
+    pool = stack.enter_context(ProcessPoolExecutor(workers, mp_context=context))
 
     def run(source: Path, target: Path) -> None:
-        for file in sorted(source.iterdir()):
-            with pq.ParquetFile(file) as read:
-                batches = map(plan, read.iter_batches(BATCH))
-                first = next(batches)
-                with pq.ParquetWriter(target / file.name, first.schema) as writer:
-                    writer.write_batch(first)
-                    for batch in batches:
-                        writer.write_batch(batch)
+        files = sorted(source.iterdir())
+        list(pool.map(_bare_file, files, [target] * len(files)))
 
     return run
+
+
+def _bare_file(file: Path, target: Path) -> None:
+    plan = _plan()
+    with pq.ParquetFile(file) as read:
+        batches = map(plan, read.iter_batches(BATCH))
+        first = next(batches)
+        with pq.ParquetWriter(target / file.name, first.schema) as writer:
+            writer.write_batch(first)
+            for batch in batches:
+                writer.write_batch(batch)
+
+
+@cache
+def _plan() -> ReleasePlan:
+    return plan_release(SPEC)
 
 
 def _spark(workers: int, stack: ExitStack) -> FolderRun:
