@@ -32,6 +32,7 @@ from reproduction.newsgroups import bare
 
 SEEDS = (1, 2, 3)
 PoolTexts = Sequence[str]
+AuthorTexts = tuple[PoolTexts, NDArray[Any]]
 Settings = Sequence[tuple[float, float]]  # share and epsilon
 
 
@@ -192,6 +193,24 @@ def nearest(texts: PoolTexts, pool: PoolTexts) -> float:
 
 
 def authors(epsilons: Sequence[float]) -> None:
+    """Half of C50's authors are the pool, the other half are attacked."""
+    split = reuters_c50()
+    assert split.train.authors is not None
+    numbers = np.unique(split.train.authors)
+    public, attacked = set(numbers[::2].tolist()), set(numbers[1::2].tolist())
+    texts = [*of(split.train, public)[0], *of(split.test, public)[0]]
+    attacks("half of C50", texts, of(split.train, attacked), of(split.test, attacked), epsilons)
+
+
+def of(part: Any, who: set[int]) -> AuthorTexts:
+    """The texts of these authors."""
+    rows = [row for row, author in enumerate(part.authors.tolist()) if author in who]
+    return [part.texts[row] for row in rows], part.authors[rows]
+
+
+def attacks(
+    name: str, public: PoolTexts, train: AuthorTexts, test: AuthorTexts, epsilons: Sequence[float]
+) -> None:
     """Print how often an attacker names the author of a released text; the pool has no labels.
 
     How many texts are near one is what the pool chooses, for a `keep_meaning` of 1, 0.75
@@ -199,21 +218,14 @@ def authors(epsilons: Sequence[float]) -> None:
     linear SVMs that have studied the authors' true texts, or released ones; and one who knows the
     channel, and counts which author has most known texts that the released one is near to.
     """
-    split = reuters_c50()
-    assert split.train.authors is not None
-    assert split.test.authors is not None
-    numbers = np.unique(split.train.authors)
-    public, attacked = set(numbers[::2].tolist()), set(numbers[1::2].tolist())
-
-    def of(part: Any, who: set[int]) -> tuple[list[str], NDArray[Any]]:
-        rows = [row for row, author in enumerate(part.authors.tolist()) if author in who]
-        return [part.texts[row] for row in rows], part.authors[rows]
-
-    texts = [*of(split.train, public)[0], *of(split.test, public)[0]]
     table = inkblur.load_embedding()
-    pool = inkblur.build_pool(texts, table, name="half of C50")
-    train, test = of(split.train, attacked), of(split.test, attacked)
-    print(f"\nauthors: {len(pool):,} in the pool, {len(attacked)} authors attacked", flush=True)
+    pool = inkblur.build_pool(public, table, name=name)
+    count = len(np.unique(train[1]))
+    print(
+        f"\nauthors, pool {name}: {len(pool):,} in the pool, {count} authors attacked "
+        f"({len(train[0]):,} known texts, {len(test[0]):,} released)",
+        flush=True,
+    )
     plain = LinearSvm(seed=1).fit(*train)
     print(f"untouched {np.mean(plain.predict(test[0]) == test[1]):.3f}", flush=True)
     releases = Releases(pool, [*train[0], *test[0]])
@@ -244,6 +256,8 @@ def authors(epsilons: Sequence[float]) -> None:
                 f"{strongest:.3f}; {told}; cosine {np.mean(same):.3f}",
                 flush=True,
             )
+    chance = np.random.default_rng(0).permutation(len(test[0]))
+    print(f"cosine of random pairs {meaning(test[0], [test[0][i] for i in chance]):.3f}")
 
 
 def halves(corpus: Any, share: float) -> tuple[Any, Any]:
