@@ -7,8 +7,9 @@ FOLDER holds the transformer, such as all-MiniLM-L6-v2. LEE holds `lee.cor` and
 (Lee, Pincombe and Welsh 2005); gensim's package has them in gensim/test/test_data. Rank
 correlations with people's judgments of those texts and of pairs of words; then, for each corpus,
 70 % of it as the pool: how often the public classifier of the pool is right, cross-fitted, and how
-often the nearest other text of the pool has the same label and what its mean cosine is by GloVe, which has no part in either. Chosen on pools
-alone; then the label told from released texts, as in benchmarks/pools.py. A JSON line a result.
+often the nearest other text of the pool has the same label and what its mean cosine is by GloVe,
+which has no part in either. Chosen on pools alone; then the label told from released texts, as in
+benchmarks/pools.py. A JSON line a result.
 """
 
 from __future__ import annotations

@@ -175,26 +175,30 @@ class _Grant:
     def _spend(self, positions: range, rows: Sequence[ChargeRow]) -> None:
         """Enter what these rows add; a draw that was made before adds nothing."""
         people, spent, own = self._history.people, self._history.spent, self._history.own
+        most = self._most_spent
         self.granted += positions
         for row in rows[positions.start : positions.stop]:
-            charged = people.get(row.draw)
+            record, content, person, draw, _, amount = row
+            charged = people.get(draw)
             if charged is None:
-                self.fresh += row.amount
-                spent[row.id] = spent.get(row.id, 0) + row.amount
-                spent[row.content] = spent.get(row.content, 0) + row.amount
-                charged = people[row.draw] = set()
+                self.fresh += amount
+                spent[record] = spent.get(record, 0) + amount
+                spent[content] = spent.get(content, 0) + amount
+                charged = people[draw] = set()
             else:
                 self.replayed += 1
-            if (row.draw, row.person) not in own:  # a retry is not written again
-                own.add((row.draw, row.person))
+            if (draw, person) not in own:  # a retry is not written again
+                own.add((draw, person))
                 self.kept.append(row)
-            if row.person not in charged:
-                charged.add(row.person)
-                if row.person is not None:
-                    spent[row.person] = spent.get(row.person, 0) + row.amount
-            most = max(spent[row.id], spent[row.content])
-            if most > self._most_spent:
-                self._most_spent = most
+            if person not in charged:
+                charged.add(person)
+                if person is not None:
+                    spent[person] = spent.get(person, 0) + amount
+            if spent[record] > most:
+                most = spent[record]
+            if spent[content] > most:
+                most = spent[content]
+        self._most_spent = most
         self._count_releases(rows[positions.start : positions.stop])
 
     def _count_releases(self, rows: Sequence[ChargeRow]) -> None:

@@ -66,9 +66,9 @@ class Ledger:
 
     def __init__(self, store: Store, secret: Secret) -> None:
         self.store, self.secret = store, secret
-        migrate(store)
         check = secret.hash("check", "inkblur ledger").hex()
-        with store.transaction():
+        with store.transaction():  # one, because each is a write to the disk
+            migrate(store)
             known = store.run("SELECT value FROM about WHERE name = 'check'")
             if not known:
                 store.run("INSERT INTO about VALUES ('check', ?)", (check,))
