@@ -45,7 +45,7 @@ WORDS = SENTENCE.split()
 SPEC = ReleaseSpec("staircase", 8.0, id_column="id")
 SINGLE = ("polars", "duckdb")  # one process, whatever the machine has
 
-FolderRun = Callable[[Path, Path], object]  # from a folder of parquet files to another
+FolderRun = Callable[[Path, Path], None]  # from a folder of parquet files to another
 
 
 def main(given: list[str] | None = None) -> None:
@@ -167,9 +167,12 @@ def _processes() -> tuple[float, float]:
 def _bare(workers: int, stack: ExitStack) -> FolderRun:
     """The function itself: in this process, or in processes that take turns with the files."""
     if workers == 1:
-        return lambda source, target: [
-            _bare_file(file, target) for file in sorted(source.iterdir())
-        ]
+
+        def run_here(source: Path, target: Path) -> None:
+            for file in sorted(source.iterdir()):
+                _bare_file(file, target)
+
+        return run_here
     context = multiprocessing.get_context("spawn")
     pool = stack.enter_context(ProcessPoolExecutor(workers, mp_context=context))
 
