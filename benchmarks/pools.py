@@ -32,7 +32,7 @@ from reproduction.newsgroups import bare
 
 SEEDS = (1, 2, 3)
 PoolTexts = Sequence[str]
-AuthorTexts = tuple[PoolTexts, NDArray[Any]]
+TextsByAuthor = tuple[PoolTexts, NDArray[Any]]
 Settings = Sequence[tuple[float, float]]  # share and epsilon
 
 
@@ -202,14 +202,18 @@ def authors(epsilons: Sequence[float]) -> None:
     attacks("half of C50", texts, of(split.train, attacked), of(split.test, attacked), epsilons)
 
 
-def of(part: Any, who: set[int]) -> AuthorTexts:
+def of(part: Any, who: set[int]) -> TextsByAuthor:
     """The texts of these authors."""
     rows = [row for row, author in enumerate(part.authors.tolist()) if author in who]
     return [part.texts[row] for row in rows], part.authors[rows]
 
 
 def attacks(
-    name: str, public: PoolTexts, train: AuthorTexts, test: AuthorTexts, epsilons: Sequence[float]
+    name: str,
+    public: PoolTexts,
+    train: TextsByAuthor,
+    test: TextsByAuthor,
+    epsilons: Sequence[float],
 ) -> None:
     """Print how often an attacker names the author of a released text; the pool has no labels.
 
