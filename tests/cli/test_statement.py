@@ -226,7 +226,17 @@ def measured(report: dict[str, Any], **changes: Any) -> dict[str, Any]:
             "value": {"mean": 0.31, "low": 0.25, "high": 0.4, "values": [0.31]},
             "chance": 0.02,
             "by_chance": "guessing",
-        }
+        },
+        *(
+            {
+                "attack": "reading (unigram)",
+                "measure": measure,
+                "value": {"mean": 0.12, "low": 0.1, "high": 0.15, "values": [0.12]},
+                "chance": None,
+                "by_chance": "",
+            }
+            for measure in ("words recovered", "numbers recovered")
+        ),
     ]
     return json.loads(json.dumps({"before": before.to_json(), "settings": [body]}))  # type: ignore[no-any-return]
 
@@ -242,7 +252,9 @@ def test_what_was_measured_answers_the_three_questions(folder: Path) -> None:
         "originals found among 50: 0.31 (interval 0.25 to 0.40); guessing 0.02"
     )
     assert author in answers["linkability"][1]
-    assert answers["inference"][1] == "not measured"
+    assert answers["inference"][1] == (
+        "reading (unigram), words recovered: 0.12 (interval 0.10 to 0.15)"
+    )
     assert "F1 0.70 (svm, 40 texts, untouched 0.90)" in table(text, "topic")["utility"][0]
 
 

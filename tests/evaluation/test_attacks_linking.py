@@ -3,14 +3,29 @@
 import numpy as np
 import pytest
 
+from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
+from inkblur.evaluation.attacks.channel import ExactChannel
 from inkblur.evaluation.attacks.inference import infer
 from inkblur.evaluation.attacks.linking import MOST_TEXTS, auc, linking
-from inkblur.evaluation.attacks.singling_out import single_out
+from inkblur.evaluation.attacks.singling_out import single_out, single_out_by_channel
+from inkblur.mechanisms.staircase.mechanism import Staircase
+from inkblur.rng import seeded_rng
+from inkblur.types import Array, Ids
 
 from .made import corpus
 
 pytest.importorskip("sklearn")
+
+
+class EvenChannel:
+    """Every word is as likely to come out as every other, whatever went in."""
+
+    size, error = 50, 0.0
+
+    def likelihood(self, ids: Ids, outs: Ids) -> Array:
+        """1 / 50 everywhere."""
+        return np.full((len(ids), len(outs)), 1 / self.size)
 
 
 class TestLinking:
@@ -58,6 +73,36 @@ class TestSinglingOut:
         found = single_out(originals, released)
         assert found.by_both.all()
         assert found.by_words.sum() == 1
+
+    def test_the_channel_finds_a_text_of_which_no_word_can_be_read(self) -> None:
+        """100 words at epsilon 1: the likeliest original is nearly always the true one."""
+        mechanism, texts = self._made(epsilon=1.0)
+        outs = [mechanism.replace(text, seeded_rng(2).child(str(row)))
+                for row, text in enumerate(texts)]  # fmt: skip
+        same = np.mean([(out == text).mean() for out, text in zip(outs, texts, strict=True)])
+        found = single_out_by_channel(ExactChannel(mechanism, 50), texts, outs)
+        assert same < 0.2
+        assert found.mean() > 0.9
+
+    def test_a_channel_that_shows_nothing_traces_nothing(self) -> None:
+        """Every word comes out alike: no original is likelier than the others."""
+        mechanism, texts = self._made(epsilon=1.0)
+        outs = [mechanism.replace(text, seeded_rng(2)) for text in texts]
+        assert not single_out_by_channel(EvenChannel(), texts, outs).any()
+
+    def test_places_that_an_original_lacks_are_null_words(self) -> None:
+        mechanism, _ = self._made(epsilon=6.0)
+        channel = ExactChannel(mechanism, 50)
+        originals = [np.array([3]), np.array([3, 7, 9])]
+        found = single_out_by_channel(channel, originals, [np.array([3, 7]), np.array([3, 7, 9])])
+        assert found.tolist() == [False, True]
+
+    @staticmethod
+    def _made(epsilon: float) -> tuple[Staircase, list[Ids]]:
+        rng = np.random.default_rng(6)
+        table = Embedding([f"w{'x' * i}" for i in range(50)], rng.normal(size=(50, 8)), name="made")
+        mechanism = Staircase(table, epsilon=epsilon, tau=0.1, frequency_power=0.0)
+        return mechanism, [rng.integers(0, 50, 100) for _ in range(20)]
 
     def test_texts_must_pair(self) -> None:
         with pytest.raises(ParameterError, match="as many originals"):

@@ -61,5 +61,6 @@ def test_a_copied_word_in_20_raises_what_is_read(
     table = Embedding([f"word{'x' * i}" for i in range(WORDS)], vectors, name="made")
     mechanism = make(setting, table, 0.5)
     plain, leaking = read(mechanism), read(Leaky(mechanism))
+    print(f"{label(setting)}: {plain:.1%} read, {leaking:.1%} with the leak")  # pytest -s
     error = np.sqrt(2 * plain * (1 - plain) / DRAWN)
     assert leaking > plain + 4 * error

@@ -10,19 +10,23 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from inkblur.documents.policies import Treatment
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
+from inkblur.evaluation.attacks.base import Attack
 from inkblur.evaluation.attacks.candidates import Candidates
-from inkblur.evaluation.attacks.channel import channel_of
+from inkblur.evaluation.attacks.channel import Channel, channel_of
+from inkblur.evaluation.attacks.fluent_channel import FluentChannel
 from inkblur.evaluation.attacks.inference import infer
 from inkblur.evaluation.attacks.language import Trigrams, entering_ids, unigram
+from inkblur.evaluation.attacks.likelihood import Likelihood
 from inkblur.evaluation.attacks.linking import MOST_TEXTS, linking
 from inkblur.evaluation.attacks.model_reading import PASSAGE, ModelReader
 from inkblur.evaluation.attacks.reading import Reader, guessed
 from inkblur.evaluation.attacks.repetition import Repeated, joined_by_author, repeated_words
-from inkblur.evaluation.attacks.singling_out import single_out
+from inkblur.evaluation.attacks.singling_out import single_out, single_out_by_channel
 from inkblur.evaluation.dataset import Dataset
 from inkblur.evaluation.measures.bootstrap import over_texts, share_over_texts
 from inkblur.evaluation.measures.recovered import Recovered, TrueWords, recovered, true_words
@@ -36,6 +40,7 @@ from inkblur.types import Ids, ReleaseKind
 RELEASES = (2, 5, 10)  # how often one text is released afresh
 _RELEASED_AGAIN = 10  # texts
 _COMPARED = 500  # texts that are linked and singled out
+_TRACED = 100  # texts that are singled out by the channel, by so many of their first words
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +67,16 @@ class Disclosing:
         if mechanism is not None and self.read:
             assert isinstance(releaser, TextReleaser)
             named = releaser.spec.names != Treatment.NULL.value
-            found = [*self._reading(mechanism, named, rng), *found]
+            channel = channel_of(mechanism, rng.child("simulated"))
+            found = [*self._reading(mechanism, channel, named, rng), *found]
+            if not isinstance(channel, FluentChannel):
+                found += self._secrets_by_channel(channel, test)
+                if not releaser.spec.consistent:  # whose words are not drawn one by one
+                    found += self._traced(mechanism, channel, named, rng.child("traced"))
         return tuple(found)
 
     def _reading(
-        self, mechanism: WordMechanism, names_enter: bool, rng: Rng
+        self, mechanism: WordMechanism, channel: Channel, names_enter: bool, rng: Rng
     ) -> Iterator[Disclosure]:
         read = [self.test[row] for row in self.read]
         truth = [true_words(text, self.embedding, names_enter=names_enter) for text in read]
@@ -76,7 +86,7 @@ class Disclosing:
         outs = _drawn(mechanism, truth, 1, rng.child("read"))
         texts = [entering_ids(text, self.embedding) for text in self.public]
         prior = unigram(self.embedding, texts)
-        reader = Reader(channel_of(mechanism, rng.child("simulated")), prior)
+        reader = Reader(channel, prior)
         candidates = reader.candidates(outs)
         readers = {"unigram": [guessed(found) for found in candidates]}
         if texts:
@@ -179,29 +189,56 @@ class Disclosing:
             measure = "area under the curve: pairs of texts by one author against pairs by two"
             yield Disclosure("linking", measure, area, 0.5, "guessing")
 
+    def _traced(
+        self, mechanism: WordMechanism, channel: Channel, names_enter: bool, rng: Rng
+    ) -> Iterator[Disclosure]:
+        words = (true_words(text, self.embedding, names_enter=names_enter) for text in self.test)
+        truth = [TrueWords(w.ids[:_TRACED], w.kinds[:_TRACED]) for w in words if len(w.ids)]
+        truth = truth[:_TRACED]
+        if len(truth) > 1:
+            outs = [out[:, 0] for out in _drawn(mechanism, truth, 1, rng)]
+            hits = single_out_by_channel(channel, [text.ids for text in truth], outs)
+            yield Disclosure(
+                "singling out",
+                f"released texts traced to their original among {len(truth)}, by the channel and "
+                f"their first {_TRACED} words",
+                self._share(hits),
+                1 / len(truth),
+                "guessing",
+            )
+
     def _secrets(self, train: Released, test: Released) -> Iterator[Disclosure]:
         if not self.data.has_secrets:
             return
         for kind, known in ((ADAPTIVE, train.texts), (STATIC, self.train)):
-            said = infer(
-                known,
-                self.data.train.secrets,
-                test.texts,
-                self.data.test.secrets,
-                seed=self.seed,
-            )
-            spread = over_texts(
-                said.truth, said.answers, confidence=self.confidence, seed=self.seed
-            )
-            yield Disclosure(
-                "inference",
-                f"secret labels guessed, {kind}",
-                spread["accuracy"],
-                said.chance,
-                "the commonest label",
-            )
+            yield self._inferred(kind, known, test, None)
 
-    def _share(self, hits: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Interval:
+    def _secrets_by_channel(self, channel: Channel, test: Released) -> Iterator[Disclosure]:
+        if self.data.has_secrets:
+            attack = Likelihood(channel, self.embedding)
+            yield self._inferred("by the channel", self.train, test, attack)
+
+    def _inferred(
+        self, kind: str, known: Sequence[str], test: Released, attack: Attack | None
+    ) -> Disclosure:
+        said = infer(
+            known,
+            self.data.train.secrets,
+            test.texts,
+            self.data.test.secrets,
+            seed=self.seed,
+            attack=attack,
+        )
+        spread = over_texts(said.truth, said.answers, confidence=self.confidence, seed=self.seed)
+        return Disclosure(
+            "inference",
+            f"secret labels guessed, {kind}",
+            spread["accuracy"],
+            said.chance,
+            "the commonest label",
+        )
+
+    def _share(self, hits: NDArray[np.bool_]) -> Interval:
         share = share_over_texts(
             hits.astype(np.int64), np.ones(len(hits), np.int64),
             confidence=self.confidence, seed=self.seed,

@@ -1,7 +1,8 @@
 """Inference: a label that was meant to be hidden, guessed from released texts.
 
 The attacker has texts whose label is known, released in the same way (adaptive) or as they were
-written (static), learns what tells the labels apart, and names those of other released texts.
+written (static), learns what tells the labels apart, and names those of other released texts. The
+attack is one on authors, with labels in their place.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from inkblur.errors import ParameterError
+from inkblur.evaluation.attacks.base import Attack
 from inkblur.evaluation.attacks.svm import LinearSvm
 from inkblur.types import Ids
 
@@ -37,8 +39,11 @@ def infer(
     labels: Sequence[str | None],
     *,
     seed: int,
+    attack: Attack | None = None,
 ) -> Inferred:
     """Learn labels from the known texts and name those of others; texts without one are left out.
+
+    `attack` is the `svm` attack where none is given.
 
     >>> found = infer(["a boat", "a cloud", "boats sail", "clouds rain"], ["sea", "sky"] * 2,
     ...               ["boat", "cloud"], ["sea", "sky"], seed=1)
@@ -58,10 +63,11 @@ def infer(
         raise ParameterError("no test text has a secret that the training part has too")
     classes = np.array([number[str(known_labels[row])] for row in studied])
     truth = np.array([number[str(labels[row])] for row in asked])
-    attack = LinearSvm(seed=seed).fit([known[row] for row in studied], classes)
+    learned = attack if attack is not None else LinearSvm(seed=seed)
+    learned.fit([known[row] for row in studied], classes)
     commonest = int(np.bincount(classes).argmax())
     return Inferred(
         truth,
-        attack.predict([texts[row] for row in asked]),
+        learned.predict([texts[row] for row in asked]),
         float((truth == commonest).mean()),
     )

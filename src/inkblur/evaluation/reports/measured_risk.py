@@ -16,6 +16,7 @@ _ANSWERS = {
     "linkability": ("linking",),
     "inference": ("inference", "reading"),
 }
+_READ = ("words recovered", "content words recovered", "words that the reader is at least")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +104,21 @@ def _author(found: Mapping[str, Any], before: Mapping[str, Any]) -> str:
 
 
 def _disclosures(found: Mapping[str, Any], attack: str) -> list[Mapping[str, Any]]:
-    return [each for each in found.get("disclosures", ()) if each["attack"] == attack]
+    """What an attack disclosed; of reading, by each reader, what is recovered and what is sure."""
+    return [
+        each
+        for each in found.get("disclosures", ())
+        if each["attack"] == attack
+        or (each["attack"].startswith(f"{attack} (") and each["measure"].startswith(_READ))
+    ]
 
 
 def _disclosed(found: Mapping[str, Any]) -> str:
     chance = found["chance"]
     beside = "" if chance is None else f"; {found['by_chance']} {chance:.2f}"
     value = found["value"]
-    return f"{found['measure']}: {value['mean']:.2f}{_interval(value, 2)}{beside}"
+    reader = f"{found['attack']}, " if found["attack"].startswith("reading") else ""
+    return f"{reader}{found['measure']}: {value['mean']:.2f}{_interval(value, 2)}{beside}"
 
 
 def _interval(value: Mapping[str, Any], digits: int | None = None) -> str:

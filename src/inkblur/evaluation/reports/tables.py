@@ -8,6 +8,7 @@ from inkblur.evaluation.results import (
     ADAPTIVE,
     STATIC,
     AttackResult,
+    Disclosure,
     Evaluation,
     Interval,
     SettingResult,
@@ -83,23 +84,24 @@ def disclosure_tables(report: Evaluation) -> list[Table]:
             result.name,
             "",
             heads("attack", "measure", "#value", "#without the attack"),
-            tuple(
-                TableRow(
-                    (
-                        Cell(found.attack),
-                        Cell(found.measure),
-                        _interval(found.value, ".1%" if found.attack != "linking" else ".3f"),
-                        Cell("-", True)
-                        if found.chance is None
-                        else Cell(f"{found.chance:.1%}", True, found.by_chance),
-                    )
-                )
-                for found in result.disclosures
-            ),
+            tuple(map(_disclosure_row, result.disclosures)),
         )
         for result in report.settings
         if result.disclosures
     ]
+
+
+def _disclosure_row(found: Disclosure) -> TableRow:
+    form = ".3f" if found.attack == "linking" else ".1%"  # an area under a curve is no share
+    without = "-" if found.chance is None else f"{found.chance:{form}}"
+    return TableRow(
+        (
+            Cell(found.attack),
+            Cell(found.measure),
+            _interval(found.value, form),
+            Cell(without, True, found.by_chance),
+        )
+    )
 
 
 def attack_tables(report: Evaluation) -> list[Table]:
