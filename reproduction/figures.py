@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+_MOST_TICKS = 12  # on a logarithmic axis; beyond that round numbers serve
+
+
 @dataclass(frozen=True, slots=True)
 class Plot:
     """A drawn plot: the file's name, what it shows, and the SVG text."""
@@ -62,7 +65,7 @@ def _svg(drawing: Drawing, readings: Sequence[Reading]) -> str:
     axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for panel, place in zip(panels, axes, strict=True):
         held = [r for r in mine if drawing.panel is None or _named(r, drawing.panel) == panel]
-        _panel(place, drawing, held)
+        _panel(place, drawing, held, _lines(drawing, mine))
         if panel:
             place.set_title(f"{drawing.panel} {panel}", fontsize=10)
     axes[0].set_ylabel(drawing.measure)
@@ -83,10 +86,14 @@ def _svg(drawing: Drawing, readings: Sequence[Reading]) -> str:
     return text[text.index("<svg") :]
 
 
-def _panel(axes: Axes, drawing: Drawing, readings: Sequence[Reading]) -> None:
-    lines = _lines(drawing, readings)
+def _panel(axes: Axes, drawing: Drawing, readings: Sequence[Reading], lines: Sequence[str]) -> None:
+    """`lines`: those of all panels, so that a line has one color everywhere."""
+    ticks = set()
     for number, line in enumerate(lines):
         spots = _spots(drawing, [r for r in readings if _named(r, drawing.line) == line])
+        if not spots:
+            continue
+        ticks |= {spot.x for spot in spots}
         color = COLORS[number % len(COLORS)]
         name = line if drawing.line is None or not _is_number(line) else f"{drawing.line} {line}"
         axes.errorbar(
@@ -115,14 +122,11 @@ def _panel(axes: Axes, drawing: Drawing, readings: Sequence[Reading]) -> None:
         )
     if drawing.log_x:
         axes.set_xscale("log")
-        ticks = sorted(
-            {
-                s.x
-                for line in lines
-                for s in _spots(drawing, [r for r in readings if _named(r, drawing.line) == line])
-            }
-        )
-        axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        if len(ticks) > _MOST_TICKS:
+            ticks = {n * 10.0**e for e in range(-3, 7) for n in (1, 2, 5)}
+            low, high = axes.get_xlim()
+            ticks = {tick for tick in ticks if low <= tick <= high}
+        axes.set_xticks(sorted(ticks), [f"{tick:g}" for tick in sorted(ticks)])
         axes.minorticks_off()
     axes.set_xlabel(drawing.x)
     axes.grid(alpha=0.3)

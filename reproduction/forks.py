@@ -7,6 +7,8 @@ locks; where a system cannot fork, the caller does one piece after the other.
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
@@ -20,8 +22,15 @@ _pieces: Sequence[Callable[[], Any]] = ()  # set before the forks, which inherit
 
 
 def can_fork() -> bool:
-    """Whether this system can."""
-    return "fork" in get_all_start_methods()
+    """Whether this system can, and no GPU is in use here: a fork could not use it."""
+    torch = sys.modules.get("torch")
+    return "fork" in get_all_start_methods() and not (torch and torch.cuda.is_initialized())
+
+
+def begin_worker(turns: Semaphore) -> None:
+    """At the start of a process whose forks work: it shares the turns, and leaves the GPU alone."""
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""
+    share_turns(turns)
 
 
 def share_turns(turns: Semaphore) -> None:

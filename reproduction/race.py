@@ -10,8 +10,6 @@ nothing about the words that hide one another.)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from inkblur import Embedding
 from inkblur.evaluation import CATALOGUE
 from reproduction.adapted.space import ADAPTED, PLAIN, adapted, plain
@@ -45,7 +43,7 @@ from reproduction.utility_at_attack import (
 
 CURVES = "Utility over attack"
 EQUAL_ATTACK = "At equal attack"
-EQUAL_LOSS = "At equal proved loss"
+EQUAL_LOSS = "At equal proved loss, on word vectors"
 SURVIVALS = (0.3, 0.13, 0.05)  # of words as they come in the texts that attackers study
 LEVELS = (0.5, 0.35, 0.25)  # the stronger attack; claims are judged at the first
 LOSSES = (9.0, 20.0)  # bound on the log likelihood ratio between a median pair of words
@@ -56,6 +54,7 @@ QUICK_SIZES = SampleSizes(studied=3, known=2, unknown=1, taught=400, asked=60)
 LOSS = "proved loss, median pair"
 
 RunsByEpsilon = dict[float, Runs]  # the runs at each epsilon
+RaceCurves = dict[tuple[str, str], RunsByEpsilon]  # of a metric and a mechanism
 
 
 def run(work: Context) -> Outcome:
@@ -63,9 +62,9 @@ def run(work: Context) -> Outcome:
     sizes = work.size(SIZES, QUICK_SIZES)
     contest = AttackVsLabel("race", work, *c50_and_newsgroups(work), sizes)
     before = contest.before()
-    untouched: Where = {"contender": UNTOUCHED, "epsilon": ""}
+    untouched: Where = {"metric": UNTOUCHED, "mechanism": "", "epsilon": ""}
     readings = untouched_readings(CURVES, untouched, before)
-    curves: dict[str, RunsByEpsilon] = {}
+    curves: RaceCurves = {}
     absent: list[str] = []
     spaces = {PLAIN: plain(work, WORDS), ADAPTED: adapted(work, contest.taught, "topic", WORDS)}
     for metric, space in spaces.items():
@@ -80,9 +79,12 @@ def run(work: Context) -> Outcome:
             ]
             measured = contest.runs(settings, space, work.size(3, 2))
             for setting, runs in zip(settings, measured, strict=True):
-                name = f"{setting.family}, {metric}"
-                curves.setdefault(name, {})[setting.known_epsilon] = runs
-                where: Where = {"contender": name, "epsilon": setting.known_epsilon}
+                curves.setdefault((metric, setting.family), {})[setting.known_epsilon] = runs
+                where: Where = {
+                    "metric": metric,
+                    "mechanism": setting.family,
+                    "epsilon": setting.known_epsilon,
+                }
                 readings += contest_readings(CURVES, where, runs, before)
                 step = f"loss of {setting.name} on {space.sha256[:16]}"
                 loss = work.step(step, proved_loss, setting, space, words[:PAIRED])
@@ -92,8 +94,14 @@ def run(work: Context) -> Outcome:
     at_equal_loss, unproved = _at_equal_loss(contest, spaces[PLAIN], before)
     readings += at_equal_loss
     drawings = (
-        frontier_drawing(CURVES, "contender"),
-        Drawing("Utility left over the proved loss", CURVES, LEFT, LOSS, line="contender"),
+        frontier_drawing(CURVES, "mechanism", panel="metric"),
+        Drawing(
+            "Utility left over the proved loss",
+            *(CURVES, LEFT, LOSS),
+            line="mechanism",
+            panel="metric",
+            log_x=True,
+        ),
     )
     claims, undecided = sorted_out(_claims(curves, before))
     notes = (
@@ -125,24 +133,25 @@ def _named(why: str, names: list[str]) -> list[str]:
     return [f"{why}: {'; '.join(names)}."] if names else []
 
 
-def _at_equal_attack(curves: dict[str, RunsByEpsilon], before: MeasuredColumns) -> list[Reading]:
+def _at_equal_attack(curves: RaceCurves, before: MeasuredColumns) -> list[Reading]:
     readings = []
-    for name, curve in curves.items():
+    for (metric, family), curve in curves.items():
         for level in LEVELS:
             left = reached(left_at(list(curve.values()), level, before))
             if len(left) >= 2:
-                where: Where = {"contender": name}
+                where: Where = {"metric": metric, "mechanism": family}
                 measure = f"{LEFT} at {level:.0%} attack"
                 readings.append(Reading(EQUAL_ATTACK, where, measure, over_texts(left)))
     return readings
 
 
-def _missed(curves: dict[str, RunsByEpsilon], before: MeasuredColumns) -> list[str]:
+def _missed(curves: RaceCurves, before: MeasuredColumns) -> list[str]:
     """Who has fewer numbers at a level of attack than runs."""
     notes = []
     for level in LEVELS:
         runs = {
-            name: left_at(list(curve.values()), level, before) for name, curve in curves.items()
+            f"{family}, {metric}": left_at(list(curve.values()), level, before)
+            for (metric, family), curve in curves.items()
         }
         few = {
             name: len(reached(left))
@@ -175,8 +184,11 @@ def _at_equal_loss(
                 missing.append(f"{entrant.family} at {loss:g}")
         measured = contest.runs(settings, space, contest.work.size(3, 2))
         for setting, runs in zip(settings, measured, strict=True):
-            name = f"{setting.family}, {PLAIN}"
-            where: Where = {LOSS: loss, "contender": name, "epsilon": setting.known_epsilon}
+            where: Where = {
+                LOSS: loss,
+                "mechanism": setting.family,
+                "epsilon": setting.known_epsilon,
+            }
             readings += [
                 reading
                 for reading in contest_readings(EQUAL_LOSS, where, runs, before)
@@ -185,14 +197,13 @@ def _at_equal_loss(
     return readings, missing
 
 
-def _claims(curves: Mapping[str, RunsByEpsilon], before: MeasuredColumns) -> list[Claim | str]:
+def _claims(curves: RaceCurves, before: MeasuredColumns) -> list[Claim | str]:
     """Each mechanism on the adapted metric against itself on word vectors: nobody is picked."""
     claims: list[Claim | str] = []
     level = LEVELS[0]
-    for name, curve in curves.items():
-        family = name.removesuffix(f", {PLAIN}")
-        other = curves.get(f"{family}, {ADAPTED}")
-        if family != name and other is not None:
+    for (metric, family), curve in curves.items():
+        other = curves.get((ADAPTED, family))
+        if metric == PLAIN and other is not None:
             short = family.replace(", lambda ", "-").replace(", ", "-").replace(" ", "-")
             claims.append(
                 gain_claim(

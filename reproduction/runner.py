@@ -17,7 +17,7 @@ from reproduction.command import Command, held_command
 from reproduction.context import Context, OnStepBegin, steps_file
 from reproduction.datasets import Datasets
 from reproduction.experiments import EXPERIMENTS, Experiment, chosen
-from reproduction.forks import share_turns
+from reproduction.forks import begin_worker
 from reproduction.origin import commit, machine
 from reproduction.result import ExperimentRecord
 
@@ -163,7 +163,7 @@ def _at_the_same_time(
     # An experiment alone at the end takes the turns that the others have left over.
     turns = get_context("spawn").Semaphore(workers)
     size = min(workers, len(jobs))
-    with explain_broken_pool(again), process_pool(size, share_turns, turns) as pool:
+    with explain_broken_pool(again), process_pool(size, begin_worker, turns) as pool:
         # The last of the catalogue first: adapted/* and the race are the longest, and begun last
         # they would leave the other workers idle at the end.
         running = {pool.submit(_job, job): job[0] for job in reversed(jobs)}

@@ -55,9 +55,9 @@ def contest_readings(
     return [Reading(table, where, measure, value) for measure, value in found.items()]
 
 
-def frontier_drawing(table: str, line: str) -> Drawing:
+def frontier_drawing(table: str, line: str, panel: str | None = None) -> Drawing:
     """Utility left over the stronger of the two attacks."""
-    return Drawing(table, table, LEFT, STRONGER, line=line)
+    return Drawing(table, table, LEFT, STRONGER, line=line, panel=panel)
 
 
 def stronger(run: MeasuredColumns) -> Array:

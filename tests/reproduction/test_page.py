@@ -11,12 +11,14 @@ import pytest
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
 
+from inkblur.evaluation import COLORS
 from reproduction.command import Command
 from reproduction.estimate import Estimate
 from reproduction.experiments import EXPERIMENTS
+from reproduction.figures import plots
 from reproduction.page import summary, write_reproduction
 from reproduction.reasons import UNEXPLAINED
-from reproduction.result import ExperimentRecord
+from reproduction.result import Drawing, ExperimentRecord, Reading
 from reproduction.runner import reproduce
 from tests.reproduction.made import NAME, Made
 
@@ -116,3 +118,20 @@ def test_the_committed_page_leaves_no_failure_unexplained() -> None:
     assert len(overview) > 20
     for row in overview:
         assert re.match(r"(paper|data|sample|ours): ", row[5]), row
+
+
+def test_a_line_has_one_color_in_every_panel(record: ExperimentRecord) -> None:
+    def svg(*places: tuple[str, str]) -> str:
+        readings = tuple(
+            Reading("T", {"panel": panel, "line": line, "x": x}, "y", Estimate.exact(x))
+            for panel, line in places
+            for x in (1.0, 2.0)
+        )
+        drawing = Drawing("D", "T", "y", "x", line="line", panel="panel")
+        outcome = replace(record.outcome, readings=readings, drawings=(drawing,))
+        return plots(NAME, outcome)[0].svg
+
+    first, second = (color.lower() for color in COLORS[:2])
+    one, two = svg(("p", "a"), ("p", "b")), svg(("p", "a"), ("p", "b"), ("q", "b"))
+    assert two.count(first) == one.count(first) > 0
+    assert two.count(second) > one.count(second) > 0

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 from dataclasses import replace
 from datetime import UTC, datetime
 from multiprocessing import get_context
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from inkblur.errors import InputError, ParameterError
+from inkblur.processes import process_pool
 from reproduction import forks, runner
 from reproduction.command import held_command
 from reproduction.context import Context, StepJob
@@ -239,6 +242,20 @@ def test_processes_of_one_run_share_its_turns(
     assert turns.acquire(block=False)
     assert turns.acquire(block=False)
     assert not turns.acquire(block=False)
+
+
+def test_workers_leave_the_gpu_alone_because_their_forks_could_not_use_it() -> None:
+    turns = get_context("spawn").Semaphore(1)
+    with process_pool(1, forks.begin_worker, turns) as pool:
+        assert pool.submit(os.getenv, "CUDA_VISIBLE_DEVICES").result() == ""
+
+
+def test_nothing_is_forked_from_a_process_that_uses_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A made-up PyTorch: there is no GPU where tests run."""
+    for used in (False, True):
+        cuda = SimpleNamespace(is_initialized=lambda used=used: used)
+        monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
+        assert forks.can_fork() is not used
 
 
 def test_a_step_that_fails_beside_others_is_heard(tmp_path: Path) -> None:
