@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -193,8 +194,8 @@ class Disclosing:
         self, mechanism: WordMechanism, channel: Channel, names_enter: bool, rng: Rng
     ) -> Iterator[Disclosure]:
         words = (true_words(text, self.embedding, names_enter=names_enter) for text in self.test)
-        truth = [TrueWords(w.ids[:_TRACED], w.kinds[:_TRACED]) for w in words if len(w.ids)]
-        truth = truth[:_TRACED]
+        first = (TrueWords(w.ids[:_TRACED], w.kinds[:_TRACED]) for w in words if len(w.ids))
+        truth = list(islice(first, _TRACED))
         if len(truth) > 1:
             outs = [out[:, 0] for out in _drawn(mechanism, truth, 1, rng)]
             hits = single_out_by_channel(channel, [text.ids for text in truth], outs)
