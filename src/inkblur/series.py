@@ -112,16 +112,8 @@ def privatize(
         if row is not None or hides_length
     ]
     promised, resolved = blur.guaranteed(rng), spec.resolved(table, blur.mechanism)
-    with spending_of(
-        ledger,
-        promised,
-        limits=limits.for_guarantee(promised, "ids"),
-        columns=spec.columns,
-        rng=rng,
-        draw=blur.spec,
-        source="-",
-        description={"spec": resolved.to_json(), "embedding": table.sha256},
-    ) as spending:
+    budget = limits.for_guarantee(promised, "ids")
+    with spending_of(ledger, blur, resolved, rng, limits=budget, source="-") as spending:
         if limits and spending is not None:
             batch = Batch(tuple(given), TextsAlone())
             spending.charge_ahead(

@@ -104,9 +104,8 @@ def privatize_folder(
     if isinstance(made, Privatizer):
         refuse_weak(made.mechanism, accept_weak=spec.accept_weak)
     resolved = spec.resolved(table, made.mechanism)
-    promised = made.guaranteed(rng)
     limits = Limits() if limits is None else limits
-    budget = limits.for_guarantee(promised, spec.id_column)
+    budget = limits.for_guarantee(made.guaranteed(rng), spec.id_column)
     state = _state(out, root, files, resolved, rng, counted=ledger is not False)
     done = {row["file"] for row in state.rows if "file" in row}
     begun = [row["release"] for row in state.rows if "release" in row]
@@ -115,17 +114,12 @@ def privatize_folder(
         _nothing_left(state, unless=bool(begun or done)),
         spending_of(
             ledger,
-            promised,
+            made,
+            resolved,
+            rng,
             limits=budget,
-            columns=spec.columns,
-            rng=rng,
-            draw=made.spec,
             source=source,
-            description={
-                "spec": resolved.to_json(),
-                "embedding": table.sha256,
-                "files": len(files),
-            },
+            files=len(files),
             going_on=GoingOn(
                 begun[-1] if begun else None, lambda release: state.add({"release": release})
             ),

@@ -126,17 +126,9 @@ def privatize_file(
             on_expectation(made.expectation())
         else:
             refuse_weak(made.mechanism, accept_weak=spec.accept_weak)
-        promised = made.guaranteed(rng)
+        budget = limits.for_guarantee(made.guaranteed(rng), spec.id_column)
         with spending_of(
-            ledger,
-            promised,
-            limits=limits.for_guarantee(promised, spec.id_column),
-            columns=spec.columns,
-            rng=rng,
-            draw=made.spec,
-            source=source,
-            description={"spec": resolved.to_json(), "embedding": table.sha256},
-            caller=caller,
+            ledger, made, resolved, rng, limits=budget, source=source, caller=caller
         ) as spending:
             rows: ChooseRows = lambda batches: batches  # noqa: E731
             if limits and spending is not None:

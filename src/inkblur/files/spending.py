@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from inkblur.documents.privatizer import Privatizer
+from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.errors import BudgetExceeded, ParameterError, PrivacyError
 from inkblur.files.records import Batch
 from inkblur.guarantees import NOBODY_COUNTS, Guarantee
@@ -28,7 +30,9 @@ from inkblur.ledger import (
     open_ledger,
 )
 from inkblur.ledger.charges import UNIT, shown
+from inkblur.pools.privatizer import PoolPrivatizer
 from inkblur.rng import Rng
+from inkblur.spec import ReleaseSpec
 from inkblur.types import Metric, Unit
 
 _NAMED = 20  # records over budget that an error names
@@ -285,22 +289,23 @@ class GoingOn:
 @contextmanager
 def spending_of(
     ledger: Ledger | str | Path | bool,
-    guarantee: Guarantee,
+    made: Privatizer | PoolPrivatizer | SyntheticVectors,
+    spec: ReleaseSpec,
+    rng: Rng,
     *,
     limits: Budget,
-    columns: Sequence[str],
-    rng: Rng,
-    draw: str,
     source: str | Path,
-    description: Mapping[str, Any],
     caller: str = "",
     going_on: GoingOn | None = None,
+    **described: Any,
 ) -> Iterator[Spending | None]:
     """The account of a run in a ledger (True: the user's own; False: nobody counts).
 
-    `draw` is everything a draw depends on besides key, record and content. A release that promises
-    nothing has no loss to enter. `going_on` is for a run that may go on where another was cut off.
+    `spec` is resolved, and `made` is what releases by it; the entry holds the spec, and what else
+    is `described`. A release that promises nothing has no loss to enter. `going_on` is for a run
+    that may go on where another was cut off.
     """
+    guarantee, draw = made.guaranteed(rng), made.spec
     if ledger is False or not guarantee.private:
         if limits:
             raise ParameterError("a budget needs a ledger that counts what was spent")
@@ -309,7 +314,8 @@ def spending_of(
     place = None if ledger is True else ledger
     opened = place if isinstance(place, Ledger) else open_ledger(place)
     try:
-        described = {**description, "file": opened.file_fingerprint(source)}
+        described |= {"spec": spec.to_json(), "embedding": spec.embedding_sha256}
+        described["file"] = opened.file_fingerprint(source)
         if caller:
             described["caller"] = caller
         begun = None if going_on is None else going_on.release
@@ -321,7 +327,7 @@ def spending_of(
             if going_on is not None:
                 going_on.remember(account.release)
         with account:
-            spending = Spending(account, guarantee, columns, limits, caller=caller)
+            spending = Spending(account, guarantee, spec.columns, limits, caller=caller)
             yield spending
             account.about_to_show()  # what fails from here on fails after the output was complete
             account.confirm()
@@ -335,7 +341,7 @@ def spending_of(
 def open_account(
     ledger: Ledger, guarantee: Guarantee, *, rng: Rng, draw: str, description: Mapping[str, Any]
 ) -> ReleaseAccount:
-    """Begin a release in a ledger; `draw` as in `spending_of`."""
+    """Begin a release in a ledger; `draw` is all that a draw depends on besides key and record."""
     key = ledger.key_fingerprint(rng.fingerprint())
     return ledger.open_release(
         {**description, "guarantee": guarantee.to_json(), "key": key},
