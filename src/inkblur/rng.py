@@ -19,12 +19,13 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import NoReturn, Protocol, runtime_checkable
+from typing import NoReturn
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext
@@ -42,16 +43,16 @@ _COUNTED_BYTES = _BLOCK_BYTES << 32  # the library counts no further: then it is
 _ZEROS = memoryview(bytes(1 << 20))  # encrypted zeros are the keystream; so many at a time
 
 
-class Rows(Protocol):
-    """A supply of uniforms, one row a token. This is all that noise ever sees."""
+class Rows(ABC):
+    """A supply of random numbers, one row a token. This is all that noise ever sees."""
+
+    @abstractmethod
+    def bits(self, count: int, width: int) -> Bits:
+        """The next `count` rows of `width` random 64-bit numbers."""
 
     def rows(self, count: int, width: int) -> Array:
-        """The next `count` rows of `width` uniforms in (0, 1), never 0 and never 1."""
-        ...
-
-    def bits(self, count: int, width: int) -> Bits:
-        """What :meth:`rows` would make its uniforms from, instead of them: see `uniforms_from`."""
-        ...
+        """The next rows as uniforms in (0, 1), never 0 and never 1: see `uniforms_from`."""
+        return uniforms_from(self.bits(count, width))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -72,16 +73,15 @@ class RowAddresses:
         return int(self.counts.sum())
 
 
-@runtime_checkable
-class AddressedRows(Rows, Protocol):
+class AddressedRows(Rows):
     """A supply that can also say where its rows lie."""
 
+    @abstractmethod
     def addresses(self, count: int, width: int) -> RowAddresses:
         """Where the next `count` rows lie; they count as drawn and are never given again."""
-        ...
 
 
-class Rng:
+class Rng(AddressedRows):
     """A keyed stream with a cursor. Derive one stream a record with :meth:`child`.
 
     >>> rng = seeded_rng(7)
@@ -138,10 +138,6 @@ class Rng:
     def copies(self) -> Callable[[], Rng]:
         """Makes this stream again from its start, in another process too: it holds the key."""
         return _Again(self._key, self.seeded, self.kept)
-
-    def rows(self, count: int, width: int) -> Array:
-        """The next rows of uniforms, strictly between 0 and 1."""
-        return uniforms_from(self.bits(count, width))
 
     def bits(self, count: int, width: int) -> Bits:
         """The next rows of random 64-bit numbers."""
@@ -222,7 +218,7 @@ def uniforms_from(bits: Bits) -> Array:
     return uniforms
 
 
-class JoinedRows:
+class JoinedRows(AddressedRows):
     """Many records' streams as one supply, so that a batch is drawn in a few large calls.
 
     Row r of record k is the same number whether the record is drawn alone, in a batch or in pieces.
@@ -231,12 +227,8 @@ class JoinedRows:
     def __init__(self, streams: Sequence[Rng], counts: Iterable[int]) -> None:
         self._left = deque((s, c) for s, c in zip(streams, counts, strict=True) if c)
 
-    def rows(self, count: int, width: int) -> Array:
-        """The next uniforms, record after record; `width` must not change between calls."""
-        return uniforms_from(self.bits(count, width))
-
     def bits(self, count: int, width: int) -> Bits:
-        """The next random 64-bit numbers, in place of uniforms; `width` as above."""
+        """The next numbers, record after record; `width` must not change between calls."""
         keystream = np.empty((count, 8 * width), dtype=np.uint8)
         done = 0
         for stream, step in self._next(count):

@@ -13,8 +13,7 @@ from inkblur.embeddings.table import Embedding
 from inkblur.mechanisms.angular import truncated_angle
 from inkblur.mechanisms.perturbation import Perturbation
 from inkblur.protocols import Noise
-from inkblur.rng import Bits, seeded_rng, uniforms_from
-from inkblur.types import Array
+from inkblur.rng import Bits, Rows, seeded_rng
 from tests.laws.catalogue import VECTOR, label, make
 
 EPSILON = 3.0
@@ -131,7 +130,7 @@ def anderson_darling(uniforms: np.ndarray[Any, Any]) -> float:
     return float(-len(u) - np.mean((2 * i - 1) * (np.log(u) + np.log1p(-u[::-1]))))
 
 
-class Given:
+class Given(Rows):
     """A supply of these rows of bits."""
 
     def __init__(self, bits: Bits) -> None:
@@ -140,9 +139,6 @@ class Given:
     def bits(self, count: int, width: int) -> Bits:
         assert self._bits.shape == (count, width)
         return self._bits
-
-    def rows(self, count: int, width: int) -> Array:
-        return uniforms_from(self.bits(count, width))
 
 
 LINE = Embedding(["a", "b", "c"], [[0.0], [1.0], [2.0]], name="line")

@@ -26,7 +26,7 @@ from inkblur.documents.vectorizer import Vectorizer
 from inkblur.errors import ParameterError
 from inkblur.guarantees import Guarantee
 from inkblur.mechanisms.base import DiscreteMechanism, for_rng, require_rng
-from inkblur.rng import Bits, JoinedRows, Rng, uniforms_from
+from inkblur.rng import Bits, JoinedRows, Rng, Rows, uniforms_from
 from inkblur.types import NULL_ID, Array, Ids, Record, Unit, whole
 
 if TYPE_CHECKING:
@@ -201,15 +201,12 @@ class SyntheticVectors:
         return csr_matrix((counts.astype(np.int64), cells % width, ends), shape=(documents, width))
 
 
-class _Rest:
+class _Rest(Rows):
     """The rows a mechanism draws from, once a term was picked with the first number of each."""
 
     def __init__(self, bits: Bits) -> None:
         self._bits = bits
         self._given = 0
-
-    def rows(self, count: int, width: int) -> Array:
-        return uniforms_from(self.bits(count, width))
 
     def bits(self, count: int, width: int) -> Bits:
         part = self._bits[self._given : self._given + count]

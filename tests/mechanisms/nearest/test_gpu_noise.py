@@ -25,7 +25,7 @@ from inkblur.mechanisms.nearest.gpu import backend as gpu
 from inkblur.mechanisms.noise import MahalanobisNoise
 from inkblur.mechanisms.noise.radius import UNIFORMS
 from inkblur.protocols import Elliptical
-from inkblur.rng import JoinedRows, RowAddresses, Rows, keyed_rng, uniforms_from
+from inkblur.rng import Bits, JoinedRows, RowAddresses, Rows, keyed_rng, uniforms_from
 from inkblur.types import NULL_ID, Ids, Points, Record
 
 if importlib.util.find_spec("torch") is None:
@@ -270,11 +270,14 @@ class Counting(gpu.Gpu):
         return super().nearest_around(ids, null, noise, rows)
 
 
-class OnlyRows:
+class OnlyRows(Rows):
     """A supply that does not say where its rows lie."""
 
     def __init__(self, supply: Rows) -> None:
-        self.rows, self.bits = supply.rows, supply.bits
+        self._supply = supply
+
+    def bits(self, count: int, width: int) -> Bits:
+        return self._supply.bits(count, width)
 
 
 def test_only_elliptical_noise_from_addressed_rows_is_drawn_there() -> None:
