@@ -21,7 +21,7 @@ from inkblur.errors import InkblurError, InputError, NoGuarantee, ParameterError
 from inkblur.files.arrow_rows import ArrowColumns, ArrowRows, cuts
 from inkblur.files.identifiers import ROWS, ColumnValues, collect_values, refuse_columns
 from inkblur.files.layout import layout_of
-from inkblur.files.occurrences import Occurrences, digest
+from inkblur.files.occurrences import Occurrences
 from inkblur.files.records import Batch
 from inkblur.files.run import stated
 from inkblur.files.spending import Limits, Spending, accounted, open_account, owned
@@ -172,7 +172,7 @@ class ReleaseDesk:
         collect_values(batch, ROWS, values)
         refuse_columns(values, layout.keep)
         if layout.id_column is None:
-            batch = batch.with_ids(_ids_by_content(batch, layout.columns))
+            batch = batch.with_ids(Occurrences().ids(batch.texts, layout.columns))
         else:
             ids = [record.id for record in batch.records[:: batch.width]]
             if len(set(ids)) != len(ids):
@@ -265,12 +265,3 @@ def _draw(group: Sequence[_Read], rng: Rng) -> list[_Drawn]:
         drawn.append(_Drawn(read, texts[here], words[here], bases[here]))
         first = here.stop
     return drawn
-
-
-def _ids_by_content(batch: Batch, columns: Sequence[str]) -> list[str]:
-    """The ids that a file's records have where no column names them."""
-    several = columns if len(columns) > 1 else (None,)
-    named = list(several) * len(batch)
-    marks = [digest(r.text, column) for r, column in zip(batch.records, named, strict=True)]
-    numbers = Occurrences().number(marks)
-    return [f"{mark.hex()}.{number}" for mark, number in zip(marks, numbers, strict=True)]

@@ -14,7 +14,7 @@ import numpy as np
 from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.weakness import refuse_weak
 from inkblur.errors import ParameterError
-from inkblur.files.occurrences import Occurrences, digest
+from inkblur.files.occurrences import Occurrences
 from inkblur.files.records import Batch, TextsAlone
 from inkblur.files.spending import Limits, Spending, accounted, spending_of
 from inkblur.guarantees import Guarantee
@@ -86,7 +86,8 @@ def privatize(
     if spec.kind is ReleaseKind.TF:
         raise ParameterError("a tf release holds no texts: use inkblur.VectorPrivatizer")
     rows, back = _opened(texts)
-    names = _default_ids(rows) if ids is None else [str(each) for each in ids]
+    # By content as in a file, so that one key gives a list and a file the same.
+    names = Occurrences().ids([row or "" for row in rows]) if ids is None else list(map(str, ids))
     if len(names) != len(rows) or len(set(names)) != len(names):
         raise ParameterError(f"ids must be {len(rows):,} different names, one for each text")
     owners = [None] * len(rows) if people is None else [str(each) for each in people]
@@ -126,13 +127,6 @@ def privatize(
     out = [next(released) if row is not None or hides_length else None for row in rows]
     shown = [SHOWN] if hides_length else [SHOWN, SHOWN_MISSING]
     return PrivateTexts(back(out), accounted(promised.passing(shown), spending), resolved)
-
-
-def _default_ids(rows: Sequence[Text]) -> list[str]:
-    """The ids that a file's records have, so that one key gives a list and a file the same."""
-    marks = [digest(row or "") for row in rows]
-    numbers = Occurrences().number(marks)
-    return [f"{mark.hex()}.{number}" for mark, number in zip(marks, numbers, strict=True)]
 
 
 def _released(

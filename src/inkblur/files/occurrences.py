@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from itertools import cycle
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,22 @@ class Occurrences:
     """
 
     def __init__(self) -> None:
+        self.repeated = 0  # texts given to `ids` that had occurred before, blank ones aside
         self._runs: list[Run] = []
+
+    def ids(self, texts: Sequence[str], columns: Sequence[str] = ()) -> list[str]:
+        """What names records that have no id: the text's hash, and which occurrence of it this is.
+        So equal texts draw apart, and a text that is added or removed changes no other's id.
+
+        Where rows have texts of several `columns`, equal texts of two of them are told apart.
+        """
+        named: Sequence[str | None] = columns if len(columns) > 1 else (None,)
+        marks = [digest(*pair) for pair in zip(texts, cycle(named), strict=False)]
+        numbers = self.number(marks)
+        # Blank texts are many, and say nothing.
+        again = (text for text, n in zip(texts, numbers, strict=True) if n > 1)
+        self.repeated += sum(bool(text.strip()) for text in again)
+        return [f"{mark.hex()}.{n}" for mark, n in zip(marks, numbers, strict=True)]
 
     def number(self, digests: Sequence[bytes]) -> list[int]:
         """Which occurrence each text is, from 1 on.

@@ -21,7 +21,7 @@ from inkblur.files.formats import Format, format_of, is_stream
 from inkblur.files.jsonlines import JsonlReader, JsonReader
 from inkblur.files.layout import Layout, Quoting, layout_of
 from inkblur.files.lines import Lines
-from inkblur.files.occurrences import Occurrences, digest
+from inkblur.files.occurrences import Occurrences
 from inkblur.files.plain import TxtReader
 from inkblur.files.records import Batch, Schema
 from inkblur.files.seen_ids import UniqueIds
@@ -53,9 +53,7 @@ def open_source(
     A file without a single byte is an error. A header without records (csv, tsv, parquet) is a file
     of zero records. Empty texts are records like any other. Two rows with one id are refused: equal
     texts under one id would be given the same noise, and show that they are equal. Where no id
-    column is named, a record's id is its text's hash and the number of that text's occurrences so
-    far: equal texts draw independently, and a row that is added or removed changes the ids of no
-    other text.
+    column is named, a record's content names it (:meth:`Occurrences.ids`).
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -102,7 +100,7 @@ class Source:
         self._reader = reader
         self._bytes_read = bytes_read
         self.layout = layout
-        self.repeated = 0  # texts read so far that had occurred before, blank ones aside
+        self._occurrences = Occurrences()
         self._close = close
         self._started = False
 
@@ -136,6 +134,11 @@ class Source:
         """Columns that are written as they are, as far as the file was read."""
         return self._reader.copied()
 
+    @property
+    def repeated(self) -> int:
+        """Texts read so far that had occurred before, blank ones aside."""
+        return self._occurrences.repeated
+
     def _unique(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         """Refuse a second row with an id of the id column."""
         seen = UniqueIds()
@@ -151,18 +154,9 @@ class Source:
 
     def _named(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         """Give every record its id; several texts of a row get an id each."""
-        occurrences = Occurrences()
-        several = self.layout.columns if len(self.layout.columns) > 1 else (None,)
         for batch in batches:
-            pairs = zip(batch.records, list(several) * len(batch), strict=True)
-            marks = [digest(record.text, column) for record, column in pairs]
-            numbers = occurrences.number(marks)
-            self.repeated += sum(
-                number > 1 and bool(record.text.strip())  # blank texts are many, and say nothing
-                for record, number in zip(batch.records, numbers, strict=True)
-            )
+            ids = self._occurrences.ids(batch.texts, self.layout.columns)
             if self.layout.id_column is None:
-                ids = [f"{mark.hex()}.{n}" for mark, n in zip(marks, numbers, strict=True)]
                 yield batch.with_ids(ids)
             else:
                 yield batch.with_ids_by_column(self.layout.columns)
