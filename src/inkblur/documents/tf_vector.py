@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,17 +58,12 @@ class VectorRelease:
     def __reduce__(self) -> tuple[Any, ...]:
         """A pickled release carries its guarantee, and no mechanism, key or true count."""
         parts = (self.vectors, self.vocabulary, self.ids, None, None, None)
-        return VectorRelease, (*parts, _Settled(self.guarantee))
+        return VectorRelease, (*parts, partial(_settled, self.guarantee))
 
 
-@dataclass(frozen=True, slots=True)
-class _Settled:
+def _settled(guarantee: Guarantee) -> Guarantee:
     """A promise that is computed already."""
-
-    guarantee: Guarantee
-
-    def __call__(self) -> Guarantee:
-        return self.guarantee
+    return guarantee
 
 
 class SyntheticVectors:

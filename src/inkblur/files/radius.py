@@ -11,7 +11,7 @@ from scipy.optimize import linear_sum_assignment
 
 from inkblur.documents.privatizer import Privatizer
 from inkblur.errors import ParameterError
-from inkblur.files import open_source
+from inkblur.files.source import texts_of_file
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.types import ReleaseKind, whole
 
@@ -41,6 +41,4 @@ def radius_covering(references: Sequence[str], mechanism: WordMechanism, *, leng
 
 def radius_of_file(path: Path, mechanism: WordMechanism, *, length: int) -> float:
     """:func:`radius_covering` for the documents of a file."""
-    with open_source(path) as source:
-        texts = [text for batch in source.batches(1000, 1 << 20) for text in batch.texts]
-    return radius_covering(texts, mechanism, length=length)
+    return radius_covering(texts_of_file(path), mechanism, length=length)

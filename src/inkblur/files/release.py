@@ -25,7 +25,7 @@ from inkblur.files.records import Batch
 from inkblur.files.run import ChooseRows, chosen_rows, run
 from inkblur.files.run_vectors import VectorSummary, run_vectors
 from inkblur.files.sink import open_sink
-from inkblur.files.source import Source, open_described, open_source
+from inkblur.files.source import Source, open_described, texts_of_file
 from inkblur.files.spending import Limits, Spending, accounted, spending_of
 from inkblur.files.summary import Summary
 from inkblur.files.worker_pool import WorkerCopy, each_search
@@ -40,7 +40,7 @@ from inkblur.spec import ReleaseSpec
 from inkblur.types import ReleaseKind, choose, whole
 
 OnProgress = Callable[[int, int | None, int], None]  # bytes read, bytes in all, words drawn
-_CORPUS = (4096, 1 << 20)  # records and characters of a reference corpus that are read at a time
+_READ = (4096, 1 << 20)  # records and characters that are read at a time to charge them
 
 
 def privatize_file(
@@ -109,7 +109,8 @@ def privatize_file(
     with open_described(source, spec) as opened:
         table = spec.table()
         tf = spec.kind is ReleaseKind.TF
-        made = spec.synthetic_vectors(table, _reference(spec)) if tf else spec.releaser(table)
+        corpus = None if spec.reference is None else texts_of_file(spec.reference)
+        made = spec.synthetic_vectors(table, corpus) if tf else spec.releaser(table)
         resolved = spec.resolved(table, made.mechanism)
         if isinstance(made, PoolPrivatizer) and threads is None:
             made.mechanism.search_on(where)
@@ -205,7 +206,7 @@ def charge_ahead(
                         "a budget is checked before anything is drawn; give a file, not a pipe"
                     )
                 public = PublicRecords(corpora, skip=spec.skip_public)
-                for batch in public.screened(source.batches(*_CORPUS)):
+                for batch in public.screened(source.batches(*_READ)):
                     on_batch()
                     yield batch
                     rows += len(batch)
@@ -278,14 +279,6 @@ def _check_writable(report: Path, others: Sequence[Path]) -> None:
 def _in_flight(processes: bool) -> int:
     """Batches at a time: noise is drawn on a thread each. Beyond 8 they wait for each other."""
     return native.processors() if processes else min(max(2, native.processors()), 8)
-
-
-def _reference(spec: ReleaseSpec) -> list[str] | None:
-    """The texts of the public corpus that a tf release takes its vocabulary from."""
-    if spec.reference is None:
-        return None
-    with open_source(spec.reference) as corpus:
-        return [text for batch in corpus.batches(*_CORPUS) for text in batch.texts]
 
 
 def _reported(source: Source, on_progress: OnProgress) -> Callable[[int, int], None]:

@@ -73,6 +73,12 @@ def open_source(
         return _source(file, path, name, kind, layout, opened)
 
 
+def texts_of_file(path: str | Path) -> list[str]:
+    """All texts of a file that fits in memory, such as a public corpus."""
+    with open_source(path) as source:
+        return [text for batch in source.batches(4096, 1 << 20) for text in batch.texts]
+
+
 class Source:
     """Records on their way in; a context manager. Made by `open_source`."""
 
