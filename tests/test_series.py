@@ -104,6 +104,15 @@ def test_a_fixed_length_hides_what_is_missing(spec: inkblur.ReleaseSpec) -> None
     assert not any("missing" in line for line in out.guarantee.to_json()["passed"])
 
 
+def test_the_guarantee_names_what_a_kept_key_shows(spec: inkblur.ReleaseSpec) -> None:
+    fresh = inkblur.privatize(["waa"], spec=spec).guarantee
+    kept = inkblur.privatize(["waa"], spec=spec, rng=inkblur.keyed_rng(KEY)).guarantee
+    recurs = "under one key, whether a text recurs or was changed between runs"
+    assert recurs not in fresh.passed
+    assert recurs in kept.passed
+    assert "the number of texts and their order" in fresh.passed
+
+
 def test_fresh_keys_differ_and_ids_name_texts(spec: inkblur.ReleaseSpec) -> None:
     texts = ["waa wab wac wad wae waf wag"] * 3
     assert inkblur.privatize(texts, spec=spec).texts != inkblur.privatize(texts, spec=spec).texts

@@ -39,7 +39,6 @@ from inkblur.documents.weakness import refuse_weak
 from inkblur.errors import BudgetExceeded, InputError, ParameterError
 from inkblur.files.arrow_rows import ArrowColumns, ArrowRows, cuts
 from inkblur.files.identifiers import ROWS, ColumnValues, collect_values, refuse_columns
-from inkblur.files.run import stated
 from inkblur.files.spending import (
     Limits,
     Spending,
@@ -47,7 +46,7 @@ from inkblur.files.spending import (
     listed_over_budget,
     open_account,
 )
-from inkblur.files.summary import Fate
+from inkblur.files.summary import MISSING, Fate, stated
 from inkblur.guarantees import NOBODY_COUNTS, Guarantee
 from inkblur.ledger import Budget, ReleaseAccount, open_ledger
 from inkblur.ledger.ledger import PLACE
@@ -243,7 +242,7 @@ class ReleasePlan:
         fate = Fate(made.spec.columns, rows.copied, made.spec.drop_columns)
         promised = stated(made.privatizer.guaranteed(rng), fate, rng)
         if not made.privatizer.hides_length:
-            promised = promised.passing(["which texts are missing (null)"])
+            promised = promised.passing([MISSING])
         if self.account is None:
             promised = promised.revealing(NOBODY_COUNTS)
         return promised

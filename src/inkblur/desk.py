@@ -23,9 +23,8 @@ from inkblur.files.identifiers import ROWS, ColumnValues, collect_values, refuse
 from inkblur.files.layout import layout_of
 from inkblur.files.occurrences import Occurrences
 from inkblur.files.records import Batch
-from inkblur.files.run import stated
 from inkblur.files.spending import Limits, Spending, accounted, open_account, owned
-from inkblur.files.summary import Fate
+from inkblur.files.summary import MISSING, Fate, stated
 from inkblur.guarantees import Guarantee
 from inkblur.ledger import Budget, Ledger
 from inkblur.pools import PoolPrivatizer
@@ -206,7 +205,7 @@ class ReleaseDesk:
         fate = Fate(spec.columns, read.copied, spec.drop_columns)
         guarantee = stated(promised, fate, self.rng)
         if not read.blur.hides_length:
-            guarantee = guarantee.passing(["which texts are missing (null)"])
+            guarantee = guarantee.passing([MISSING])
         columns = read.batch.columns
         assert isinstance(columns, ArrowColumns)
         spent = spending.to_json()

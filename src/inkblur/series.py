@@ -17,6 +17,7 @@ from inkblur.errors import ParameterError
 from inkblur.files.occurrences import Occurrences
 from inkblur.files.records import Batch, TextsAlone
 from inkblur.files.spending import Limits, Spending, accounted, spending_of
+from inkblur.files.summary import MISSING, Fate, stated
 from inkblur.guarantees import Guarantee
 from inkblur.ledger import Ledger
 from inkblur.pools.privatizer import PoolPrivatizer
@@ -27,9 +28,6 @@ from inkblur.types import Record, ReleaseKind
 T = TypeVar("T")
 Text = str | None
 _RECORDS = 4096  # released at a time; the output is the same for any number
-
-SHOWN = "the number of texts and their order"
-SHOWN_MISSING = "which texts are missing (null)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +123,10 @@ def privatize(
             )
         released = iter(list(_released(blur, given, rng, spending)))
     out = [next(released) if row is not None or hides_length else None for row in rows]
-    shown = [SHOWN] if hides_length else [SHOWN, SHOWN_MISSING]
-    return PrivateTexts(back(out), accounted(promised.passing(shown), spending), resolved)
+    promised = stated(promised, Fate(("text",)), rng)
+    if not hides_length:
+        promised = promised.passing([MISSING])
+    return PrivateTexts(back(out), accounted(promised, spending), resolved)
 
 
 def _released(

@@ -12,17 +12,16 @@ from functools import partial
 from inkblur.blas import one_thread
 from inkblur.documents.fingerprints import ADAPTED
 from inkblur.documents.privatizer import BatchRelease, Privatizer
-from inkblur.files.formats import Format, listed
+from inkblur.files.formats import Format
 from inkblur.files.identifiers import refuse_identifiers
 from inkblur.files.pool_summary import PoolSummary
-from inkblur.files.public_records import LEFT_OUT, PublicRecords
+from inkblur.files.public_records import PublicRecords
 from inkblur.files.records import Batch
 from inkblur.files.sink import Sink
 from inkblur.files.source import Source
 from inkblur.files.spending import Spending
-from inkblur.files.summary import Fate, Summary, draws_a_text
+from inkblur.files.summary import MISSING, Fate, Summary, draws_a_text, stated
 from inkblur.files.worker_pool import ReleaseRecords, WorkerCopy, worker_pool
-from inkblur.guarantees import Guarantee
 from inkblur.mechanisms.typical import typical_loss
 from inkblur.pools.privatizer import PoolPrivatizer
 from inkblur.processes import explain_broken_pool
@@ -132,32 +131,13 @@ def chosen_rows(granted: frozenset[int] | None) -> ChooseRows:
     return choose_rows
 
 
-def stated(guarantee: Guarantee, fate: Fate, rng: Rng) -> Guarantee:
-    """The guarantee with what a run over a file adds to it, whatever the mechanism does."""
-    shown = ["the number of texts and their order"]
-    if fate.copied:
-        noun = "column" if len(fate.copied) == 1 else "columns"
-        shown.append(f"the {noun} {listed(fate.copied)}, copied as is")
-    if rng.kept:
-        shown.append("under one key, whether a text recurs or was changed between runs")
-    if fate.left_out is not None:
-        shown.append(LEFT_OUT)
-    guarantee = guarantee.passing(shown)
-    if len(fate.columns) > 1:
-        guarantee = guarantee.revealing(
-            f"this bound is for each of the columns {listed(fate.columns)} alone: for a record as "
-            "a whole the losses of its columns add up"
-        )
-    return guarantee
-
-
 def _shown_by_the_file(source: Source, *, hides_length: bool) -> list[str]:
     """What stays of the input file besides columns."""
     shown = []
     if source.schema.format is Format.TXT:
         shown.append("how each line ends")
     if source.schema.format in (Format.JSONL, Format.JSON, Format.PARQUET) and not hides_length:
-        shown.append("which texts are missing (null)")
+        shown.append(MISSING)
     return shown
 
 

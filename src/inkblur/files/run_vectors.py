@@ -15,10 +15,10 @@ from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.errors import OutputError, ParameterError
 from inkblur.files.identifiers import ROWS, refuse_columns
 from inkblur.files.public_records import PublicRecords
-from inkblur.files.run import ChooseRows, stated
+from inkblur.files.run import ChooseRows
 from inkblur.files.source import Source
 from inkblur.files.spending import Spending
-from inkblur.files.summary import NOTE, Fate, described, draws_a_text
+from inkblur.files.summary import NOTE, Fate, described, draws_a_text, stated
 from inkblur.files.vectors import vector_format, write_vectors
 from inkblur.guarantees import Guarantee, rounded_up
 from inkblur.rng import Rng

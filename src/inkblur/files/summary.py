@@ -12,11 +12,15 @@ from inkblur.documents.policies import CLASSES, TokenPolicies, Treatment
 from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.survival import Survival
 from inkblur.embeddings.table import Embedding
+from inkblur.files.formats import listed
+from inkblur.files.public_records import LEFT_OUT
 from inkblur.guarantees import Guarantee
 from inkblur.mechanisms.strengths import strength_of
 from inkblur.mechanisms.typical import TypicalLoss
+from inkblur.rng import Rng
 from inkblur.types import ReleaseKind
 
+MISSING = "which texts are missing (null)"  # shown where the length is not hidden
 NOTE = "The counts come from the true texts and are not protected: do not publish this report."
 _LAYOUT = ("spaces", "capitals")  # these are no tokens
 _TOKENS = tuple(name for name in CLASSES if name not in _LAYOUT)
@@ -53,6 +57,25 @@ class Fate:
             "copied": list(self.copied),
             "dropped": list(self.dropped),
         }
+
+
+def stated(guarantee: Guarantee, fate: Fate, rng: Rng) -> Guarantee:
+    """The guarantee with what the release of a whole file adds to it, whatever the mechanism."""
+    shown = ["the number of texts and their order"]
+    if fate.copied:
+        noun = "column" if len(fate.copied) == 1 else "columns"
+        shown.append(f"the {noun} {listed(fate.copied)}, copied as is")
+    if rng.kept:
+        shown.append("under one key, whether a text recurs or was changed between runs")
+    if fate.left_out is not None:
+        shown.append(LEFT_OUT)
+    guarantee = guarantee.passing(shown)
+    if len(fate.columns) > 1:
+        guarantee = guarantee.revealing(
+            f"this bound is for each of the columns {listed(fate.columns)} alone: for a record as "
+            "a whole the losses of its columns add up"
+        )
+    return guarantee
 
 
 @dataclass(frozen=True, slots=True)
