@@ -134,11 +134,6 @@ class Gpu:
             self._uploading = self._torch.cuda.Stream(self._device)
         self._copiers = ThreadPoolExecutor(min(_COPIERS, processors()))
 
-    def describe(self) -> str:
-        """One phrase for `--version` and reports."""
-        name = self._torch.cuda.get_device_name(self._device) if self._cuda else "plain torch"
-        return f"GPU int8 scan ({name})"
-
     # ------------------------------------------------------------------ the vocabulary
 
     def put(self, vectors: npt.ArrayLike) -> None:
