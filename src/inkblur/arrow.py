@@ -13,7 +13,6 @@ a process.
 from __future__ import annotations
 
 import os
-from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -38,7 +37,7 @@ from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.weakness import refuse_weak
 from inkblur.errors import BudgetExceeded, InputError, ParameterError
 from inkblur.files.arrow_rows import ArrowColumns, ArrowRows, cuts
-from inkblur.files.identifiers import ROWS, ColumnValues, collect_values, refuse_columns
+from inkblur.files.identifiers import ROWS, refuse_rows
 from inkblur.files.spending import (
     Limits,
     Spending,
@@ -165,10 +164,7 @@ class ReleasePlan:
         rows = ArrowRows(sample.schema, TABLE_NAME, made.layout)
         first = sample.slice(0, ROWS)
         read = rows.batch(first, rows.texts(first, 1), 1)
-        values: ColumnValues = defaultdict(list)
-        values.update({name: [] for name in rows.copied})
-        collect_values(read, ROWS, values)
-        refuse_columns(values, made.layout.keep)
+        refuse_rows(read, rows.copied, made.layout.keep)
         return rows.written
 
     def counted_in(self, ledger: str | Path | bool, limits: Limits | None = None) -> ReleasePlan:

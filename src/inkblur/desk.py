@@ -19,7 +19,7 @@ from inkblur.documents.privatizer import BatchRelease, Privatizer
 from inkblur.documents.weakness import refuse_weak
 from inkblur.errors import InkblurError, InputError, NoGuarantee, ParameterError
 from inkblur.files.arrow_rows import ArrowColumns, ArrowRows, cuts
-from inkblur.files.identifiers import ROWS, ColumnValues, collect_values, refuse_columns
+from inkblur.files.identifiers import refuse_rows
 from inkblur.files.layout import layout_of
 from inkblur.files.occurrences import Occurrences
 from inkblur.files.records import Batch
@@ -166,10 +166,7 @@ class ReleaseDesk:
         blur, layout = self.privatizer(order.spec), layout_of(order.spec)
         rows = ArrowRows(order.rows.schema, _NAME, layout)
         batch = rows.batch(order.rows, rows.texts(order.rows, 1), 1)
-        values: ColumnValues = defaultdict(list)
-        values.update({name: [] for name in rows.copied})
-        collect_values(batch, ROWS, values)
-        refuse_columns(values, layout.keep)
+        refuse_rows(batch, rows.copied, layout.keep)
         if layout.id_column is None:
             batch = batch.with_ids(Occurrences().ids(batch.texts, layout.columns))
         else:

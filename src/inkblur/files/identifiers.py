@@ -115,6 +115,13 @@ def refuse_identifiers(source: Source, batches: Iterator[Batch]) -> Iterator[Bat
         yield batch
 
 
+def refuse_rows(batch: Batch, copied: Sequence[str], kept: Sequence[str]) -> None:
+    """Raise where a column that is copied with these rows seems to say who wrote a text."""
+    values: ColumnValues = defaultdict(list, {name: [] for name in copied})
+    collect_values(batch, ROWS, values)
+    refuse_columns(values, kept)
+
+
 def collect_values(batch: Batch, rows: int, values: ColumnValues) -> None:
     """Add what the columns beside the texts hold in the first `rows` rows of a batch."""
     for row in islice(batch.columns.others(), max(rows, 0)):
