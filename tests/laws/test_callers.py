@@ -11,7 +11,7 @@ import pytest
 
 import inkblur
 from inkblur.desk import CountedRelease, ReleaseDesk, ReleaseOrder
-from inkblur.errors import BudgetExceeded, NoGuarantee, ParameterError
+from inkblur.errors import BudgetExceeded, NoGuarantee, ParameterError, PrivacyError
 from inkblur.files.spending import Limits
 
 TEXTS = [f"the doctor was angry about visit number {word}" for word in ("one", "two", "three")]
@@ -68,6 +68,15 @@ def test_drawn_together_or_alone_is_the_same(ledger: inkblur.Ledger) -> None:
     together = ReleaseDesk(inkblur.keyed_rng(key), ledger).release(orders)
     alone = [ReleaseDesk(inkblur.keyed_rng(key), ledger).release([each])[0] for each in orders]
     assert [words(each) for each in together] == [words(each) for each in alone]
+
+
+def test_a_column_that_says_who_wrote_a_text_is_refused_here_too(desk: ReleaseDesk) -> None:
+    for column, value in (("author", "7"), ("note", "ann@example.org")):
+        rows = pa.record_batch({"id": ["1"], column: [value], "text": TEXTS[:1]})
+        [refused] = desk.release([ReleaseOrder(rows, SPEC, "alice")])
+        assert isinstance(refused, PrivacyError)
+        kept = SPEC.varied(keep_columns=(column,))
+        assert words(desk.release([ReleaseOrder(rows, kept, "alice")])[0])
 
 
 def test_a_refused_order_leaves_the_others_and_no_trace(
