@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from inkblur.evaluation import NULL_ID, Array, Ids, Trigrams
+from inkblur.evaluation import NULL_ID, Array, Ids, Trigrams, open_model
 
 _WORDS = 20_000  # the commonest words of a table; the network knows the others as one
 _STATE = 512
@@ -81,6 +81,33 @@ class RecurrentJudge:
                 logs = self._logits(ids[:, :-1]).log_softmax(-1)
                 own = logs.gather(2, ids[:, 1:, None])[0, :, 0].double().cpu().numpy()
             out.append(own[self._known(text) != self._unknown])
+        return out
+
+
+class CausalJudge:
+    """A causal language model that had no part in the release; `place` is its folder or file."""
+
+    def __init__(self, place: str) -> None:
+        import torch
+
+        self._opened = open_model(place)
+        self._device = "cuda" if torch.cuda.is_available() else "cpu"
+        self._network = self._opened.network.to(self._device)
+
+    def logs(self, texts: Sequence[str]) -> list[Array]:
+        """Log-probabilities of the words of each text: sums over their tokens."""
+        import torch
+
+        out = []
+        for text in texts:
+            words = self._opened.tokens(text.split())
+            tokens = [self._opened.start, *(token for word in words for token in word)]
+            ids = torch.tensor([tokens], device=self._device)
+            with torch.inference_mode():
+                logs = self._network(ids[:, :-1]).logits.float().log_softmax(-1)
+                own = logs.gather(2, ids[:, 1:, None])[0, :, 0].double().cpu().numpy()
+            starts = np.cumsum([0, *map(len, words)])[:-1]
+            out.append(np.add.reduceat(own, starts))
         return out
 
 

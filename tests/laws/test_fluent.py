@@ -86,7 +86,7 @@ class ToyModel:
     name = "toy"
     device = "cpu"
     together = 7
-    circumstances: ClassVar[dict[str, str | int]] = {}
+    circumstances: ClassVar[dict[str, str | float]] = {}
 
     def __init__(self, words: int = WORDS, salt: str = "") -> None:
         self.words, self.salt = words, salt

@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from inkblur.evaluation.reports.plots import COLORS, MARKERS, rendered, require_matplotlib
     from inkblur.evaluation.reports.tables import Cell, Table, TableRow, heads
     from inkblur.evaluation.results import Interval
+    from inkblur.evaluation.risk import Attempt as Attempt
     from inkblur.evaluation.risk import AuthorTexts as AuthorTexts
     from inkblur.evaluation.risk import attempts as attempts
     from inkblur.evaluation.risk import strongest as strongest
@@ -80,6 +81,7 @@ if TYPE_CHECKING:
     from inkblur.mechanisms.rating import CosineRating
     from inkblur.mechanisms.staircase.fluent import FluentStaircase as FluentStaircase
     from inkblur.mechanisms.staircase.making import causal_model as causal_model
+    from inkblur.mechanisms.staircase.model_files import open_model as open_model
     from inkblur.processes import explain_broken_pool, process_pool
     from inkblur.spec import grid
     from inkblur.types import NULL_ID, Array, Bounding, Ids
@@ -123,7 +125,7 @@ _NAMES = {
     "inkblur.evaluation.reports.plots": "COLORS MARKERS rendered require_matplotlib",
     "inkblur.evaluation.reports.tables": "Cell Table TableRow heads",
     "inkblur.evaluation.results": "Interval",
-    "inkblur.evaluation.risk": "AuthorTexts attempts strongest",
+    "inkblur.evaluation.risk": "Attempt AuthorTexts attempts strongest",
     "inkblur.evaluation.scrubbing": "SCRUBBERS Scrubber",
     "inkblur.files.checkpoint": "Checkpoint",
     "inkblur.mechanisms.bounds": "improved_bound standard_bound",
@@ -136,6 +138,7 @@ _NAMES = {
     "inkblur.mechanisms.rating": "CosineRating",
     "inkblur.mechanisms.staircase.fluent": "FluentStaircase",
     "inkblur.mechanisms.staircase.making": "causal_model",
+    "inkblur.mechanisms.staircase.model_files": "open_model",
     "inkblur.processes": "explain_broken_pool process_pool",
     "inkblur.spec": "grid",
     "inkblur.types": "Array Bounding Ids NULL_ID",
@@ -144,23 +147,23 @@ _HOMES = {name: module for module, names in _NAMES.items() for name in names.spl
 
 # fmt: off
 __all__ = [  # noqa: RUF022 (sorted, several a line)
-    "Array", "Attack", "AuthorClassifier", "AuthorTexts", "Bounding", "CATALOGUE",
-    "CHANNEL_ATTACKS", "COLORS", "Cell", "Checkpoint", "ContentWords", "CosineRating",
-    "DONT_KNOW", "Dataset", "Device", "Engine", "FluentStaircase", "Ids", "Interval", "Koppel",
-    "LabelAnswers", "Likelihood", "LinearSvm", "MARKERS", "ModelReader", "NULL_ID", "Names",
-    "NgramWeighting", "Reader", "Reference", "Released", "SCRUBBERS", "STOP_WORDS", "Scenario",
-    "Scrubber", "Similarity", "Table", "TableRow", "TokenClass", "TopicWords", "Trigrams",
-    "UtilityClassifier", "VectorReleaser", "Words", "WritePrintsFeatures", "among", "attempts",
-    "attribute", "backend_on", "calibrate", "causal_model", "channel_of", "clopper_pearson_lower",
+    "Array", "Attack", "Attempt", "AuthorClassifier", "AuthorTexts", "Bounding", "CATALOGUE",
+    "CHANNEL_ATTACKS", "COLORS", "Cell", "Checkpoint", "ContentWords", "CosineRating", "DONT_KNOW",
+    "Dataset", "Device", "Engine", "FluentStaircase", "Ids", "Interval", "Koppel", "LabelAnswers",
+    "Likelihood", "LinearSvm", "MARKERS", "ModelReader", "NULL_ID", "Names", "NgramWeighting",
+    "Reader", "Reference", "Released", "SCRUBBERS", "STOP_WORDS", "Scenario", "Scrubber",
+    "Similarity", "Table", "TableRow", "TokenClass", "TopicWords", "Trigrams", "UtilityClassifier",
+    "VectorReleaser", "Words", "WritePrintsFeatures", "among", "attempts", "attribute",
+    "backend_on", "calibrate", "causal_model", "channel_of", "clopper_pearson_lower",
     "clopper_pearson_upper", "content_words", "density", "earth_movers", "entering_ids",
     "euclidean_costs", "exhaustive", "explain_broken_pool", "fasttext_labels", "fingerprints",
     "grid", "guessed", "heads", "improved_bound", "is_name", "known_id", "label_answers",
-    "make_classifier", "make_dataset", "measured_groups", "page", "percentile_interval",
-    "privacy_statistics", "process_pool", "rates_by_resample", "recovered", "releaser",
-    "rendered", "require_matplotlib", "require_page_libraries", "resample_counts",
-    "resample_rows", "reverse_vectorized", "space_free_ngrams", "stacked_across",
-    "standard_bound", "strongest", "survival_rate", "tight_loss", "tokenize", "true_words",
-    "unigram", "words_of", "write_atomically",
+    "make_classifier", "make_dataset", "measured_groups", "open_model", "page",
+    "percentile_interval", "privacy_statistics", "process_pool", "rates_by_resample", "recovered",
+    "releaser", "rendered", "require_matplotlib", "require_page_libraries", "resample_counts",
+    "resample_rows", "reverse_vectorized", "space_free_ngrams", "stacked_across", "standard_bound",
+    "strongest", "survival_rate", "tight_loss", "tokenize", "true_words", "unigram", "words_of",
+    "write_atomically",
 ]
 # fmt: on
 

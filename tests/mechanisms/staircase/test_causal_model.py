@@ -23,7 +23,7 @@ from inkblur import (
     privatize_file,
 )
 from inkblur.embeddings.store import write_store
-from inkblur.errors import InputError
+from inkblur.errors import InputError, ParameterError
 from inkblur.ledger import open_ledger
 from inkblur.mechanisms.staircase import causal_model, device_draw
 from inkblur.mechanisms.staircase.causal_model import CausalModel, TokenReading
@@ -55,7 +55,8 @@ def table() -> Embedding:
 
 @pytest.fixture(scope="module")
 def model(folder: Path, table: Embedding) -> CausalModel:
-    return CausalModel(table, str(folder))
+    """Its own probabilities, without a prompt."""
+    return CausalModel(table, str(folder)).expecting(trust=1.0, prompt="")
 
 
 def test_some_words_have_several_tokens(model: CausalModel) -> None:
@@ -71,12 +72,14 @@ def parts_of(reading: TokenReading, text: int) -> Ids:
     return table
 
 
+@pytest.mark.parametrize("prompt", ["", "the waiter was hot."], ids=["no prompt", "a prompt"])
 @pytest.mark.parametrize("context", [256, 8], ids=["one context", "starting again"])
 def test_texts_read_together_are_read_as_each_alone(
-    model: CausalModel, context: int, monkeypatch: pytest.MonkeyPatch
+    model: CausalModel, context: int, prompt: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Words of one token and of several, so that the texts do not keep step; they end apart."""
     monkeypatch.setattr(causal_model, "_CONTEXT", context)
+    model = model.expecting(trust=0.7, prompt=prompt)
     texts = [[0, 5, 2, 3, 5, 1], [5, 5, 1, 1, 0, 2], [3, 0], [1, 1, 1, 1, 1, 1, 1, 1, 1]]
 
     def read(chosen: list[int]) -> dict[tuple[int, int], Ids]:
@@ -102,10 +105,12 @@ def test_texts_read_together_are_read_as_each_alone(
             assert difference.max() <= 1  # the last bits of floats may round apart
 
 
-def test_the_model_reads_what_is_written(model: CausalModel) -> None:
+@pytest.mark.parametrize("prompt", ["", "the waiter was hot."])
+def test_the_model_reads_what_is_written(model: CausalModel, prompt: str) -> None:
     """What it expects after some words is what the network says after the text as it stands."""
     import torch
 
+    model = model.expecting(trust=1.0, prompt=prompt)
     reading = model.begin(1)
     shown = ""
     for word in [5, 1, 2, 3]:
@@ -114,7 +119,10 @@ def test_the_model_reads_what_is_written(model: CausalModel) -> None:
         shown += piece
     reading.waiting()
     mark = reading._mark[0]
-    tokens = open_model(model.name).tokens([shown + mark])[0]
+    opened = open_model(model.name)
+    tokens = opened.tokens([shown + mark])[0]
+    if prompt:
+        tokens = opened.tokens([prompt], space="")[0] + tokens
     with torch.inference_mode():
         logits = model.network(torch.tensor([[model.start, *tokens]])).logits[:, -1]
     form = model.beginning if mark in (".", "?", "!") else model.inside
@@ -144,6 +152,51 @@ def test_probabilities_are_the_models_own_for_words_of_one_token(model: CausalMo
     first = model.inside.first.numpy()
     for token in set(first.tolist()):
         assert shares[first == token].sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("trust", [1.0, 0.5, 0.1])
+def test_a_model_is_trusted_in_part(model: CausalModel, table: Embedding, trust: float) -> None:
+    """First tokens in proportion to P^trust f^(1 - trust), f being that of their words."""
+    import torch
+
+    trusted = model.expecting(trust=trust, prompt="")
+    reading = trusted.begin(1)
+    reading.waiting()
+    with torch.inference_mode():
+        logits = model.network(torch.tensor([[model.start]])).logits[0, -1]
+    likely = logits.double().softmax(-1).numpy()
+    first = np.array([tokens[0] for tokens in model.beginning.tokens])
+    counts = np.asarray(table.counts, dtype=float)
+    by_token = {token: counts[first == token].sum() for token in first.tolist()}
+    weights = np.array(
+        [
+            likely[token] ** trust
+            * (by_token[token] / counts.sum()) ** (1 - trust)
+            * count
+            / by_token[token]
+            for token, count in zip(first.tolist(), counts, strict=True)
+        ]
+    )
+    assert np.abs(parts_of(reading, 0) - SCALE * weights / weights.sum()).max() <= 1
+
+
+def test_another_trust_or_prompt_is_another_model(model: CausalModel, table: Embedding) -> None:
+    """Replay and the ledger tell models apart by their fingerprints."""
+    others = [
+        model,
+        model.expecting(trust=0.5, prompt=""),
+        model.expecting(trust=1.0, prompt="the"),
+        model.expecting(trust=1.0, prompt="the soup"),
+    ]
+    made = [FluentStaircase(table, epsilon=2.0, tau=0.1, model=each, cache=None) for each in others]
+    assert len({mechanism.spec for mechanism in made}) == len(others)
+    assert (model.trust, model.prompt) == (1.0, "")  # as it was
+
+
+@pytest.mark.parametrize("trust", [0.0, -1.0, 1.1, float("nan")])
+def test_a_trust_outside_its_range_is_refused(model: CausalModel, trust: float) -> None:
+    with pytest.raises(ParameterError, match="trust"):
+        model.expecting(trust=trust)
 
 
 @settings(max_examples=50, deadline=None)

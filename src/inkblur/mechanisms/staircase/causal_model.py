@@ -1,8 +1,10 @@
 """A causal language model as the next word's expectation: the one file that runs transformers.
 
-A word is scored by its first token: the probability of a token is divided among the words that
-begin with it, in proportion to their public frequencies. For a word of one token that no other word
-begins with, this is the model's own probability; other words need no further pass. Inside a
+A token is expected in proportion to P^trust f^(1 - trust): P is the model's probability of it after
+the prompt and the words so far, f the public frequency of the words that begin with it. A word is
+scored by its first token, whose share is divided among the words that begin with it, in proportion
+to their frequencies. With trust 1, a word of one token that no other word
+begins with has the model's own probability; other words need no further pass. Inside a
 sentence each word has one form, decided once: with a capital if the model expects it so after a few
 neutral beginnings, as it does for names.
 
@@ -21,12 +23,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inkblur.embeddings.table import Embedding
+from inkblur.errors import ParameterError
 from inkblur.mechanisms.staircase.expectation import SCALE, Expected
 from inkblur.mechanisms.staircase.model_files import BUNDLED, OpenedModel, open_model
 from inkblur.types import Ids
 
 if TYPE_CHECKING:
     import torch
+
+# Chosen by benchmarks/fluent_search.py, on public sentences apart from those that are judged.
+TRUST = 0.5
+PROMPT = (
+    "The company said on Monday that it would sell part of its business. Officials in the capital "
+    "did not comment on the report. The old man had lived there for years. Nobody knew what he "
+    "wanted, and he never said. It was late when the others came back from the city."
+)
 
 _MARKS = (".", ",", "?", "!", ";", ":")
 _ENDS = (".", "?", "!")
@@ -36,12 +47,16 @@ _NAME = 4.0  # a word is a name if its capital form is so many times as likely a
 _CONTEXT = 256  # tokens that the model looks back on at most, and half of it at least
 # Texts that advance together: on a CPU more would pass 2 GB of memory.
 _TOGETHER = {"cpu": 48, "cuda": 1024}
+_FAINT = -100.0  # the logarithm of a frequency that counts as none
 _APART = 4  # words between two marks at least: else one short sentence asks for the next
 _ENDED = 4  # rows of ended texts are given up when they are one in so many
 
 
 class CausalModel:
     """A model over the words of a table; `place` is a folder, a .gguf file or :data:`BUNDLED`."""
+
+    trust: float  # in (0, 1]: the power of the model's probabilities, as against frequency
+    prompt: str  # public words that every text begins with; not released
 
     def __init__(self, embedding: Embedding, place: str = BUNDLED) -> None:
         opened = open_model(place)
@@ -54,7 +69,7 @@ class CausalModel:
         self.words = embedding.words
         self.start = opened.start
         self.tokens = opened.tokens
-        self.fingerprint = f"{opened.sha256} first token {SCALE} context {_CONTEXT}"
+        self._sha256 = opened.sha256
         self.capitals = [_capital(word) for word in embedding.words]
         capital, small = opened.tokens(self.capitals), opened.tokens(self.words)
         self.names = self._names(opened, capital, small, embedding)
@@ -71,21 +86,54 @@ class CausalModel:
             for token, mark in zip(signs, _MARKS, strict=True)
         }
         self.reading_network = _narrowed(self.network, self.next_tokens)
+        self._expect(TRUST, PROMPT)
+
+    def expecting(self, *, trust: float = TRUST, prompt: str = PROMPT) -> CausalModel:
+        """The same network, trusted so far and after this prompt."""
+        if not 0 < trust <= 1:
+            raise ParameterError(f"trust must lie above 0 and not above 1, got {trust}")
+        other = copy.copy(self)
+        other._expect(trust, prompt)
+        return other
+
+    def _expect(self, trust: float, prompt: str) -> None:
+        import torch
+
+        self.trust, self.prompt = trust, prompt
+        self.prefix = [self.start, *(self.tokens([prompt], space="")[0] if prompt else [])]
+        self._read_prefix: Any = None
+        if len(self.prefix) > 1:
+            with torch.inference_mode():
+                tokens = torch.tensor([self.prefix[:-1]], device=self.device)
+                read = self.reading_network(tokens, use_cache=True, logits_to_keep=1)
+            self._read_prefix = read.past_key_values
+        how = f"first token {SCALE} context {_CONTEXT} trust {trust!r}"
+        self.fingerprint = f"{self._sha256} {how} prompt {prompt!r}"
+
+    def after_prefix(self, texts: int) -> Any:
+        """What the network computed of the prefix but its last token, for so many texts."""
+        if self._read_prefix is None:
+            return None
+        past = copy.deepcopy(self._read_prefix)
+        past.batch_repeat_interleave(texts)
+        return past
 
     @property
-    def circumstances(self) -> dict[str, str | int]:
-        """What may change the last bits of its floats."""
+    def circumstances(self) -> dict[str, str | float]:
+        """What it expects by, and what may change the last bits of its floats."""
         import torch
         import transformers
 
         device = torch.cuda.get_device_name() if self.device == "cuda" else "cpu"
         return {
-            "model_sha256": self.fingerprint.split()[0],
+            "model_sha256": self._sha256,
             "device": device,
             "torch": torch.__version__,
             "transformers": transformers.__version__,
             "texts_together": self.together,
             "context_tokens": _CONTEXT,
+            "trust": self.trust,
+            "prompt": self.prompt,
         }
 
     def _names(
@@ -142,15 +190,20 @@ class WrittenForm:
         self._sizes = torch.from_numpy(sizes).to(device)
         self._starts = torch.from_numpy(np.cumsum(sizes) - sizes).to(device)
         self._begins = torch.from_numpy(sizes > 0).to(device)
+        with np.errstate(divide="ignore"):  # tokens that begin no word
+            self._frequency = torch.from_numpy(np.log(by_token / weight.sum())).to(device).float()
 
     def likely(self, tokens: torch.Tensor) -> torch.Tensor:
         """Probabilities of words, (texts, words), from those of tokens."""
         return tokens.double()[:, self.first] * self.share
 
-    def parts(self, logits: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    def parts(
+        self, logits: torch.Tensor, trust: float
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Rows, words and their parts of SCALE, from the logits of tokens, (texts, tokens)."""
         import torch
 
+        logits = trust * logits + (1 - trust) * self._frequency.clamp(min=_FAINT)
         logits = logits.masked_fill(~self._begins, -torch.inf)
         tokens = logits.softmax(-1)  # shares of a token sum to 1, so those of all words do
         row, token = (tokens * SCALE >= 0.5).nonzero(as_tuple=True)
@@ -188,12 +241,12 @@ class TokenReading:
         self._model = model
         self._rows = list(range(texts))  # the text of each row of the batch
         self._ended = [False] * texts
-        self._unread = [deque([model.start]) for _ in range(texts)]
-        self._history: list[list[int]] = [[] for _ in range(texts)]
+        self._unread = [deque(model.prefix[-1:]) for _ in range(texts)]
+        self._history = [model.prefix[:-1] for _ in range(texts)]
         self._written = [0] * texts  # words
         self._unmarked = [0] * texts  # words since the last mark
         self._mark = [""] * texts  # that precedes the next word
-        self._past: Any = None
+        self._past = model.after_prefix(texts)
         self._logits: torch.Tensor
 
     def waiting(self) -> Ids:
@@ -220,7 +273,7 @@ class TokenReading:
                 (model.inside, np.flatnonzero(~begins)),
             ):
                 where = torch.from_numpy(some).to(model.device)
-                row, *what = form.parts(self._logits[rows[where]])
+                row, *what = form.parts(self._logits[rows[where]], model.trust)
                 found.append((where[row], *what))
             both = [torch.cat(each).cpu().numpy() for each in zip(*found, strict=True)]
         # Where rounding leaves nothing, the first word has one part.

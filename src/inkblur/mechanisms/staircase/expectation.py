@@ -101,8 +101,8 @@ class NextWords(Protocol):
     together: int  # texts that advance together at most
 
     @property
-    def circumstances(self) -> dict[str, str | int]:
-        """What may change the last bits of its floats: device, library versions, batch."""
+    def circumstances(self) -> dict[str, str | float]:
+        """What it expects by, and what may change the last bits of its floats."""
         ...
 
     def begin(self, texts: int) -> ModelReading:
