@@ -10,6 +10,7 @@ writes one JSON object a figure, as it goes (`fluent_data.py` says which texts).
   another causal model; and with `--encoder`, a folder of all-MiniLM-L6-v2, how often the nearest of
   100 originals is the true one. Beside each perplexity stands its ratio to the frequency base's,
   with 95 % of a bootstrap over sentences.
+- page: the sentences of `docs/fluent.md`, before and after.
 - authors: every attack on the author, by `inkblur.evaluation.attempts`.
 - likelihood: the attack on authors through the channel alone, which needs no released copies to
   study: affordable on a CPU.
@@ -54,6 +55,14 @@ from benchmarks.fluent_data import (
 )
 from inkblur.evaluation import Array, Ids, Trigrams, entering_ids, unigram
 from reproduction.corpora import reuters_c50
+
+MADE_UP = (
+    "Our room had a lovely view of the harbour, but the bed was far too soft for my back.",
+    "The president said on Tuesday that the government would not raise taxes before the election.",
+    "She closed the door behind her and walked slowly down to the river, where the boat was "
+    "waiting.",
+    "My doctor listened, explained the results and did not rush me. The clinic itself is old.",
+)
 
 
 def speed(table: inkblur.Embedding, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
@@ -121,6 +130,15 @@ def quality(table: inkblur.Embedding, options: argparse.Namespace) -> Iterator[d
             yield {**setting.facts(), **body}
 
 
+def page(table: inkblur.Embedding, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Before and after, drawn once."""
+    records = [inkblur.Record(str(row), text) for row, text in enumerate(MADE_UP)]
+    for setting in settings(options):
+        blur = inkblur.Privatizer(setting.mechanism(table))
+        shown = blur.release_batch(records, inkblur.seeded_rng(1)).texts
+        yield {**setting.facts(), "before_and_after": dict(zip(MADE_UP, shown, strict=True))}
+
+
 _Logs = dict[str, list[Array]]  # log-probabilities of words, text by text, by judge
 
 
@@ -172,6 +190,7 @@ def _traced(originals: Array, shown: Array) -> float:
 PARTS = {
     "speed": speed,
     "quality": quality,
+    "page": page,
     "authors": authors,
     "likelihood": likelihood,
     "reading": reading,

@@ -275,16 +275,16 @@ class TokenReading:
                 where = torch.from_numpy(some).to(model.device)
                 row, *what = form.parts(self._logits[rows[where]], model.trust)
                 found.append((where[row], *what))
-            both = [torch.cat(each).cpu().numpy() for each in zip(*found, strict=True)]
-        # Where rounding leaves nothing, the first word has one part.
-        none = np.flatnonzero(np.bincount(both[0], minlength=len(texts)) == 0)
-        text, word, part = (
-            np.concatenate(each)
-            for each in zip(both, (none, np.zeros_like(none), np.ones_like(none)), strict=True)
-        )
-        order = np.lexsort((word, text))
-        ends = np.cumsum(np.bincount(text, minlength=len(texts)))
-        return Expected(word[order].astype(np.int32), part[order].astype(np.int32), ends)
+            text, word, part = (torch.cat(each) for each in zip(*found, strict=True))
+            # Where rounding leaves nothing, the first word has one part.
+            none = (text.bincount(minlength=len(texts)) == 0).nonzero()[:, 0]
+            text, part = torch.cat([text, none]), torch.cat([part, torch.ones_like(none)])
+            word = torch.cat([word, torch.zeros_like(none)])
+            # By text, then by word. Sorted where the model runs: these may be millions.
+            order = (text * len(model.words) + word).argsort()
+            ends = text.bincount(minlength=len(texts)).cumsum(0)
+            words, parts = (each[order].int().cpu().numpy() for each in (word, part))
+        return Expected(words, parts, ends.cpu().numpy())
 
     def add(self, texts: Ids, words: Ids) -> list[str]:
         """Read released words: each as it is written, after its punctuation mark."""
