@@ -9,7 +9,8 @@ writes one JSON object a figure, as it goes (`fluent_data.py` says which texts).
   model, a recurrent network that is trained here for `--judge-seconds`, and with `--judge-model`
   another causal model; and with `--encoder`, a folder of all-MiniLM-L6-v2, how often the nearest of
   100 originals is the true one. Beside each perplexity stands its ratio to the frequency base's,
-  with 95 % of a bootstrap over sentences.
+  with 95 % of a bootstrap over sentences. With several `--frequency-factors` the frequency base is
+  drawn with several taus, and the ratio is to what lies between two of them at equal cosine.
 - page: the sentences of `docs/fluent.md`, before and after.
 - authors: every attack on the author, by `inkblur.evaluation.attempts`.
 - likelihood: the attack on authors through the channel alone, which needs no released copies to
@@ -26,6 +27,7 @@ import argparse
 import json
 import resource
 import time
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -102,8 +104,7 @@ def quality(table: inkblur.Embedding, options: argparse.Namespace) -> Iterator[d
     judges = _Judges(table, public, options)
     encoder = SentenceEncoder(options.encoder) if options.encoder else None
 
-    def figures(name: str, after: Sequence[Ids], plain: _Logs | None) -> tuple[Any, _Logs]:
-        logs = judges.logs(after)
+    def figures(name: str, after: Sequence[Ids], logs: _Logs) -> dict[str, Any]:
         body: dict[str, Any] = {
             "collection": name,
             "sentences": len(after),
@@ -111,23 +112,29 @@ def quality(table: inkblur.Embedding, options: argparse.Namespace) -> Iterator[d
             "cosine_all_words": cosines(table, before[name], after, content=False),
             "perplexity": {judge: perplexity(own) for judge, own in logs.items()},
         }
-        if plain is not None:
-            body["ratio"] = {judge: _ratio(own, plain[judge]) for judge, own in logs.items()}
         if encoder is not None:
             shown = encoder.encoded(written(table, after))
             body["traced_of_100"] = _traced(encoder.encoded(texts[name]), shown)
-        return body, logs
+        return body
 
     for name in texts:
-        yield {"base": "untouched", **figures(name, before[name], None)[0]}
-    plain: dict[tuple[float, str], _Logs] = {}
+        yield {"base": "untouched", **figures(name, before[name], judges.logs(before[name]))}
+    plain: defaultdict[tuple[float, str], list[tuple[float, _Logs]]] = defaultdict(list)
     for setting in settings(options):
         mechanism = setting.mechanism(table)
         for name in texts:
             after = drawn(mechanism, before[name], 1)
-            body, logs = figures(name, after, plain.get((setting.epsilon, name)))
-            plain.setdefault((setting.epsilon, name), logs)  # the frequency base comes first
-            yield {**setting.facts(), **body}
+            logs = judges.logs(after)
+            body = {**setting.facts(), **figures(name, after, logs)}
+            known = plain[setting.epsilon, name]  # the frequency base comes first
+            if setting.shape is None:
+                known.append((body["cosine"], logs))
+            elif known:
+                body["ratio"] = {
+                    judge: _ratio(own, body["cosine"], [(c, each[judge]) for c, each in known])
+                    for judge, own in logs.items()
+                }
+            yield body
 
 
 def page(table: inkblur.Embedding, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
@@ -163,17 +170,28 @@ class _Judges:
         return found
 
 
-def _ratio(logs: Sequence[Array], plain: Sequence[Array]) -> list[float]:
-    """Of perplexities, with 95 % of a bootstrap over sentences."""
-    sums = np.array(
-        [
-            [own.sum(), len(own), other.sum(), len(other)]
-            for own, other in zip(logs, plain, strict=True)
-        ]
-    )
-    rows = np.random.default_rng(1).integers(len(sums), size=(2000, len(sums)))
-    totals = np.concatenate([sums.sum(axis=0)[None], sums[rows].sum(axis=1)])
-    ratios = np.exp(totals[:, 2] / totals[:, 3] - totals[:, 0] / totals[:, 1])
+def _ratio(
+    logs: Sequence[Array], cosine: float, plain: Sequence[tuple[float, Sequence[Array]]]
+) -> list[float]:
+    """Of perplexities, with 95 % of a bootstrap over sentences.
+
+    `plain` are cosines and logs of the frequency base. Between two of them its log-perplexity is
+    taken to be linear in the cosine; beyond all of them the nearest stands.
+    """
+    ordered = sorted(plain, key=lambda each: each[0])
+    place = float(np.interp(cosine, [c for c, _ in ordered], np.arange(len(ordered))))
+    low, share = int(place), place - int(place)
+    high = min(low + 1, len(ordered) - 1)
+    rows = np.random.default_rng(1).integers(len(logs), size=(2000, len(logs)))
+    rows = np.concatenate([np.arange(len(logs))[None], rows])  # first all sentences, once each
+
+    def perplexities(each: Sequence[Array]) -> Array:
+        sums = np.array([[own.sum(), len(own)] for own in each])[rows].sum(axis=1)
+        found: Array = -sums[:, 0] / sums[:, 1]
+        return found
+
+    below, above = (perplexities(ordered[which][1]) for which in (low, high))
+    ratios = np.exp(perplexities(logs) - (1 - share) * below - share * above)
     return [float(ratios[0]), *np.quantile(ratios[1:], [0.025, 0.975]).tolist()]
 
 
@@ -207,6 +225,7 @@ def main() -> None:
     parser.add_argument("--bases", default="frequency,lm", help="of frequency, lm")
     parser.add_argument("--epsilons", default="8,6.5,5")
     parser.add_argument("--factors", default="1", help="of tau, for the language model's base")
+    parser.add_argument("--frequency-factors", default="1", help="of tau, for the other base")
     parser.add_argument("--encoder", default="", help="a folder of all-MiniLM-L6-v2")
     parser.add_argument("--sentences", type=int, default=200, help="of each collection")
     parser.add_argument("--judge-seconds", type=float, default=60.0)

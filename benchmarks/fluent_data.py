@@ -107,7 +107,8 @@ def settings(options: argparse.Namespace) -> list[Setting]:
     chosen, found = choice(options), []
     for epsilon in (float(asked) for asked in options.epsilons.split(",")):
         if "frequency" in options.bases.split(","):
-            found.append(Setting(epsilon, TAUS[epsilon]))
+            for factor in map(float, options.frequency_factors.split(",")):
+                found.append(Setting(epsilon, TAUS[epsilon] * factor))
         if "lm" in options.bases.split(","):
             for factor in map(float, options.factors.split(",")):
                 tau = chosen.taus[epsilon] * factor

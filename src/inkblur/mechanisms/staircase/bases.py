@@ -27,8 +27,8 @@ from inkblur.mechanisms.staircase.nearness import LONGEST, Keys
 from inkblur.mechanisms.staircase.units import Steps, safe_for_null, word_units
 
 # Chosen by benchmarks/fluent_search.py, on public sentences apart from those that are judged.
-DELTA = 0.02  # the share that follows frequency alone, so that no word is out of reach
-FIT = 0.005  # cosine that a word gains when it is expected twice as much
+DELTA = 0.1  # the share that follows frequency alone, so that no word is out of reach
+FIT = 0.03  # cosine that a word gains when it is expected twice as much
 
 _DIGITS = Context(prec=30)
 _COSINE = Decimal(2 * LONGEST**2)  # that of two equal unit vectors, as `nearness` counts

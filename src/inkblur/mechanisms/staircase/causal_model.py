@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import torch
 
 # Chosen by benchmarks/fluent_search.py, on public sentences apart from those that are judged.
-TRUST = 0.5
+TRUST = 0.65
 PROMPT = (
     "The company said on Monday that it would sell part of its business. Officials in the capital "
     "did not comment on the report. The old man had lived there for years. Nobody knew what he "
