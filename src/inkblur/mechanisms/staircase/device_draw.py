@@ -110,11 +110,14 @@ class DeviceDraw:
 
         words = ranked.shape[1]
         count = min(_FIRST, words)
-        while True:
-            order = ranked.topk(count, dim=1).indices  # the nearest first; no two are equal
-            ends = bases.gather(1, order).cumsum(1)
-            if count == words or bool((ends[:, -1:] > place).all()):
-                break
+        out = torch.empty(len(ranked), dtype=torch.long, device=self.device)
+        left = torch.arange(len(ranked), device=self.device)
+        while len(left):
+            order = ranked[left].topk(count, dim=1).indices  # the nearest first; no two are equal
+            ends = bases[left].gather(1, order).cumsum(1)
+            found = torch.searchsorted(ends, place[left], right=True).clamp(max=count - 1)
+            out[left] = order.gather(1, found)[:, 0]
+            # A rare word's nearest own little: only such rows are looked at further.
+            left = left[ends[:, -1] <= place[left, 0]]
             count = min(8 * count, words)
-        found = torch.searchsorted(ends, place, right=True)
-        return order.gather(1, found)[:, 0]
+        return out
