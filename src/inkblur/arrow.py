@@ -46,6 +46,7 @@ from inkblur.files.spending import (
     open_account,
 )
 from inkblur.files.summary import MISSING, Fate, stated
+from inkblur.garbage import no_collection
 from inkblur.guarantees import NOBODY_COUNTS, Guarantee
 from inkblur.ledger import Budget, ReleaseAccount, open_ledger
 from inkblur.ledger.ledger import PLACE
@@ -116,6 +117,11 @@ class ReleasePlan:
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The batch with released texts."""
+        self.load()
+        with one_thread(), no_collection():
+            return self._released(batch)
+
+    def _released(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         made, rng = made_from(self.spec), self._rng()
         rows = ArrowRows(batch.schema, TABLE_NAME, made.layout)
         read = read_batch(batch, rows, made)
@@ -124,16 +130,19 @@ class ReleasePlan:
         texts: list[str] = []
         words: list[int] = []
         chars = _LETTERS * made.privatizer.mechanism.batch
-        with one_thread():
-            for start, stop in cuts([(text,) for text in read.texts], chars):
-                released = made.privatizer.release_batch(read.records[start:stop], rng)
-                texts += released.texts
-                words += released.words
+        for start, stop in cuts([(text,) for text in read.texts], chars):
+            released = made.privatizer.release_batch(read.records[start:stop], rng)
+            texts += released.texts
+            words += released.words
         if self.account is not None:
             with charging:
                 self._spending(made, rng).charge(read, words)
         assert isinstance(read.columns, ArrowColumns)
         return read.columns.with_texts(read.released(texts))
+
+    def load(self) -> None:
+        """Load the tables into this process now, instead of with the first batch."""
+        made_from(self.spec)
 
     def table(self, table: pa.Table) -> pa.Table:
         """The same for a table."""
@@ -297,6 +306,10 @@ class Reservation:
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The sentences as a batch of one column; some of them where they are many."""
         return pa.RecordBatch.from_arrays([pa.array(self.over_budget(batch), pa.string())], [OVER])
+
+    def load(self) -> None:
+        """Load the tables into this process now."""
+        self.plan.load()
 
     def over_budget(self, batch: pa.RecordBatch) -> list[str]:
         """The sentences."""

@@ -60,9 +60,10 @@ def privatize(
 
 
 class _Releaser:
-    """An actor: it lives for many batches, and loads its tables with the first."""
+    """An actor: it lives for many batches, and loads its tables before the first is read."""
 
     def __init__(self, plan: ReleasePlan | Reservation) -> None:
+        plan.load()
         self._plan = plan
 
     def __call__(self, batch: pa.Table) -> pa.Table:
