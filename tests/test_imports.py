@@ -12,7 +12,7 @@ import pytest
 import inkblur
 
 ORDER = [
-    ("blas", "errors", "types", "rng"),
+    ("blas", "garbage", "errors", "types", "rng"),
     ("atomic_file", "guarantees", "processes"),
     ("cache",),
     ("protocols",),
