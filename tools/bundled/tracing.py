@@ -10,6 +10,7 @@ first 5, 10, 25, 50 or 100 words of one release.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import Any
 
 import kept_lines  # before NumPy
@@ -29,12 +30,12 @@ WORDS = (5, 10, 25, 50, 100)
 Job = tuple[str, float, str]  # mechanism, epsilon, strength
 
 
-def jobs() -> list[Job]:
-    """Every strength of every mechanism that has some."""
+def jobs(mechanisms: Sequence[str]) -> list[Job]:
+    """Every strength that these mechanisms have."""
     table = inkblur.load_embedding()
     return [
         (name, found.epsilon, strength.value)
-        for name in CATALOGUE
+        for name in mechanisms
         for strength, found in measured_strengths(name, table).items()
     ]
 
@@ -63,7 +64,7 @@ def measured(job: Job) -> dict[str, Any]:
 
 def measure(options: argparse.Namespace) -> None:
     """Measure what is missing."""
-    kept_lines.measure(options.results, jobs(), options.workers, measured)
+    kept_lines.measure(options.results, jobs(options.mechanisms), options.workers, measured)
 
 
 def show(options: argparse.Namespace) -> None:
@@ -80,7 +81,8 @@ def show(options: argparse.Namespace) -> None:
 
 def main() -> None:
     """Parse and run."""
-    parser, parts, _ = kept_lines.parser(__doc__, measure)
+    parser, parts, first = kept_lines.parser(__doc__, measure)
+    first.add_argument("--mechanisms", nargs="+", default=list(CATALOGUE), choices=CATALOGUE)
     second = parts.add_parser("show")
     second.add_argument("results")
     second.set_defaults(run=show)
