@@ -2,6 +2,8 @@
 
 The runs take turns, each in a process of its own, so that a busy machine shows in the spread. The
 ledger alone is charged as many records, 10,000 at a time, on SQLite and, given a URL, PostgreSQL.
+Last, one text is sent 3,000 times: the milliseconds of its charge by then, without the write to
+the disk, where each release draws anew and where all are one draw again.
 
     python -m benchmarks.ledger --repeat 7 --postgres postgresql://me@localhost/empty
 """
@@ -28,6 +30,7 @@ from inkblur.ledger import Charge, micros
 WORDS = 50  # a record
 DISTINCT = 20_000
 TOGETHER = 10_000  # records that are charged at a time
+REPEATS = 3_000  # releases of one text
 
 
 def main(given: Sequence[str] | None = None) -> None:
@@ -60,6 +63,9 @@ def main(given: Sequence[str] | None = None) -> None:
         rates = {
             store: [_alone(place, texts) for place in where] for store, where in places.items()
         }
+        often = {
+            drawn: _repeated(str(Path(folder, f"{drawn}.db")), drawn) for drawn in ("anew", "again")
+        }
     body = {
         "words": options.records * WORDS,
         "load_average": os.getloadavg()[0],
@@ -69,6 +75,7 @@ def main(given: Sequence[str] | None = None) -> None:
         "ledger_share_of_processor_time": _spread([processor for _, processor in ratios]),
         "records_a_second_by_the_clock": {k: _spread([a for a, _ in v]) for k, v in rates.items()},
         "records_a_processor_second": {k: _spread([b for _, b in v]) for k, v in rates.items()},
+        "milliseconds_of_a_charge": often,
     }
     print(json.dumps(body, indent=2))
 
@@ -102,6 +109,25 @@ def _alone(place: str, texts: Sequence[str]) -> tuple[float, float]:
             release.confirm()
         seconds = time.perf_counter() - clock, time.process_time() - processor
     return len(texts) / seconds[0], len(texts) / seconds[1]
+
+
+def _repeated(place: str, drawn: str) -> dict[str, float]:
+    """Milliseconds that the charge of one text takes, the first times and the last times."""
+    seconds = []
+    charge = Charge("a", "text", "a text", WORDS, micros(8.0, WORDS))
+    with inkblur.open_ledger(place) as ledger, ledger.store.transaction():
+        for turn in range(REPEATS):
+            draw = f"{turn}" if drawn == "anew" else "the same"
+            with ledger.open_release({}, space="between any two texts", draw=draw) as release:
+                began = time.process_time()
+                release.charge([charge])
+                seconds.append(time.process_time() - began)
+                release.confirm()
+    first, last = seconds[:20], seconds[-20:]
+    return {
+        name: float(f"{statistics.median(some) * 1000:.3g}")
+        for name, some in (("first", first), ("last", last))
+    }
 
 
 def _spread(values: Sequence[float]) -> dict[str, float]:
