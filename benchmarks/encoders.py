@@ -3,7 +3,7 @@
     python -m benchmarks.encoders FOLDER LEE [sms|tweets]...
 
 FOLDER holds the transformer, such as all-MiniLM-L6-v2. LEE holds `lee.cor` and
-`similarities0-1.txt`: 50 news texts of 50 to 130 words, and how alike people found each two of them
+`similarities0-1.txt`: 50 news texts of 45 to 126 words, and how alike people found each two of them
 (Lee, Pincombe and Welsh 2005); gensim's package has them in gensim/test/test_data. Rank
 correlations with people's judgments of those texts and of pairs of words; then, for each corpus,
 70 % of it as the pool: how often the public classifier of the pool is right, cross-fitted, and how
