@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -56,7 +57,8 @@ def test_the_version_says_what_searches_and_what_draws(
     built: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("inkblur.mechanisms.nearest.cpu.native.available", lambda: built)
-    monkeypatch.setattr("inkblur.mechanisms.nearest.cpu.native.describe", lambda: "a native scan")
+    scan = SimpleNamespace(describe=lambda: "a native scan")
+    monkeypatch.setattr("inkblur.mechanisms.nearest.cpu.native.NativeScan", lambda: scan)
     path = "sse9" if built else None
     monkeypatch.setattr("inkblur.mechanisms.noise.sphere.compiled_path", lambda dimension: path)
     output = " ".join(CliRunner().invoke(app, ["--version"]).stdout.split())
