@@ -38,6 +38,14 @@ def reproduce(
         int,
         typer.Option(help="Steps done at the same time, each in a process of about 1.5 GB."),
     ] = 2,
+    finished: Annotated[
+        bool,
+        typer.Option(
+            "--finished",
+            help="Measure nothing: make the records of a run that was stopped from its finished "
+            "steps, and leave out what lacks some.",
+        ),
+    ] = False,
     folders: Annotated[
         list[Path] | None,
         typer.Option(
@@ -67,7 +75,7 @@ def reproduce(
         from reproduction.command import held_command
         from reproduction.page import PAGE, summary, write_reproduction
         from reproduction.record_tables import shown_verdict
-        from reproduction.runner import gathered, held_records
+        from reproduction.runner import finished_records, gathered, held_records
         from reproduction.runner import reproduce as run
 
         require_page_libraries()  # before the measuring
@@ -90,15 +98,21 @@ def reproduce(
                 last = done
 
             try:
-                records = run(
-                    names or [],
-                    output,
-                    data=folder,
-                    quick=quick,
-                    whole=whole,
-                    seed=seed,
-                    workers=workers,
-                    on_progress=show,
+                records = (
+                    finished_records(
+                        names or [], output, data=folder, quick=quick, whole=whole, seed=seed
+                    )
+                    if finished
+                    else run(
+                        names or [],
+                        output,
+                        data=folder,
+                        quick=quick,
+                        whole=whole,
+                        seed=seed,
+                        workers=workers,
+                        on_progress=show,
+                    )
                 )
             except KeyboardInterrupt:
                 line.stop()

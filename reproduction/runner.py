@@ -14,7 +14,7 @@ from inkblur import InputError, ParameterError
 from inkblur.evaluation import write_atomically
 from reproduction.command import FILE as COMMAND_FILE
 from reproduction.command import Command, held_command
-from reproduction.context import Context, OnStepBegin, steps_file
+from reproduction.context import Context, OnStepBegin, Unfinished, steps_file
 from reproduction.datasets import Datasets
 from reproduction.experiments import EXPERIMENTS, Experiment, chosen
 from reproduction.forks import begin_worker
@@ -75,6 +75,35 @@ def reproduce(
     return records
 
 
+def finished_records(
+    names: Sequence[str],
+    folder: Path,
+    *,
+    data: str | Path | None = None,
+    quick: bool = False,
+    whole: bool = False,
+    seed: int = 1,
+) -> tuple[ExperimentRecord, ...]:
+    """Records from the steps that a run finished before it was stopped; nothing is measured.
+
+    An experiment that can leave out the part that lacks steps says so in its notes; another one has
+    no record.
+    """
+    records = []
+    for experiment in chosen(names):
+        with suppress(Unfinished):
+            records.append(
+                _one(
+                    experiment.name,
+                    folder,
+                    Datasets(data),
+                    *(quick, whole, seed, commit(), 1),
+                    finished=True,
+                )
+            )
+    return tuple(records)
+
+
 def _written(folder: Path, experiments: Sequence[Experiment]) -> list[int]:
     """How much the experiments' files of finished steps hold, in bytes."""
     files = [steps_file(folder, experiment.name) for experiment in experiments]
@@ -115,6 +144,7 @@ def _one(
     source: str,
     workers: int,
     on_step: OnStepBegin = lambda step: None,
+    finished: bool = False,
 ) -> ExperimentRecord:
     """Run one experiment and write its record."""
     experiment = EXPERIMENTS[name]
@@ -129,6 +159,7 @@ def _one(
         commit=source,
         machine=machine(),
         workers=workers,
+        finished=finished,
         on_step=on_step,
     )
     outcome = experiment.load()(work)

@@ -42,7 +42,14 @@ def test_a_stopped_run_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.Mon
     assert result.exit_code == 130
     assert "the same command goes on" in " ".join(result.stderr.split())
     made.stop_at = None
+    result = CliRunner().invoke(app, [*words, "--finished"])  # measures nothing
+    assert result.exit_code == 0, result.output
+    assert made.done == ["a"]
+    assert result.stdout == ""
     assert CliRunner().invoke(app, words).exit_code == 0
+    assert made.done == ["a", "b"]
+    result = CliRunner().invoke(app, [*words, "--finished"])
+    assert result.stdout == f"holds  {NAME}  rises\n"
     assert made.done == ["a", "b"]
 
 

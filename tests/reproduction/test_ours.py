@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from inkblur.mechanisms.catalogue import CATALOGUE
-from reproduction.runner import held_records, reproduce
+from reproduction.context import steps_file
+from reproduction.runner import finished_records, held_records, reproduce
 
 
 @pytest.mark.parametrize("name", ["adapted/frontier", "adapted/pairs"])
@@ -22,6 +23,24 @@ def test_both_metrics_are_compared(name: str, data_folder: Path, tmp_path: Path)
     assert len(names) >= 4  # a claim never vanishes
     assert all(name.startswith("adapted-") for name in names)
     assert record.outcome.drawings
+
+
+def test_what_a_stopped_run_lacks_is_left_out(data_folder: Path, tmp_path: Path) -> None:
+    pytest.importorskip("sklearn")
+    for name, cut, table in (
+        ("adapted/pairs", "SMS, laplace", "Attack on PAN 2018 authors, label of SMS"),
+        ("race", "for a proved loss of", "At equal proved loss, on word vectors"),
+    ):
+        reproduce([name], tmp_path, data=data_folder, quick=True)
+        file = steps_file(tmp_path, name)
+        lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+        file.write_text("".join(line for line in lines if cut not in line), encoding="utf-8")
+        (left,) = finished_records([name], tmp_path, data=data_folder, quick=True)
+        assert any(note.endswith(f"so left out: {table}.") for note in left.outcome.notes)
+        assert {reading.table for reading in left.outcome.readings} == {
+            "adapted/pairs": {"Attack on PAN 2018 authors, label of tweets"},
+            "race": {"Utility over attack", "At equal attack"},
+        }[name]
 
 
 def test_every_mechanism_races_on_both_metrics(data_folder: Path, tmp_path: Path) -> None:

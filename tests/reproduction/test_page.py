@@ -16,10 +16,11 @@ from reproduction.command import Command
 from reproduction.estimate import Estimate
 from reproduction.experiments import EXPERIMENTS
 from reproduction.figures import plots
-from reproduction.page import summary, write_reproduction
+from reproduction.page import reproduction_document, summary, write_reproduction
 from reproduction.reasons import UNEXPLAINED
+from reproduction.record_tables import sections
 from reproduction.result import Drawing, ExperimentRecord, Reading
-from reproduction.runner import reproduce
+from reproduction.runner import gathered, reproduce
 from tests.reproduction.made import NAME, Made
 
 
@@ -135,3 +136,13 @@ def test_a_line_has_one_color_in_every_panel(record: ExperimentRecord) -> None:
     one, two = svg(("p", "a"), ("p", "b")), svg(("p", "a"), ("p", "b"), ("q", "b"))
     assert two.count(first) == one.count(first) > 0
     assert two.count(second) > one.count(second) > 0
+
+
+def test_the_committed_page_is_that_of_the_committed_records() -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    records, command = gathered([docs])
+    assert {record.experiment for record in records} == set(EXPERIMENTS)
+    text = reproduction_document(records, sections(records), summary(records, command))
+    assert text == (docs / "reproduction.md").read_text(encoding="utf-8")
+    for figure in re.findall(r"\]\((figures/[^)]+)\)", text):
+        assert (docs / figure).is_file()
