@@ -1,4 +1,4 @@
-"""The garbage collector is kept still only while a batch is released."""
+"""The garbage collector is kept still only while texts are released."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import inkblur
+from inkblur.files import run
 from inkblur.garbage import no_collection
 
 
@@ -51,3 +53,28 @@ def test_releasing_a_batch_looks_for_no_garbage_and_leaves_none(tmp_path: Path) 
     after = [each["collections"] for each in gc.get_stats()]
     assert after[1:] == before[1:]
     assert gc.collect() < 100  # a text that were in a cycle would leave thousands
+
+
+def test_a_file_is_released_with_a_look_for_garbage_now_and_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "_COLLECTED", 2)
+    texts = ["the doctor was angry about a cold soup"] * 20_000
+    (tmp_path / "in.txt").write_text("\n".join(texts) + "\n")
+    looked = []
+
+    def look(*_: object) -> None:
+        looked.append((gc.isenabled(), gc.get_stats()[2]["collections"]))
+
+    inkblur.privatize_file(
+        tmp_path / "in.txt",
+        tmp_path / "out.txt",
+        inkblur.ReleaseSpec("staircase", 8.0),
+        ledger=False,
+        on_progress=look,
+    )
+    batches = looked[1:]
+    assert len(batches) >= 4
+    assert not any(enabled for enabled, _ in batches[:-1])
+    assert batches[-1][1] - batches[0][1] == (len(batches) - 1) // 2
+    assert gc.isenabled()

@@ -1,4 +1,4 @@
-"""Python's garbage collector, kept still while a batch is released.
+"""Python's garbage collector, kept still while texts are released.
 
 Many small objects make the collector look, again and again, at every object of the process, and an
 engine's worker holds hundreds of thousands. None of those that a batch makes are in cycles, so

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
@@ -22,6 +23,7 @@ from inkblur.files.source import Source
 from inkblur.files.spending import Spending
 from inkblur.files.summary import MISSING, Fate, Summary, draws_a_text, stated
 from inkblur.files.worker_pool import ReleaseRecords, WorkerCopy, worker_pool
+from inkblur.garbage import no_collection
 from inkblur.mechanisms.typical import typical_loss
 from inkblur.pools.privatizer import PoolPrivatizer
 from inkblur.processes import explain_broken_pool
@@ -34,6 +36,7 @@ _FEWER = "use fewer `workers=`, or leave out `processes=`"
 _LETTERS = 5  # of a word and the space after it: how much text holds so many words
 _TOGETHER = 8192  # records that are charged at a time, if they come within _SECONDS
 _SECONDS = 0.5
+_COLLECTED = 64  # batches after which garbage is looked for
 _SENT = 50_000  # words that a process is sent at least: each piece wakes it, and a GPU with it
 
 
@@ -79,14 +82,17 @@ def run(
         if copies is None
         else worker_pool(copies, rng, workers)
     )
-    with one_thread():  # the workers are threads enough
-        for batch, released in _charged(_in_order(batches, pool, release, workers), spending):
+    with one_thread(), no_collection():  # the workers are threads enough
+        results = _charged(_in_order(batches, pool, release, workers), spending)
+        for number, (batch, released) in enumerate(results, 1):
             sink.write(batch, released.texts)
             counts.update(released.counts)
             lengths.update(released.words)
             documents += len(batch.records)
             empty += sum(not record.text.strip() for record in batch.records)
             on_batch(counts["drawn"], documents)
+            if number % _COLLECTED == 0:
+                gc.collect()  # a long run must not keep the garbage of the rest of the process
     seconds = time.perf_counter() - began
     fate = Fate(
         columns=source.schema.columns,
