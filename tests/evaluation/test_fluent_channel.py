@@ -12,6 +12,7 @@ from inkblur.evaluation.attacks import fluent_channel
 from inkblur.evaluation.attacks.candidates import candidates_by_place
 from inkblur.evaluation.attacks.fluent_channel import FluentChannel
 from inkblur.evaluation.attacks.likelihood import Likelihood
+from inkblur.evaluation.attacks.text_likelihood import TextLikelihood
 from inkblur.mechanisms.staircase.conditional import weights
 from inkblur.mechanisms.staircase.fluent import FluentStaircase
 from inkblur.rng import seeded_rng
@@ -82,8 +83,9 @@ def test_candidates_are_bayes_rule_over_both_releases(mechanism: FluentStaircase
     assert found.words[:, 0].tolist() == posterior.argmax(axis=1).tolist()
 
 
+@pytest.mark.parametrize("kind", [Likelihood, TextLikelihood])
 def test_the_likelihood_attack_names_authors_through_the_channel(
-    mechanism: FluentStaircase,
+    mechanism: FluentStaircase, kind: type[Likelihood]
 ) -> None:
     """Two authors of different words; what comes out names them more often than chance."""
     words = mechanism.embedding.words
@@ -92,6 +94,6 @@ def test_the_likelihood_attack_names_authors_through_the_channel(
     streams = [seeded_rng(4).child(str(i)) for i in range(len(texts))]
     drawn = mechanism.replace_texts(texts, streams)
     out = [" ".join(words[i] for i in text.ids.tolist()) for text in drawn]
-    attack = Likelihood(FluentChannel(mechanism), mechanism.embedding).fit(known, [0, 1])
+    attack = kind(FluentChannel(mechanism), mechanism.embedding).fit(known, [0, 1])
     truth = np.tile([0, 1], 10)
     assert (attack.predict(out) == truth).mean() > 0.75

@@ -34,8 +34,8 @@ TestShare = Annotated[float, typer.Option(help="Share of the texts to attack and
 Attacks = Annotated[
     str,
     typer.Option(
-        help="Comma-separated: likelihood, svm-undone, svm, svm-words, koppel, koppel-cosine, "
-        "writeprints, writeprints-naive-bayes, earth-movers, euclidean, stacked."
+        help="Comma-separated: likelihood, likelihood-texts, svm-undone, svm, svm-words, koppel, "
+        "koppel-cosine, writeprints, writeprints-naive-bayes, earth-movers, euclidean, stacked."
     ),
 ]
 Scenarios = Annotated[

@@ -26,6 +26,7 @@ from inkblur.evaluation.attacks.channel import channel_of
 from inkblur.evaluation.attacks.likelihood import Likelihood
 from inkblur.evaluation.attacks.stacking import stacked, stacking_weights
 from inkblur.evaluation.attacks.svm import LinearSvm
+from inkblur.evaluation.attacks.text_likelihood import TextLikelihood
 from inkblur.evaluation.attacks.views import Words
 from inkblur.evaluation.measures.bootstrap import percentile_interval, resample_counts
 from inkblur.evaluation.results import ADAPTIVE, STATIC
@@ -244,8 +245,9 @@ def _scores(
     if blur is None:
         return
     channel = channel_of(blur.mechanism, stream.child("channel"))
-    bayes = Likelihood(channel, embedding).fit(half.known, half.known_authors)
-    yield (bayes.name, STATIC), bayes.scores(released)
+    for bayes in (Likelihood(channel, embedding), TextLikelihood(channel, embedding)):
+        bayes.fit(half.known, half.known_authors)
+        yield (bayes.name, STATIC), bayes.scores(released)
     each = len(half.known) / len(half.suspects)
     copies = min(_MOST_COPIES, max(1, math.ceil(_STUDIED / each)))
     studied: list[str] = []

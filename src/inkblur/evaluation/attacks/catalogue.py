@@ -13,6 +13,7 @@ from inkblur.evaluation.attacks.likelihood import Likelihood
 from inkblur.evaluation.attacks.reading import Reader
 from inkblur.evaluation.attacks.same_representation import SameRepresentation
 from inkblur.evaluation.attacks.svm import LinearSvm
+from inkblur.evaluation.attacks.text_likelihood import TextLikelihood
 from inkblur.evaluation.attacks.undone import ExpectedWords
 from inkblur.evaluation.attacks.views import Words
 from inkblur.evaluation.attacks.writeprints import WritePrints
@@ -31,13 +32,15 @@ ATTACKS: dict[str, Callable[[Embedding, int], Attack]] = {
 # study are released ones.
 CHANNEL_ATTACKS: dict[str, Callable[[Channel, Embedding, int, bool], Attack]] = {
     "likelihood": lambda channel, table, seed, released: Likelihood(channel, table),
+    "likelihood-texts": lambda channel, table, seed, released: TextLikelihood(channel, table),
     "svm-undone": lambda channel, table, seed, released: LinearSvm(
         seed=seed,
         view=ExpectedWords(Reader(channel, unigram(table)), table, known_released=released),
         name="svm-undone",
     ),
 }
-STATIC_ALONE = frozenset({"likelihood"})  # it sends true words through the channel itself
+# These send true words through the channel themselves.
+STATIC_ALONE = frozenset({"likelihood", "likelihood-texts"})
 STACKED = "stacked"  # what several of the others say, weighed: see `stacking`
 NAMES = (*CHANNEL_ATTACKS, *ATTACKS, STACKED)
 USUAL = ("likelihood", "svm", "svm-words", "koppel", STACKED)

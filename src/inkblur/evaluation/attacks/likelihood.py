@@ -63,7 +63,7 @@ class Likelihood:
         counts = counts[:, self._words]
         everybody = counts.sum(axis=0) / counts.sum()
         own = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1.0)
-        self._shares = (1.0 - self.smoothing) * own + self.smoothing * everybody
+        self._shares: Array = (1.0 - self.smoothing) * own + self.smoothing * everybody
         return self
 
     def scores(self, texts: Sequence[str]) -> Array:
@@ -80,20 +80,21 @@ class Likelihood:
             return self._by_place(self.channel, ids)
         outs, columns = np.unique(np.concatenate(ids), return_inverse=True)
         logs = self._outcomes(outs)
-        np.log(np.maximum(logs, 1e-300, out=logs), out=logs)  # (suspects, outs)
+        np.log(np.maximum(logs, 1e-300, out=logs), out=logs)  # (components, outs)
         ends = np.cumsum([0, *map(len, ids)])
         counts = csr_matrix((np.ones(len(columns)), columns, ends), (len(texts), len(outs)))
         scores: Array = counts @ logs.T
-        return scores
+        return self._by_author(scores)
 
     def _by_place(self, channel: FluentChannel, ids: Sequence[Ids]) -> Array:
         """Log-likelihoods where each place has a channel of its own, (texts, suspects)."""
-        scores = np.zeros((len(ids), len(self.suspects)))
+        shares = self._component_shares()
+        scores = np.zeros((len(ids), len(shares)))
         for start in range(0, len(ids), _TEXTS):
-            tables = channel.mixed(ids[start : start + _TEXTS], self._true, self._shares)
+            tables = channel.mixed(ids[start : start + _TEXTS], self._true, shares)
             for row, table in enumerate(tables, start):
                 scores[row] = np.log(table).sum(axis=0)
-        return scores
+        return self._by_author(scores)
 
     def predict(self, texts: Sequence[str]) -> Ids:
         """The author of each text; DONT_KNOW for one without a known word."""
@@ -108,8 +109,16 @@ class Likelihood:
         """The ids of the words that some author uses."""
         return np.where(self._words == len(self.embedding), NULL_ID, self._words)
 
+    def _component_shares(self) -> Array:
+        """Shares of words, (components, words): here an author is one component."""
+        return self._shares
+
+    def _by_author(self, scores: Array) -> Array:
+        """Scores of the suspects from those of the components."""
+        return scores
+
     def _outcomes(self, outs: Ids) -> Array:
-        """P_a(o), (suspects, outs)."""
+        """P_a(o), (components, outs)."""
         true = self._true
         total = np.zeros((len(self.suspects), len(outs)))
         for start in range(0, len(true), _BLOCK):

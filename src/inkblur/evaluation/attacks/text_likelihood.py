@@ -1,0 +1,108 @@
+"""The likelihood attack, text by text: an author writes as in one of the texts that are known.
+
+Words of a text come together: whoever wrote of steel will write of steel again, or of something
+else altogether. So each known text d of an author a has shares of its own, blended with those of
+the author and of everybody, and a release is as likely under an author as under their texts in the
+mean:
+
+    P_d(o) = t P(o | words of d) + (1 - t) P_a(o),
+    P(release | a) = mean over d of the product of P_d(o) over the released words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from inkblur.embeddings.table import Embedding
+from inkblur.evaluation.attacks.base import checked_known
+from inkblur.evaluation.attacks.channel import Channel
+from inkblur.evaluation.attacks.language import entering_ids
+from inkblur.evaluation.attacks.likelihood import SMOOTHING, Likelihood
+from inkblur.evaluation.attacks.views import SparseRows
+from inkblur.types import Array, Ids, fraction
+
+OWN = 0.35  # of a text's shares are its own
+_MOST = 1_000  # texts that are told apart; of more, several of an author are taken for one
+_BLOCK = 256  # true words at a time
+
+
+class TextLikelihood(Likelihood):
+    """The attack as an object: `fit` on true texts, `predict` or `scores` on released ones.
+
+    >>> from inkblur import Exponential
+    >>> from inkblur.evaluation.attacks.channel import ExactChannel
+    >>> table = Embedding(["cat", "dog", "sky"], [[1, 0.1], [1, 0.3], [-1, 0.2]], name="toy")
+    >>> attack = TextLikelihood(ExactChannel(Exponential(table, epsilon=4.0), 3), table)
+    >>> attack.fit(["cat cat dog", "sky"], [0, 1]).predict(["dog", "sky sky", ""]).tolist()
+    [0, 1, -1]
+    """
+
+    name = "likelihood-texts"
+
+    def __init__(
+        self,
+        channel: Channel,
+        embedding: Embedding,
+        *,
+        own: float = OWN,
+        smoothing: float = SMOOTHING,
+    ) -> None:
+        super().__init__(channel, embedding, smoothing=smoothing)
+        self.own = fraction(own, "own")
+
+    def fit(self, texts: Sequence[str], authors: ArrayLike) -> Self:
+        """Count the words of each author and of each text, in true texts."""
+        from scipy.sparse import csc_matrix
+
+        super().fit(texts, authors)
+        rows = np.searchsorted(self.suspects, checked_known(texts, authors))
+        each = max(1, _MOST // len(self.suspects))
+        seen = np.zeros(len(self.suspects), np.int64)
+        pieces: dict[tuple[int, int], int] = {}  # of an author, by number
+        words: list[Ids] = []
+        places: list[Ids] = []
+        for text, author in zip(texts, rows.tolist(), strict=True):
+            ids = entering_ids(text, self.embedding) % (len(self.embedding) + 1)
+            piece = pieces.setdefault((author, int(seen[author] % each)), len(pieces))
+            seen[author] += 1
+            words.append(np.searchsorted(self._words, ids))
+            places.append(np.full(len(ids), piece))
+        columns, lines = np.concatenate(words), np.concatenate(places)
+        shape = (len(pieces), len(self._words))
+        each_word = 1.0 / np.bincount(lines, minlength=len(pieces))[lines]
+        self._texts: SparseRows = csc_matrix((each_word, (lines, columns)), shape)
+        self._writer: Ids = np.array([author for author, _ in pieces], np.int64)
+        return self
+
+    def _component_shares(self) -> Array:
+        """Shares of words in each text, (texts, words)."""
+        own: Array = self._texts.toarray()
+        return self.own * own + (1.0 - self.own) * self._shares[self._writer]
+
+    def _outcomes(self, outs: Ids) -> Array:
+        """P_d(o), (texts, outs)."""
+        true = self._true
+        authors = np.zeros((len(self.suspects), len(outs)))
+        texts = np.zeros((len(self._writer), len(outs)))
+        for start in range(0, len(true), _BLOCK):
+            part = slice(start, start + _BLOCK)
+            chances = self.channel.likelihood(true[part], outs)
+            authors += self._shares[:, part] @ chances
+            texts += self._texts[:, part] @ chances
+        texts *= self.own
+        for row, writer in enumerate(self._writer):
+            texts[row] += (1.0 - self.own) * authors[writer]
+        return texts
+
+    def _by_author(self, scores: Array) -> Array:
+        """The mean over an author's texts, of likelihoods whose logarithms are given."""
+        found = np.empty((len(scores), len(self.suspects)))
+        for author in range(len(self.suspects)):
+            own = scores[:, self._writer == author]
+            most = own.max(axis=1)
+            found[:, author] = most + np.log(np.exp(own - most[:, None]).mean(axis=1))
+        return found

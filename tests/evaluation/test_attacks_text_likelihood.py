@@ -1,0 +1,82 @@
+"""The likelihood attack text by text: what stands together counts, not only how often it stands."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from inkblur.embeddings.table import Embedding
+from inkblur.evaluation.attacks import text_likelihood
+from inkblur.evaluation.attacks.channel import ExactChannel
+from inkblur.evaluation.attacks.likelihood import Likelihood
+from inkblur.evaluation.attacks.text_likelihood import TextLikelihood
+from inkblur.mechanisms.staircase.mechanism import Staircase
+from inkblur.rng import seeded_rng
+from inkblur.types import Ids
+
+pytest.importorskip("scipy")
+
+WORDS = [f"w{'x' * i}" for i in range(12)]
+# Both authors use the same words equally often, in other company.
+COMPANY = {0: ("012 678", "345 9ab"), 1: ("012 9ab", "345 678")}
+TABLE = Embedding(WORDS, np.random.default_rng(2).normal(size=(12, 6)), name="made")
+MECHANISM = Staircase(TABLE, epsilon=3.0, tau=0.09, frequency_power=0.0)
+CHANNEL = ExactChannel(MECHANISM, len(WORDS))
+
+
+def written(each: int, seed: int) -> tuple[list[str], Ids]:
+    """Texts of 30 words, `each` of an author and a kind."""
+    rng = np.random.default_rng(seed)
+    texts, authors = [], []
+    for author, kinds in COMPANY.items():
+        for kind in kinds:
+            words = [int(letter, 12) for letter in kind.replace(" ", "")]
+            for _ in range(each):
+                texts.append(" ".join(WORDS[word] for word in rng.choice(words, 30)))
+                authors.append(author)
+    return texts, np.array(authors)
+
+
+def released(texts: list[str]) -> list[str]:
+    rng = seeded_rng(4)
+    out = [MECHANISM.replace(TABLE.ids(text.split()), rng.child(text)) for text in texts]
+    return [" ".join(WORDS[word] for word in ids) for ids in out]
+
+
+def named(attack: Likelihood) -> float:
+    known, authors = written(6, seed=1)
+    asked, truth = written(40, seed=2)
+    return float((attack.fit(known, authors).predict(released(asked)) == truth).mean())
+
+
+def test_what_stands_together_names_authors_of_the_same_words() -> None:
+    assert named(Likelihood(CHANNEL, TABLE)) < 0.65
+    assert named(TextLikelihood(CHANNEL, TABLE)) > 0.9
+
+
+def test_texts_without_words_of_their_own_are_their_author() -> None:
+    known, authors = written(3, seed=1)
+    asked = released(written(5, seed=2)[0])
+    plain = Likelihood(CHANNEL, TABLE).fit(known, authors).scores(asked)
+    texts = TextLikelihood(CHANNEL, TABLE, own=0.0).fit(known, authors).scores(asked)
+    assert np.allclose(plain, texts, atol=1e-3)
+
+
+def test_the_mean_is_over_likelihoods() -> None:
+    """An author of one text is that text: a second copy of it changes nothing."""
+    once = TextLikelihood(CHANNEL, TABLE).fit([WORDS[0], WORDS[5]], [0, 1])
+    twice = TextLikelihood(CHANNEL, TABLE).fit(
+        [WORDS[0], WORDS[0], WORDS[5], WORDS[5]], [0, 0, 1, 1]
+    )
+    asked = [" ".join(WORDS[:4])]
+    assert np.allclose(once.scores(asked), twice.scores(asked), atol=1e-4)
+
+
+def test_of_too_many_texts_several_are_taken_for_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text_likelihood, "_MOST", 2)
+    known, authors = written(6, seed=1)
+    asked = released(written(5, seed=2)[0])
+    merged = TextLikelihood(CHANNEL, TABLE).fit(known, authors).scores(asked)
+    by_author = [" ".join(np.array(known)[authors == author]) for author in (0, 1)]
+    whole = TextLikelihood(CHANNEL, TABLE).fit(by_author, [0, 1]).scores(asked)
+    assert np.allclose(merged, whole, atol=1e-3)

@@ -1,0 +1,100 @@
+"""The two likelihood attacks beside each other, on texts that judge no strength.
+
+    INKBLUR_DATA=... python tools/bundled/likelihoods.py measure results.jsonl --workers 4
+    python tools/bundled/likelihoods.py show results.jsonl
+
+Training parts only: of C50 12 known and 8 attacked texts of every second author ("even" chose the
+constant of `likelihood-texts`, "odd" did not), of english-novels one novel known and one attacked.
+Beside single texts stand two and five texts that are known to be by one hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import kept_lines  # before NumPy
+import numpy as np
+
+import inkblur
+from inkblur.evaluation.attacks.channel import channel_of
+from inkblur.evaluation.attacks.likelihood import Likelihood
+from inkblur.evaluation.attacks.text_likelihood import TextLikelihood
+from inkblur.types import Record
+from reproduction.corpora import Corpus, english_novels, reuters_c50
+
+SEED = 20_261_118
+TOGETHER = (1, 2, 5)
+PARTS = {"C50, even": 0, "C50, odd": 1, "novels": None}
+EPSILONS = (2.5, 4.0, 8.0)  # of the staircase
+Job = tuple[str, float]
+
+
+def texts(part: str) -> tuple[Corpus, Corpus]:
+    """Known and attacked texts."""
+    parity = PARTS[part]
+    whole = english_novels().train if parity is None else reuters_c50().train
+    assert whole.authors is not None
+    known, attacked = (15, 30) if parity is None else (12, 20)
+    rows: tuple[list[int], list[int]] = ([], [])
+    seen: dict[int, int] = {}
+    for row, author in enumerate(whole.authors.tolist()):
+        seen[author] = seen.get(author, 0) + 1
+        if seen[author] <= attacked and (parity is None or author % 2 == parity):
+            rows[seen[author] > known].append(row)
+    return whole.rows(rows[0]), whole.rows(rows[1])
+
+
+def measured(job: Job) -> dict[str, Any]:
+    """Shares named by each attack, of single texts and of several together."""
+    part, epsilon = job
+    table = inkblur.load_embedding()
+    known, attacked = texts(part)
+    rng = inkblur.seeded_rng(SEED).child(part, f"{epsilon:g}")
+    blur = inkblur.ReleaseSpec("staircase", epsilon).privatizer(table)
+    records = [Record(str(row), text) for row, text in enumerate(attacked.texts)]
+    out = blur.release_batch(records, rng.child("released")).texts
+    channel = channel_of(blur.mechanism, rng.child("channel"))
+    assert known.authors is not None
+    assert attacked.authors is not None
+    named = {}
+    for attack in (Likelihood(channel, table), TextLikelihood(channel, table)):
+        attack.fit(known.texts, known.authors)
+        scores = attack.scores(out)
+        truth = np.searchsorted(attack.suspects, attacked.authors)
+        shares = []
+        for several in TOGETHER:
+            hits = []
+            for author in np.unique(truth):
+                own = scores[truth == author]
+                for start in range(0, len(own) - several + 1, several):
+                    hits.append(own[start : start + several].sum(axis=0).argmax() == author)
+            shares.append(float(np.mean(hits)))
+        named[attack.name] = shares
+    return {"texts": len(out), "named": named}
+
+
+def measure(options: argparse.Namespace) -> None:
+    """Measure what is missing."""
+    jobs = [(part, epsilon) for epsilon in EPSILONS for part in PARTS]
+    kept_lines.measure(options.results, jobs, options.workers, measured)
+
+
+def show(options: argparse.Namespace) -> None:
+    """A line for each collection and epsilon."""
+    for line in kept_lines.lines(options.results):
+        print(*line["job"], line["texts"], "texts; 1, 2, 5 together:", line["named"])
+
+
+def main() -> None:
+    """Parse and run."""
+    parser, parts, _ = kept_lines.parser(__doc__, measure)
+    second = parts.add_parser("show")
+    second.add_argument("results")
+    second.set_defaults(run=show)
+    options = parser.parse_args()
+    options.run(options)
+
+
+if __name__ == "__main__":
+    main()
