@@ -37,10 +37,9 @@ def test_what_a_stopped_run_lacks_is_left_out(data_folder: Path, tmp_path: Path)
         file.write_text("".join(line for line in lines if cut not in line), encoding="utf-8")
         (left,) = finished_records([name], tmp_path, data=data_folder, quick=True)
         assert any(note.endswith(f"so left out: {table}.") for note in left.outcome.notes)
-        assert {reading.table for reading in left.outcome.readings} == {
-            "adapted/pairs": {"Attack on PAN 2018 authors, label of tweets"},
-            "race": {"Utility over attack", "At equal attack"},
-        }[name]
+        tables = {reading.table for reading in left.outcome.readings}
+        assert tables
+        assert table not in tables
 
 
 def test_every_mechanism_races_on_both_metrics(data_folder: Path, tmp_path: Path) -> None:
