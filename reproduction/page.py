@@ -159,7 +159,8 @@ def summary(records: Sequence[ExperimentRecord], command: Command | None = None)
 
 _OPEN = (
     "(Open: the 95 % interval lies on both sides, or the data could not decide. Every claim that "
-    "does not hold says whether the paper, the data or the sample is the reason.) "
+    "does not hold says whether the paper, the data or the sample is the reason; one of ours may "
+    "also have been too bold.) "
 )
 
 
