@@ -10,7 +10,7 @@ import pytest
 
 import inkblur
 from inkblur.adaptation.adapt import adapt_embedding
-from inkblur.evaluation.attacks import Koppel
+from inkblur.evaluation.attacks import Attack, Koppel
 from inkblur.evaluation.measures.utility import rates
 from inkblur.spec import ReleaseSpec
 from inkblur.types import Array
@@ -117,6 +117,23 @@ def test_those_who_know_the_channel_and_the_stack_take_part(
     assert min(digits.count("1") for digits in informed) >= 11  # of 12; guessing names one
     few = contest(work)._after(setting, table, "0")
     assert len(few["adaptive"]) == 4  # two authors teach no weights
+
+
+def test_adaptive_attackers_study_released_texts(
+    work: Context, table: inkblur.Embedding, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    studied: list[Corpus] = []
+    fitted = AttackVsLabel._fitted
+
+    def noted(self: AttackVsLabel, corpus: Corpus) -> list[Attack]:
+        studied.append(corpus)
+        return fitted(self, corpus)
+
+    monkeypatch.setattr(AttackVsLabel, "_fitted", noted)
+    contest(work)._after(ReleaseSpec("laplace", 0.1), table, "0")
+    true, released = studied
+    assert true.texts == authors().train.texts
+    assert not set(released.texts) & set(true.texts)
 
 
 def test_notes_say_what_attackers_studied() -> None:

@@ -52,6 +52,9 @@ def test_nothing_is_loaded_and_texts_are_escaped(tmp_path: Path, record: Experim
     assert "<c>" not in page
     assert not re.search(r'(src|href)="(?!#)', page)
     assert "<script" not in page
+    text = (tmp_path / "reproduction.md").read_text()
+    assert "- **before**: a \\| b" in text
+    assert "- **after**: &lt;c>" in text
 
 
 def test_the_same_records_give_the_same_files(tmp_path: Path, record: ExperimentRecord) -> None:
