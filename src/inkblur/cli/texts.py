@@ -51,7 +51,8 @@ FormOption = Annotated[
     str, typer.Option(help="How texts are prepared: raw, content, or bow-N such as bow-200.")
 ]
 Redact = Annotated[bool, typer.Option("--redact", help="Remove proper nouns first.")]
-USUAL_ATTACKS, USUAL_MODELS = "likelihood,svm,svm-words,koppel,stacked", "naive-bayes,svm"
+USUAL_ATTACKS = "likelihood,likelihood-texts,svm,svm-words,koppel,stacked"
+USUAL_MODELS = "naive-bayes,svm"
 
 
 @dataclass(frozen=True, slots=True)

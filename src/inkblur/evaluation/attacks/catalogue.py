@@ -43,4 +43,4 @@ CHANNEL_ATTACKS: dict[str, Callable[[Channel, Embedding, int, bool], Attack]] = 
 STATIC_ALONE = frozenset({"likelihood", "likelihood-texts"})
 STACKED = "stacked"  # what several of the others say, weighed: see `stacking`
 NAMES = (*CHANNEL_ATTACKS, *ATTACKS, STACKED)
-USUAL = ("likelihood", "svm", "svm-words", "koppel", STACKED)
+USUAL = ("likelihood", "likelihood-texts", "svm", "svm-words", "koppel", STACKED)
