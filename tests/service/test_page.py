@@ -264,6 +264,7 @@ def test_publish_a_file(page: Page, server: Server, tmp_path: Path) -> None:
     assert page.input_value("#column-1") == "drop"  # unless the reader decides otherwise
     assert page.input_value("#column-0") == "id"  # the server has a budget
     assert page.locator("#rows tbody tr").count() == 5
+    assert "of the authors (guessing: 4%)" in page.inner_text("#strengths")
     before = releases(server)
     released(page)
     assert not kept.exists()

@@ -27,6 +27,7 @@ class WordStop(BaseModel):
     epsilon: float = Field(description="For a word.")
     strength: str | None = Field(description="Its name, where it was attacked.")
     named: float | None = Field(description="Share of the authors that the best attack named.")
+    guessing: float | None = Field(description="The share that naming anyone would reach there.")
     meaning: float | None = Field(description="Expected cosine of true and released words.")
 
 
@@ -102,11 +103,13 @@ def _word_stops(service: Service) -> list[WordStop]:
         mechanism = service.desk.privatizer(spec.varied(epsilon=epsilon)).mechanism
         assert isinstance(mechanism, DiscreteMechanism)
         strength = named.get(epsilon)
+        risk = None if strength is None else measured[strength].risk
         stops.append(
             WordStop(
                 epsilon=epsilon,
                 strength=None if strength is None else strength.value,
-                named=None if strength is None else measured[strength].risk.named,
+                named=None if risk is None else risk.named,
+                guessing=None if risk is None else risk.guessing,
                 meaning=expected_cosine(mechanism, usual),
             )
         )
