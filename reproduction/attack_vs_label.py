@@ -6,9 +6,9 @@ texts are reduced to their content words first. The attackers:
 - Koppel's (cosine, two weightings of the n-grams) and two linear SVMs (on words, and on words and
   character n-grams), each static (studied true texts) and adaptive (studied texts released by the
   same mechanism);
-- `likelihood`, which sends the words of true texts through the public channel, and `svm-undone`,
-  which reads released words back through it: static;
-- `stacked`, which weighs the SVMs and `likelihood` by what they earned on other authors: adaptive.
+- `likelihood` and `likelihood-texts`, which send the words of true texts through the public
+  channel, and `svm-undone`, which reads released words back through it: static;
+- `stacked`, which weighs the SVMs and likelihoods by what they earned on other authors: adaptive.
 
 The best of each kind counts. The analyst is a linear SVM that learned from true texts.
 """
@@ -84,8 +84,8 @@ class SampleSizes:
         )
         return (
             "Attackers: Koppel (cosine, two weightings), linear SVMs on words and on words and "
-            "character 4-grams, two who know the channel (likelihood and svm-undone, static), and "
-            "SVMs and likelihood stacked "
+            "character 4-grams, three who know the channel (likelihood, likelihood-texts and "
+            "svm-undone, static), and SVMs and likelihoods stacked "
             "(adaptive); the best counts for each kind. The static one "
             f"studied {self.studied} true texts an author, the adaptive one {self.known} texts an "
             f"author released in the same way; {self.unknown} texts an author are attacked."

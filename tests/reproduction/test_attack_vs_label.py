@@ -111,9 +111,9 @@ def test_those_who_know_the_channel_and_the_stack_take_part(
     fight = AttackVsLabel("stack", work, Split(known, unknown), split(), sizes)
     setting = ReleaseSpec("laplace", 20.0)
     found = fight._after(setting, inkblur.Embedding(words, vectors, name="made"), "0")
-    # Two of Koppel's, two SVMs, and the two who know the channel, or the stack.
-    assert [len(found[who]) for who in ("static", "adaptive")] == [6, 5]
-    informed = [*found["static"][-2:], found["adaptive"][-1]]
+    # Two of Koppel's, two SVMs, and the three who know the channel, or the stack.
+    assert [len(found[who]) for who in ("static", "adaptive")] == [7, 5]
+    informed = [*found["static"][-3:], found["adaptive"][-1]]
     assert min(digits.count("1") for digits in informed) >= 11  # of 12; guessing names one
     few = contest(work)._after(setting, table, "0")
     assert len(few["adaptive"]) == 4  # two authors teach no weights
