@@ -21,6 +21,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 from inkblur.processes import process_pool  # noqa: E402  loads NumPy, whose threads are set above
 
 Job = tuple[Any, ...]
+Subcommand = Callable[[argparse.Namespace], None]
 
 
 def lines(path: str | Path) -> list[dict[str, Any]]:
@@ -55,14 +56,24 @@ def _timed(measured: Callable[[Any], dict[str, Any]], job: Job) -> dict[str, Any
     return {**measured(job), "seconds": round(time.monotonic() - began, 1)}
 
 
-def parser(
-    description: str | None, measure: Callable[[argparse.Namespace], None]
-) -> tuple[argparse.ArgumentParser, Any, argparse.ArgumentParser]:
-    """A command, its subcommands, and the first of them: `measure RESULTS --workers N`."""
-    command = argparse.ArgumentParser(description=description)
-    parts = command.add_subparsers(required=True)
-    first = parts.add_parser("measure")
-    first.add_argument("results")
+def command(
+    description: str | None, measure: Subcommand, **others: Subcommand
+) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
+    """A command with `measure RESULTS --workers N` and `others`, each for RESULTS; and the first,
+    for options of its own.
+    """
+    made = argparse.ArgumentParser(description=description)
+    parts = made.add_subparsers(required=True)
+    for name, run in {"measure": measure, **others}.items():
+        part = parts.add_parser(name)
+        part.add_argument("results")
+        part.set_defaults(run=run)
+    first = parts.choices["measure"]
     first.add_argument("--workers", type=int, default=1)
-    first.set_defaults(run=measure)
-    return command, parts, first
+    return made, first
+
+
+def run(made: argparse.ArgumentParser) -> None:
+    """Run the subcommand that the command line names."""
+    options = made.parse_args()
+    options.run(options)

@@ -88,12 +88,8 @@ def show(options: argparse.Namespace) -> None:
 
 def main() -> None:
     """Parse and run."""
-    parser, parts, _ = kept_lines.parser(__doc__, measure)
-    second = parts.add_parser("show")
-    second.add_argument("results")
-    second.set_defaults(run=show)
-    options = parser.parse_args()
-    options.run(options)
+    command, _ = kept_lines.command(__doc__, measure, show=show)
+    kept_lines.run(command)
 
 
 if __name__ == "__main__":

@@ -148,16 +148,11 @@ def show(options: argparse.Namespace) -> None:
 
 def main() -> None:
     """Parse and run."""
-    parser, parts, first = kept_lines.parser(__doc__, measure)
+    command, first = kept_lines.command(__doc__, measure, store=store, show=show)
     first.add_argument("--mechanisms", nargs="+", default=list(GRID), choices=GRID)
     first.add_argument("--collections", nargs="+", default=list(COLLECTIONS), choices=COLLECTIONS)
     first.add_argument("--epsilons", nargs="*", type=float, default=[])
-    for name, run in (("store", store), ("show", show)):
-        part = parts.add_parser(name)
-        part.add_argument("results")
-        part.set_defaults(run=run)
-    options = parser.parse_args()
-    options.run(options)
+    kept_lines.run(command)
 
 
 if __name__ == "__main__":

@@ -81,13 +81,9 @@ def show(options: argparse.Namespace) -> None:
 
 def main() -> None:
     """Parse and run."""
-    parser, parts, first = kept_lines.parser(__doc__, measure)
+    command, first = kept_lines.command(__doc__, measure, show=show)
     first.add_argument("--mechanisms", nargs="+", default=list(CATALOGUE), choices=CATALOGUE)
-    second = parts.add_parser("show")
-    second.add_argument("results")
-    second.set_defaults(run=show)
-    options = parser.parse_args()
-    options.run(options)
+    kept_lines.run(command)
 
 
 if __name__ == "__main__":
