@@ -8,8 +8,13 @@ from pathlib import Path
 from typing import Any
 
 
-def save_tiny_model(folder: Path, texts: Sequence[str], tokens: int = 290) -> None:
-    """A model of two layers, and a tokenizer learned from `texts`."""
+def save_tiny_model(
+    folder: Path, texts: Sequence[str], tokens: int = 290, spread: float = 0.02
+) -> None:
+    """A model of two layers, and a tokenizer learned from `texts`.
+
+    With weights of the usual `spread` it expects every token nearly alike, whatever it has read.
+    """
     library: Any = importlib.import_module("transformers")
     tokenizers: Any = importlib.import_module("tokenizers")
     made = tokenizers.ByteLevelBPETokenizer()
@@ -25,5 +30,6 @@ def save_tiny_model(folder: Path, texts: Sequence[str], tokens: int = 290) -> No
         num_hidden_layers=2,
         num_attention_heads=2,
         max_position_embeddings=1024,
+        initializer_range=spread,
     )
     library.LlamaForCausalLM(config).save_pretrained(folder)

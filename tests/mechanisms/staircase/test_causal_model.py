@@ -43,7 +43,8 @@ WORDS = ["the", "soup", "was", "hot", "waiter", "unbelievably", "kind"]
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model of two layers, and a tokenizer that cuts long words into several tokens."""
     path = tmp_path_factory.mktemp("model")
-    save_tiny_model(path, ["the soup was hot and the waiter was kind. the soup, the waiter!"] * 50)
+    texts = ["the soup was hot and the waiter was kind. the soup, the waiter!"] * 50
+    save_tiny_model(path, texts, spread=0.5)  # so that what it read shows
     return path
 
 
@@ -105,6 +106,19 @@ def test_texts_read_together_are_read_as_each_alone(
             assert difference.max() <= 1  # the last bits of floats may round apart
 
 
+def test_the_prompt_is_a_part_of_the_context(
+    model: CausalModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(causal_model, "_CONTEXT", 32)
+    reading = model.expecting(trust=1.0, prompt="the waiter was hot.").begin(1)
+    longest = 0
+    for word in [0, 1, 2, 3] * 10:
+        reading.waiting()
+        reading.add(np.array([0]), np.array([word]))
+        longest = max(longest, reading._past.get_seq_length())
+    assert longest == 32  # never more, however long the text
+
+
 @pytest.mark.parametrize("prompt", ["", "the waiter was hot."])
 def test_the_model_reads_what_is_written(model: CausalModel, prompt: str) -> None:
     """What it expects after some words is what the network says after the text as it stands."""
@@ -162,10 +176,14 @@ def test_a_model_is_trusted_in_part(model: CausalModel, table: Embedding, trust:
     trusted = model.expecting(trust=trust, prompt="")
     reading = trusted.begin(1)
     reading.waiting()
+    reading.add(np.array([0]), np.array([0]))
+    reading.waiting()
     with torch.inference_mode():
-        logits = model.network(torch.tensor([[model.start]])).logits[0, -1]
+        read = torch.tensor([[model.start, *model.beginning.tokens[0]]])
+        logits = model.network(read).logits[0, -1]
     likely = logits.double().softmax(-1).numpy()
-    first = np.array([tokens[0] for tokens in model.beginning.tokens])
+    first = np.array([tokens[0] for tokens in model.inside.tokens])
+    assert len(set(first.tolist())) == len(WORDS)  # else there is nothing to be trusted with
     counts = np.asarray(table.counts, dtype=float)
     by_token = {token: counts[first == token].sum() for token in first.tolist()}
     weights = np.array(
