@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +22,7 @@ from inkblur import (
 )
 from inkblur.cli.app import app
 from inkblur.embeddings.store import write_store
-from inkblur.ledger import ReleaseAccount, micros, open_ledger
+from inkblur.ledger import Charged, ReleaseAccount, micros, open_ledger
 from inkblur.rng import Rng, keyed_rng, secure_rng
 
 WORDS = ["good", "fine", "bad", "poor", "soup", "bread"]
@@ -280,3 +282,37 @@ def test_from_the_terminal(folder: Path) -> None:
     assert "would exceed" in output
     assert "Traceback" not in output
     assert run("--no-ledger", *ledger)[0] == 2
+
+
+def test_a_run_that_is_stopped_finishes_the_charge_under_way_before_its_release_is_void(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two threads in one connection of SQLite end the process."""
+    monkeypatch.setattr("inkblur.files.run._TOGETHER", 1)
+    rows = "".join(f"{i},ada,good soup\n" for i in range(3 * 4096))
+    (folder / "in.csv").write_text("id,who,text\n" + rows)
+    entered: list[str] = []
+    charge, void = ReleaseAccount.charge, ReleaseAccount.void
+
+    def slow_charge(self: ReleaseAccount, *given: Any, **named: Any) -> Charged:
+        entered.append("charge begins")
+        time.sleep(0.3)  # whoever does not wait for it is there first
+        charged = charge(self, *given, **named)
+        entered.append("charge ends")
+        return charged
+
+    def seen_void(self: ReleaseAccount) -> None:
+        entered.append("void")
+        void(self)
+
+    def stop(done: int, total: int | None, words: int) -> None:
+        if words:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(ReleaseAccount, "charge", slow_charge)
+    monkeypatch.setattr(ReleaseAccount, "void", seen_void)
+    with pytest.raises(KeyboardInterrupt):
+        release(folder, on_progress=stop)
+    assert entered == [*["charge begins", "charge ends"] * 2, "void"]
+    with open_ledger(folder / "ledger.db") as ledger:
+        assert [each["state"] for each in ledger.history()] == ["void"]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import gc
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 
@@ -82,8 +83,13 @@ def run(
         if copies is None
         else worker_pool(copies, rng, workers)
     )
-    with one_thread(), no_collection():  # the workers are threads enough
-        results = _charged(_in_order(batches, pool, release, workers), spending)
+    with (
+        one_thread(),  # the workers are threads enough
+        no_collection(),
+        # Whoever stops the run closes the ledger next: nothing may be charged or drawn any more.
+        closing(_in_order(batches, pool, release, workers)) as drawn,
+        closing(_charged(drawn, spending)) as results,
+    ):
         for number, (batch, released) in enumerate(results, 1):
             sink.write(batch, released.texts)
             counts.update(released.counts)
@@ -147,7 +153,7 @@ def _shown_by_the_file(source: Source, *, hides_length: bool) -> list[str]:
     return shown
 
 
-def _charged(results: Iterator[Result], spending: Spending | None) -> Iterator[Result]:
+def _charged(results: Iterator[Result], spending: Spending | None) -> Generator[Result]:
     """The same results, each charged before it comes out: some together, because an entry in the
     ledger costs a write to the disk, and on a thread of their own while the next are drawn.
     """
@@ -187,7 +193,7 @@ def _groups(results: Iterator[Result]) -> Iterator[list[Result]]:
 
 def _in_order(
     batches: Iterator[Batch], pool: Executor, release: ReleaseRecords, workers: int
-) -> Iterator[Result]:
+) -> Generator[Result]:
     """Release batches, a bounded number in flight, results in input order."""
     waiting: deque[tuple[Batch, Future[BatchRelease]]] = deque()
     try:
