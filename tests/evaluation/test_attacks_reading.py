@@ -162,3 +162,19 @@ def test_a_prior_of_the_wrong_size_and_an_empty_public_file_are_refused() -> Non
     with pytest.raises(ParameterError, match="three words"):
         Trigrams([np.array([1, 2])], unigram(table()))
     assert Reader(channel, unigram(table())).read([]) == []
+
+
+def test_ids_of_a_text_are_kept_for_each_table_and_not_without_bound(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("inkblur.evaluation.attacks.language._MOST_KEPT", 2)
+    made = Embedding(["old", "kim"], np.eye(2), name="toy")
+    other = Embedding(["kim", "old"], np.eye(2), name="other")
+    first = entering_ids("old", made)
+    assert entering_ids("old", made) is first
+    assert not first.flags.writeable
+    assert entering_ids("old", other).tolist() == [1]
+    for text in ("kim", "old kim"):
+        entering_ids(text, made)
+    assert entering_ids("old", made) is not first
+    assert entering_ids("old", made).tolist() == [0]

@@ -7,6 +7,7 @@ text that is protected.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -18,19 +19,29 @@ from inkblur.types import NULL_ID, Array, Ids
 
 UNKNOWN_SHARE = 0.05  # of a text's words, numbers and addresses: they enter as the null word
 TABLE_SHARE = 0.2  # of the prior, where public texts give the rest: they lack most words
+_MOST_KEPT = 20_000  # texts a table whose ids are kept: several attackers study the same ones
+_kept: WeakKeyDictionary[Embedding, dict[str, Ids]] = WeakKeyDictionary()
 _ENTERING = (TokenClass.WORD, TokenClass.NUMBER, TokenClass.ADDRESS)
 
 
 def entering_ids(text: str, embedding: Embedding) -> Ids:
     """The ids of a text's words, numbers and addresses, as the closed policies let them enter."""
-    return np.array(
-        [
-            known_id(embedding, token.text) if token.kind is TokenClass.WORD else NULL_ID
-            for token in tokenize(text)
-            if token.kind in _ENTERING
-        ],
-        dtype=np.int64,
-    )
+    kept = _kept.setdefault(embedding, {})
+    ids = kept.get(text)
+    if ids is None:
+        ids = np.array(
+            [
+                known_id(embedding, token.text) if token.kind is TokenClass.WORD else NULL_ID
+                for token in tokenize(text)
+                if token.kind in _ENTERING
+            ],
+            dtype=np.int64,
+        )
+        ids.flags.writeable = False
+        if len(kept) >= _MOST_KEPT:
+            kept.clear()
+        kept[text] = ids
+    return ids
 
 
 def unigram(embedding: Embedding, texts: Sequence[Ids] = ()) -> Array:
