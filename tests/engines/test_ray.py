@@ -33,7 +33,7 @@ def cluster(key_file: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> 
     paths = (str(source), str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", ""))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
+    ray.init(num_cpus=3, include_dashboard=False, log_to_driver=False, logging_level="error")
     ray.data.DataContext.get_current().enable_progress_bars = False
     yield ray
     ray.shutdown()
@@ -76,3 +76,15 @@ def test_an_actor_killed_in_the_middle_changes_and_costs_nothing(
     rows = [row for row in ledger.export() if row[1] == release]
     assert len({row[6] for row in rows}) == len(rows) == len(table)  # every text once
     assert ledger.verify() == []
+
+
+def test_a_dataset_of_one_block_is_shared_among_the_actors(
+    cluster: Any, table: pa.Table, spec: ReleaseSpec, expected: pa.Table
+) -> None:
+    data = ray.data.from_arrow(table)
+    with pytest.warns(UserWarning, match="the actors take 3 of 3 processors"):
+        engine.privatize(data, spec, workers=3)
+    out = engine.privatize(data, spec, workers=2, batch_size=10)
+    blocks = ray.get(out.to_arrow_refs())
+    assert len(blocks) == -(-len(table) // 10)  # an actor is given a block at a time
+    assert pa.concat_tables(blocks).sort_by("id").to_pydict() == expected.to_pydict()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import ray
 from ray.data import ActorPoolStrategy, Dataset
 
 from inkblur.arrow import OVER, ReleasePlan, Reservation, one_batch, plan_release, refuse_ids
@@ -31,7 +33,9 @@ def privatize(
     An actor that dies is started again and its batches give the same bytes, charged once. The ids
     are read once before, at eight bytes each on the driver. `options` go to `map_batches`. Under
     `limits` all texts are read once before, to reserve what they cost or to refuse all of them.
+    The cluster needs a processor besides the actors', for what reads and writes.
     """
+    _leave_a_processor(workers * options.get("num_cpus", 1))
     plan = plan_release(spec, key_file=key_file)
     plan.check(one_batch(data.take_batch(ROWS, batch_format="pyarrow")))
     seen = UniqueIds()
@@ -43,7 +47,8 @@ def privatize(
     counted = plan.counted_in(ledger, limits)
 
     def mapped(rows: Dataset, to: ReleasePlan | Reservation) -> Dataset:
-        return rows.map_batches(
+        # A block goes to one actor whole, and Ray reads tens of megabytes into one.
+        return rows.repartition(target_num_rows_per_block=batch_size).map_batches(
             _Releaser,
             fn_constructor_args=(to,),
             batch_format="pyarrow",
@@ -57,6 +62,16 @@ def privatize(
         with counted.reserving() as over:
             over += [row[OVER] for row in reserved.iter_rows()]
     return mapped(data, counted)
+
+
+def _leave_a_processor(taken: float) -> None:
+    here = ray.cluster_resources().get("CPU", 0)
+    if taken >= here:
+        warnings.warn(
+            f"the actors take {taken:g} of {here:g} processors, and Ray waits until one is free to "
+            "read and write: use fewer `workers=`, or start Ray with `num_cpus=` larger by one",
+            stacklevel=3,
+        )
 
 
 class _Releaser:
