@@ -257,6 +257,26 @@ def test_columns_of_a_row_add_up(folder: Path) -> None:
     release(folder, spec=both, limits=Limits(budget=4 * a_word(folder) + 0.001))
 
 
+def test_a_second_draw_of_an_equal_text_is_no_replay_whatever_stands_beside_it(
+    folder: Path,
+) -> None:
+    """Without ids, the second row with an equal text in one column draws apart from the first: a
+    row that takes its place must be charged for that draw, though all its texts were there before.
+    """
+    text = " ".join(WORDS)
+    file, rng = folder / "in.csv", keyed_rng(KEY)
+    chosen = spec(folder, columns=("a", "b"), id_column=None)
+    file.write_text(f"who,a,b\nada,good soup,{text}\n")
+    before = release(folder, rng, spec=chosen).read_text().splitlines()[1]
+    file.write_text(f"who,a,b\nbob,bad,{text}\nada,good soup,{text}\n")
+    after = release(folder, rng, spec=chosen).read_text().splitlines()[2]
+    assert before.split(",")[0] == after.split(",")[0]
+    assert before.split(",")[1] != after.split(",")[1]
+    with open_ledger(folder / "ledger.db") as ledger:
+        (spent,) = ledger.spent("ada").values()
+    assert spent == micros(a_word(folder), 2) + 2 * micros(a_word(folder), len(WORDS))
+
+
 def test_tf_vectors_are_charged_for_their_length(folder: Path) -> None:
     vectors = spec(folder, release="tf", length=7)
     privatize_file(folder / "in.csv", folder / "out.npz", vectors, ledger=folder / "ledger.db")

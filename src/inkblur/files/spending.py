@@ -214,7 +214,8 @@ class Spending:
                 count,
                 amounts[count],
                 None if record.person is None else owned(record.person, self._caller),
-                bases[place] if bases else "",
+                # Without an id column each text of a row draws under an id of its own.
+                (record.id if width > 1 else "") + (bases[place] if bases else ""),
             )
             for place, (record, count) in enumerate(zip(batch.records, words, strict=True))
         ]
