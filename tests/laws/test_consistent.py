@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from inkblur import Privatizer, Staircase
+from inkblur import Privatizer, Staircase, privatize_file
 from inkblur.documents.sklearn import TextPrivatizer
+from inkblur.embeddings.store import write_store
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import Incomposable, ParameterError
 from inkblur.guarantees import compose
 from inkblur.rng import keyed_rng
+from inkblur.service.plain_words import loss_of_a_text, loss_of_a_word
 from inkblur.spec import ReleaseSpec
 from inkblur.types import NULL_ID, Ids, Record, Unit
 from tests.laws.catalogue import ALL, label, make
@@ -71,6 +74,10 @@ def test_texts_of_one_pattern_are_bounded_and_others_are_not() -> None:
     assert largest([0, 1, 0], [2, 3, 2]) > guarantee.loss(distance=1)
     assert largest([0, NULL_ID, NULL_ID], [0, 2, 3]) <= guarantee.loss(distance=2) * (1 + 1e-12)
     assert largest([0, 1, 2], [0, 1, 0]) == np.inf  # another pattern
+    # "a0 a0" and "zz zz" repeat a word at the same positions, but one that is unknown draws twice.
+    assert largest([NULL_ID, NULL_ID], [0, 0]) == np.inf
+    assert "at the same positions (null words count as different)" in guarantee.sentence()
+    assert any(line.startswith("Null words are") for line in guarantee.lines())
 
 
 def test_the_guarantee_says_so_and_never_joins_a_plain_one(toy: Embedding) -> None:
@@ -85,6 +92,29 @@ def test_the_guarantee_says_so_and_never_joins_a_plain_one(toy: Embedding) -> No
     with pytest.raises(Incomposable, match="unit"):
         compose([once, plain])
     assert Privatizer(mechanism).spec != Privatizer(mechanism, consistent=True).spec
+
+
+def test_no_sentence_promises_a_bound_for_one_of_several_equal_words(
+    tmp_path: Path, toy: Embedding
+) -> None:
+    """Changed at one of its places, a word gives away that it stood at both."""
+    write_store(tmp_path / "toy.ink", toy)
+    (tmp_path / "in.txt").write_text(" ".join([toy.words[0]] * 3))
+    for consistent in (False, True):
+        for mechanism in ("staircase", "laplace"):
+            spec = ReleaseSpec(
+                mechanism, 2.0, consistent=consistent, embedding=str(tmp_path / "toy.ink")
+            )
+            summary = privatize_file(tmp_path / "in.txt", tmp_path / "out.txt", spec, ledger=False)
+            said = "changes have no finite bound" in " ".join(summary.worth())
+            assert said == consistent
+            assert (
+                summary.worth()[:2]
+                == summary.to_json()["bound_at_typical_distances"]["sentences"][:2]
+            )
+        promised = Privatizer(Staircase(toy, epsilon=2.0), consistent=consistent).guarantee
+        assert ("as for any other" in loss_of_a_word(promised)) != consistent
+        assert ("no finite bound" in loss_of_a_text(promised, 3)) == consistent
 
 
 def test_bags_and_vectors_refuse_it(toy: Embedding) -> None:

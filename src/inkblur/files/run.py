@@ -116,7 +116,7 @@ def run(
     return Summary(
         privatizer,
         guarantee,
-        typical_loss(privatizer.mechanism),
+        replace(typical_loss(privatizer.mechanism), consistent=privatizer.consistent),
         documents,
         empty,
         counts,

@@ -92,6 +92,10 @@ def _fine_print(promise: Guarantee) -> list[str]:
             "Between texts that repeat words at different positions there is no finite bound: "
             "what comes out shows which words of the text are the same."
         )
+        lines.append(
+            "Null words are words outside the vocabulary and, unless another treatment was chosen, "
+            "names, numbers and addresses: each is drawn on its own, even where it repeats."
+        )
     if promise.euclidean:
         low, high = (rounded_up(e) for e in promise.euclidean)
         lines.append(
@@ -130,7 +134,7 @@ def _terms(promise: Guarantee) -> tuple[str, str, str]:
             inputs = f"{kind} of the same number of words N"
         times = f"{count} x epsilon"
     if promise.unit is Unit.PATTERN:
-        inputs += ", with repeated words at the same positions"
+        inputs += ", with repeated words at the same positions (null words count as different)"
         times = "D x epsilon"
     if promise.metric is Metric.DISCRETE:
         whatever = "" if promise.unit is Unit.WORD else ", whatever they say"

@@ -28,9 +28,19 @@ class TypicalLoss:
     sample: int  # words measured
     adapted: bool = False  # measured over the words that the corpus of an adapted embedding has
     discrete: bool = False  # every two words are at distance 1
+    consistent: bool = False  # each distinct word of a text is drawn once
 
     def sentences(self) -> list[str]:
         """The same in plain words."""
+        if not self.consistent:
+            return self._changed_word()
+        return [
+            *self._changed_word(),
+            "This is for a word that is changed wherever it stands in a text, to one that the text "
+            "does not have: other changes have no finite bound.",
+        ]
+
+    def _changed_word(self) -> list[str]:
         if self.discrete:
             return [
                 "Changing one word to any other, near or far, makes any output at most "
