@@ -63,15 +63,16 @@ def candidates(
     for start in range(0, len(considered), _BLOCK):
         block = considered[start : start + _BLOCK]
         chance = channel.likelihood(np.where(block == channel.size, NULL_ID, block), distinct)
-        logs = np.log(np.maximum(chance, 1e-300)).T  # (distinct, block)
-        summed = logs[columns[:, 0]]
+        logs = np.log(np.maximum(chance, 1e-300, out=chance), out=chance)
+        summed = logs[:, columns[:, 0]]  # (block, observations)
         for column in columns.T[1:]:
-            summed = summed + logs[column]
-        summed += np.log(prior[block])
-        most = summed.max(axis=1)
-        total = np.logaddexp(total, most + np.log(np.exp(summed - most[:, None]).sum(axis=1)))
+            summed += logs[:, column]
+        summed += np.log(prior[block])[:, None]
+        most = summed.max(axis=0)
         rows = np.flatnonzero(most > joint.min(axis=1))  # the others keep what they have
-        both = np.hstack([joint[rows], summed[rows]])
+        both = np.hstack([joint[rows], summed[:, rows].T])
+        summed -= most
+        total = np.logaddexp(total, most + np.log(np.exp(summed, out=summed).sum(axis=0)))
         named = np.hstack([words[rows], np.broadcast_to(block, (len(rows), len(block)))])
         best = np.argpartition(-both, kept - 1, axis=1)[:, :kept]
         words[rows], joint[rows] = _taken(named, best), _taken(both, best)

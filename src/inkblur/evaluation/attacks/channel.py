@@ -113,31 +113,39 @@ class EstimatedChannel:
         self, mechanism: WordMechanism, rng: Rng, *, words: int = 1_600, draws: int = 20
     ) -> None:
         self.size = len(mechanism.vocabulary)
-        self._points = _round_coordinates(mechanism)
-        self._squares = np.einsum("ij,ij->i", self._points, self._points)
+        points = _round_coordinates(mechanism)
+        squares = np.einsum("ij,ij->i", points, points)
+        # A product of a row here and a row there is a pair's squared distance, in cells.
+        scale = np.float32((_CELLS - 1) / (4.0 * float(squares.max()) + 1e-9))
+        ones = np.ones_like(squares)
+        self._words = np.column_stack([points, squares, ones])
+        self._outs = scale * np.column_stack([-2.0 * points, ones, squares])
         count = min(whole(words, "words"), self.size)
         ranks = np.geomspace(1, self.size, 4 * count).astype(np.int64) - 1
         ids = np.unique(ranks)
         ids = ids[np.linspace(0, len(ids) - 1, count).astype(np.int64)]
         ids = np.append(np.unique(ids), NULL_ID)
         outs = mechanism.replace(np.repeat(ids, draws), rng.child("channel")).reshape(-1, draws)
-        self._scale = (_CELLS - 1) / (4.0 * float(self._squares.max()) + 1e-9)
         self._totals = np.full(self.size + 1, np.nan)  # Z_w, worked out when first needed
         self._curve = self._fitted(ids[::2], outs[::2])
         self.error = self._missed(ids[1::2], outs[1::2])
 
     def likelihood(self, ids: Ids, outs: Ids) -> Array:
         """P(out | word), (ids, outs)."""
-        everything = np.arange(self.size)
-        new = np.unique(ids[np.isnan(self._totals[ids])])
-        for start in range(0, len(new), _BLOCK):
-            block = new[start : start + _BLOCK]
-            self._totals[block] = self._curve[self._cells(block, everything)].sum(axis=1)
         found = np.empty((len(ids), len(outs)))
+        columns = self._outs[outs].T
         for start in range(0, len(ids), _BLOCK):
             rows = slice(start, start + _BLOCK)
-            heights = self._curve[self._cells(ids[rows], outs)]
-            found[rows] = heights / self._totals[ids[rows]][:, None]
+            block = ids[rows]
+            if np.isnan(self._totals[block]).any():
+                heights = self._curve[self._cells_of_all(block)]
+                self._totals[block] = heights.sum(axis=1)
+                found[rows] = heights[:, outs]
+            else:
+                cells = self._cells(block, columns)
+                cells[block[:, None] == outs] = 0
+                np.take(self._curve, cells, out=found[rows], mode="clip")  # unchecked: faster
+            found[rows] /= self._totals[block][:, None]
         return found
 
     def _fitted(self, ids: Ids, outs: Ids) -> Array:
@@ -145,9 +153,8 @@ class EstimatedChannel:
         with needs("the reading attack needs scikit-learn", "evaluation"):
             from sklearn.isotonic import IsotonicRegression
         pairs, hits = np.zeros(_CELLS), np.zeros(_CELLS)
-        everything = np.arange(self.size)
         for start in range(0, len(ids), _BLOCK):
-            cells = self._cells(ids[start : start + _BLOCK], everything)
+            cells = self._cells_of_all(ids[start : start + _BLOCK])
             pairs += np.bincount(cells.ravel(), minlength=_CELLS)
             landed = np.take_along_axis(cells, outs[start : start + _BLOCK], axis=1)
             hits += np.bincount(landed.ravel(), minlength=_CELLS)
@@ -175,18 +182,24 @@ class EstimatedChannel:
         noise = (counted * (1 - counted)).mean() / max(1, outs.shape[1] - 1)
         return float(np.sqrt(max(0.0, ((chance - counted) ** 2).mean() - noise)))
 
-    def _cells(self, ids: Ids, outs: Ids) -> Cells:
-        """The grid's cell of each squared distance, (ids, outs).
+    def _cells_of_all(self, ids: Ids) -> Cells:
+        """The grid's cell of each squared distance to the vocabulary, (ids, words).
 
         Cell 0 is the word itself alone: another word with the same vector lies in cell 1. NULL_ID
-        is the last point, because it is -1.
+        is the last point, because it is -1, and never comes out.
         """
+        cells = self._cells(ids, self._outs[:-1].T)
+        known = np.flatnonzero(ids != NULL_ID)
+        cells[known, ids[known]] = 0
+        return cells
+
+    def _cells(self, ids: Ids, columns: Vectors) -> Cells:
+        """The same for these columns of `_outs`, as if none were the word itself."""
         with one_thread():
-            product = self._points[ids] @ (-2.0 * self._scale * self._points[outs]).T
-        product += self._scale * self._squares[ids][:, None]
-        product += self._scale * self._squares[outs]
-        cells = 1 + np.clip(product, 0, _CELLS - 2).astype(np.int16)
-        cells[ids[:, None] == outs[None, :]] = 0
+            product = self._words[ids] @ columns
+        np.clip(product, 0, _CELLS - 2, out=product)
+        cells = product.astype(np.int16)
+        cells += 1
         return cells
 
 

@@ -13,7 +13,7 @@ therefore ahead of classifiers that have to learn the channel from noisy copies.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Self
 
 import numpy as np
@@ -28,7 +28,7 @@ from inkblur.evaluation.attacks.language import entering_ids
 from inkblur.types import NULL_ID, Array, Ids, fraction
 
 SMOOTHING = 0.5  # of an author's shares is everybody's
-_BLOCK = 256  # true words at a time
+_BLOCK = 1024  # true words at a time
 _TEXTS = 250  # at a time, where each place of them has a channel of its own
 
 
@@ -119,9 +119,14 @@ class Likelihood:
 
     def _outcomes(self, outs: Ids) -> Array:
         """P_a(o), (components, outs)."""
-        true = self._true
         total = np.zeros((len(self.suspects), len(outs)))
+        for part, chances in self._chances(outs):
+            total += self._shares[:, part] @ chances
+        return total
+
+    def _chances(self, outs: Ids) -> Iterator[tuple[slice, Array]]:
+        """P(o | w) for some of the words that are used at a time, and which they are."""
+        true = self._true
         for start in range(0, len(true), _BLOCK):
             part = slice(start, start + _BLOCK)
-            total += self._shares[:, part] @ self.channel.likelihood(true[part], outs)
-        return total
+            yield part, self.channel.likelihood(true[part], outs)

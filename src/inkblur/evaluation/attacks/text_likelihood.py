@@ -27,7 +27,6 @@ from inkblur.types import Array, Ids, fraction
 
 OWN = 0.35  # of a text's shares are its own
 _MOST = 1_000  # texts that are told apart; of more, several of an author are taken for one
-_BLOCK = 256  # true words at a time
 
 
 class TextLikelihood(Likelihood):
@@ -85,14 +84,11 @@ class TextLikelihood(Likelihood):
 
     def _outcomes(self, outs: Ids) -> Array:
         """P_d(o), (texts, outs)."""
-        true = self._true
         authors = np.zeros((len(self.suspects), len(outs)))
         texts = np.zeros((len(self._writer), len(outs)))
-        for start in range(0, len(true), _BLOCK):
-            part = slice(start, start + _BLOCK)
-            chances = self.channel.likelihood(true[part], outs)
+        for part, chances in self._chances(outs):
             authors += self._shares[:, part] @ chances
-            texts += self._texts[:, part] @ chances
+            texts += self._texts[:, part].tocsr() @ chances  # by rows: half of the memory's work
         texts *= self.own
         for row, writer in enumerate(self._writer):
             texts[row] += (1.0 - self.own) * authors[writer]
