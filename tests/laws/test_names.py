@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inkblur import Privatizer
+from inkblur import Privatizer, ReleaseSpec, privatize_file
 from inkblur.documents import TokenPolicies, Treatment
 from inkblur.documents.names import is_name
 from inkblur.documents.stop_words import STOP_WORDS
@@ -243,3 +244,24 @@ def test_the_tagger_is_explicit_bound_to_the_stream_and_named_in_the_guarantee()
     assert "may change several inputs" not in plain.guarantee.statement()
     with pytest.raises(ParameterError, match="names_tagger"):
         TokenPolicies(names=Treatment.BLUR, names_tagger=True)
+
+
+def test_names_that_only_the_tagger_finds_are_copied_and_said_to_be() -> None:
+    pytest.importorskip("textblob")
+    mechanism = make(PRIVATE[0], TABLE, 1.0)
+    for tagger in (False, True):
+        keeping = TokenPolicies.of(names="keep", names_tagger=tagger)
+        blur = Privatizer(mechanism, policies=keeping)
+        out = blur.release("We met Xanthippos in Ypsilanti.", seeded_rng(1)).text
+        assert ("xanthippos" in out) == tagger
+        [line] = [line for line in blur.guarantee.passed if line.startswith("names of people")]
+        assert ("that the tagger takes for one" in line) == tagger
+
+
+def test_what_the_bound_is_worth_is_said_of_what_the_tagger_makes_of_a_text(tmp_path: Path) -> None:
+    pytest.importorskip("textblob")
+    (tmp_path / "in.txt").write_text("We met Xanthippos in Ypsilanti.")
+    for tagger in (False, True):
+        spec = ReleaseSpec("staircase", 6.0, names_tagger=tagger)
+        summary = privatize_file(tmp_path / "in.txt", tmp_path / "out.txt", spec, ledger=False)
+        assert ("what the tagger makes of a text" in " ".join(summary.worth())) == tagger

@@ -105,7 +105,8 @@ class TokenPolicies:
 
     def passed(self) -> tuple[str, ...]:
         """What a sequence released under these policies shows unprotected, a line each."""
-        lines = [_KEPT_LINES[name] for name in self.kept]
+        said = {**_KEPT_LINES, "names": _TAGGED_LINE} if self.names_tagger else _KEPT_LINES
+        lines = [said[name] for name in self.kept]
         if self.punctuation is Treatment.BLUR:
             lines.append("where sentences end")
         return tuple(lines)
@@ -157,3 +158,7 @@ _KEPT_LINES = {
     "capitals": "which words begin with a capital or are written in capitals",
     "names": "names of people that are on the list of names, copied as they are",
 }
+_TAGGED_LINE = (
+    "names of people that are on the list of names, and every word that the tagger takes for one, "
+    "copied as they are"
+)

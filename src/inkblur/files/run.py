@@ -116,7 +116,11 @@ def run(
     return Summary(
         privatizer,
         guarantee,
-        replace(typical_loss(privatizer.mechanism), consistent=privatizer.consistent),
+        replace(
+            typical_loss(privatizer.mechanism),
+            consistent=privatizer.consistent,
+            tagged=privatizer.policies.names_tagger,
+        ),
         documents,
         empty,
         counts,

@@ -29,16 +29,22 @@ class TypicalLoss:
     adapted: bool = False  # measured over the words that the corpus of an adapted embedding has
     discrete: bool = False  # every two words are at distance 1
     consistent: bool = False  # each distinct word of a text is drawn once
+    tagged: bool = False  # neighboring words decide which words are names
 
     def sentences(self) -> list[str]:
         """The same in plain words."""
-        if not self.consistent:
-            return self._changed_word()
-        return [
-            *self._changed_word(),
-            "This is for a word that is changed wherever it stands in a text, to one that the text "
-            "does not have: other changes have no finite bound.",
-        ]
+        lines = self._changed_word()
+        if self.consistent:
+            lines.append(
+                "This is for a word that is changed wherever it stands in a text, to one that the "
+                "text does not have: other changes have no finite bound."
+            )
+        if self.tagged:
+            lines.append(
+                "This is for one word of what the tagger makes of a text: changing one word of "
+                "the text may change several of those."
+            )
+        return lines
 
     def _changed_word(self) -> list[str]:
         if self.discrete:
