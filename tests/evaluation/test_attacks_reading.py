@@ -62,6 +62,18 @@ def test_a_reader_with_the_true_prior_is_as_sure_as_right() -> None:
     assert right.mean() > (outs == truth).mean()
 
 
+def test_a_word_with_the_same_vector_is_not_taken_for_the_word_itself() -> None:
+    plain = table(400, 12)
+    vectors = plain.vectors.copy()
+    vectors[1] = vectors[0]  # of the two, a draw gives the first
+    mechanism = Laplace(Embedding(plain.words, vectors, name="twins"), epsilon=12.0)
+    channel = EstimatedChannel(mechanism, seeded_rng(1), words=300)
+    ids, outs = np.arange(2), np.arange(50)
+    first = channel.likelihood(ids, outs)  # with all words, for their sum
+    assert first[0, 0] > 2 * first[0, 1]
+    assert channel.likelihood(ids, outs) == pytest.approx(first)
+
+
 @pytest.mark.parametrize("kind", [Laplace, Mahalanobis])
 def test_the_estimated_channel_is_near_the_drawn_one(
     kind: type[Laplace] | type[Mahalanobis],
