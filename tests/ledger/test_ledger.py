@@ -9,6 +9,8 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import threading
+import time
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
@@ -404,3 +406,42 @@ def test_a_batch_is_charged_whole_or_not_at_all(tmp_path: Path) -> None:
             release.charge([charge("a"), bad])
         assert len(list(ledger.export())) == 1  # the header
         assert ledger.verify() == []
+
+
+def test_threads_that_share_a_ledger_take_turns(ledger: Ledger) -> None:
+    """A charge inside another thread's transaction would be granted, and undone with it."""
+    granted: list[bool] = []
+    charging = threading.Thread(
+        target=lambda: granted.append(spend(ledger, [charge("a", person="p")]))
+    )
+
+    def fail_while_charging() -> None:
+        with ledger.store.transaction():
+            charging.start()
+            charging.join(0.3)  # it must not come to its end meanwhile
+            raise MemoryError
+
+    with pytest.raises(MemoryError):
+        fail_while_charging()
+    charging.join()
+    assert granted == [True]
+    assert ledger.spent("p") == {SPACE: micros(8.0)}
+
+
+def test_a_ledger_is_closed_after_the_charge_under_way(place: str) -> None:
+    """After a second Ctrl-C nobody waits for the thread that charges."""
+    ledger, entered = open_ledger(place), threading.Event()
+
+    def spend_slowly() -> None:
+        with ledger.store.transaction():
+            entered.set()
+            time.sleep(0.3)
+            spend(ledger, [charge("a", person="p")])
+
+    charging = threading.Thread(target=spend_slowly)
+    charging.start()
+    entered.wait()
+    ledger.close()
+    charging.join()
+    with open_ledger(place) as again:
+        assert again.spent("p") == {SPACE: micros(8.0)}

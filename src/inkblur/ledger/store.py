@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -110,7 +111,7 @@ class Store(Protocol):
     place: str  # what to call it in messages; never a password
 
     def transaction(self) -> Any:
-        """A context in which this process alone writes; commits at its end, or not at all. One
+        """A context in which this thread alone writes; commits at its end, or not at all. One
         inside another commits with it, and is undone alone if it fails.
         """
         ...
@@ -159,6 +160,7 @@ class SqliteStore:
 
     def __init__(self, path: Path) -> None:
         self.place = str(path)
+        self._turn = threading.RLock()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             # SQLite gives its other files the permissions of this one. A file that is there stays
@@ -181,25 +183,26 @@ class SqliteStore:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """BEGIN IMMEDIATE: the write lock from the start. Inside another, a savepoint of it."""
-        if self._connection.in_transaction:
-            begin, commit = "SAVEPOINT inner_part", "RELEASE inner_part"
-            rollback: tuple[str, ...] = ("ROLLBACK TO inner_part", commit)
-        else:
-            begin, commit = "BEGIN IMMEDIATE", "COMMIT"
-            rollback = ("ROLLBACK",)
-        try:
-            self._connection.execute(begin)
-        except sqlite3.OperationalError as error:
-            raise OutputError(f"the ledger {self.place} cannot be written: {error}") from None
-        try:
-            yield
-            self._connection.execute(commit)
-        except sqlite3.OperationalError as error:  # a full disk, for one
-            self._undo(rollback)
-            raise OutputError(f"the ledger {self.place} cannot be written: {error}") from None
-        except BaseException:
-            self._undo(rollback)
-            raise
+        with self._turn:  # another thread's transaction is none to be inside of
+            if self._connection.in_transaction:
+                begin, commit = "SAVEPOINT inner_part", "RELEASE inner_part"
+                rollback: tuple[str, ...] = ("ROLLBACK TO inner_part", commit)
+            else:
+                begin, commit = "BEGIN IMMEDIATE", "COMMIT"
+                rollback = ("ROLLBACK",)
+            try:
+                self._connection.execute(begin)
+            except sqlite3.OperationalError as error:
+                raise OutputError(f"the ledger {self.place} cannot be written: {error}") from None
+            try:
+                yield
+                self._connection.execute(commit)
+            except sqlite3.OperationalError as error:  # a full disk, for one
+                self._undo(rollback)
+                raise OutputError(f"the ledger {self.place} cannot be written: {error}") from None
+            except BaseException:
+                self._undo(rollback)
+                raise
 
     def _undo(self, statements: Sequence[str]) -> None:
         if self._connection.in_transaction:  # SQLite may have rolled back by itself
@@ -234,8 +237,9 @@ class SqliteStore:
         self._connection.executemany(self._insert, rows)
 
     def close(self) -> None:
-        """Close the file."""
-        self._connection.close()
+        """Close the file, after what another thread is writing."""
+        with self._turn:
+            self._connection.close()
 
 
 class PostgresStore:
@@ -256,13 +260,14 @@ class PostgresStore:
         except psycopg.OperationalError as error:
             reason = str(error).strip().splitlines()[-1]
             raise InputError(f"cannot open the ledger in PostgreSQL: {reason}") from None
+        self._turn = threading.RLock()
         info = self._connection.info
         self.place = f"postgresql://{info.host}:{info.port}/{info.dbname}"
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """An advisory lock, let go at the end of the transaction, makes writers take turns."""
-        with self._connection.transaction():
+        with self._turn, self._connection.transaction():
             self._connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
             yield
 
@@ -300,8 +305,9 @@ class PostgresStore:
                 copy.write_row(row)
 
     def close(self) -> None:
-        """Close the connection."""
-        self._connection.close()
+        """Close the connection, after what another thread is writing."""
+        with self._turn:
+            self._connection.close()
 
 
 def migrate(store: Store, migrations: Sequence[Sequence[str]] = MIGRATIONS) -> None:
