@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
+import signal
 import sqlite3
 import stat
 import subprocess
@@ -445,3 +447,32 @@ def test_a_ledger_is_closed_after_the_charge_under_way(place: str) -> None:
     charging.join()
     with open_ledger(place) as again:
         assert again.spent("p") == {SPACE: micros(8.0)}
+
+
+def test_ctrl_c_while_another_writes_leaves_no_transaction_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    """One left open would keep everybody out, and never commit what is charged inside it."""
+    monkeypatch.setattr("inkblur.ledger.store._WAIT_SECONDS", 5.0)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's `&` ignores it
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
+    place, entered = tmp_path / "ledger.db", threading.Event()
+    with open_ledger(place) as ledger, open_ledger(place) as other:
+
+        def write_slowly() -> None:
+            with other.store.transaction():
+                entered.set()
+                time.sleep(0.3)
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(0.3)
+
+        writing = threading.Thread(target=write_slowly)
+        writing.start()
+        entered.wait()
+        with pytest.raises(KeyboardInterrupt):
+            spend(ledger, [charge("a")])
+        writing.join()
+        assert spend(other, [charge("b", person="p")])
+        assert spend(ledger, [charge("c", person="p")])
+    with open_ledger(place) as ledger:
+        assert ledger.spent("p") == {SPACE: micros(16.0)}

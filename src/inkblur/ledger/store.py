@@ -191,10 +191,8 @@ class SqliteStore:
                 begin, commit = "BEGIN IMMEDIATE", "COMMIT"
                 rollback = ("ROLLBACK",)
             try:
+                # Ctrl-C while this waits for another writer is raised when it has begun.
                 self._connection.execute(begin)
-            except sqlite3.OperationalError as error:
-                raise OutputError(f"the ledger {self.place} cannot be written: {error}") from None
-            try:
                 yield
                 self._connection.execute(commit)
             except sqlite3.OperationalError as error:  # a full disk, for one
