@@ -476,3 +476,33 @@ def test_ctrl_c_while_another_writes_leaves_no_transaction_open(
         assert spend(ledger, [charge("c", person="p")])
     with open_ledger(place) as ledger:
         assert ledger.spent("p") == {SPACE: micros(16.0)}
+
+
+def test_a_ledger_that_another_process_is_making_is_opened(tmp_path: Path) -> None:
+    place = tmp_path / "ledger.db"
+    other = sqlite3.connect(place, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")  # as SQLite does to turn on its log
+    opening = threading.Thread(target=lambda: SqliteStore(place).close())
+    opening.start()
+    opening.join(0.3)
+    assert opening.is_alive()  # it waits
+    other.close()
+    opening.join()
+    assert sqlite3.connect(place).execute("PRAGMA journal_mode").fetchall() == [("wal",)]
+
+
+def test_a_ledger_that_was_made_between_two_looks_has_not_lost_its_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look, looks = Path.exists, 0
+
+    def slow_look(self: Path) -> bool:
+        nonlocal looks
+        found, looks = look(self), looks + 1
+        if looks == 1:
+            open_ledger(tmp_path / "ledger.db").close()  # by another process
+        return found
+
+    monkeypatch.setattr(Path, "exists", slow_look)
+    open_ledger(tmp_path / "ledger.db").close()
+    assert looks > 1

@@ -62,8 +62,9 @@ def secret_from_environment() -> Secret | None:
 def secret_beside(ledger: Path) -> Secret:
     """The secret in the file next to a ledger; made with it, readable by its owner alone."""
     path = ledger.with_name(ledger.name + ".secret")
+    made = ledger.exists()  # looked at first: another process makes the secret first
     if not path.exists():
-        if ledger.exists():
+        if made:
             raise InputError(
                 f"the ledger {ledger} has lost its secret {path.name}: put the file back, or set "
                 f"{VARIABLE}"

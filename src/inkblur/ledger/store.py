@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -171,7 +172,7 @@ class SqliteStore:
                 path, timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False
             )
             for setting in _SETTINGS:
-                self._connection.execute(f"PRAGMA {setting}")
+                self._set(setting)
         except sqlite3.DatabaseError as error:
             raise InputError(f"{path} is not a ledger: {error}") from None
         except OSError as error:
@@ -179,6 +180,18 @@ class SqliteStore:
                 f"cannot write the ledger {path}: {error.strerror}. Name another place for the "
                 "ledger, or release without one"
             ) from None
+
+    def _set(self, setting: str) -> None:
+        """SQLite does not wait where two connections make a new file's log at the same time."""
+        until = time.monotonic() + _WAIT_SECONDS
+        while True:
+            try:
+                self._connection.execute(f"PRAGMA {setting}")
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                    raise
+            time.sleep(0.01)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
