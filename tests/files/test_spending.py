@@ -22,6 +22,7 @@ from inkblur import (
 )
 from inkblur.cli.app import app
 from inkblur.embeddings.store import write_store
+from inkblur.files.vectors import read_vectors
 from inkblur.ledger import Charged, ReleaseAccount, micros, open_ledger
 from inkblur.rng import Rng, keyed_rng, secure_rng
 
@@ -210,6 +211,26 @@ def test_partial_leaves_out_those_that_would_exceed(folder: Path) -> None:
     assert [line.split(",")[0] for line in out.read_text().splitlines()] == ["id", "1", "3"]
     with open_ledger(folder / "ledger.db") as ledger:
         assert sum(ledger.spent("ada").values()) == micros(a_word(folder), 2)
+
+
+@pytest.mark.parametrize("target", ["out.csv", "out.npz"])
+def test_the_guarantee_says_what_a_record_shows_that_partial_leaves_out(
+    folder: Path, target: str
+) -> None:
+    vectors: dict[str, Any] = {"release": "tf", "length": 3} if target == "out.npz" else {}
+    for partial, budget in ((True, 5.0), (False, 100.0)):
+        summary = privatize_file(
+            folder / "in.csv",
+            folder / target,
+            spec(folder, **vectors),
+            ledger=folder / f"{partial}.db",
+            limits=Limits(person_budget=budget, partial=partial),
+        )
+        assert any("exceeded a budget" in line for line in summary.guarantee.passed) == partial
+        told = "1 record that would have exceeded a budget was left out"
+        assert (told in summary.lines()) == partial
+        if vectors:
+            assert read_vectors(folder / target).guarantee.passed == summary.guarantee.passed
 
 
 def test_a_person_has_one_budget_for_all_records(folder: Path) -> None:

@@ -106,6 +106,7 @@ def run(
         dropped=source.layout.drop,
         repeated=source.repeated,
         left_out=public.count if skip_public else None,
+        over_budget=None if spending is None else spending.left_out,
     )
     guarantee = stated(privatizer.guaranteed(rng), fate, rng).passing(
         _shown_by_the_file(source, hides_length=privatizer.hides_length)

@@ -145,6 +145,7 @@ def run_vectors(
         dropped=source.copied,
         repeated=source.repeated,
         left_out=public.count if skip_public else None,
+        over_budget=None if spending is None else spending.left_out,
     )
     if source.layout.id_column is not None:
         refuse_columns({source.layout.id_column: ids[:ROWS]}, source.layout.keep)

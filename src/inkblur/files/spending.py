@@ -140,6 +140,7 @@ class Spending:
         self._most_spent = self._most_releases = 0
         self.replayed = 0  # texts that were released before with the same words, and cost nothing
         self._ahead = False  # everything was charged before the run began
+        self.left_out: int | None = None  # records over budget; None: they would refuse the run
 
     def about_to_show(self) -> None:
         """Output may be visible from here on: what was charged stays spent."""
@@ -193,6 +194,7 @@ class Spending:
         if exceeded and not partial:
             raise _over_budget(exceeded)
         self._ahead = True
+        self.left_out = len(exceeded) if partial else None
         return frozenset(granted) if partial else None
 
     def _charge(self, parts: Sequence[DrawnBatch], *, partial: bool) -> Charged:

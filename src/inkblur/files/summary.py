@@ -21,6 +21,10 @@ from inkblur.rng import Rng
 from inkblur.types import ReleaseKind
 
 MISSING = "which texts are missing (null)"  # shown where the length is not hidden
+OVER_BUDGET = (
+    "that a record was left out because it would have exceeded a budget: that it is missing shows "
+    "that its length and what was spent before come to so much"
+)
 NOTE = "The counts come from the true texts and are not protected: do not publish this report."
 _LAYOUT = ("spaces", "capitals")  # these are no tokens
 _TOKENS = tuple(name for name in CLASSES if name not in _LAYOUT)
@@ -35,6 +39,7 @@ class Fate:
     dropped: tuple[str, ...] = ()
     repeated: int = 0  # texts that had occurred before in the file, blank ones aside
     left_out: int | None = None  # records of a public corpus; None: not asked for
+    over_budget: int | None = None  # records left out for that; None: not asked for
 
     def lines(self) -> list[str]:
         """For the person who ran it."""
@@ -48,6 +53,11 @@ class Fate:
             )
         if self.left_out is not None:
             lines.append(f"{self.left_out:,} records of the public corpus were left out")
+        if self.over_budget is not None:
+            records, were = ("record", "was") if self.over_budget == 1 else ("records", "were")
+            lines.append(
+                f"{self.over_budget:,} {records} that would have exceeded a budget {were} left out"
+            )
         return lines
 
     def to_json(self) -> dict[str, Any]:
@@ -69,6 +79,8 @@ def stated(guarantee: Guarantee, fate: Fate, rng: Rng) -> Guarantee:
         shown.append("under one key, whether a text recurs or was changed between runs")
     if fate.left_out is not None:
         shown.append(LEFT_OUT)
+    if fate.over_budget is not None:
+        shown.append(OVER_BUDGET)
     guarantee = guarantee.passing(shown)
     if len(fate.columns) > 1:
         guarantee = guarantee.revealing(
