@@ -65,6 +65,20 @@ def test_a_folder_comes_out_as_from_an_engine_by_the_same_names(
         privatize_folder(data, out, SPEC, rng=keyed_rng(read_key(key)), ledger=False)
 
 
+def test_the_guarantee_names_what_any_of_the_files_shows(key: Path, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "a.jsonl").write_text('{"id": 1, "age": 71, "text": "the doctor was angry"}\n')
+    (data / "b.csv").write_text("id,text\n2,so was I\n")
+    rng, spec = keyed_rng(read_key(key)), ReleaseSpec("staircase", 8.0, id_column="id")
+    summary = privatize_folder(data, tmp_path / "out", spec, rng=rng, ledger=False)
+    assert summary is not None
+    assert '"age": 71' in (tmp_path / "out" / "a.jsonl").read_text()
+    for shown in ("'age', copied as is", "missing (null)"):
+        assert any(shown in line for line in summary.guarantee.passed)
+    assert summary.fate.copied == ("id", "age")
+
+
 def test_a_pattern_chooses_files(data: Path, key: Path, tmp_path: Path) -> None:
     pattern = data / "*" / "*.parquet"
     assert is_folder(pattern)

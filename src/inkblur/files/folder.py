@@ -240,22 +240,32 @@ def _nothing_left(state: Checkpoint, *, unless: bool) -> Iterator[None]:
 
 
 def _joined(summaries: list[Summary | PoolSummary]) -> Summary | PoolSummary:
-    """What a run did, over all files; columns as in the last."""
+    """What a run did, over all files: what one of them shows, the guarantee names."""
     last = summaries[-1]
     counts: Counter[str] = Counter()
-    for each in summaries:
-        counts.update(each.counts)
-    fate = replace(last.fate, repeated=sum(each.fate.repeated for each in summaries))
-    documents = sum(each.documents for each in summaries)
-    seconds = sum(each.seconds for each in summaries)
-    joined = replace(last, counts=counts, fate=fate, documents=documents, seconds=seconds)
-    words = [each for each in summaries if isinstance(each, Summary)]
     lengths: Counter[int] = Counter()
     for each in summaries:
+        counts.update(each.counts)
         lengths.update(each.lengths)
+    fates = [each.fate for each in summaries]
+    left_out = None if last.fate.left_out is None else sum(fate.left_out or 0 for fate in fates)
+    shown = [line for each in summaries for line in each.guarantee.passed]
+    median = draws_a_text(lengths)["median"] or None
+    joined = replace(
+        last,
+        guarantee=replace(last.guarantee.passing(shown), typical_words=median),
+        counts=counts,
+        lengths=lengths,
+        fate=replace(
+            last.fate,
+            copied=tuple(dict.fromkeys(name for fate in fates for name in fate.copied)),
+            repeated=sum(fate.repeated for fate in fates),
+            left_out=left_out,
+        ),
+        documents=sum(each.documents for each in summaries),
+        seconds=sum(each.seconds for each in summaries),
+    )
     if isinstance(joined, Summary):
-        median = draws_a_text(lengths)["median"] or None
-        guarantee = replace(joined.guarantee, typical_words=median)
-        empty = sum(each.empty for each in words)
-        return replace(joined, guarantee=guarantee, empty=empty, lengths=lengths)
-    return replace(joined, lengths=lengths)
+        empty = sum(each.empty for each in summaries if isinstance(each, Summary))
+        return replace(joined, empty=empty)
+    return joined
