@@ -7,6 +7,7 @@ import re
 import shlex
 import stat
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -170,6 +171,26 @@ def test_the_risk_stands_beside_its_strength(folder: Path) -> None:
     assert all("named 22% of the authors; untouched: 69%" in line for line in lines)
     (other,) = preview_file("in.csv", spec, epsilons=[1.0]).looks
     assert other.figures()[-1] == NO_RISK
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"keep": ("punctuation",)},
+        {"names": "keep"},
+        {"consistent": True},
+        {"length": 5},
+        {"release": "bag"},
+    ],
+    ids=str,
+)
+def test_a_risk_is_shown_for_what_it_was_measured_on(folder: Path, options: dict[str, Any]) -> None:
+    """It was measured on texts whose every word is drawn in its place."""
+    plain = inkblur.ReleaseSpec(strength="light", embedding="small.ink")
+    for described in (plain, plain.varied(**options)):
+        for shown in preview_file("in.csv", described).looks:
+            assert isinstance(shown, Look)
+            assert (shown.figures()[-1] == NO_RISK) == (described != plain)
 
 
 @pytest.mark.parametrize(

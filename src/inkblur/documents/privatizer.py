@@ -260,6 +260,14 @@ class Privatizer:
         return np.array([*stop, False])
 
     @property
+    def plain(self) -> bool:
+        """Whether every word is drawn in its place and all else is as usual: what the risk of a
+        strength was measured on.
+        """
+        in_place = self.kind is ReleaseKind.SEQUENCE and self.length is None
+        return in_place and not self.consistent and self.policies == TokenPolicies()
+
+    @property
     def hides_length(self) -> bool:
         """Whether a missing or empty text comes out like any other."""
         return self.length is not None

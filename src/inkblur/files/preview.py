@@ -39,7 +39,7 @@ NOTE = (
     "A preview, not a release: its draws come from a key that was thrown away. It shows original "
     "text: do not publish it."
 )
-NO_RISK = "risk not measured for this table and mechanism"
+NO_RISK = "risk not measured for this table, mechanism and kind of release"
 _ROWS, _CHARACTERS = 100_000, 1 << 25  # that are read at most
 _BATCH = (1000, 1 << 22)
 _SAMPLE = 500  # rows at least that are analyzed, evenly spread over those read
@@ -308,7 +308,7 @@ def _look(spec: ReleaseSpec, blur: Privatizer, texts: Sequence[str], known: Ids,
         left=(1 - content) * shares[0] + content * shares[1],
         content_left=shares[1],
         risk=None
-        if strength is None
+        if strength is None or not blur.plain
         else risk_of(strength, spec.mechanism, blur.mechanism.embedding, **spec.parameters),
         refusal=refusal,
     )

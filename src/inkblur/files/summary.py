@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from inkblur.documents.coverage import Coverage
-from inkblur.documents.policies import CLASSES, TokenPolicies, Treatment
+from inkblur.documents.policies import CLASSES, Treatment
 from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.survival import Survival
 from inkblur.embeddings.table import Embedding
@@ -18,7 +18,6 @@ from inkblur.guarantees import Guarantee
 from inkblur.mechanisms.strengths import strength_of
 from inkblur.mechanisms.typical import TypicalLoss
 from inkblur.rng import Rng
-from inkblur.types import ReleaseKind
 
 MISSING = "which texts are missing (null)"  # shown where the length is not hidden
 OVER_BUDGET = (
@@ -153,10 +152,8 @@ class Summary:
 
     def _measured_risk(self) -> list[str]:
         """Of a strength, for what it was measured on: texts whose every word is drawn."""
-        blur = self.privatizer
-        found = strength_of(blur.mechanism)
-        plain = blur.kind is ReleaseKind.SEQUENCE and blur.length is None and not blur.consistent
-        if found is None or not plain or blur.policies != TokenPolicies():
+        found = strength_of(self.privatizer.mechanism)
+        if found is None or not self.privatizer.plain:
             return []
         strength, measured = found
         return [
