@@ -244,7 +244,8 @@ class ReleasePlan:
         """What is promised about the release of a table of this schema."""
         made, rng = made_from(self.spec), self._rng()
         rows = ArrowRows(schema, TABLE_NAME, made.layout)
-        fate = Fate(made.spec.columns, rows.copied, made.spec.drop_columns)
+        left_out = 0 if made.spec.skip_public else None  # how many, only a run knows
+        fate = Fate(made.spec.columns, rows.copied, made.spec.drop_columns, left_out=left_out)
         promised = stated(made.privatizer.guaranteed(rng), fate, rng)
         if not made.privatizer.hides_length:
             promised = promised.passing([MISSING])

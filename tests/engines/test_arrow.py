@@ -207,6 +207,14 @@ def test_a_worker_with_another_ledger_refuses(
         plan(one_batch(table))
 
 
+@pytest.mark.parametrize("skip", [False, True])
+def test_the_guarantee_names_what_records_show_that_are_left_out(
+    table: pa.Table, spec: ReleaseSpec, key_file: Path, skip: bool
+) -> None:
+    promised = plan_release(spec.varied(skip_public=skip)).guarantee(table.schema)
+    assert any("was left out" in line for line in promised.passed) == skip
+
+
 def test_the_guarantee_names_what_is_copied(
     table: pa.Table, spec: ReleaseSpec, key_file: Path
 ) -> None:
