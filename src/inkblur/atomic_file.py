@@ -69,6 +69,11 @@ class AtomicFile:
         facts = self._path.stat()
         return facts.st_dev, facts.st_ino
 
+    @property
+    def hidden(self) -> bool:
+        """Whether nobody sees a byte before all are there: not so of a stream, pipe or device."""
+        return self._replaces
+
     def write(self, data: bytes | memoryview) -> None:
         """Write every byte; an unbuffered standard output (python -u) may take fewer at a time."""
         rest = memoryview(data)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -357,3 +359,27 @@ def test_a_run_that_is_stopped_finishes_the_charge_under_way_before_its_release_
     assert entered == [*["charge begins", "charge ends"] * 2, "void"]
     with open_ledger(folder / "ledger.db") as ledger:
         assert [each["state"] for each in ledger.history()] == ["void"]
+
+
+def test_what_went_into_a_pipe_stays_spent_when_the_run_fails(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A named pipe is read while it is written: its reader may have seen what came first."""
+    monkeypatch.setattr("inkblur.files.run._TOGETHER", 1)
+    rows = "".join(f"{i},ada,good soup\n" for i in range(3 * 4096))
+    (folder / "in.csv").write_text("id,who,text\n" + rows)
+    os.mkfifo(folder / "out.csv")
+    seen: list[bytes] = []
+    reading = threading.Thread(target=lambda: seen.append((folder / "out.csv").read_bytes()))
+    reading.start()
+
+    def stop(done: int, total: int | None, words: int) -> None:
+        if words:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        release(folder, on_progress=stop)
+    reading.join()
+    assert seen[0].count(b"\n") > 1
+    with open_ledger(folder / "ledger.db") as ledger:
+        assert [each["state"] for each in ledger.history()] == ["reserved"]

@@ -136,8 +136,6 @@ def privatize_file(
                 waiting = lambda: on_progress(0, opened.bytes_total, 0)  # noqa: E731
                 [granted] = charge_ahead([source], made, spending, spec, limits, on_batch=waiting)
                 rows = chosen_rows(granted)
-            if spending is not None and str(target) == "-":
-                spending.about_to_show()
             if isinstance(made, SyntheticVectors):
                 summary = run_vectors(
                     opened,
@@ -152,6 +150,8 @@ def privatize_file(
                 copies = WorkerCopy(resolved, *each_search(where, threads)) if processes else None
                 sink_format = given if str(target) == "-" else None
                 with open_sink(target, opened, format=sink_format) as sink:
+                    if spending is not None and not sink.hidden:
+                        spending.about_to_show()
                     summary = run(
                         opened,
                         sink,

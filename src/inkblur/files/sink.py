@@ -75,6 +75,11 @@ class Sink:
         self._compressor = compressor
         self._open = False
 
+    @property
+    def hidden(self) -> bool:
+        """Whether nobody sees a record before all are there."""
+        return self._file.hidden
+
     def write(self, batch: Batch, texts: Sequence[str]) -> None:
         """Write the batch with `texts`, one a record, in place of its own."""
         if not self._open:
