@@ -506,3 +506,12 @@ def test_a_ledger_that_was_made_between_two_looks_has_not_lost_its_secret(
     monkeypatch.setattr(Path, "exists", slow_look)
     open_ledger(tmp_path / "ledger.db").close()
     assert looks > 1
+
+
+def test_a_release_that_another_process_gave_up_is_charged_nothing_more(ledger: Ledger) -> None:
+    """What is charged to a void release does not count, so nothing may be released for it."""
+    release = opened(ledger)
+    shared = ledger.continue_release(release.release, space=SPACE, draw="key a")
+    release.void()
+    with pytest.raises(InputError, match="given up"):
+        shared.charge([charge("a")])

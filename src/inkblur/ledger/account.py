@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from inkblur.errors import ParameterError
+from inkblur.errors import InputError, ParameterError
 from inkblur.ledger.charges import Budget, Charge, Exceeded
 from inkblur.ledger.history import ChargeRow, History, forget_sums
 from inkblur.ledger.secret import framed
@@ -73,6 +73,8 @@ class ReleaseAccount:
                     )
         rows = self._rows(charges)
         with self._ledger.store.transaction():
+            if self._ledger.is_void(self.release):  # by another process that shares it
+                raise InputError("this release was given up: begin it again")
             history = self._history(rows, limits)
             grant = _Grant(charges, limits, history)
             grant.all_records(rows)

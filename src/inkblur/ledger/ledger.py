@@ -125,6 +125,11 @@ class Ledger:
             return None
         return "void" if "void" in kinds else "confirmed" if "confirm" in kinds else "reserved"
 
+    def is_void(self, release: str) -> bool:
+        """Whether it was given up: nothing that is charged to it counts."""
+        found = "SELECT 1 FROM entry WHERE release = ? AND kind = 'void' LIMIT 1"
+        return bool(self.store.run(found, (release,)))
+
     def confirm(self, name: str) -> str:
         """Say that the output of a reserved release exists; `name` is how its name begins. For what
         a lazy engine released, and for a run that was killed after its output was complete.
