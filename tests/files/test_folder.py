@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -10,6 +11,7 @@ from typer.testing import CliRunner
 from inkblur.arrow import one_batch, release
 from inkblur.cli.app import app
 from inkblur.errors import BudgetExceeded, InputError, OutputError, ParameterError, PrivacyError
+from inkblur.files.checkpoint import Checkpoint
 from inkblur.files.folder import STATE, is_folder, privatize_folder
 from inkblur.files.sink import Sink, open_sink
 from inkblur.files.source import Source
@@ -140,6 +142,48 @@ def test_a_run_that_failed_before_anything_showed_begins_a_new_entry(
         privatize_folder(data, out, SPEC, rng=rng, ledger=ledger)
         assert _states(ledger) == ["void", "confirmed"]
         assert ledger.verify() == []
+
+
+def test_a_run_that_failed_in_its_first_file_leaves_no_folders(
+    data: Path, key: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same command would be refused: the folder is not empty."""
+    out, rng = tmp_path / "out", keyed_rng(read_key(key))
+    source = data / "year=*" / "*.parquet"
+
+    def interrupted(target: Path, source: Source) -> Sink:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as once:
+        once.setattr("inkblur.files.folder.open_sink", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            privatize_folder(source, out, SPEC, rng=rng, ledger=False)
+    assert not out.exists()
+    privatize_folder(source, out, SPEC, rng=rng, ledger=False)
+    assert written(out).num_rows == 40
+
+
+def test_a_run_that_could_not_enter_its_first_file_goes_on(
+    data: Path, key: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, rng = tmp_path / "out", keyed_rng(read_key(key))
+    add = Checkpoint.add
+
+    def full_disk(self: Checkpoint, row: dict[str, Any]) -> None:
+        if "file" in row:
+            raise OutputError("no space left on device")
+        add(self, row)
+
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        with monkeypatch.context() as once:
+            once.setattr(Checkpoint, "add", full_disk)
+            with pytest.raises(OutputError, match="no space"):
+                privatize_folder(data, out, SPEC, rng=rng, ledger=ledger)
+        assert (out / "a.parquet").exists()  # so it stays spent
+        assert _states(ledger) == ["reserved"]
+        privatize_folder(data, out, SPEC, rng=rng, ledger=ledger)
+        assert _states(ledger) == ["confirmed"]
+    assert written(out).num_rows == 60
 
 
 def test_a_budget_holds_over_all_files_before_anything_is_drawn(

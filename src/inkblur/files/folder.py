@@ -227,15 +227,20 @@ def _state(
 @contextmanager
 def _nothing_left(state: Checkpoint, *, unless: bool) -> Iterator[None]:
     """A run that failed before its first file was finished leaves no trace; `unless` an earlier one
-    has something to go on with.
+    has something to go on with. A file that is there but was not entered is written again.
     """
     try:
         yield
     except BaseException:
         if not unless and not any("file" in row for row in state.rows):
-            state.file.unlink()
-            with suppress(OSError):  # others may have put something there
-                state.file.parent.rmdir()
+            folder = state.file.parent
+            for made in sorted(filter(Path.is_dir, folder.rglob("*")), reverse=True):
+                with suppress(OSError):  # it holds something
+                    made.rmdir()
+            if list(folder.iterdir()) == [state.file]:
+                state.file.unlink()
+                with suppress(OSError):  # others may have put something there
+                    folder.rmdir()
         raise
 
 
