@@ -163,6 +163,22 @@ def test_a_run_that_failed_in_its_first_file_leaves_no_folders(
     assert written(out).num_rows == 40
 
 
+def test_a_second_run_into_the_folder_is_refused_while_the_first_runs(
+    data: Path, key: Path, tmp_path: Path
+) -> None:
+    """It would go on with the first one's release, and show what that one may then give up."""
+    out, rng = tmp_path / "out", keyed_rng(read_key(key))
+
+    def begin_again(name: str, done: int, total: int) -> None:
+        with pytest.raises(OutputError, match="another run is writing"):
+            privatize_folder(data, out, SPEC, rng=rng, ledger=ledger)
+
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        privatize_folder(data, out, SPEC, rng=rng, ledger=ledger, on_file=begin_again)
+        assert _states(ledger) == ["confirmed"]
+    assert written(out).num_rows == 60
+
+
 def test_a_run_that_could_not_enter_its_first_file_goes_on(
     data: Path, key: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

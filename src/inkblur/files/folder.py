@@ -7,6 +7,7 @@ required, and why ids are unique over all files: equal texts under one id would 
 
 from __future__ import annotations
 
+import fcntl
 import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from glob import has_magic
 from itertools import takewhile
 from pathlib import Path
 
+from inkblur.atomic_file import PRIVATE
 from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.weakness import refuse_weak
 from inkblur.errors import InputError, OutputError, ParameterError
@@ -106,53 +108,54 @@ def privatize_folder(
     resolved = spec.resolved(table, made.mechanism)
     limits = Limits() if limits is None else limits
     budget = limits.for_guarantee(made.guaranteed(rng), spec.id_column)
-    state = _state(out, root, files, resolved, rng, counted=ledger is not False)
-    done = {row["file"] for row in state.rows if "file" in row}
-    begun = [row["release"] for row in state.rows if "release" in row]
     summaries: list[Summary | PoolSummary] = []
-    with (
-        _nothing_left(state, unless=bool(begun or done)),
-        spending_of(
-            ledger,
-            made,
-            resolved,
-            rng,
-            limits=budget,
-            source=source,
-            files=len(files),
-            going_on=GoingOn(
-                begun[-1] if begun else None, lambda release: state.add({"release": release})
-            ),
-        ) as spending,
-    ):
-        granted: list[frozenset[int] | None] = [None] * len(files)
-        if budget and spending is not None:
-            granted = charge_ahead(files, made, spending, spec, limits)
-        for number, file in enumerate(files):
-            name = file.relative_to(root)
-            on_file(str(name), number, len(files))
-            if str(name) in done:
-                continue
-            if isinstance(made, PoolPrivatizer):
-                refuse_own_source(file, made.mechanism.pool)
-            (out / name).parent.mkdir(parents=True, exist_ok=True)
-            with open_described(file, spec) as opened, open_sink(out / name, opened) as sink:
-                summaries.append(
-                    run(
-                        opened,
-                        sink,
-                        made,
-                        rng,
-                        workers=whole(workers, "workers"),
-                        skip_public=spec.skip_public,
-                        rows=chosen_rows(granted[number]),
-                        spending=spending,
+    with _alone(out) as state_file:
+        state = _state(state_file, root, files, resolved, rng, counted=ledger is not False)
+        done = {row["file"] for row in state.rows if "file" in row}
+        begun = [row["release"] for row in state.rows if "release" in row]
+        with (
+            _nothing_left(state, unless=bool(begun or done)),
+            spending_of(
+                ledger,
+                made,
+                resolved,
+                rng,
+                limits=budget,
+                source=source,
+                files=len(files),
+                going_on=GoingOn(
+                    begun[-1] if begun else None, lambda release: state.add({"release": release})
+                ),
+            ) as spending,
+        ):
+            granted: list[frozenset[int] | None] = [None] * len(files)
+            if budget and spending is not None:
+                granted = charge_ahead(files, made, spending, spec, limits)
+            for number, file in enumerate(files):
+                name = file.relative_to(root)
+                on_file(str(name), number, len(files))
+                if str(name) in done:
+                    continue
+                if isinstance(made, PoolPrivatizer):
+                    refuse_own_source(file, made.mechanism.pool)
+                (out / name).parent.mkdir(parents=True, exist_ok=True)
+                with open_described(file, spec) as opened, open_sink(out / name, opened) as sink:
+                    summaries.append(
+                        run(
+                            opened,
+                            sink,
+                            made,
+                            rng,
+                            workers=whole(workers, "workers"),
+                            skip_public=spec.skip_public,
+                            rows=chosen_rows(granted[number]),
+                            spending=spending,
+                        )
                     )
-                )
-                if spending is not None:
-                    spending.about_to_show()
-            state.add({"file": str(name)})
-    state.file.unlink()
+                    if spending is not None:
+                        spending.about_to_show()
+                state.add({"file": str(name)})
+        state.file.unlink()
     if not summaries:
         return None
     summary = _joined(summaries)
@@ -208,20 +211,42 @@ def _check_ids(files: list[Path], spec: ReleaseSpec) -> None:
                     )
 
 
-def _state(
-    out: Path, root: Path, files: list[Path], spec: ReleaseSpec, rng: Rng, *, counted: bool
-) -> Checkpoint:
-    """What an earlier call finished; refused where it was another release or the input changed.
-    What was begun without a ledger was not charged, so it cannot go on with one.
+@contextmanager
+def _alone(out: Path) -> Iterator[Path]:
+    """The file that says what is finished, locked: a second run at a time would go on with the
+    release of the first, and show what that one may give up.
     """
     file = out / STATE
     if not file.exists() and out.is_dir() and any(out.iterdir()):
         raise OutputError(f"the folder {out} is not empty; choose another for the output")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        handle = os.open(file, os.O_RDWR | os.O_CREAT, PRIVATE)  # it holds sizes of true files
+    except OSError as error:
+        raise OutputError(f"cannot write {file}: {error.strerror}") from None
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise OutputError(
+                f"another run is writing to the folder {out}; wait for it, or choose another"
+            ) from None
+        except OSError:
+            pass  # a file system without locks
+        yield file
+    finally:
+        os.close(handle)
+
+
+def _state(
+    file: Path, root: Path, files: list[Path], spec: ReleaseSpec, rng: Rng, *, counted: bool
+) -> Checkpoint:
+    """What an earlier call finished; refused where it was another release or the input changed.
+    What was begun without a ledger was not charged, so it cannot go on with one.
+    """
     facts = [[str(f.relative_to(root)), f.stat().st_size, f.stat().st_mtime_ns] for f in files]
     run = {"spec": spec.to_json(), "key": rng.fingerprint().hex(), "files": facts}
-    state = Checkpoint(file, {**run, "ledger": counted})
-    file.chmod(0o600)  # it holds the sizes of the true files
-    return state
+    return Checkpoint(file, {**run, "ledger": counted})
 
 
 @contextmanager
