@@ -129,14 +129,16 @@ class ReleasePlan:
             return pa.RecordBatch.from_pylist([], schema=rows.written)
         texts: list[str] = []
         words: list[int] = []
+        bases: list[str] = []
         chars = _LETTERS * made.privatizer.mechanism.batch
         for start, stop in cuts([(text,) for text in read.texts], chars):
             released = made.privatizer.release_batch(read.records[start:stop], rng)
             texts += released.texts
             words += released.words
+            bases += released.bases
         if self.account is not None:
             with charging:
-                self._spending(made, rng).charge(read, words)
+                self._spending(made, rng).charge(read, words, bases)
         assert isinstance(read.columns, ArrowColumns)
         return read.columns.with_texts(read.released(texts))
 
@@ -317,8 +319,9 @@ class Reservation:
         made, rng = made_from(self.plan.spec), self.plan._rng()
         read = read_batch(batch, ArrowRows(batch.schema, TABLE_NAME, made.layout), made)
         words = [made.privatizer.draws(text) for text in read.texts]
+        bases = made.privatizer.bases(read.texts)
         with charging:
-            return self.plan._spending(made, rng).over_budget(read, words)[:_NAMED]
+            return self.plan._spending(made, rng).over_budget(read, words, bases)[:_NAMED]
 
 
 def plan_release(spec: ReleaseSpec, *, key_file: str | Path | None = None) -> ReleasePlan:

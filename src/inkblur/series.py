@@ -115,12 +115,7 @@ def privatize(
     with spending_of(ledger, blur, resolved, rng, limits=budget, source="-") as spending:
         if limits and spending is not None:
             batch = Batch(tuple(given), TextsAlone())
-            spending.charge_ahead(
-                iter([batch]),
-                lambda batch: [blur.draws(text) for text in batch.texts],
-                bound=blur.bound,
-                partial=False,
-            )
+            spending.charge_ahead(iter([batch]), blur, partial=False)
         released = iter(list(_released(blur, given, rng, spending)))
     out = [next(released) if row is not None or hides_length else None for row in rows]
     promised = stated(promised, Fate(("text",)), rng)

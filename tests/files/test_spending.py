@@ -159,6 +159,35 @@ def test_a_replay_under_one_key_costs_nothing(folder: Path) -> None:
         release(folder, keyed_rng(KEY[::-1]), limits=limits)
 
 
+@pytest.mark.parametrize("limits", [None, Limits(budget=100.0)], ids=["as drawn", "ahead"])
+def test_a_text_that_is_read_otherwise_is_no_replay(
+    folder: Path, limits: Limits | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A later list of names finds other words in a text. They meet other noise, so it is another
+    release, also under the same key; only a text that reads as before is a repeat.
+    """
+    vectors = spec(folder, release="tf", length=3)
+    for again, names in enumerate(([], ["soup"])):
+        monkeypatch.setattr("inkblur.documents.analysis.is_name", names.__contains__)
+        monkeypatch.setattr("inkblur.documents.vectorizer.is_name", names.__contains__)
+        release(folder, keyed_rng(KEY), limits=limits)
+        with open_ledger(folder / "ledger.db") as ledger:
+            (ada,), (bob,) = (ledger.spent(who).values() for who in ("ada", "bob"))
+        a_text = micros(a_word(folder), 2) + micros(a_word(folder), 5)
+        assert (ada, bob) == ((1 + again) * a_text, micros(a_word(folder), 1))
+        privatize_file(
+            folder / "in.csv",
+            folder / "out.npz",
+            vectors,
+            rng=keyed_rng(KEY),
+            ledger=folder / "vectors.db",
+            limits=limits,
+        )
+        with open_ledger(folder / "vectors.db") as ledger:
+            (ada,), (bob,) = (ledger.spent(who).values() for who in ("ada", "bob"))
+        assert ada == (1 + again) * 2 * bob
+
+
 def test_a_records_budget_needs_an_id_that_outlives_an_edited_letter(folder: Path) -> None:
     """Where no column names a record, its id is made from its text: both change with one letter."""
     (folder / "in.csv").write_text("who,text\nada,good soup\n")

@@ -281,3 +281,13 @@ def test_by_meaning_alone_the_order_is_that_of_exact_products_over_all_labels() 
         for places in (ends - 1, ends - order.units[whole]):
             assert order.at(np.zeros(25, dtype=np.int64), same, places).tolist() == whole
     assert made.spec != mechanism((12, 5, 8), 4.0, 0.3, twins=True, cells=3).spec
+
+
+@pytest.mark.parametrize("options", [{}, {"unit": "sentence"}, {"unit": "sentence", "length": 2}])
+def test_what_a_draw_is_bound_to_is_known_before_it(options: dict[str, Any]) -> None:
+    """A budget is charged ahead: the draw must then be the one that was charged."""
+    blur = PoolPrivatizer(mechanism((6, 3), 8.0, 0.1), **options)
+    texts = [f"{WORDS[0]} {WORDS[1]}. {WORDS[2]}.", "", "unheard", f"{WORDS[1]}. {WORDS[0]}."]
+    drawn = blur.release_batch([Record("", text) for text in texts], seeded_rng(1))
+    assert tuple(blur.bases(texts)) == drawn.bases
+    assert len(set(drawn.bases)) > 2

@@ -190,6 +190,16 @@ def test_the_stream_is_bound_to_what_enters_the_mechanism(
     assert sum(a == b for a, b in zip(before, after, strict=False)) < len(toy) / 3
 
 
+@pytest.mark.parametrize("length", [None, 4])
+def test_what_a_draw_is_bound_to_is_known_before_it(length: int | None, toy: Embedding) -> None:
+    """A budget is charged ahead: the draw must then be the one that was charged."""
+    blur = Privatizer(Laplace(toy, epsilon=1.0), length=length)
+    texts = records(toy)
+    drawn = blur.release_batch(texts, secure_rng())
+    assert tuple(blur.bases([record.text for record in texts])) == drawn.bases
+    assert len(set(drawn.bases)) > len(texts) / 2
+
+
 def test_a_kept_key_names_what_ids_must_be(toy: Embedding) -> None:
     blur = Privatizer(Laplace(toy, epsilon=1.0))
     assert any(

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +41,17 @@ class BatchRelease:
     texts: tuple[str, ...]
     counts: Counter[str]
     words: tuple[int, ...]  # drawn for each document: what it spent
-    bases: tuple[str, ...] = ()  # what else each draw was bound to; empty: nothing
+    bases: tuple[str, ...]  # what each draw was bound to besides key, id, text and settings
+
+
+def base_of(*entering: bytes) -> str:
+    """A digest of what enters a mechanism: a later version may read a text otherwise, and then it
+    draws anew, which the ledger has to count.
+    """
+    digest = blake2b(digest_size=16)
+    for part in entering:
+        digest.update(len(part).to_bytes(8, "little") + part)
+    return digest.hexdigest()
 
 
 def check_records(records: Sequence[Record]) -> None:
@@ -199,7 +210,10 @@ class Privatizer:
                 tuple(text.text for text in texts),
                 self._counts(analyses, ids, joined, drawn),
                 tuple(sizes),
-                tuple(text.base for text in texts),
+                tuple(
+                    base_of(entering.tobytes()) + text.base
+                    for entering, text in zip(ids, texts, strict=True)
+                ),
             )
         drawn = self.mechanism.replace(joined, JoinedRows(streams, sizes))
         if self.consistent:
@@ -211,7 +225,8 @@ class Privatizer:
         for analysis, size in zip(analyses, sizes, strict=True):
             start, end = end, end + size
             out.append(self._written(analysis, words[start:end]))
-        return BatchRelease(tuple(out), counts, tuple(sizes))
+        bases = tuple(base_of(entering.tobytes()) for entering in ids)
+        return BatchRelease(tuple(out), counts, tuple(sizes), bases)
 
     def _counts(
         self, analyses: Sequence[Analysis], ids: Sequence[Ids], joined: Ids, drawn: Ids
@@ -275,6 +290,12 @@ class Privatizer:
     def draws(self, text: str) -> int:
         """How many draws this text takes: what it spends, in epsilons."""
         return len(self.ids(text))
+
+    def bases(self, texts: Sequence[str]) -> list[str]:
+        """What their draws are bound to besides key, id, text and settings: how they are read. A
+        language model's base is not known before.
+        """
+        return [base_of(self.ids(text).tobytes()) for text in texts]
 
     def ids(self, text: str) -> Ids:
         """The ids that would enter the mechanism, cut or filled to `length`: for distances."""

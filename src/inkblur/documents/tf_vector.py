@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from inkblur.documents.coverage import Coverage
 from inkblur.documents.fingerprints import ADAPTED, refuse_corpus
+from inkblur.documents.privatizer import base_of
 from inkblur.documents.survival import Survival
 from inkblur.documents.vectorizer import Vectorizer
 from inkblur.errors import ParameterError
@@ -113,6 +114,11 @@ class SyntheticVectors:
     def draws(self, text: str) -> int:
         """How many draws a text takes: what it spends, in epsilons."""
         return self.length
+
+    def bases(self, texts: Sequence[str]) -> list[str]:
+        """What their draws are bound to besides key, id, text and settings: how they are read."""
+        read = (self.vectorizer.composition(text) for text in texts)
+        return [base_of(ids.tobytes(), shares.tobytes()) for ids, shares in read]
 
     def guaranteed(self, rng: Rng) -> Guarantee:
         """The guarantee of vectors drawn from `rng`: seeded ones promise nothing."""

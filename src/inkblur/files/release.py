@@ -211,12 +211,7 @@ def charge_ahead(
                     yield batch
                     rows += len(batch)
 
-    granted = spending.charge_ahead(
-        batches(),
-        lambda batch: [made.draws(text) for text in batch.texts],
-        bound=made.bound,
-        partial=limits.partial,
-    )
+    granted = spending.charge_ahead(batches(), made, partial=limits.partial)
     if granted is None:
         return [None] * len(files)
     chosen: list[set[int]] = [set() for _ in files]

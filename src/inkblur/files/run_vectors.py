@@ -130,7 +130,7 @@ def run_vectors(
     survival, coverage = Survival(0, 0, 0, 0), Coverage(0, 0)
     for batch in rows(public.screened(source.batches(_RECORDS, _CHARACTERS))):
         if spending is not None:
-            spending.charge(batch, [synthetic.length] * len(batch))
+            spending.charge(batch, [synthetic.length] * len(batch), synthetic.bases(batch.texts))
         release = synthetic.vectors(batch.records, rng)
         parts.append(release.vectors)
         named = source.layout.id_column is not None

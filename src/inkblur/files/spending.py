@@ -146,7 +146,7 @@ class Spending:
         """Output may be visible from here on: what was charged stays spent."""
         self._account.about_to_show()
 
-    def charge(self, batch: Batch, words: Sequence[int], bases: Sequence[str] = ()) -> None:
+    def charge(self, batch: Batch, words: Sequence[int], bases: Sequence[str]) -> None:
         """Charge a batch that is about to be written, unless that was done ahead."""
         self.charge_together([(batch, words, bases)])
 
@@ -159,24 +159,24 @@ class Spending:
             if result.exceeded:
                 raise _over_budget(_placed(parts, result))
 
-    def over_budget(self, batch: Batch, words: Sequence[int]) -> list[str]:
+    def over_budget(self, batch: Batch, words: Sequence[int], bases: Sequence[str]) -> list[str]:
         """Charge a batch that is not drawn yet, all of it or none; what would exceed a budget."""
         return [
-            over.sentence() for over in self._charge([(batch, words, ())], partial=False).exceeded
+            over.sentence()
+            for over in self._charge([(batch, words, bases)], partial=False).exceeded
         ]
 
     def charge_ahead(
         self,
         batches: Iterator[Batch],
-        words: Callable[[Batch], Sequence[int]],
+        made: Privatizer | PoolPrivatizer | SyntheticVectors,
         *,
-        bound: bool,
         partial: bool,
     ) -> frozenset[int] | None:
         """Charge everything before anything is drawn.
 
-        Where draws are `bound` to more than key and content, nobody can know yet whether one will
-        be a replay, so each counts as new.
+        Where draws of `made` are bound to what is known only when they are made, nobody can know
+        yet whether one will be a replay, so each counts as new.
         Over budget, everything is refused with the list of records; or, if `partial`, those: the
         answer is then which rows may be released, by number.
         """
@@ -184,8 +184,9 @@ class Spending:
         granted: set[int] = set()
         row = 0
         for batch in batches:
-            bases = [os.urandom(16).hex() for _ in batch.records] if bound else []
-            parts = [(batch, words(batch), bases)]
+            texts = batch.texts
+            bases = [os.urandom(16).hex() for _ in texts] if made.bound else made.bases(texts)
+            parts = [(batch, [made.draws(text) for text in texts], bases)]
             result = self._charge(parts, partial=partial)
             exceeded += _placed(parts, result)
             if partial:
@@ -217,9 +218,11 @@ class Spending:
                 amounts[count],
                 None if record.person is None else owned(record.person, self._caller),
                 # Without an id column each text of a row draws under an id of its own.
-                (record.id if width > 1 else "") + (bases[place] if bases else ""),
+                record.id + base if width > 1 else base,
             )
-            for place, (record, count) in enumerate(zip(batch.records, words, strict=True))
+            for place, (record, count, base) in enumerate(
+                zip(batch.records, words, bases, strict=True)
+            )
         ]
 
     def sentence(self) -> str:

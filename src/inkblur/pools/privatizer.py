@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from hashlib import blake2b
 
 import numpy as np
 
-from inkblur.documents.privatizer import BatchRelease, TextRelease, check_records
+from inkblur.documents.privatizer import BatchRelease, TextRelease, base_of, check_records
 from inkblur.documents.tokens import TokenClass, tokenize
 from inkblur.errors import ParameterError
 from inkblur.guarantees import Guarantee
@@ -83,6 +82,13 @@ class PoolPrivatizer:
         """How many draws this text takes: what it spends, in epsilons."""
         return len(self._pieces(text))
 
+    def bases(self, texts: Sequence[str]) -> list[str]:
+        """What their draws are bound to besides key, id, text and settings: where they lie."""
+        parts = [self._pieces(text) for text in texts]
+        encoded = self.mechanism.encode([piece for part in parts for piece in part])
+        rows = iter(range(len(encoded)))
+        return [base_of(*(encoded.entering(next(rows)) for _ in part)) for part in parts]
+
     def release(self, text: str, rng: Rng) -> TextRelease:
         """One text. Each call spends: the same text again draws anew."""
         require_rng(rng)
@@ -103,8 +109,7 @@ class PoolPrivatizer:
         streams, bases, first = [], [], 0
         for record, part in zip(records, parts, strict=True):
             entering = [encoded.entering(row) for row in range(first, first + len(part))]
-            if self.bound:
-                bases.append(blake2b(b"\n".join(entering), digest_size=16).hexdigest())
+            bases.append(base_of(*entering))
             streams.append(rng.child(self.spec, record.id, record.text, *entering))
             first += len(part)
         sizes = tuple(len(part) for part in parts)
