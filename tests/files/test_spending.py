@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from inkblur import (
     BudgetExceeded,
     Embedding,
+    InputError,
     Limits,
     ParameterError,
     Privatizer,
@@ -24,6 +25,7 @@ from inkblur import (
 )
 from inkblur.cli.app import app
 from inkblur.embeddings.store import write_store
+from inkblur.files.release import ChargedFile, charge_ahead
 from inkblur.files.vectors import read_vectors
 from inkblur.ledger import Charged, ReleaseAccount, micros, open_ledger
 from inkblur.rng import Rng, keyed_rng, secure_rng
@@ -412,3 +414,27 @@ def test_what_went_into_a_pipe_stays_spent_when_the_run_fails(
     assert seen[0].count(b"\n") > 1
     with open_ledger(folder / "ledger.db") as ledger:
         assert [each["state"] for each in ledger.history()] == ["reserved"]
+
+
+@pytest.mark.parametrize("change", ["replaced before", "written to after"])
+def test_a_file_that_changes_around_its_charge_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    """Under a budget a file is read twice: what nobody charged must not be released."""
+    other = "id,who,text\n4,ada,bad bread and good bread\n"
+
+    def charge(*given: Any, **named: Any) -> list[ChargedFile]:
+        if change == "replaced before":
+            (folder / "new.csv").write_text(other)
+            (folder / "new.csv").replace(folder / "in.csv")
+        charged = charge_ahead(*given, **named)
+        if change == "written to after":
+            (folder / "in.csv").write_text(other)
+        return charged
+
+    monkeypatch.setattr("inkblur.files.release.charge_ahead", charge)
+    with pytest.raises(InputError, match="changed after its records were charged"):
+        release(folder, limits=Limits(budget=1000.0))
+    assert not (folder / "out.csv").exists()
+    with open_ledger(folder / "ledger.db") as ledger:
+        assert [each["state"] for each in ledger.history()] == ["void"]

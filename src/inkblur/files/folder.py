@@ -25,7 +25,12 @@ from inkblur.files.checkpoint import Checkpoint
 from inkblur.files.formats import Format, format_of
 from inkblur.files.identifiers import refuse_columns, refuse_identifiers
 from inkblur.files.pool_summary import PoolSummary
-from inkblur.files.release import charge_ahead, refuse_own_source, refuse_private_ingredients
+from inkblur.files.release import (
+    ChargedFile,
+    charge_ahead,
+    refuse_own_source,
+    refuse_private_ingredients,
+)
 from inkblur.files.run import chosen_rows, run
 from inkblur.files.seen_ids import UniqueIds
 from inkblur.files.sink import open_sink
@@ -128,9 +133,9 @@ def privatize_folder(
                 ),
             ) as spending,
         ):
-            granted: list[frozenset[int] | None] = [None] * len(files)
+            charged: list[ChargedFile] = []
             if budget and spending is not None:
-                granted = charge_ahead(files, made, spending, spec, limits)
+                charged = charge_ahead(files, made, spending, spec, limits)
             for number, file in enumerate(files):
                 name = file.relative_to(root)
                 on_file(str(name), number, len(files))
@@ -148,7 +153,7 @@ def privatize_folder(
                             rng,
                             workers=whole(workers, "workers"),
                             skip_public=spec.skip_public,
-                            rows=chosen_rows(granted[number]),
+                            rows=charged[number].rows_of(opened) if charged else chosen_rows(None),
                             spending=spending,
                         )
                     )

@@ -7,7 +7,7 @@ import json
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from filecmp import cmp
 from importlib.metadata import version
 from pathlib import Path
@@ -17,7 +17,7 @@ from inkblur.documents.fingerprints import ADAPTED
 from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.documents.weakness import refuse_weak
-from inkblur.errors import OutputError, ParameterError, PrivateCalibration
+from inkblur.errors import InputError, OutputError, ParameterError, PrivateCalibration
 from inkblur.files.formats import Format
 from inkblur.files.pool_summary import PoolSummary
 from inkblur.files.public_records import PublicRecords
@@ -134,8 +134,8 @@ def privatize_file(
             rows: ChooseRows = lambda batches: batches  # noqa: E731
             if limits and spending is not None:
                 waiting = lambda: on_progress(0, opened.bytes_total, 0)  # noqa: E731
-                [granted] = charge_ahead([source], made, spending, spec, limits, on_batch=waiting)
-                rows = chosen_rows(granted)
+                [charged] = charge_ahead([source], made, spending, spec, limits, on_batch=waiting)
+                rows = charged.rows_of(opened)
             if isinstance(made, SyntheticVectors):
                 summary = run_vectors(
                     opened,
@@ -179,6 +179,29 @@ def privatize_file(
     return summary
 
 
+@dataclass(frozen=True, slots=True)
+class ChargedFile:
+    """A file whose records were charged before anything is drawn."""
+
+    version: tuple[int, ...]  # of the file that was read
+    granted: frozenset[int] | None  # rows that may be released, from 0; None: all
+
+    def rows_of(self, source: Source) -> ChooseRows:
+        """The rows of the file, opened again, that may be released; refused if it has changed."""
+
+        def unchanged(batches: Iterator[Batch]) -> Iterator[Batch]:
+            for batch in batches:
+                if source.version != self.version or source.written_to():
+                    raise InputError(
+                        f"{source.name} changed after its records were charged; release a copy "
+                        "that nobody writes to"
+                    )
+                yield batch
+
+        choose = chosen_rows(self.granted)
+        return lambda batches: choose(unchanged(batches))
+
+
 def charge_ahead(
     files: Sequence[str | Path],
     made: Privatizer | PoolPrivatizer | SyntheticVectors,
@@ -187,14 +210,15 @@ def charge_ahead(
     limits: Limits,
     *,
     on_batch: Callable[[], None] = lambda: None,
-) -> list[frozenset[int] | None]:
-    """Charge whole files, read as the run will read them; which of each one's rows may be released
-    (None: all). `on_batch` is called now and then, and may raise to give it up.
+) -> list[ChargedFile]:
+    """Charge whole files, read as the run will read them. `on_batch` is called now and then, and
+    may raise to give it up.
     """
     corpora = [(made.mechanism.embedding.corpus, ADAPTED)]
     if isinstance(made, SyntheticVectors):
         corpora = [*made.vectorizer.corpora, *corpora]
     starts: list[int] = []  # the number of each file's first row, over all files
+    versions: list[tuple[int, ...]] = []
 
     def batches() -> Iterator[Batch]:
         rows = 0
@@ -205,6 +229,7 @@ def charge_ahead(
                     raise ParameterError(
                         "a budget is checked before anything is drawn; give a file, not a pipe"
                     )
+                versions.append(source.version)
                 public = PublicRecords(corpora, skip=spec.skip_public)
                 for batch in public.screened(source.batches(*_READ)):
                     on_batch()
@@ -213,12 +238,15 @@ def charge_ahead(
 
     granted = spending.charge_ahead(batches(), made, partial=limits.partial)
     if granted is None:
-        return [None] * len(files)
+        return [ChargedFile(version, None) for version in versions]
     chosen: list[set[int]] = [set() for _ in files]
     for row in granted:
         file = bisect_right(starts, row) - 1
         chosen[file].add(row - starts[file])
-    return [frozenset(rows) for rows in chosen]
+    return [
+        ChargedFile(version, frozenset(rows))
+        for version, rows in zip(versions, chosen, strict=True)
+    ]
 
 
 def refuse_private_ingredients(source: str | Path, spec: ReleaseSpec) -> None:

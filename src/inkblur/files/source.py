@@ -93,15 +93,19 @@ class Source:
         name: str,
         *,
         file: io.BufferedIOBase,
+        version: tuple[int, ...],
         bytes_read: Callable[[], int],
         bytes_total: int | None,
         layout: Layout,
         close: Callable[[], None],
     ) -> None:
-        """`file` is the one on disk, before decompression: it must not be the output."""
+        """`file` is the one on disk, before decompression: it must not be the output. `version`
+        tells it from any other, and from itself after a write; nothing was read before.
+        """
         self.schema = reader.schema
         self.name = name
         self.bytes_total = bytes_total
+        self.version = version
         self._file = file
         self._reader = reader
         self._bytes_read = bytes_read
@@ -130,6 +134,10 @@ class Source:
     def identity(self) -> tuple[int, int] | None:
         """Device and inode of the file read, where it is a regular file."""
         return regular_file(self._file)
+
+    def written_to(self) -> bool:
+        """Whether somebody has written to the file since it was opened."""
+        return _version(self._file) != self.version
 
     def close(self) -> None:
         """Let go of the file; standard input stays open."""
@@ -183,6 +191,13 @@ def regular_file(file: io.IOBase) -> tuple[int, int] | None:
     return (facts.st_dev, facts.st_ino) if stat.S_ISREG(facts.st_mode) else None
 
 
+def _version(file: io.BufferedIOBase) -> tuple[int, ...]:
+    if regular_file(file) is None:
+        return ()
+    facts = os.fstat(file.fileno())
+    return facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns
+
+
 def _opened(path: str | Path, name: str, opened: contextlib.ExitStack) -> io.BufferedIOBase:
     if is_stream(path):
         return cast(io.BufferedIOBase, sys.stdin.buffer)
@@ -226,6 +241,7 @@ def _source(
     layout: Layout,
     opened: contextlib.ExitStack,
 ) -> Source:
+    version = _version(file)
     known = not is_stream(path) and regular_file(file) is not None
     total = os.fstat(file.fileno()).st_size if known else None
     reader: RowReader[Any] | ParquetReader
@@ -254,6 +270,7 @@ def _source(
         reader,
         name,
         file=file,
+        version=version,
         bytes_read=bytes_read,
         bytes_total=total,
         layout=layout,
