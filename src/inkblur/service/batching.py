@@ -10,6 +10,7 @@ from inkblur.desk import CountedRelease, ReleaseDesk, ReleaseOrder
 from inkblur.errors import InkblurError
 from inkblur.service.metrics import ServiceMetrics
 
+_Waiting = tuple[ReleaseOrder, asyncio.Future[CountedRelease]]
 _BYTES = 4 << 20  # of texts that one batch holds at most, unless a request alone has more
 
 
@@ -18,7 +19,7 @@ class Batches:
 
     def __init__(self, desk: ReleaseDesk, metrics: ServiceMetrics) -> None:
         self._desk, self._metrics = desk, metrics
-        self._waiting: deque[tuple[ReleaseOrder, asyncio.Future[CountedRelease]]] = deque()
+        self._waiting: deque[_Waiting] = deque()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="draw")
         self._drawing: asyncio.Task[None] | None = None
 
@@ -39,11 +40,9 @@ class Batches:
     async def _draw(self) -> None:
         loop = asyncio.get_running_loop()
         while self._waiting:
-            batch = [self._waiting.popleft()]
-            size = batch[0][0].rows.nbytes
-            while self._waiting and size + self._waiting[0][0].rows.nbytes <= _BYTES:
-                size += self._waiting[0][0].rows.nbytes
-                batch.append(self._waiting.popleft())
+            batch = self._gathered()
+            if not batch:
+                continue
             self._metrics.batch.observe(len(batch))
             orders = [order for order, _ in batch]
             try:
@@ -62,3 +61,17 @@ class Batches:
                     self._metrics.texts.inc(answer.rows.num_rows)
                     self._metrics.words.inc(answer.words)
                     waiting.set_result(answer)
+
+    def _gathered(self) -> list[_Waiting]:
+        """The next requests, without those whose caller has gone: they would cost for nothing."""
+        batch: list[_Waiting] = []
+        size = 0
+        while self._waiting:
+            order, answer = self._waiting[0]
+            if batch and size + order.rows.nbytes > _BYTES:
+                break
+            self._waiting.popleft()
+            if not answer.done():
+                batch.append((order, answer))
+                size += order.rows.nbytes
+        return batch
