@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import resource
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from inkblur.errors import InputError
+from inkblur.errors import InputError, OutputError
 from inkblur.files.checkpoint import Checkpoint
 
 RUN = {"seed": 1, "sizes": (1, 2)}
@@ -28,6 +30,22 @@ def test_a_line_cut_short_is_dropped_and_written_anew(tmp_path: Path) -> None:
     assert again.rows == [{"key": "a"}]
     again.add({"key": "b"})
     assert Checkpoint(file, RUN).rows == [{"key": "a"}, {"key": "b"}]
+
+
+def test_rows_stay_where_the_disk_takes_no_more(tmp_path: Path) -> None:
+    """A full disk is what cuts a line short, and may still be full when the run goes on."""
+    file = tmp_path / "work.jsonl"
+    Checkpoint(file, RUN).add({"key": "a"})
+    with file.open("ab") as stream:
+        stream.write(b'{"key": "ca')
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+    try:
+        with suppress(OutputError):
+            Checkpoint(file, RUN)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert Checkpoint(file, RUN).rows == [{"key": "a"}]
 
 
 def test_a_first_line_cut_short_begins_anew(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ class Checkpoint:
             held = file.read_bytes() if file.exists() else b""
             whole = held[: held.rfind(b"\n") + 1]
             if whole != held:  # killed while writing
-                file.write_bytes(whole)
+                os.truncate(file, len(whole))  # writing it anew could lose all of it
             if not whole:
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(_line(run), encoding="utf-8")
