@@ -102,6 +102,26 @@ def test_missing_texts_stay_missing_unless_the_length_is_fixed(
     assert text.count("word") == 6
 
 
+@pytest.mark.parametrize(
+    ("name", "body", "kept"),
+    [
+        ("in.jsonl", '{ "text"\t:  "wordaa" }\r\n', '{ "text"\t:  "'),
+        ("in.json", '[{ "text"\t:  "wordaa" }]', '{ "text"\t:  "'),
+        ("in.csv", '"text"\n"wordaa"\n', ""),
+    ],
+    ids=["jsonl", "json", "csv"],
+)
+def test_how_an_object_is_written_around_its_texts_is_copied_and_said_to_be(
+    tmp_path: Path, toy: Embedding, name: str, body: str, kept: str
+) -> None:
+    source, out = tmp_path / name, tmp_path / f"out{Path(name).suffix}"
+    source.write_text(body, newline="")
+    with open_source(source) as opened, open_sink(out, opened) as sink:
+        summary = run(opened, sink, Privatizer(Laplace(toy, epsilon=1.0)), keyed_rng(bytes(32)))
+    assert kept in out.read_text()
+    assert any("around its texts" in line for line in summary.guarantee.passed) == bool(kept)
+
+
 def test_an_error_in_a_worker_reaches_the_caller_and_leaves_no_output(
     tmp_path: Path, toy: Embedding, monkeypatch: pytest.MonkeyPatch
 ) -> None:

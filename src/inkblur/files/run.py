@@ -153,6 +153,10 @@ def _shown_by_the_file(source: Source, *, hides_length: bool) -> list[str]:
     shown = []
     if source.schema.format is Format.TXT:
         shown.append("how each line ends")
+    if source.schema.format in (Format.JSONL, Format.JSON):
+        shown.append(
+            "how each object is written around its texts: spaces, line ends and the order of keys"
+        )
     if source.schema.format in (Format.JSONL, Format.JSON, Format.PARQUET) and not hides_length:
         shown.append(MISSING)
     return shown
