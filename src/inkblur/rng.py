@@ -349,5 +349,11 @@ def write_key(path: Path) -> None:
         ) from None
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror}") from None
-    with os.fdopen(handle, "wb") as file:
-        file.write(os.urandom(KEY_BYTES).hex().encode() + b"\n")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(os.urandom(KEY_BYTES).hex().encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        path.unlink(missing_ok=True)  # half a key, which would never be overwritten
+        raise OutputError(f"cannot write {path}: {error.strerror}") from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 from inkblur.errors import InputError, OutputError
@@ -78,14 +79,13 @@ def _make(path: Path) -> None:
     draft = path.with_name(f"{path.name}.{os.urandom(8).hex()}")
     try:
         handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(handle, "wb") as file:
-            file.write(os.urandom(BYTES).hex().encode() + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
         try:
-            os.link(draft, path)
-        except FileExistsError:
-            pass
+            with os.fdopen(handle, "wb") as file:
+                file.write(os.urandom(BYTES).hex().encode() + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
+            with suppress(FileExistsError):
+                os.link(draft, path)
         finally:
             draft.unlink()
     except OSError as error:
