@@ -7,14 +7,16 @@ What the guarantee rests on is not taken on trust: `NearSets.add` checks it in w
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
-import os
-import tempfile
 from pathlib import Path
 from typing import Any, Protocol
 
 from numpy.typing import NDArray
+
+from inkblur.atomic_file import PRIVATE, AtomicFile
+from inkblur.errors import OutputError
 
 _VERSION = 1  # of the files below: raise it when what they hold changes
 
@@ -56,15 +58,8 @@ def _path(folder: Path, key: str) -> Path:
 
 
 def _write(path: Path, parts: list[Any]) -> None:
-    try:
+    with contextlib.suppress(OSError, OutputError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, partial = tempfile.mkstemp(dir=path.parent, suffix=".partial")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                for part in parts:
-                    file.write(part)
-            Path(partial).replace(path)
-        except OSError:
-            Path(partial).unlink(missing_ok=True)
-    except OSError:
-        return
+        with AtomicFile(path, mode=PRIVATE) as file:
+            for part in parts:
+                file.write(part)
