@@ -15,7 +15,7 @@ pytest.importorskip("fastapi")
 
 from inkblur.desk import CountedRelease, ReleaseDesk, ReleaseOrder
 from inkblur.errors import InkblurError
-from inkblur.ledger import open_ledger
+from inkblur.ledger import Ledger, open_ledger
 from inkblur.rng import keyed_rng
 from inkblur.service.batching import Batches
 from inkblur.service.metrics import ServiceMetrics
@@ -25,7 +25,9 @@ from inkblur.spec import ReleaseSpec
 class HeldDesk(ReleaseDesk):
     """Draws when it is told to."""
 
-    entered, go = threading.Event(), threading.Event()
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(keyed_rng(os.urandom(32)), ledger)
+        self.entered, self.go = threading.Event(), threading.Event()
 
     def release(self, orders: Sequence[ReleaseOrder]) -> list[CountedRelease | InkblurError]:
         self.entered.set()
@@ -33,16 +35,19 @@ class HeldDesk(ReleaseDesk):
         return super().release(orders)
 
 
+def order(text: str) -> ReleaseOrder:
+    spec = ReleaseSpec("staircase", strength="medium")
+    return ReleaseOrder(pa.record_batch({"text": [text]}), spec)
+
+
 def test_a_request_that_was_given_up_while_it_waited_costs_nothing(tmp_path: Path) -> None:
     """As when the server stops: whoever asked was told to send it again."""
-    spec = ReleaseSpec("staircase", strength="medium")
-    orders = [ReleaseOrder(pa.record_batch({"text": [text]}), spec) for text in ("one", "two")]
 
     async def ask(desk: HeldDesk) -> None:
         batches = Batches(desk, ServiceMetrics())
-        answered = asyncio.create_task(batches.release(orders[0]))
+        answered = asyncio.create_task(batches.release(order("one")))
         await asyncio.to_thread(desk.entered.wait)
-        given_up = asyncio.create_task(batches.release(orders[1]))
+        given_up = asyncio.create_task(batches.release(order("two")))
         await asyncio.sleep(0)  # it waits
         given_up.cancel()
         desk.go.set()
@@ -50,5 +55,24 @@ def test_a_request_that_was_given_up_while_it_waited_costs_nothing(tmp_path: Pat
         await batches.close()
 
     with open_ledger(tmp_path / "ledger.db") as ledger:
-        asyncio.run(ask(HeldDesk(keyed_rng(os.urandom(32)), ledger)))
+        asyncio.run(ask(HeldDesk(ledger)))
         assert len(ledger.history()) == 1
+
+
+def test_closing_waits_for_the_draw_under_way_when_all_tasks_are_cancelled(tmp_path: Path) -> None:
+    """As on a second Ctrl-C: the ledger is closed next, and the thread still writes to it."""
+
+    async def ask(desk: HeldDesk) -> None:
+        batches = Batches(desk, ServiceMetrics())
+        asked = asyncio.create_task(batches.release(order("one")))
+        await asyncio.to_thread(desk.entered.wait)
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        desk.go.set()
+        await batches.close()
+        assert [each["state"] for each in desk.ledger.history()] == ["confirmed"]
+        assert asked in others
+
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        asyncio.run(ask(HeldDesk(ledger)))

@@ -132,6 +132,28 @@ def test_on_sigterm_a_file_that_is_being_released_is_given_up(server: Server) ->
     assert [each.name for each in (server.folder / "uploads").iterdir()] == ["lock"]
 
 
+def test_on_a_second_ctrl_c_a_file_that_is_being_released_is_given_up(server: Server) -> None:
+    """The server does not wait for a request that arrives slowly, and still clears up."""
+    with httpx.Client(base_url=server.url, timeout=120) as client:
+        body = "".join(
+            f"the doctor number {i} was angry with everyone here\n" for i in range(300_000)
+        )
+        name = client.post("/v1/uploads?suffix=txt", content=body.encode()).json()["upload"]
+        assert client.post(f"/v1/uploads/{name}/release", json=MEDIUM).status_code == 202
+        while client.get(f"/v1/uploads/{name}").json()["words"] == 0:
+            time.sleep(0.05)
+    head = f"POST /v1/uploads?suffix=txt HTTP/1.1\r\nHost: {server.address}\r\n"
+    with socket.create_connection(("127.0.0.1", server.port)) as slow:
+        slow.sendall(f"{head}Content-Length: 1000\r\n\r\nhalf of".encode())
+        time.sleep(0.5)
+        server.process.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+        assert server.stop(signal.SIGINT) == 0
+    with open_ledger(server.folder / "ledger.db") as ledger:
+        assert [each["state"] for each in ledger.history()] == ["void"]
+    assert [each.name for each in (server.folder / "uploads").iterdir()] == ["lock"]
+
+
 def test_on_sigterm_a_file_that_is_being_charged_is_given_up(tmp_path: Path) -> None:
     """With a budget a file is read twice, and charged whole before the first draw."""
     server = Server(tmp_path, "--budget", "100000")

@@ -71,15 +71,17 @@ def make_application(settings: ServiceSettings) -> Gate:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         sweeping = asyncio.create_task(uploads.sweep())
-        yield
-        sweeping.cancel()
-        with suppress(asyncio.CancelledError):
-            await sweeping
-        await service.batches.close()
-        await asyncio.to_thread(uploads.close)
-        service.looking.shutdown()
-        desk.ledger.close()
-        service.ledger.close()
+        try:
+            yield
+        finally:  # a second Ctrl-C cancels this instead of waiting
+            sweeping.cancel()
+            with suppress(asyncio.CancelledError):
+                await sweeping
+            await service.batches.close()
+            await asyncio.to_thread(uploads.close)
+            service.looking.shutdown()
+            desk.ledger.close()
+            service.ledger.close()
 
     app = FastAPI(
         title="Inkblur",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 from inkblur.desk import CountedRelease, ReleaseDesk, ReleaseOrder
 from inkblur.errors import InkblurError
@@ -34,7 +35,8 @@ class Batches:
     async def close(self) -> None:
         """Finish what was accepted."""
         if self._drawing is not None:
-            await self._drawing
+            with suppress(asyncio.CancelledError):  # by a second Ctrl-C
+                await self._drawing
         self._thread.shutdown()
 
     async def _draw(self) -> None:
