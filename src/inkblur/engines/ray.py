@@ -16,6 +16,9 @@ from inkblur.files.seen_ids import UniqueIds
 from inkblur.files.spending import Limits
 from inkblur.spec import ReleaseSpec
 
+_BLOCKS = 4  # for each actor, so that none waits long for the last one
+_BATCHES = 10  # of a block, at most
+
 
 def privatize(
     data: Dataset,
@@ -38,17 +41,20 @@ def privatize(
     _leave_a_processor(workers * options.get("num_cpus", 1))
     plan = plan_release(spec, key_file=key_file)
     plan.check(one_batch(data.take_batch(ROWS, batch_format="pyarrow")))
-    seen = UniqueIds()
+    seen, count = UniqueIds(), 0
     ids = data.select_columns([plan.id_column])
     for batch in ids.iter_batches(batch_size=1 << 17, batch_format="pyarrow"):
         column = batch[plan.id_column]
+        count += len(column)
         repeat = seen.add([str(name) for name in column.to_pylist()])
         refuse_ids(repeat is not None, column.null_count, plan.id_column)
     counted = plan.counted_in(ledger, limits)
+    # A block goes to one actor whole, and Ray reads tens of megabytes into one. Smaller ones share
+    # the work; the smallest would spend their time on Ray's tasks.
+    block = min(max(count // (_BLOCKS * workers), batch_size), _BATCHES * batch_size)
 
     def mapped(rows: Dataset, to: ReleasePlan | Reservation) -> Dataset:
-        # A block goes to one actor whole, and Ray reads tens of megabytes into one.
-        return rows.repartition(target_num_rows_per_block=batch_size).map_batches(
+        return rows.repartition(target_num_rows_per_block=block).map_batches(
             _Releaser,
             fn_constructor_args=(to,),
             batch_format="pyarrow",
