@@ -119,6 +119,7 @@ class AtomicFile:
                 shutil.copymode(self._path, self._partial)
             self._partial.replace(self._path)
             self._partial = None
+            _sync_folder(self._path.parent)
         self.file.close()  # after the rename: closing gives up the lock
 
     def _discard(self) -> None:
@@ -187,6 +188,16 @@ def _create_partial(path: Path, mode: int | None) -> tuple[Path, io.BufferedIOBa
                 partial.unlink()
             raise
         os.close(handle)  # another run saw it before it was locked, and removed it: once more
+
+
+def _sync_folder(folder: Path) -> None:
+    """Put a rename on the disk: a ledger that says that a file exists must not outlive it."""
+    with contextlib.suppress(OSError):  # some file systems cannot; the file itself is in place
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def _remove_abandoned(path: Path) -> None:

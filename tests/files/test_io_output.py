@@ -154,6 +154,24 @@ def test_a_rename_that_fails(folder: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert names(folder / "outputs") == []
 
 
+def test_a_file_is_on_the_disk_under_its_name_before_it_counts_as_written(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The ledger confirms it next: after a power cut its name must not be gone."""
+    out = folder / "outputs" / "out.csv"
+    synced: list[tuple[str, bool]] = []
+    fsync = os.fsync
+
+    def seen(handle: int) -> None:
+        kind = "folder" if stat.S_ISDIR(os.fstat(handle).st_mode) else "file"
+        synced.append((kind, out.exists()))
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", seen)
+    through(folder / "in.txt", out)
+    assert synced == [("file", False), ("folder", True)]
+
+
 def test_unwritable_places(folder: Path) -> None:
     with pytest.raises(OutputError, match=r"no such folder .*nowhere; create it first"):
         through(folder / "in.txt", folder / "nowhere" / "out.txt")
