@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from inkblur.cli.app import app
-from inkblur.ledger import Charge, micros, open_ledger
+from inkblur.ledger import Charge, Ledger, micros, open_ledger
 
 
 @pytest.fixture
@@ -35,6 +36,31 @@ def test_show_spent_and_export(place: str) -> None:
     assert run("spent", "ada", "--ledger", place)[1].startswith("96 ")
     assert "nothing was released" in run("spent", "bob", "--ledger", place)[1]
     assert len(run("export", "--ledger", place)[1].splitlines()) == 2
+
+
+def test_an_export_replaces_no_ledger(place: str) -> None:
+    code, output = run("export", "--csv", place, "--ledger", place)
+    assert code == 1
+    assert "is the ledger itself" in output
+    with open_ledger(place) as ledger:
+        assert [each["state"] for each in ledger.history()] == ["confirmed"]
+
+
+def test_an_export_that_fails_leaves_the_one_before(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = tmp_path / "ledger.csv"
+    assert run("export", "--csv", str(kept), "--ledger", place)[0] == 0
+    before = kept.read_text()
+    assert len(before.splitlines()) == 2
+
+    def interrupted(self: Ledger) -> Iterator[tuple[str, ...]]:
+        yield ("entry",)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Ledger, "export", interrupted)
+    assert run("export", "--csv", str(kept), "--ledger", place)[0] == 130
+    assert kept.read_text() == before
 
 
 def test_verify_tells_a_changed_ledger(place: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -153,12 +154,17 @@ def export(
     Example: inkblur ledger export --csv ledger.csv
     """
     with plain_errors():
+        from inkblur.atomic_file import write_atomically
+        from inkblur.errors import OutputError
         from inkblur.ledger import open_ledger
 
         with open_ledger(place) as ledger:
             if output is None:
                 csv.writer(sys.stdout).writerows(ledger.export())
             else:
-                with output.open("w", newline="", encoding="utf-8") as file:
-                    csv.writer(file).writerows(ledger.export())
+                if output.resolve() == Path(ledger.place).resolve():
+                    raise OutputError(f"{output} is the ledger itself; choose another name")
+                out = io.StringIO(newline="")
+                csv.writer(out).writerows(ledger.export())
+                write_atomically(output, out.getvalue())
                 talk.print(f"wrote {output}")
