@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from threadpoolctl import threadpool_info
 
 from inkblur import Exponential, Laplace, Privatizer
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError
-from inkblur.files import open_sink, open_source
+from inkblur.files import open_sink, open_source, parquet
+from inkblur.files.formats import Format
+from inkblur.files.records import Batch, Schema, TextsAlone
 from inkblur.files.run import run
 from inkblur.files.summary import Summary
 from inkblur.rng import keyed_rng
+from inkblur.types import Record
 
 
 def privatized(source: Path, blur: Privatizer, *, workers: int, batch: int) -> tuple[str, Summary]:
@@ -120,6 +126,46 @@ def test_how_an_object_is_written_around_its_texts_is_copied_and_said_to_be(
         summary = run(opened, sink, Privatizer(Laplace(toy, epsilon=1.0)), keyed_rng(bytes(32)))
     assert kept in out.read_text()
     assert any("around its texts" in line for line in summary.guarantee.passed) == bool(kept)
+
+
+def test_row_groups_say_nothing_of_how_long_the_true_words_are(
+    tmp_path: Path, toy: Embedding, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file is read in pieces of so many letters: where these end must not show."""
+    monkeypatch.setattr(parquet, "_GROUP_ROWS", 8)
+    blur, groups = Privatizer(Laplace(toy, epsilon=1.0)), []
+    for letters in (1, 30_000):
+        source, out = tmp_path / "in.parquet", tmp_path / "out.parquet"
+        texts = ["z" * (letters if row % 5 else 1) for row in range(30)]
+        kinds = [f"kind {row % 3}" for row in range(30)]
+        categories = pa.array(kinds).dictionary_encode()
+        pq.write_table(pa.table({"text": texts, "kind": categories}), source)
+        with open_source(source) as opened, open_sink(out, opened) as sink:
+            run(opened, sink, blur, keyed_rng(bytes(32)))
+        written = pq.ParquetFile(out)
+        assert written.read()["kind"].to_pylist() == kinds
+        count = written.metadata.num_row_groups
+        groups.append([written.metadata.row_group(i).num_rows for i in range(count)])
+    assert groups == [[8, 8, 8, 6]] * 2
+
+
+def test_long_rows_make_small_groups_however_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet, "_GROUP_BYTES", 100)
+    schema = Schema(Format.PARQUET, ("text",), ("text",))
+    texts = ["word " * (row % 7) for row in range(40)]
+    bodies = set()
+    for step in (40, 3, 1):
+        encoder = parquet.ParquetEncoder(schema)
+        body = bytes(encoder.begin())
+        for start in range(0, len(texts), step):
+            some = texts[start : start + step]
+            records = tuple(Record(str(start + i), text) for i, text in enumerate(some))
+            body += encoder.encode(Batch(records, TextsAlone()), some)
+        bodies.add(body + encoder.end())
+    [body] = bodies
+    written = pq.ParquetFile(io.BytesIO(body))
+    assert written.read()["text"].to_pylist() == texts
+    assert 5 < written.metadata.num_row_groups < 20
 
 
 def test_an_error_in_a_worker_reaches_the_caller_and_leaves_no_output(

@@ -11,7 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO, Any, Literal, cast
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from inkblur.errors import InputError
@@ -24,8 +26,9 @@ from inkblur.files.records import Batch, Encoder, Schema
 Codec = Literal["gzip", "brotli", "lz4", "zstd", "snappy", "none"]
 
 _STRETCH = 8 << 20  # bytes of rows decoded at a time
-_GROUP_BYTES = 64 << 20  # a row group is written when it holds this much,
-_GROUP_ROWS = 1 << 17  # or this many rows
+_GROUP_BYTES = 64 << 20  # a row group ends with the row that fills it with so many letters,
+_GROUP_ROWS = 1 << 17  # or with this many rows
+_NUMBER = 8  # bytes that a value of a list counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +100,11 @@ class ParquetReader:
 
 
 class ParquetEncoder(Encoder):
-    """Rows, gathered into row groups of a sensible size."""
+    """Rows, gathered into row groups of a sensible size.
+
+    A group ends at a row that what is written decides, not at the end of a batch: how many letters
+    the true texts have decides where those end.
+    """
 
     def __init__(self, schema: Schema) -> None:
         """A source in another format becomes columns of strings."""
@@ -125,11 +132,15 @@ class ParquetEncoder(Encoder):
             rows = pa.RecordBatch.from_pylist(
                 [dict(row) for row in batch.columns.rows(texts)], schema=self._schema
             )
-        self._waiting.append(rows)
-        self._bytes += rows.nbytes
-        self._rows += rows.num_rows
-        if self._bytes >= _GROUP_BYTES or self._rows >= _GROUP_ROWS:
-            self._write_group()
+        start = 0
+        for row, size in enumerate(_sizes(rows), 1):
+            self._bytes += size
+            self._rows += 1
+            if self._bytes >= _GROUP_BYTES or self._rows >= _GROUP_ROWS:
+                self._waiting.append(rows.slice(start, row - start))
+                self._write_group()
+                start = row
+        self._waiting.append(rows.slice(start))
         return self._drain.take()
 
     def end(self) -> bytes:
@@ -139,10 +150,32 @@ class ParquetEncoder(Encoder):
         return self._drain.take()
 
     def _write_group(self) -> None:
-        if self._waiting:
-            self._writer.write_table(pa.Table.from_batches(self._waiting, self._schema))
-            self._waiting.clear()
-            self._bytes = self._rows = 0
+        if self._rows:
+            table = pa.Table.from_batches(self._waiting, self._schema)
+            for place, field in enumerate(self._schema):
+                if not pa.types.is_dictionary(field.type):  # pages are not those of batches either
+                    joined = table.column(place).combine_chunks()
+                    table = table.set_column(place, field, joined)
+            self._writer.write_table(table)
+        self._waiting.clear()
+        self._bytes = self._rows = 0
+
+
+def _sizes(rows: pa.RecordBatch) -> list[int]:
+    """About how many bytes each row takes: the columns that vary in length count."""
+    sizes = np.zeros(rows.num_rows, dtype=np.int64)
+    columns: list[Any] = rows.columns
+    for column in columns:
+        kind = column.type
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            lengths = pc.binary_length(column)
+        elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
+            lengths = pc.multiply(pc.list_value_length(column), _NUMBER)
+        else:
+            continue
+        sizes += pc.fill_null(lengths, 0).to_numpy(zero_copy_only=False)
+    found: list[int] = sizes.tolist()
+    return found
 
 
 @contextlib.contextmanager
