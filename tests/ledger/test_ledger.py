@@ -515,3 +515,28 @@ def test_a_release_that_another_process_gave_up_is_charged_nothing_more(ledger: 
     release.void()
     with pytest.raises(InputError, match="given up"):
         shared.charge([charge("a")])
+
+
+@pytest.mark.parametrize("place", ["postgresql"], indirect=True)
+def test_a_connection_that_broke_is_made_again(place: str) -> None:
+    """A service runs for longer than its database does."""
+    import psycopg
+
+    def break_connections() -> None:
+        with psycopg.connect(place, autocommit=True) as other:
+            other.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+
+    with open_ledger(place) as ledger:
+        assert spend(ledger, [charge("a", person="p")])
+        break_connections()
+        with pytest.raises(OutputError, match="cannot be reached"):
+            spend(ledger, [charge("b", person="p")])
+        assert spend(ledger, [charge("c", person="p")])
+        break_connections()
+        with pytest.raises(OutputError, match="cannot be reached"):
+            ledger.spent("p")
+        assert ledger.spent("p") == {SPACE: micros(16.0)}
+        assert ledger.verify() == []

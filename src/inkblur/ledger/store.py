@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -266,28 +267,49 @@ class PostgresStore:
     def __init__(self, url: str) -> None:
         with needs("a ledger in PostgreSQL needs psycopg", "postgres"):
             import psycopg
+        self._connect = partial(psycopg.connect, url, autocommit=True, connect_timeout=10)
+        self._lost = psycopg.OperationalError
         try:
-            self._connection = psycopg.connect(url, autocommit=True, connect_timeout=10)
-        except psycopg.OperationalError as error:
+            self._connection = self._connect()
+        except self._lost as error:
             reason = str(error).strip().splitlines()[-1]
             raise InputError(f"cannot open the ledger in PostgreSQL: {reason}") from None
         self._turn = threading.RLock()
+        self._inside = False  # a transaction
         info = self._connection.info
         self.place = f"postgresql://{info.host}:{info.port}/{info.dbname}"
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """An advisory lock, let go at the end of the transaction, makes writers take turns."""
-        with self._turn, self._connection.transaction():
-            self._connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-            yield
+        with self._reached():
+            before, self._inside = self._inside, True
+            try:
+                with self._connection.transaction():
+                    self._connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+                    yield
+            finally:
+                self._inside = before
+
+    @contextmanager
+    def _reached(self) -> Iterator[None]:
+        """A connection that broke fails what used it; the next use makes another."""
+        with self._turn:
+            try:
+                if self._connection.broken and not self._inside:
+                    self._connection = self._connect()
+                yield
+            except self._lost as error:
+                reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+                raise OutputError(f"the ledger {self.place} cannot be reached: {reason}") from None
 
     def run(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """One statement."""
-        cursor = self._connection.execute(
-            sql.format(**self._words).replace("?", "%s").encode(), tuple(values)
-        )
-        return cursor.fetchall() if cursor.description else []
+        with self._reached():
+            cursor = self._connection.execute(
+                sql.format(**self._words).replace("?", "%s").encode(), tuple(values)
+            )
+            return cursor.fetchall() if cursor.description else []
 
     def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         """Sent together."""
