@@ -392,6 +392,28 @@ def test_a_run_that_is_stopped_finishes_the_charge_under_way_before_its_release_
         assert [each["state"] for each in ledger.history()] == ["void"]
 
 
+def test_a_run_that_is_interrupted_after_its_output_appeared_says_so(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may wait for the ledger then: whoever stops it must not believe that nothing showed."""
+
+    def interrupted(self: ReleaseAccount) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ReleaseAccount, "confirm", interrupted)
+    (folder / "spec.json").write_text(json.dumps(spec(folder).to_json()))
+    places = ["-o", str(folder / "out.csv"), "--ledger", str(folder / "ledger.db")]
+    done = CliRunner().invoke(
+        app, ["privatize", str(folder / "in.csv"), *places, "--spec", str(folder / "spec.json")]
+    )
+    assert done.exit_code == 130
+    assert (folder / "out.csv").exists()
+    assert "was written" in done.output
+    assert "no output file" not in done.output
+    with open_ledger(folder / "ledger.db") as ledger:
+        assert [each["state"] for each in ledger.history()] == ["reserved"]
+
+
 def test_what_went_into_a_pipe_stays_spent_when_the_run_fails(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

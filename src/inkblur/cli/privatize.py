@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -120,7 +122,7 @@ def privatize(
                     raise typer.BadParameter(f"{flag} is for a single file, not for a folder")
             _folder(input, output, described, rng, workers, counted, limits)
             return
-        with progress("privatizing", "words") as bar:
+        with _told_if_written(output), progress("privatizing", "words") as bar:
             summary = privatize_file(
                 input,
                 output,
@@ -138,6 +140,27 @@ def privatize(
                 on_expectation=lambda sentence: talk.print(escape(sentence)),
             )
         _print_summary(summary)
+
+
+@contextmanager
+def _told_if_written(output: str) -> Iterator[None]:
+    """A run may be interrupted after its output appeared, while it waits for the ledger."""
+
+    def version() -> tuple[int, ...] | None:
+        path = Path(output)
+        return (path.stat().st_ino, path.stat().st_mtime_ns) if path.is_file() else None
+
+    before = version()
+    try:
+        yield
+    except KeyboardInterrupt:
+        if version() == before:
+            raise
+        talk.print(
+            f"[bold red]stopped:[/] interrupted, but {escape(output)} was written and counts as "
+            "released"
+        )
+        raise typer.Exit(130) from None
 
 
 def _folder(
