@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +18,9 @@ from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.catalogue import NAMES, USUAL
 from inkblur.evaluation.attacks.stacking import stacked_across
 from inkblur.evaluation.dataset import Dataset, make_dataset
-from inkblur.evaluation.evaluate import evaluate
+from inkblur.evaluation.evaluate import PreparedEvaluation, evaluate
 from inkblur.evaluation.plan import Plan
-from inkblur.evaluation.releasers import TextReleaser
+from inkblur.evaluation.releasers import TextReleaser, releaser
 from inkblur.evaluation.results import ADAPTIVE, STATIC, SettingResult, headline
 from inkblur.evaluation.tuning.criterion import tune
 from inkblur.mechanisms.base import WordMechanism
@@ -132,6 +133,19 @@ def test_tune_judges_by_the_strongest_attack(tmp_path: Path) -> None:
     by_name = {each.attack: each.accuracy for each in trial.attacks}
     assert set(by_name) == set(USUAL)
     assert trial.attack == max(by_name.values()) >= by_name["likelihood"] > by_name["svm"]
+
+
+def test_a_release_on_other_vectors_has_a_channel_of_its_own() -> None:
+    """A search measures one setting, of one name, in several metrics, one after the other."""
+    plan = replace(PLAN, attacks=("likelihood",), models=(), repeats=2)
+    other = Embedding(table().words, table().vectors[::-1], name="other")
+    first, second = (releaser(ReleaseSpec(epsilon=3.0), each) for each in (table(), other))
+    assert first.name == second.name
+    alone = PreparedEvaluation(data(200), table(), plan).measure(second).attacks
+    after = PreparedEvaluation(data(200), table(), plan)
+    after.measure(first)
+    assert after.measure(second).attacks == alone
+    assert 4 / AUTHORS < alone[0].accuracy.mean < 1
 
 
 def test_a_pool_has_a_channel_of_whole_texts(tmp_path: Path) -> None:

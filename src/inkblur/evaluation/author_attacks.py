@@ -64,7 +64,8 @@ class AuthorAttacks:
             {name: Scenario.of(name).suspects(data) for name in plan.scenarios} if tried else {}
         )
         self._static: dict[tuple[str, str], Attack] = {}  # who studied true texts, by scenario
-        self._channel: tuple[str, Known] | None = None  # of the release attacked last
+        # Of the release attacked last; another may have its name, on other word vectors.
+        self._channel: tuple[Releaser, Known] | None = None
 
     def count(self, releaser: Releaser | None) -> int:
         """How many attacks are tried on a release, or (None) on the texts as they are."""
@@ -95,10 +96,10 @@ class AuthorAttacks:
         if isinstance(releaser, PoolReleaser):
             return releaser.mechanism
         assert isinstance(releaser, TextReleaser | VectorReleaser)
-        if self._channel is None or self._channel[0] != releaser.name:
+        if self._channel is None or self._channel[0] is not releaser:
             rng = seeded_rng(self.plan.seed).child("channel", releaser.name)
             channel = channel_of(releaser.mechanism, rng)
-            self._channel = releaser.name, (channel, releaser.mechanism.embedding)
+            self._channel = releaser, (channel, releaser.mechanism.embedding)
         return self._channel[1]
 
     def _tries(self, true: bool, informed: Collection[str]) -> Iterator[tuple[str, str, str]]:
