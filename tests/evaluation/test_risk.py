@@ -136,6 +136,15 @@ def test_shorter_texts_are_attacked_too(toy: Embedding) -> None:
     assert len(set(names)) == len(names)
 
 
+def test_texts_that_are_not_released_are_attacked_as_they_were_written(toy: Embedding) -> None:
+    """Authors who differ in where they break lines alone."""
+    text = " ".join(toy.words[:20])
+    lines = [text.replace(" ", "\n" if author < 2 else "\n\n") for author in range(4)]
+    lines = [line for line in lines for _ in range(4)]
+    found = attempts(author_texts(lines, np.repeat(np.arange(4), 4)), None, toy, seeded_rng(2))
+    assert strongest([each for each in found if each.attack == "svm"]).risk == 1.0
+
+
 def test_the_search_finds_epsilons_in_order(toy: Embedding) -> None:
     texts = written(toy, 6, 8, words=20)
     found = search_strengths(texts, ReleaseSpec("staircase", 1.0), toy)

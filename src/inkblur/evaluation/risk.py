@@ -196,7 +196,7 @@ def attempts(
     for number, half in enumerate(halves):
         stream = rng.child(f"half {number}")
         released = _released(half.attacked, blur, stream.child("attacked"))
-        cut = [" ".join(text.split()[:words]) for words in shown for text in released]
+        cut = [_beginning(text, words) for words in shown for text in released]
         scores = _scores(half, cut, blur, embedding, stream, seed)
         found.append(dict(scores))
     return list(_answers(halves, found, shown))
@@ -256,6 +256,10 @@ def _scores(
     for attack in svms():
         attack.fit(studied, np.tile(half.known_authors, copies))
         yield (attack.name, ADAPTIVE), attack.scores(released)
+
+
+def _beginning(text: str, words: int | None) -> str:
+    return text if words is None else " ".join(text.split()[:words])
 
 
 def _released(texts: Sequence[str], blur: Privatizer | None, rng: Rng) -> list[str]:
