@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -134,6 +136,20 @@ def test_shorter_texts_are_attacked_too(toy: Embedding) -> None:
     assert {each.attack for each in found} == {"svm", "svm-words", "stacked"} | bayes
     names = [(each.half, each.attack, each.kind, each.words) for each in found]
     assert len(set(names)) == len(names)
+
+
+def test_an_author_of_whom_nothing_is_released_stays_a_suspect(toy: Embedding) -> None:
+    """Signs alone come out as an empty text, which no classifier can study."""
+    texts = written(toy, 8, 4)
+    silent = texts.halves()[0].suspects[0]
+    blur = ReleaseSpec("staircase", 30.0).privatizer(toy)
+    known = tuple("?!" if author == silent else text
+                  for text, author in zip(texts.known, texts.known_authors, strict=True))  # fmt: skip
+    found = attempts(replace(texts, known=known), blur, toy, seeded_rng(2))
+    assert len(found) == len(attempts(texts, blur, toy, seeded_rng(2)))
+    for each in found:
+        others = each.correct[each.authors != silent]
+        assert others.mean() > 0.5, (each.attack, each.kind)  # chance: 0.25
 
 
 def test_texts_that_are_not_released_are_attacked_as_they_were_written(toy: Embedding) -> None:
