@@ -323,11 +323,14 @@ def test_a_text_of_100_mb_is_one_clear_line(folder: Path) -> None:
     assert "split it" in refused(folder, "long.txt", "-e", "1")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_stopped_run_leaves_nothing(folder: Path, number: signal.Signals) -> None:
     (folder / "big.txt").write_text("waa wab wac wad\n" * 2_000_000)
     # A shell starts what runs in its background with SIGINT ignored: these tests may be that.
-    heard = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    heard = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "signal.signal(signal.SIGHUP, signal.SIG_DFL)"
+    )
     code = f"{heard}; from inkblur.cli import main; main()"
     command = [sys.executable, "-c", code, "privatize", "big.txt", "-o", "out.txt", "-e", "1"]
     run = subprocess.Popen(

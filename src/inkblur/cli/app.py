@@ -114,8 +114,10 @@ def _root(
 
 
 def main() -> None:
-    """Run the command line. SIGTERM cleans up as Ctrl-C does."""
+    """Run the command line. SIGTERM and a lost terminal clean up as Ctrl-C does."""
     signal.signal(signal.SIGTERM, _stop)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # `nohup` has it ignored
+        signal.signal(signal.SIGHUP, _stop)
     # BLAS threads that have nothing to do should sleep, not spin: the search needs the cores.
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
     app()
