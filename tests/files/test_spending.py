@@ -438,6 +438,22 @@ def test_what_went_into_a_pipe_stays_spent_when_the_run_fails(
         assert [each["state"] for each in ledger.history()] == ["reserved"]
 
 
+def test_what_went_to_standard_output_stays_spent_when_the_run_fails(
+    folder: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    def stop(done: int, total: int | None, words: int) -> None:
+        if words:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        privatize_file(
+            folder / "in.csv", "-", spec(folder), ledger=folder / "ledger.db", on_progress=stop
+        )
+    assert capfdbinary.readouterr().out.count(b"\n") > 1
+    with open_ledger(folder / "ledger.db") as ledger:
+        assert [each["state"] for each in ledger.history()] == ["reserved"]
+
+
 @pytest.mark.parametrize("change", ["replaced before", "written to after"])
 def test_a_file_that_changes_around_its_charge_is_refused(
     folder: Path, monkeypatch: pytest.MonkeyPatch, change: str
