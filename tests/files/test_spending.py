@@ -26,6 +26,7 @@ from inkblur import (
 from inkblur.cli.app import app
 from inkblur.embeddings.store import write_store
 from inkblur.files.release import ChargedFile, charge_ahead
+from inkblur.files.spending import COUNTED
 from inkblur.files.vectors import read_vectors
 from inkblur.ledger import Charged, ReleaseAccount, micros, open_ledger
 from inkblur.rng import Rng, keyed_rng, secure_rng
@@ -300,6 +301,20 @@ def test_a_metric_needs_a_radius_and_stays_in_its_own_space(folder: Path) -> Non
     with pytest.raises(BudgetExceeded):  # 2 x epsilon x 5 words x radius
         release(
             folder, spec=laplace, limits=Limits(budget=2 * EPSILON * 5 * 0.5 - 0.01, radius=0.5)
+        )
+
+
+def test_no_sentence_takes_one_metrics_account_for_the_whole(folder: Path) -> None:
+    """These texts were released before, and what they lost then is in another sum."""
+    release(folder, spec=spec(folder, "laplace"))
+    for chosen in (spec(folder), spec(folder, drop=("stop-words",))):
+        summary = privatize_file(
+            folder / "in.csv", folder / "out.csv", chosen, ledger=folder / "ledger.db"
+        )
+        [account] = [line for line in summary.guarantee.reveals if line.startswith(COUNTED)]
+        assert "the first release of these texts that is counted in this metric;" in account
+        assert (
+            "another metric, or with other kinds of words dropped, has a sum of its own" in account
         )
 
 

@@ -54,14 +54,15 @@ LedgerPlace = Annotated[
 RecordBudget = Annotated[
     float | None,
     typer.Option(
-        help="Largest total loss of a record, over all its releases.", rich_help_panel=LEDGER
+        help="Largest total loss of a record, over all its releases in this metric.",
+        rich_help_panel=LEDGER,
     ),
 ]
 PersonBudget = Annotated[
     float | None,
     typer.Option(
-        help="Largest total loss of a person, over all releases; every text must then name its "
-        "person.",
+        help="Largest total loss of a person, over all releases in this metric; every text must "
+        "then name its person.",
         rich_help_panel=LEDGER,
     ),
 ]
