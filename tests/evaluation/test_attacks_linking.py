@@ -7,8 +7,9 @@ from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.channel import ExactChannel
 from inkblur.evaluation.attacks.inference import infer
-from inkblur.evaluation.attacks.linking import MOST_TEXTS, auc, linking
+from inkblur.evaluation.attacks.linking import MOST_TEXTS, auc, linking, similarities
 from inkblur.evaluation.attacks.singling_out import single_out, single_out_by_channel
+from inkblur.evaluation.measures.bootstrap import percentile_interval, resample_rows
 from inkblur.mechanisms.staircase.mechanism import Staircase
 from inkblur.rng import seeded_rng
 from inkblur.types import Array, Ids
@@ -46,10 +47,26 @@ class TestLinking:
 
     def test_the_area_counts_ties_half(self) -> None:
         draws = np.random.default_rng(2)
-        higher = 1 + draws.integers(0, 9, 40).astype(np.float64)
-        lower = draws.integers(0, 9, 30).astype(np.float64)
+        higher, lower = 1 + draws.integers(0, 9, 40), draws.integers(0, 9, 30)
         pairs = (higher[:, None] > lower) + 0.5 * (higher[:, None] == lower)
-        assert auc(higher, lower) == pytest.approx(pairs.mean())
+        counts = [np.bincount(each, minlength=10) for each in (higher, lower)]
+        assert auc(*counts) == pytest.approx(pairs.mean())
+
+    def test_a_text_that_is_drawn_twice_counts_twice_in_the_interval(self) -> None:
+        """By hand: left out the second time, texts would seem to differ less than they do."""
+        texts, names, _ = corpus(each=6)
+        authors = np.unique(names, return_inverse=True)[1]
+        found = linking(texts, authors, confidence=0.8, seed=1)
+        near = similarities(texts)
+        places = np.triu_indices(len(texts), 1)
+        areas = []
+        for rows in resample_rows(200, len(texts), seeded_rng(1).child("bootstrap")):
+            left, right = rows[places[0]], rows[places[1]]
+            left, right = left[left != right], right[left != right]
+            same, values = authors[left] == authors[right], near[left, right]
+            higher, lower = values[same][:, None], values[~same]
+            areas.append(float(((higher > lower) + 0.5 * (higher == lower)).mean()))
+        assert (found.low, found.high) == pytest.approx(percentile_interval(np.array(areas), 0.8))
 
     def test_what_cannot_be_linked_is_refused(self) -> None:
         for authors in ([0, 0], [0, 1]):

@@ -7,6 +7,7 @@ above a pair by two: 1/2 is chance.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -49,24 +50,28 @@ def linking(texts: Sequence[str], authors: ArrayLike, *, confidence: float, seed
         raise ParameterError(
             "linking needs two texts of one author, and texts of at least two authors"
         )
-    near = similarities(texts)
+    left, right = np.triu_indices(len(texts), 1)
+    ranks = np.unique(similarities(texts)[left, right], return_inverse=True)[1]
+    same = together[left, right]
 
     def area(rows: Ids) -> float:
-        chosen = np.unique(rows)  # a text drawn twice is not a pair with itself
-        block = np.ix_(chosen, chosen)
-        return auc(near[block][together[block]], near[block][apart[block]])
+        # A pair counts as often as both its texts were drawn; a text is no pair with itself.
+        times = np.bincount(rows, minlength=len(texts))
+        pairs = times[left] * times[right]
+        return auc(np.bincount(ranks, pairs * same), np.bincount(ranks, pairs * ~same))
 
     return statistic_over_texts(area, len(texts), confidence=confidence, seed=seed)
 
 
-def auc(higher: Array, lower: Array) -> float:
-    """The chance that a number of the first kind exceeds one of the second; ties count half.
+def auc(higher: ArrayLike, lower: ArrayLike) -> float:
+    """The chance that a pair of the first kind ranks above one of the second; ties count half.
 
-    >>> auc(np.array([3.0, 1.0]), np.array([1.0, 0.0]))
+    Given are the numbers of pairs of either kind at each rank, lowest first.
+
+    >>> auc(np.array([0, 1, 0, 1]), np.array([1, 1, 0, 0]))
     0.875
     """
-    if not len(higher) or not len(lower):
-        return 0.5
-    ordered = np.sort(lower)
-    below = np.searchsorted(ordered, higher, "left") + np.searchsorted(ordered, higher, "right")
-    return float(below.mean() / 2 / len(lower))
+    ours, theirs = np.asarray(higher, np.float64), np.asarray(lower, np.float64)
+    below = np.cumsum(theirs) - theirs / 2
+    pairs = ours.sum() * theirs.sum()
+    return float(ours @ below / pairs) if pairs else math.nan
