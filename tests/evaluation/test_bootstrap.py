@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from inkblur.evaluation.evaluate import evaluate
-from inkblur.evaluation.measures.bootstrap import over_repeated_texts, over_texts
+from inkblur.evaluation.measures.bootstrap import over_repeated_texts, over_texts, share_over_texts
 from inkblur.evaluation.measures.utility import FIELDS, rates
 from inkblur.evaluation.plan import Plan
 
@@ -42,6 +42,14 @@ def test_every_score_lies_within_its_interval_and_more_confidence_is_wider() -> 
         ends.append(wide[name].high)
         assert None not in ends
         assert all(left < right for left, right in pairwise(e for e in ends if e is not None))
+
+
+def test_texts_without_a_word_of_the_kind_have_no_say_in_its_share() -> None:
+    """One text of five has names, and all are recovered: others with names do not have none."""
+    counts = np.array([3, 0, 0, 0, 0])
+    found = share_over_texts(counts, counts, confidence=0.95, seed=1)
+    assert found is not None
+    assert (found.mean, found.low, found.high) == (1.0, 1.0, 1.0)
 
 
 def test_attacks_and_the_texts_before_any_release_have_intervals_over_texts() -> None:

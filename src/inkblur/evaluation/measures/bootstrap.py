@@ -7,6 +7,7 @@ so a figure can be made again. Classifiers are not trained again.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -135,6 +136,7 @@ def share_over_texts(hits: Ids, totals: Ids, *, confidence: float, seed: int) ->
         return None
 
     def share(rows: Ids) -> float:
-        return float(hits[rows].sum() / max(1, totals[rows].sum()))
+        total = totals[rows].sum()
+        return float(hits[rows].sum() / total) if total else math.nan  # says nothing of a share
 
     return statistic_over_texts(share, len(totals), confidence=confidence, seed=seed)
