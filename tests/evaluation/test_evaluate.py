@@ -116,6 +116,15 @@ def test_the_headline_names_the_stronger_attacker() -> None:
     assert "77% of the texts (koppel, static" in headline(turned, result.before)
 
 
+def test_the_headline_is_the_scenario_of_the_largest_risk() -> None:
+    """Ten times chance is little among 100 suspects: 90 % among five is what an owner must read."""
+    result = evaluate(made(), table(), [Turned()], QUICK)
+    found, (first, *_) = result.settings[0], result.settings[0].attacks
+    wide = replace(first, accuracy=replace(first.accuracy, mean=0.1), chance=0.01)
+    narrow = replace(wide, scenario="top-5", accuracy=replace(first.accuracy, mean=0.9), chance=0.2)
+    assert "90% of the texts" in headline(replace(found, attacks=(wide, narrow)), result.before)
+
+
 def test_no_noise_changes_nothing_and_much_noise_hides() -> None:
     settings = [ReleaseSpec("laplace", 1e4), ReleaseSpec("laplace", 0.05)]
     faint, loud = evaluate(made(), table(), settings, QUICK).settings

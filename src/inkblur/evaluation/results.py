@@ -77,6 +77,11 @@ class AttackResult:
     attacked: int  # texts
     strangers: int  # test texts left out, by authors who are no suspects
 
+    @property
+    def above_chance(self) -> float:
+        """The risk: (accuracy - chance) / (1 - chance); below 0 for an attack worse than chance."""
+        return (self.accuracy.mean - self.chance) / (1 - self.chance)
+
 
 @dataclass(frozen=True, slots=True)
 class Disclosure:
@@ -179,11 +184,9 @@ class SettingResult:
         return next((u for u in self.utility if (u.model, u.analyst) == wanted), None)
 
     def strongest(self, scenario: str | None = None) -> AttackResult | None:
-        """The attack that named most authors relative to chance, whoever the attacker; of all
-        scenarios, or of one.
-        """
+        """The attack of the largest risk, whoever the attacker; of all scenarios, or of one."""
         tried = [a for a in self.attacks if scenario in (None, a.scenario)]
-        return max(tried, key=lambda a: a.accuracy.mean / a.chance, default=None)
+        return max(tried, key=lambda a: a.above_chance, default=None)
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object."""

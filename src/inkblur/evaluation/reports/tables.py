@@ -55,14 +55,13 @@ def strongest_table(report: Evaluation) -> list[Table]:
         if worst is not None:
             base = report.before.strongest(worst.scenario)
             assert base is not None  # what is tried on a release is tried on true texts
-            above = (worst.accuracy.mean - worst.chance) / (1 - worst.chance)
             rows.append(
                 TableRow(
                     (
                         Cell(result.name),
                         Cell(f"{worst.attack}, {worst.attacker}"),
                         _interval(worst.accuracy, ".1%"),
-                        Cell(f"{above:.1%}", True),
+                        Cell(f"{worst.above_chance:.1%}", True),
                         Cell(f"{worst.chance:.1%}", True),
                         Cell(f"{base.accuracy.mean:.1%}", True, base.attack),
                     ),
