@@ -233,6 +233,19 @@ def test_one_changed_word_changes_one_input(text: list[str], other: str, data: A
     assert (before != after).sum() <= 1
 
 
+@pytest.mark.parametrize("clitic", ["'s", "'ll", "’ll", "'d", "'ve", "'d've", "n't", "'zz"])
+def test_no_clitic_brings_a_name_into_the_mechanism(clitic: str) -> None:
+    """A word that the table lacks is looked up without its clitic: then that word decides."""
+    table = Embedding(["linda", "cat", "dog"], [[0, 0], [0, 2], [2, 1]], name="three")
+    vectorizer = Vectorizer(table)
+    for written in (f"linda{clitic}", f"LINDA{clitic}"):
+        assert Privatizer(make(PRIVATE[0], table, 1.0)).ids(written).tolist() == [NULL_ID]
+        assert vectorizer.composition(written)[0].tolist() == [NULL_ID]
+    blurred = TokenPolicies.of(names="blur")
+    counted = Privatizer(make(PRIVATE[0], table, 1.0), policies=blurred).ids("Linda'll")
+    assert counted.tolist() == [0]
+
+
 def test_the_tagger_is_explicit_bound_to_the_stream_and_named_in_the_guarantee() -> None:
     pytest.importorskip("textblob")
     mechanism = make(PRIVATE[0], TABLE, 1.0)

@@ -257,8 +257,11 @@ class Analyst:
         low = folded(token.text)
         if low in STOP_WORDS:
             return "stop_words", word
-        if self._policies.names is not Treatment.BLUR and is_name(low):
-            return "names", NULL_ID
+        if self._policies.names is not Treatment.BLUR:
+            # What enters decides too: in "Anna'll" that is the word without its clitic.
+            entering = low if word == NULL_ID else folded(self._embedding.words[word])
+            if is_name(low) or is_name(entering):
+                return "names", NULL_ID
         return ("words", word) if word != NULL_ID else ("unknown", NULL_ID)
 
     def _sign(self, token: Token, gap: str, slots: list[Slot], counted: list[str]) -> bool:

@@ -196,10 +196,12 @@ class Vectorizer:
     def _input_id(self, written: str) -> int:
         """The id of a written word's term in a text to protect, where names may not count."""
         low = folded(written)
-        named = is_name(low)
+        found = self._id(written, self.embedding)
+        # What enters decides too: in "Anna'll" that is the word without its clitic.
+        entering = low if found == NULL_ID else folded(self.embedding.words[found])
+        named = is_name(low) or is_name(entering)
         if self.names is Treatment.NULL and named:
             return NULL_ID
-        found = self._id(written, self.embedding)
         content = not named and low not in self._stop_words
         return _UNKNOWN if found == NULL_ID and content else found
 
