@@ -223,6 +223,8 @@ def test_a_discrete_guarantee_states_what_a_typical_text_spends() -> None:
     fixed = word.lifted(Unit.BAG, size=10)
     assert "exp(25) for a typical text of 10 words" in fixed.sentence()
     assert text.loss(120) == 300
+    for size in (None, 10):  # its words are counted, and how many of them are distinct is not
+        assert "typical" not in word.lifted(Unit.PATTERN, size=size).sentence()
 
 
 @pytest.mark.parametrize("value", [0.1, 1.23449, 84.98123, 3e-7, 123456.7, 0.5])

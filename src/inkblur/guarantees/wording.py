@@ -68,7 +68,7 @@ def _in_numbers(promise: Guarantee) -> str:
     one = factor(promise.epsilon)
     said = f": a factor of {one} where one {noun} differs, whatever the two are"
     words = promise.typical_words if promise.size is None else promise.size
-    if words is None:
+    if words is None or promise.unit is Unit.PATTERN:  # nobody counted its distinct words
         return said
     loss = rounded_up(words * promise.epsilon)
     return f"{said}, and exp({loss}) for a typical text of {words:,} {noun}s, all different"
