@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,22 @@ def trial(epsilon: float, survival: float, utility: float, *attacks: tuple[float
     candidate = Candidate(ReleaseSpec("laplace", epsilon))
     rest = (utility / 2, utility, "svm", 90, 2, left)
     return Trial(candidate, TextShare.VALIDATION, survival, *rest)
+
+
+def authors_of_ten() -> Dataset:
+    texts = [f"{word} w{number}" for number in range(8) for word in "abcdefghij"]
+    labels = ["sea", "sky"] * 40
+    return make_dataset(texts, authors=list("abcdefghij") * 8, labels=labels, seed=5)
+
+
+def test_an_attack_that_was_not_tried_on_true_texts_leaves_no_share(tmp_path: Path) -> None:
+    """One classifier cannot be stacked; on a release there are two of it, adaptive and static."""
+    plan = replace(PLAN, attacks=("svm", "stacked"))
+    (found,) = tune(authors_of_ten(), table(), [ReleaseSpec("laplace", 3.0)], plan, tmp_path)
+    assert {each.attack: each.left is None for each in found.attacks} == {
+        "svm": False,
+        "stacked": True,
+    }
 
 
 def chosen(trials: list[Trial], criterion: str, **floors: float) -> float | None:

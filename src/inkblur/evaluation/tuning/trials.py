@@ -204,7 +204,10 @@ class Trials:
         groups: dict[tuple[str, str], list[AttackResult]] = {}
         for attack in result.attacks:
             groups.setdefault((attack.attack, attack.scenario), []).append(attack)
-        f1_before = {(a.attack, a.scenario): a.f1 for a in before.attacks} if before else {}
+        if before is None:
+            f1_before = {key: max(a.f1.mean for a in same) for key, same in groups.items()}
+        else:
+            f1_before = {(a.attack, a.scenario): a.f1 for a in before.attacks}
         return Trial(
             candidate,
             part,
@@ -214,11 +217,12 @@ class Trials:
             score.model,
             score.tested,
             score.labels,
-            tuple(_left(same, f1_before.get(key)) for key, same in groups.items()),
+            # What was not tried on true texts reached nothing there: no share of it is left.
+            tuple(_left(same, f1_before.get(key, 0.0)) for key, same in groups.items()),
         )
 
 
-def _left(same: Sequence[AttackResult], before: float | None) -> AttackLeft:
+def _left(same: Sequence[AttackResult], before: float) -> AttackLeft:
     """The stronger of the attackers who tried one attack in one scenario."""
     best = max(same, key=lambda attack: attack.accuracy.mean)
     f1 = max(attack.f1.mean for attack in same)
@@ -230,7 +234,7 @@ def _left(same: Sequence[AttackResult], before: float | None) -> AttackLeft:
         best.attacked,
         best.accuracy.mean,
         f1,
-        relative(f1, before if before is not None else f1),
+        relative(f1, before),
     )
 
 
