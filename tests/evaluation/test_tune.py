@@ -18,6 +18,8 @@ from inkblur.evaluation.tuning.adapted_grid import Candidate
 from inkblur.evaluation.tuning.criterion import Criterion, Goal, tune
 from inkblur.evaluation.tuning.four_way_split import TextShare
 from inkblur.evaluation.tuning.trials import FILE, AttackLeft, Trial
+from inkblur.pools import build_pool
+from inkblur.pools.store import write_pool
 from inkblur.spec import ReleaseSpec, grid
 from inkblur.types import choose
 
@@ -57,6 +59,15 @@ def test_an_attack_that_was_not_tried_on_true_texts_leaves_no_share(tmp_path: Pa
         "svm": False,
         "stacked": True,
     }
+
+
+@pytest.mark.parametrize("attacks", [("stacked",), ("likelihood",)])
+def test_no_setting_is_advised_without_an_attack(tmp_path: Path, attacks: tuple[str, ...]) -> None:
+    """Otherwise "attacks name at most 20 %" would hold for every setting."""
+    write_pool(tmp_path / "a.pool", build_pool(corpus()[0], table()))
+    spec = ReleaseSpec(epsilon=3.0, unit="sentence", pool=str(tmp_path / "a.pool"))
+    with pytest.raises(ParameterError, match="none of the attacks"):
+        tune(made(), table(), [spec], replace(PLAN, attacks=attacks), tmp_path / "tuned")
 
 
 def chosen(trials: list[Trial], criterion: str, **floors: float) -> float | None:

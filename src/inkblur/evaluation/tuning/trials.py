@@ -201,6 +201,12 @@ class Trials:
                 f"no classifier tells a label from the {part.value} texts as they are, so no "
                 "release can keep it; give more labeled texts"
             )
+        wanted = self._plan.attacks if self._datasets[part].has_authors else ()
+        if candidate is not None and wanted and not result.attacks:
+            raise ParameterError(
+                f"none of the attacks ({', '.join(wanted)}) can be tried on "
+                f"{candidate.name}, so nothing says how private it is; add svm"
+            )
         groups: dict[tuple[str, str], list[AttackResult]] = {}
         for attack in result.attacks:
             groups.setdefault((attack.attack, attack.scenario), []).append(attack)
