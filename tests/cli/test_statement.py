@@ -238,7 +238,9 @@ def measured(report: dict[str, Any], **changes: Any) -> dict[str, Any]:
             for measure in ("words recovered", "numbers recovered")
         ),
     ]
-    return json.loads(json.dumps({"before": before.to_json(), "settings": [body]}))  # type: ignore[no-any-return]
+    made = {"form": "raw", "proper_nouns_redacted": False}
+    made |= {"before": before.to_json(), "settings": [body]}
+    return json.loads(json.dumps(made))  # type: ignore[no-any-return]
 
 
 def test_what_was_measured_answers_the_three_questions(folder: Path) -> None:
@@ -265,6 +267,17 @@ def test_an_evaluation_of_another_release_is_refused(folder: Path, changes: dict
     result = statement("--evaluation", "evaluation.json")
     assert result.exit_code == 1
     assert "no figures for this release (laplace, epsilon 3)" in result.stderr
+
+
+@pytest.mark.parametrize("shortened", [{"form": "content"}, {"proper_nouns_redacted": True}])
+def test_an_evaluation_of_shortened_texts_is_refused(
+    folder: Path, shortened: dict[str, Any]
+) -> None:
+    report = privatize("--mechanism", "laplace", "--epsilon", "3")
+    Path("evaluation.json").write_text(json.dumps(measured(report) | shortened))
+    result = statement("--evaluation", "evaluation.json")
+    assert result.exit_code == 1
+    assert "texts were shortened" in result.stderr
 
 
 def test_an_evaluation_with_other_vectors_is_refused(folder: Path) -> None:

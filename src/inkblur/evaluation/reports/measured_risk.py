@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from inkblur.errors import InputError, ParameterError
+from inkblur.evaluation.preprocessing import Form
 from inkblur.spec import ReleaseSpec
 
 NOT_MEASURED = "not measured"
@@ -39,6 +40,7 @@ def measured_risk(evaluation: Mapping[str, Any], wanted: ReleaseSpec) -> Measure
             raise InputError(
                 f"the evaluation has no figures for this release ({wanted.name}); it has: {tried}"
             )
+        _same_texts(evaluation)
         _same_vectors(found, wanted)
         _same_pool(found, wanted)
         author = _author(found, before)
@@ -63,6 +65,15 @@ def _name(settings: Mapping[str, Any]) -> str | None:
         return ReleaseSpec.from_json(dict(settings)).name
     except ParameterError:  # a scrubber, which is no release of ours
         return None
+
+
+def _same_texts(evaluation: Mapping[str, Any]) -> None:
+    """A release blurs texts as they are; what was taken out before cannot give anybody away."""
+    if evaluation["form"] != Form.name or evaluation["proper_nouns_redacted"]:
+        raise InputError(
+            "the evaluation's texts were shortened before they were blurred, and those of the "
+            "release were not; evaluate them as they are"
+        )
 
 
 def _same_vectors(found: Mapping[str, Any], wanted: ReleaseSpec) -> None:
