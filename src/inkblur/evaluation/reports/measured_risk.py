@@ -99,13 +99,11 @@ def _same_pool(found: Mapping[str, Any], wanted: ReleaseSpec) -> None:
 def _author(found: Mapping[str, Any], before: Mapping[str, Any]) -> str:
     if not found["attacks"]:
         return NOT_MEASURED
-    worst = max(found["attacks"], key=lambda a: a["accuracy"]["mean"] - a["chance"])
-    bases = [
-        a["accuracy"]["mean"]
-        for a in before["attacks"]
-        if (a["attack"], a["scenario"]) == (worst["attack"], worst["scenario"])
-    ]
-    untouched = f", untouched {bases[0]:.0%}" if bases else ""
+    worst = max(
+        found["attacks"], key=lambda a: (a["accuracy"]["mean"] - a["chance"]) / (1 - a["chance"])
+    )
+    bases = [a["accuracy"]["mean"] for a in before["attacks"] if a["scenario"] == worst["scenario"]]
+    untouched = f", untouched {max(bases):.0%}" if bases else ""
     accuracy = worst["accuracy"]
     return (
         f"{accuracy['mean']:.0%} of {worst['attacked']:,} texts{_interval(accuracy)} by the attack "
