@@ -21,6 +21,8 @@ from inkblur.evaluation.dataset import Dataset, make_dataset
 from inkblur.evaluation.evaluate import PreparedEvaluation, evaluate
 from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.releasers import TextReleaser, releaser
+from inkblur.evaluation.reports.html import attack_figures
+from inkblur.evaluation.reports.tables import attack_tables
 from inkblur.evaluation.results import ADAPTIVE, STATIC, SettingResult, headline
 from inkblur.evaluation.tuning.criterion import tune
 from inkblur.mechanisms.base import WordMechanism
@@ -88,6 +90,17 @@ def test_the_usual_attacks_on_a_release_and_on_true_texts() -> None:
     found = report.before.attack("likelihood", "all", STATIC)
     assert found is not None
     assert found.accuracy.mean > 0.9  # on true texts it is naive Bayes
+
+
+def test_the_page_shows_attacks_that_true_texts_do_not_have() -> None:
+    """One classifier cannot be stacked; on a release there are two of it, adaptive and static."""
+    plan = replace(PLAN, attacks=("svm", "stacked"))
+    report = evaluate(data(), table(), [ReleaseSpec(epsilon=3.0)], plan)
+    assert ("stacked", ADAPTIVE) in tried(report.settings[0]) - tried(report.before)
+    (shown,) = attack_tables(report)
+    assert [row.cells[0].text for row in shown.rows].count("stacked") == 1
+    (figure,) = attack_figures(report)
+    assert "stacked, adaptive" in figure.svg
 
 
 def test_undoing_the_channel_is_static_and_adaptive() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from inkblur.errors import MissingExtra
 from inkblur.evaluation.reports.charts import ChartPoint, Column, Series, chart
 from inkblur.evaluation.reports.tables import (
+    attack_names,
     attack_tables,
     disclosure_tables,
     facts_table,
@@ -107,20 +108,21 @@ def attack_figures(report: Evaluation) -> list[Figure]:
     """Accuracy of each attack over the settings, a chart a scenario; adaptive lines are solid."""
     figures = []
     for scenario in dict.fromkeys(a.scenario for a in report.before.attacks):
-        bases = [a for a in report.before.attacks if a.scenario == scenario]
+        first = next(a for a in report.before.attacks if a.scenario == scenario)
         series = []
         started = set()  # attacks whose line begins at the texts as they are
         for kind in (ADAPTIVE, STATIC):
-            for color, base in enumerate(bases):
-                found = [r.attack(base.attack, scenario, kind) for r in report.settings]
+            for color, name in enumerate(attack_names(report, scenario)):
+                found = [r.attack(name, scenario, kind) for r in report.settings]
                 if not any(found):  # an attack that only the other attacker can try
                     continue
-                before = None if base.attack in started else _point(base.accuracy)
-                started.add(base.attack)
-                points = (before, *(_point(f.accuracy) if f else None for f in found))
-                series.append(Series(f"{base.attack}, {kind}", points, color, kind == STATIC))
+                base = None if name in started else report.before.attack(name, scenario, STATIC)
+                started.add(name)
+                results = (base, *found)
+                points = tuple(_point(each.accuracy) if each else None for each in results)
+                series.append(Series(f"{name}, {kind}", points, color, kind == STATIC))
         title = f"Author named ({scenario})" if scenario != "all" else "Author named"
-        mark = ("guessing", bases[0].chance)
+        mark = ("guessing", first.chance)
         figures.append(Figure(title, chart(_columns(report), series, title=title, mark=mark)))
     return figures
 

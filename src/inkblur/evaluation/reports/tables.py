@@ -108,11 +108,13 @@ def attack_tables(report: Evaluation) -> list[Table]:
     tables = []
     for scenario in dict.fromkeys(a.scenario for a in report.before.attacks):
         rows = []
-        for base in (a for a in report.before.attacks if a.scenario == scenario):
-            rows.append(_attack_row(BEFORE, base, base, lead=False))
+        for name in attack_names(report, scenario):
+            base = report.before.attack(name, scenario, STATIC)
+            if base is not None:
+                rows.append(_attack_row(BEFORE, base, base, lead=False))
             for kind in (ADAPTIVE, STATIC):
                 for result in report.settings:
-                    found = result.attack(base.attack, scenario, kind)
+                    found = result.attack(name, scenario, kind)
                     if found is not None:
                         lead = found is result.strongest(scenario)
                         rows.append(_attack_row(result.name, found, base, lead=lead))
@@ -128,6 +130,16 @@ def attack_tables(report: Evaluation) -> list[Table]:
             )
         )
     return tables
+
+
+def attack_names(report: Evaluation, scenario: str) -> list[str]:
+    """The attacks tried on true texts, then those that only a release allows: stacking what an
+    adaptive and a static attacker say.
+    """
+    results = (report.before, *report.settings)
+    return list(
+        dict.fromkeys(a.attack for r in results for a in r.attacks if a.scenario == scenario)
+    )
 
 
 def utility_tables(report: Evaluation) -> list[Table]:
@@ -231,8 +243,10 @@ def family(result: SettingResult) -> str:
     return ", ".join(parts)
 
 
-def _attack_row(name: str, found: AttackResult, base: AttackResult, *, lead: bool) -> TableRow:
-    left = relative(found.accuracy.mean, base.accuracy.mean)
+def _attack_row(
+    name: str, found: AttackResult, base: AttackResult | None, *, lead: bool
+) -> TableRow:
+    left = None if base is None else relative(found.accuracy.mean, base.accuracy.mean)
     return TableRow(
         (
             Cell(found.attack),
