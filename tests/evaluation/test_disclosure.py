@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from inkblur.evaluation.attacks.inference import infer
 from inkblur.evaluation.dataset import make_dataset
 from inkblur.evaluation.evaluate import evaluate
 from inkblur.evaluation.plan import Plan
@@ -86,3 +89,11 @@ def test_the_page_leads_with_the_strongest_attack_and_shows_every_disclosure() -
     assert any("estimated" in row.cells[1].text for row in shown.rows)  # vector noise says so
     (linked,) = [row.cells for row in shown.rows if row.cells[0].text == "linking"]
     assert linked[3].text == "0.500"  # like the area beside it, no share
+
+
+def test_a_secret_may_be_a_number() -> None:
+    texts, names, _ = corpus()
+    secrets: list[Any] = [row % 2 for row in range(len(texts))]
+    data = make_dataset(texts, authors=names, secrets=secrets, seed=5)
+    assert set(data.train.secrets) == {"0", "1"}
+    assert infer(data.train.texts, data.train.secrets, data.test.texts, data.test.secrets, seed=1)

@@ -201,7 +201,8 @@ def make_dataset(
         raise ParameterError("there is no text that is not empty: nothing can be measured")
     numbers = number_authors(authors if authors is not None else [None] * len(texts))
     topics = tuple(labels) if labels is not None else (None,) * len(texts)
-    hidden = tuple(secrets) if secrets is not None else (None,) * len(texts)
+    given_secrets = secrets if secrets is not None else [None] * len(texts)
+    hidden = tuple(None if each is None else str(each) for each in given_secrets)  # also numbers
     _check(numbers if authors is not None else None, topics if labels is not None else None)
     tested = (
         _given(parts) if parts is not None else _drawn(numbers, topics, _share(test_share), seed)
