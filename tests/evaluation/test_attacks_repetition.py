@@ -45,3 +45,10 @@ def test_each_further_release_gives_more_words_away() -> None:
     again = mechanism.replace(truth, seeded_rng(0))
     assert (again == outs[:, 0]).all()
     assert right[0] == pytest.approx((reader.read([again[:, None]])[0].words == truth).mean())
+
+
+def test_one_text_has_no_other_to_compare_with() -> None:
+    """Its own words would make the attack look as if it found nothing."""
+    found = repeated_words(["the fish swam"], ["fish boat fish"])
+    assert found.share == 1.0
+    assert found.chance is None

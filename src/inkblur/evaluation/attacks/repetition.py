@@ -34,8 +34,10 @@ class Repeated:
         return float(self.true.sum() / max(1, self.found.sum()))
 
     @property
-    def chance(self) -> float:
-        """The same against a text by chance."""
+    def chance(self) -> float | None:
+        """The same against a text by chance; None where there is no other text."""
+        if len(self.found) < 2:
+            return None
         return float(self.by_chance.sum() / max(1, self.found.sum()))
 
 
