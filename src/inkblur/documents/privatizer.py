@@ -19,6 +19,7 @@ from inkblur.documents.stop_words import STOP_WORDS
 from inkblur.errors import InputError, ParameterError
 from inkblur.guarantees import Guarantee
 from inkblur.mechanisms.base import WordMechanism, for_rng, require_rng
+from inkblur.mechanisms.typical import TypicalLoss, typical_loss
 from inkblur.protocols import TextMechanism
 from inkblur.rng import JoinedRows, Rng
 from inkblur.types import NULL_ID, Ids, Record, ReleaseKind, Unit, choose, whole
@@ -273,6 +274,14 @@ class Privatizer:
         """Which words of the vocabulary are stop words, by id; last, the null word is none."""
         stop = [folded(word) in STOP_WORDS for word in self.mechanism.vocabulary]
         return np.array([*stop, False])
+
+    def typical_loss(self) -> TypicalLoss:
+        """What the bound is worth for one word of a text, at typical distances."""
+        return replace(
+            typical_loss(self.mechanism),
+            consistent=self.consistent,
+            tagged=self.policies.names_tagger,
+        )
 
     @property
     def plain(self) -> bool:

@@ -14,7 +14,6 @@ from inkblur.evaluation.attacks.reverse import reverse_vectorized
 from inkblur.guarantees import Guarantee, rounded_up
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.mechanisms.strengths import strength_of
-from inkblur.mechanisms.typical import typical_loss
 from inkblur.pools.privatizer import PoolPrivatizer
 from inkblur.rng import Rng
 from inkblur.spec import ReleaseSpec
@@ -95,7 +94,7 @@ class TextReleaser(Releaser):
 
     def worth(self) -> tuple[str, ...]:
         """The bound at typical distances."""
-        return tuple(typical_loss(self.mechanism).sentences()) if self.guarantee.private else ()
+        return tuple(self.blur.typical_loss().sentences()) if self.guarantee.private else ()
 
     def to_json(self) -> dict[str, Any]:
         """Its spec, with the epsilon and the parameters that were chosen for it."""

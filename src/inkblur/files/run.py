@@ -25,7 +25,6 @@ from inkblur.files.spending import Spending
 from inkblur.files.summary import MISSING, Fate, Summary, draws_a_text, stated
 from inkblur.files.worker_pool import ReleaseRecords, WorkerCopy, worker_pool
 from inkblur.garbage import no_collection
-from inkblur.mechanisms.typical import typical_loss
 from inkblur.pools.privatizer import PoolPrivatizer
 from inkblur.processes import explain_broken_pool
 from inkblur.rng import Rng
@@ -117,11 +116,7 @@ def run(
     return Summary(
         privatizer,
         guarantee,
-        replace(
-            typical_loss(privatizer.mechanism),
-            consistent=privatizer.consistent,
-            tagged=privatizer.policies.names_tagger,
-        ),
+        privatizer.typical_loss(),
         documents,
         empty,
         counts,

@@ -27,6 +27,7 @@ KEEP_INSIDE = "Do not publish this page: it contains unprotected counts from the
 _AGAIN = "run `inkblur privatize` again with `report=`"
 
 # Units by their names in reports: what one draw protects, and which inputs are compared.
+_REPEATS = "repeat words at the same positions (null words count as different)"
 _UNITS = {
     Unit.WORD.value: ("one word", "any two words"),
     Unit.SEQUENCE.value: (
@@ -35,7 +36,7 @@ _UNITS = {
     ),
     Unit.PATTERN.value: (
         "one distinct word of a text; the losses of its distinct words add up",
-        "two texts with the same number of words that repeat words at the same positions",
+        f"two texts with the same number of words that {_REPEATS}",
     ),
     Unit.BAG.value: (
         "one word of a text; the losses of a text's words add up",
@@ -189,7 +190,8 @@ class _Facts:
                 pair = f"two {self.piece}s"
             else:
                 pair = f"two texts of {self.median:,} {self.piece}{'s' * (self.median != 1)}"
-            rest = ", whatever they say"
+            pattern = self.guarantee.unit is Unit.PATTERN
+            rest = f", if they {_REPEATS}" if pattern else ", whatever they say"
         else:
             near = self.report["bound_at_typical_distances"]["nearest_neighbor"]
             loss = near["loss"]
@@ -214,6 +216,8 @@ class _Facts:
         protected, neighbors = _UNITS[self.guarantee.unit.value]
         if self.guarantee.size is not None and self.guarantee.unit is not Unit.VECTOR:
             neighbors = f"any two texts, cut or filled to {self.guarantee.size:,} {self.piece}s"
+            if self.guarantee.unit is Unit.PATTERN:
+                neighbors += f", that then {_REPEATS}"
         if self.guarantee.without:
             neighbors += f"; {', '.join(self.guarantee.without)} were dropped and do not count"
         return StatementSection(
@@ -298,9 +302,10 @@ class _Facts:
             unit = "" if self.discrete else " per unit of distance"
             times = ledger["most_releases_of_a_record"]
             so_far = (
-                "The ledger counts this as the first release of these records"
+                "The ledger counts this as the first release of these records in this metric"
                 if times <= 1
-                else f"The ledger counts up to {times:,} releases of one record, this one included"
+                else f"The ledger counts up to {times:,} releases of one record in this metric, "
+                "this one included"
             )
             lines.append(
                 f"{so_far}; the loss of one record is at most "
