@@ -66,6 +66,20 @@ def test_threads_do_not_matter(threads: int) -> None:
 
 
 @built
+@pytest.mark.parametrize("threads", [2**40, 2**31, 2**30])  # 4 times the last is 0 in 32 bits
+def test_any_number_of_threads_is_taken(threads: int) -> None:
+    code = (
+        "import numpy as np\n"
+        "from inkblur.mechanisms.nearest.cpu.native import NativeScan\n"
+        f"scan = NativeScan(threads={threads})\n"
+        "scan.put(np.eye(3, dtype=np.float32))\n"
+        "assert scan.nearest(np.eye(3)).tolist() == [0, 1, 2]\n"
+        "assert scan.nearest(np.empty((0, 3))).tolist() == []\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)  # a division by 0 ends the process
+
+
+@built
 @pytest.mark.parametrize("epsilon", [1.0, 5.0, 10.0, 20.0, 40.0])
 def test_real_words_and_the_mechanism_s_own_noise(epsilon: float) -> None:
     vectors = glove(20000)

@@ -99,7 +99,8 @@ class NativeScan:
         """The id of the nearest word of each query, float64 (B, n) -> int64 (B,)."""
         points = shaped_queries(queries, self._vectors.shape[1])
         ids: Ids
-        ids, candidates, offsets = self._index.nearest(points, self.threads)
+        threads = min(self.threads, len(points))  # C++ counts them in 32 bits
+        ids, candidates, offsets = self._index.nearest(points, threads)
         if ids.min(initial=0) < 0:
             far = np.flatnonzero(ids == _FAR_AWAY)
             if len(far):
