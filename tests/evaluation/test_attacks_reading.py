@@ -101,6 +101,18 @@ class TestTrigrams:
             assert model.after_two(np.array(a), np.array(b), every).sum() == pytest.approx(1.0)
             assert model.after_one(np.array(b), every).sum() == pytest.approx(1.0)
 
+    def test_three_words_of_three_million_are_told_apart(self) -> None:
+        """As many as Google News has: three of them in one number pass 64 bits."""
+        few, many = 20, 3_000_000
+        shift = many - few
+        texts = [np.random.default_rng(seed).integers(0, few, 200) for seed in range(3)]
+        small = Trigrams(texts, np.full(few, 1e-9))
+        large = Trigrams([text + shift for text in texts], np.full(many, 1e-9))
+        a, b, c = texts[0][:-2], texts[0][1:-1], texts[0][2:]
+        assert large.after_two(a + shift, b + shift, c + shift) == pytest.approx(
+            small.after_two(a, b, c)
+        )
+
     def test_forward_backward_agrees_with_trying_every_text(self) -> None:
         mechanism = Exponential(table(6, 2), epsilon=4.0)
         prior = unigram(mechanism.embedding)

@@ -85,10 +85,10 @@ class Trigrams:
         self.discount = discount
         base = len(prior)
         rows = [np.asarray(text) % base for text in texts]  # NULL_ID becomes `size`
-        pairs = np.concatenate([row[:-1] * base + row[1:] for row in rows])
-        triples = np.concatenate([(r[:-2] * base + r[1:-1]) * base + r[2:] for r in rows])
-        self._two = _Counts(pairs, base)
-        self._three = _Counts(triples, base)
+        self._two = _Counts(np.concatenate([r[:-1] * base + r[1:] for r in rows]), base)
+        self._three = _Counts(
+            np.concatenate([self._pair(r[:-2], r[1:-1]) * base + r[2:] for r in rows]), base
+        )
 
     def after_one(self, b: Ids, c: Ids) -> Array:
         """p(c | b), elementwise after broadcasting."""
@@ -97,7 +97,14 @@ class Trigrams:
     def after_two(self, a: Ids, b: Ids, c: Ids) -> Array:
         """p(c | a b), elementwise after broadcasting."""
         lower = self.after_one(b, c)
-        return self._discounted(self._three, a * len(self.prior) + b, c, lower)
+        return self._discounted(self._three, self._pair(a, b), c, lower)
+
+    def _pair(self, a: Ids, b: Ids) -> Ids:
+        """The number of a pair among those that were seen, -1 for others.
+
+        Three words as one number would pass 64 bits in a vocabulary of two million.
+        """
+        return self._two.number(a * len(self.prior) + b)
 
     def _discounted(self, counts: _Counts, context: Ids, c: Ids, lower: Array) -> Array:
         seen, total, kinds = counts.look_up(context, c)
@@ -118,6 +125,11 @@ class _Counts:
         self._contexts, first = np.unique(self._keys // base, return_index=True)
         self._kinds = np.diff(np.append(first, len(self._keys)))
         self._totals = np.add.reduceat(self._times, first)
+
+    def number(self, keys: Ids) -> Ids:
+        """The place of each key among all different ones, -1 where it does not occur."""
+        where, found = _places(self._keys, keys)
+        return np.where(found, where, -1)
 
     def look_up(self, context: Ids, c: Ids) -> tuple[Ids, Ids, Ids]:
         """Times of the pair, times of the context, different continuations of the context."""
