@@ -60,6 +60,13 @@ def test_the_channel_is_the_law_of_the_draws(
         assert table == pytest.approx(plain_likelihoods(mechanism, text, words), rel=1e-6)
 
 
+def test_texts_without_a_word_have_no_places(mechanism: FluentStaircase) -> None:
+    nothing = np.empty(0, dtype=np.int64)
+    channel, words = FluentChannel(mechanism), np.array([NULL_ID, 0, 4])
+    assert [table.shape for table in channel.by_place([nothing] * 2, words)] == [(0, 3)] * 2
+    assert [table.shape for table in channel.mixed([nothing], words, np.ones((2, 3)))] == [(0, 2)]
+
+
 def test_mixtures_are_sums_over_words(mechanism: FluentStaircase) -> None:
     words = np.array([NULL_ID, 0, 4, 5])
     shares = np.array([[0.1, 0.2, 0.3, 0.4], [0.7, 0.1, 0.1, 0.1]])

@@ -118,7 +118,8 @@ class _Expectations:
 
         self._draws, self._near = mechanism.many_draws, mechanism.steps.near
         device = self._draws.device
-        self._outs = torch.tensor([place.out for place in places], device=device)
+        outs = [place.out for place in places]  # none, where no text has a word
+        self._outs = torch.tensor(outs, dtype=torch.long, device=device)
         self._own = torch.zeros(len(places), dtype=torch.long, device=device)  # parts of o
         self._groups = []
         model_units = torch.zeros(len(places), dtype=torch.long, device=device)
