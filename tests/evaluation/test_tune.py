@@ -94,6 +94,15 @@ def test_most_utility_keeps_the_privacy_floors() -> None:
     assert chosen(trials, "most-utility", most_survival=1) is None
 
 
+def test_what_was_not_measured_meets_no_privacy_floor() -> None:
+    unattacked = trial(1, 5, 0.9)
+    assert chosen([unattacked], "most-utility", most_survival=10) == 1
+    assert chosen([unattacked], "most-utility", most_attack=0.4) is None
+    uncounted = replace(trial(1, 5, 0.9, (0.1, 0.1)), survival=None)
+    assert chosen([uncounted], "most-utility", most_attack=0.4) == 1
+    assert chosen([uncounted], "most-utility", most_survival=10) is None
+
+
 def test_largest_gap_is_the_largest_of_the_smallest() -> None:
     trials = [
         trial(1, 5, 0.9, (0.1, 0.1), (0.1, 0.8)),  # gaps 0.8 and 0.1

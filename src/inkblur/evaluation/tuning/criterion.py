@@ -56,12 +56,16 @@ class Goal:
             )
 
     def allows(self, trial: Trial) -> bool:
-        """Whether a setting meets the floors."""
+        """Whether a setting meets the floors; what was not measured meets none."""
         if self.criterion is Criterion.LEAST_SURVIVAL:
             return trial.utility >= (self.utility_floor or 0.0)
-        if self.most_survival is not None and (trial.survival or 0.0) > self.most_survival:
+        if self.most_survival is not None and (
+            trial.survival is None or trial.survival > self.most_survival
+        ):
             return False
-        return self.most_attack is None or trial.attack <= self.most_attack
+        if self.most_attack is None:
+            return True
+        return trial.strongest is not None and trial.attack <= self.most_attack
 
     def rank(self, trial: Trial) -> tuple[float, float]:
         """The better, the larger; what decides between equals comes second."""
