@@ -277,6 +277,18 @@ def test_a_model_that_cannot_be_read_is_an_error_of_one_line(
     assert "\n" not in str(wrong.value)
 
 
+def test_weights_that_are_not_fingerprinted_are_not_read(folder: Path, tmp_path: Path) -> None:
+    """Otherwise every model in torch's own format would have the hash of nothing."""
+    import torch
+    from safetensors.torch import load_file
+
+    for file in ("config.json", "tokenizer.json", "tokenizer_config.json"):
+        (tmp_path / file).write_bytes((folder / file).read_bytes())
+    torch.save(load_file(folder / "model.safetensors"), tmp_path / "pytorch_model.bin")
+    with pytest.raises(InputError, match=r"no weights in a \.safetensors file"):
+        open_model(str(tmp_path))
+
+
 def test_a_repeated_run_is_charged_where_the_model_expects_something_else(
     table: Embedding, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -52,8 +52,10 @@ def open_model(place: str) -> OpenedModel:
     with _quiet() as transformers:
         try:
             if found.is_dir():
-                sha256 = _sha256(*sorted(found.glob("*.safetensors")))
-                folder = found
+                weights = sorted(found.glob("*.safetensors"))
+                if not weights:  # of none the hash would be the same for every model
+                    raise FileNotFoundError("it has no weights in a .safetensors file")
+                sha256, folder = _sha256(*weights), found
             else:
                 sha256 = _sha256(found)
                 folder = _unpacked(found, sha256, transformers)
