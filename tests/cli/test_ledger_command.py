@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from inkblur.cli.app import app
+from inkblur.errors import ParameterError
 from inkblur.ledger import Charge, Ledger, micros, open_ledger
 
 
@@ -38,8 +39,9 @@ def test_show_spent_and_export(place: str) -> None:
     assert len(run("export", "--ledger", place)[1].splitlines()) == 2
 
 
-def test_an_export_replaces_no_ledger(place: str) -> None:
-    code, output = run("export", "--csv", place, "--ledger", place)
+@pytest.mark.parametrize("end", ["", ".secret"])
+def test_an_export_replaces_no_ledger(place: str, end: str) -> None:
+    code, output = run("export", "--csv", place + end, "--ledger", place)
     assert code == 1
     assert "is the ledger itself" in output
     with open_ledger(place) as ledger:
@@ -71,6 +73,51 @@ def test_verify_tells_a_changed_ledger(place: str) -> None:
     code, output = run("verify", "--ledger", place)
     assert code == 1
     assert "was changed" in output
+
+
+def test_verify_without_a_true_anchor_raises_no_alarm(place: str) -> None:
+    for wrong in ("zzz", "9" * 5000 + ":00", "1:"):
+        code, output = run("verify", "--anchor", wrong, "--ledger", place)
+        assert code == 1
+        assert output.startswith("error: ")
+        assert "is not an anchor" in output
+
+
+@pytest.mark.parametrize(
+    "command", [["show"], ["verify"], ["anchor"], ["export"], ["spent", "ada"], ["confirm", "9f"]]
+)
+def test_looking_makes_no_ledger(tmp_path: Path, command: list[str]) -> None:
+    code, output = run(*command, "--ledger", str(tmp_path / "mistyped.db"))
+    assert code == 1
+    assert "there is no ledger" in output
+    assert "--ledger" in output
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_no_ledger_has_lost_no_secret(tmp_path: Path) -> None:
+    (tmp_path / "posts.csv").write_text("id,text\n1,hello\n")
+    for name in ("posts.csv", ""):
+        code, output = run("show", "--ledger", str(tmp_path / name))
+        assert code == 1
+        assert "is not a ledger" in output
+
+
+def test_a_secret_that_cannot_be_read_is_one_line(place: str) -> None:
+    secret = Path(place + ".secret")
+    secret.unlink()
+    secret.mkdir(mode=0o700)
+    code, output = run("show", "--ledger", place)
+    assert code == 1
+    assert "cannot read the ledger's secret" in output
+
+
+def test_another_database_is_not_taken_for_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ParameterError, match="no mysql:// URL"):
+        open_ledger("mysql://ada:hidden@host/ledger")
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_reserved_release_is_confirmed_by_how_its_name_begins(place: str) -> None:

@@ -52,6 +52,16 @@ def rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+@pytest.mark.parametrize("name", ["public.csv", "toy.ink"])
+def test_a_pool_overwrites_nothing_that_it_is_built_from(folder: Path, name: str) -> None:
+    before = (folder / name).read_bytes()
+    words = ("pool", "build", "public.csv", "-o", name, "--embedding", "toy.ink")
+    result = run(folder, *words)
+    assert result.exit_code == 1
+    assert "the pool would overwrite" in result.stderr
+    assert (folder / name).read_bytes() == before
+
+
 def test_info_says_what_it_is(folder: Path) -> None:
     result = run(folder, "pool", "info", "p.pool", "--json")
     facts = json.loads(result.stdout)

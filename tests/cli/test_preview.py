@@ -209,3 +209,12 @@ def test_refusals_are_one_line(folder: Path, arguments: tuple[str, ...], message
     assert result.exit_code == 1
     assert len(result.stderr.strip().splitlines()) == 1
     assert message in result.stderr
+
+
+@pytest.mark.parametrize("name", ["in.csv", "small.ink"])
+def test_the_page_overwrites_nothing_that_was_read(folder: Path, name: str) -> None:
+    before = (folder / name).read_bytes()
+    result = look("in.csv", "--embedding", "small.ink", "--html", name)
+    assert result.exit_code == 1
+    assert f"the page would overwrite {name}" in result.stderr
+    assert (folder / name).read_bytes() == before

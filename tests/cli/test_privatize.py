@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 import time
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from inkblur.embeddings.store import write_store
 from inkblur.embeddings.table import Embedding
 from inkblur.files.run import run as plain
 from inkblur.files.summary import Summary
+from inkblur.ledger import open_ledger
 from inkblur.mechanisms import CATALOGUE
 from inkblur.mechanisms.nearest.cpu import native
 from tests.made_strengths import keep_made_strengths
@@ -252,6 +254,7 @@ def test_texts_with_no_known_word_and_odd_scripts(folder: Path) -> None:
         (["in.csv", "-e", "1", "--device", "abacus"], "auto, cpu, cuda"),
         (["in.csv", "-e", "1", "--encoding", "klingon"], "klingon"),
         (["bad.jsonl", "-e", "1"], "line 2"),
+        (["strings.json", "-e", "1"], "has a string in its array"),
         (["ragged.csv", "-e", "1"], "line 3"),
         (["latin.txt", "-e", "1"], "--encoding"),
         (["nul.txt", "-e", "1"], "NUL"),
@@ -260,6 +263,7 @@ def test_texts_with_no_known_word_and_odd_scripts(folder: Path) -> None:
 )  # fmt: skip
 def test_bad_input_is_one_clear_line(folder: Path, arguments: list[str], message: str) -> None:
     (folder / "bad.jsonl").write_text('{"text": "waa"}\n{"text": \n')
+    (folder / "strings.json").write_text('["waa", "wab"]')
     (folder / "ragged.csv").write_text("text,a\nwaa,1\nwab\n")
     (folder / "latin.txt").write_bytes(b"waa caf\xe9\n")
     (folder / "nul.txt").write_bytes(b"waa \x00 wab\n")
@@ -279,12 +283,41 @@ def test_output_equal_to_input_is_refused_and_the_input_survives(folder: Path) -
     assert (folder / "in.csv").read_bytes() == before
 
 
-@pytest.mark.parametrize("name", ["in.csv", "out.csv", "key", "small.ink"])
+@pytest.mark.parametrize(
+    "name", ["in.csv", "out.csv", "key", "small.ink", "ledger.db", "ledger.db.secret"]
+)
 def test_the_report_overwrites_nothing(folder: Path, name: str) -> None:
+    open_ledger(folder / "ledger.db").close()
     before = (folder / name).read_bytes() if (folder / name).exists() else None
-    line = refused(folder, "in.csv", "-e", "1", "--key-file", "key", "--report", name)
+    given = ("--key-file", "key", "--ledger", "ledger.db", "--report", name)
+    line = refused(folder, "in.csv", "-e", "1", *given)
     assert "would overwrite" in line
     assert before is None or (folder / name).read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["key.txt", "words.txt", "ledger.txt", "spec.json"])
+def test_the_output_overwrites_nothing_that_the_run_reads(folder: Path, name: str) -> None:
+    open_ledger(folder / "ledger.txt").close()
+    (folder / "key").rename(folder / "key.txt")
+    (folder / "words.txt").write_text("\n".join(WORDS))
+    described = {"epsilon": 1.0, "vocabulary": "words.txt"}
+    (folder / "spec.json").write_text(json.dumps(described))
+    before = (folder / name).read_bytes()
+    given = ("--spec", "spec.json", "--key-file", "key.txt", "--ledger", "ledger.txt")
+    with chdir(folder):
+        result = CliRunner().invoke(app, ["privatize", "in.csv", "-o", name, *given])
+    assert result.exit_code == 1
+    assert f"the output would overwrite {name}" in result.stderr
+    assert (folder / name).read_bytes() == before
+
+
+def test_a_folder_is_no_report(folder: Path) -> None:
+    (folder / "reports").mkdir()
+    assert "name a file in it" in refused(folder, "in.csv", "-e", "1", "--report", "reports")
+
+
+def test_a_budget_for_people_asks_for_their_column(folder: Path) -> None:
+    assert "--person-column" in refused(folder, "in.csv", "-e", "1", "--person-budget", "3")
 
 
 def test_an_existing_output_survives_a_failed_run(folder: Path) -> None:

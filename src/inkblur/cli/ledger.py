@@ -6,11 +6,14 @@ import csv
 import io
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from inkblur.cli.console import data, plain_errors, talk
+
+if TYPE_CHECKING:
+    from inkblur.ledger import Ledger
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -28,6 +31,20 @@ LedgerOption = Annotated[
 ]
 
 
+def _existing(place: str | None) -> Ledger:
+    """The ledger, if there is one: a mistyped name must not make a new one and call it intact."""
+    from inkblur.errors import InputError
+    from inkblur.ledger import ledger_files, open_ledger
+
+    for file in ledger_files(place)[:1]:
+        if not file.exists():
+            raise InputError(
+                f"there is no ledger {file}: no release was recorded in it yet, or `ledger=` "
+                "should name another one"
+            )
+    return open_ledger(place)
+
+
 @app.command()
 def show(place: LedgerOption = None) -> None:
     """List every release: when, what, for how many records, at what total loss.
@@ -37,10 +54,9 @@ def show(place: LedgerOption = None) -> None:
     with plain_errors():
         from rich.table import Table
 
-        from inkblur.ledger import open_ledger
         from inkblur.ledger.charges import shown
 
-        with open_ledger(place) as ledger:
+        with _existing(place) as ledger:
             history = ledger.history()
         table = Table(
             "release", "when (UTC)", "mechanism", "records", "words", "loss in all", "state"
@@ -77,9 +93,7 @@ def confirm(
     Example: inkblur ledger confirm 9f2c01d4
     """
     with plain_errors():
-        from inkblur.ledger import open_ledger
-
-        with open_ledger(place) as ledger:
+        with _existing(place) as ledger:
             name = ledger.confirm(release)
         talk.print(f"confirmed {name}")
 
@@ -94,10 +108,9 @@ def spent(
     Example: inkblur ledger spent ada@example.org
     """
     with plain_errors():
-        from inkblur.ledger import open_ledger
         from inkblur.ledger.charges import shown
 
-        with open_ledger(place) as ledger:
+        with _existing(place) as ledger:
             spaces = ledger.spent(person)
         if not spaces:
             talk.print("nothing was released for this person")
@@ -119,9 +132,7 @@ def verify(
     Example: inkblur ledger verify --anchor 12:9f2c...
     """
     with plain_errors():
-        from inkblur.ledger import open_ledger
-
-        with open_ledger(place) as ledger:
+        with _existing(place) as ledger:
             problems = ledger.verify(anchor)
         for problem in problems:
             data.print(problem)
@@ -137,11 +148,8 @@ def anchor(place: LedgerOption = None) -> None:
 
     Example: inkblur ledger anchor > anchor.txt
     """
-    with plain_errors():
-        from inkblur.ledger import open_ledger
-
-        with open_ledger(place) as ledger:
-            sys.stdout.write(ledger.anchor() + "\n")
+    with plain_errors(), _existing(place) as ledger:
+        sys.stdout.write(ledger.anchor() + "\n")
 
 
 @app.command()
@@ -156,13 +164,13 @@ def export(
     with plain_errors():
         from inkblur.atomic_file import write_atomically
         from inkblur.errors import OutputError
-        from inkblur.ledger import open_ledger
+        from inkblur.ledger import ledger_files
 
-        with open_ledger(place) as ledger:
+        with _existing(place) as ledger:
             if output is None:
                 csv.writer(sys.stdout).writerows(ledger.export())
             else:
-                if output.resolve() == Path(ledger.place).resolve():
+                if output.resolve() in [file.resolve() for file in ledger_files(place)]:
                     raise OutputError(f"{output} is the ledger itself; choose another name")
                 out = io.StringIO(newline="")
                 csv.writer(out).writerows(ledger.export())

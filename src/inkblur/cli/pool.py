@@ -66,11 +66,12 @@ def build_command(
     with plain_errors():
         from inkblur.cli.texts import read_columns
         from inkblur.embeddings import load_embedding
-        from inkblur.files.release import file_sha256
+        from inkblur.files.release import file_sha256, refuse_overwriting
         from inkblur.pools.building import build_pool
         from inkblur.pools.store import write_pool
         from inkblur.pools.transformer import TransformerEncoder
 
+        refuse_overwriting("pool", output, [public, *([embedding] if embedding else ())])
         columns = list(dict.fromkeys(label_column or ()))
         with talk.status("building"):
             texts, found = read_columns(public, text_column, columns)

@@ -46,6 +46,7 @@ def preview(
     """
     with plain_errors():
         from inkblur.files.preview import preview_file
+        from inkblur.files.release import refuse_overwriting, spec_files
         from inkblur.mechanisms.catalogue import find
 
         if html is not None:
@@ -57,6 +58,8 @@ def preview(
         # How strong is for the preview to vary.
         usual = {"epsilon": 1.0} if given.pooled else {"strength": "medium"}
         made = ReleaseSpec(**fields, **usual)
+        if html is not None:
+            refuse_overwriting("page", html, [input, *spec_files(made)])
         seen = preview_file(
             input, made.varied(**given.own(find(made.mechanism))), epsilons=epsilons
         )

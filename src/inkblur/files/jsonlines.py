@@ -335,8 +335,10 @@ def _kind(value: object) -> str:
             return "true or false"
         case JsonNumber():
             return "a number"
-        case str():
+        case str() if not _is_text(value):
             return "a string with a lone surrogate, which is not valid Unicode"
+        case str():
+            return "a string"
         case list():
             return "a list"
         case _:

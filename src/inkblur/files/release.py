@@ -29,7 +29,7 @@ from inkblur.files.source import Source, open_described, texts_of_file
 from inkblur.files.spending import Limits, Spending, accounted, spending_of
 from inkblur.files.summary import Summary
 from inkblur.files.worker_pool import WorkerCopy, each_search
-from inkblur.ledger import Ledger
+from inkblur.ledger import Ledger, ledger_files
 from inkblur.mechanisms.nearest import engine
 from inkblur.mechanisms.nearest.cpu import native
 from inkblur.mechanisms.nearest.engine import Device
@@ -67,7 +67,7 @@ def privatize_file(
     run, for the data owner alone; its "spec" is enough to run the same release again. `workers`
     batches are in flight at a time, on threads or with `processes` on processes; neither they nor
     `device` and `threads`, where and how the nearest words are searched, change the output.
-    The report may overwrite none of the `untouched` files, such as the key's.
+    Neither output nor report may overwrite the `untouched` files, such as the key's.
 
     Every release is entered in a `ledger`: a path, a `postgresql://` URL, True for the user's own,
     False for none. `limits` are the budgets it must keep to; what would exceed them is refused
@@ -99,10 +99,11 @@ def privatize_file(
     where = choose(Device, device, "device")
     searching = where is not Device.AUTO or threads is not None
     refuse_private_ingredients(source, spec)
+    kept = [*untouched, *spec_files(spec), *_files_of(ledger)]
+    refuse_overwriting("output", target, kept)
     if report is not None:
-        inputs = (spec.embedding, spec.vocabulary, spec.reference, spec.pool)
-        named = (source, target, *untouched, *(path for path in inputs if path is not None))
-        _check_writable(Path(report), [Path(path) for path in named if str(path) != "-"])
+        refuse_overwriting("report", report, [source, target, *kept])
+        _check_writable(Path(report))
     given = None if spec.format is None else choose(Format, spec.format, "format")
     limits = Limits() if limits is None else limits
     summary: Summary | PoolSummary | VectorSummary
@@ -290,12 +291,33 @@ def _same_content(left: Path, right: Path) -> bool:
     return left.samefile(right) or (left.is_file() and right.is_file() and cmp(left, right, False))
 
 
-def _check_writable(report: Path, others: Sequence[Path]) -> None:
+def spec_files(spec: ReleaseSpec) -> list[str]:
+    """The files that a release reads besides its source."""
+    named = (spec.embedding, spec.vocabulary, spec.reference, spec.pool)
+    return [path for path in named if path is not None]
+
+
+def refuse_overwriting(what: str, written: str | Path, others: Sequence[str | Path]) -> None:
+    """No file that a run reads, nor its ledger, may be replaced by what it writes."""
     for other in others:
-        if report.resolve() == other.resolve():
-            raise OutputError(f"the report would overwrite {other}; choose another name")
+        if "-" in (str(written), str(other)):
+            continue
+        if Path(written).resolve() == Path(other).resolve():
+            raise OutputError(f"the {what} would overwrite {other}; choose another name")
+
+
+def _files_of(ledger: Ledger | str | Path | bool) -> list[Path]:
+    if ledger is False:
+        return []
+    place = ledger.place if isinstance(ledger, Ledger) else ledger
+    return ledger_files(None if place is True else place)
+
+
+def _check_writable(report: Path) -> None:
+    if report.is_dir():
+        raise OutputError(f"cannot write the report {report}: it is a folder; name a file in it")
     folder = report.parent
-    if not folder.is_dir() or not os.access(folder, os.W_OK) or report.is_dir():
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
         raise OutputError(f"cannot write the report {report}: check that its folder exists")
 
 

@@ -2,7 +2,7 @@
 
 from inkblur.ledger.account import Charged, ReleaseAccount
 from inkblur.ledger.charges import Budget, Charge, Exceeded, micros
-from inkblur.ledger.ledger import Ledger, open_ledger
+from inkblur.ledger.ledger import Ledger, ledger_files, open_ledger
 
 __all__ = [
     "Budget",
@@ -11,6 +11,7 @@ __all__ = [
     "Exceeded",
     "Ledger",
     "ReleaseAccount",
+    "ledger_files",
     "micros",
     "open_ledger",
 ]

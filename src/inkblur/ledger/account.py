@@ -69,7 +69,7 @@ class ReleaseAccount:
                 if charge.person is None:
                     raise ParameterError(
                         f"record {charge.id} belongs to nobody: under a budget for people every "
-                        "record needs a person"
+                        "record needs a person; name their column with `person_column=`"
                     )
         rows = self._rows(charges)
         with self._ledger.store.transaction():

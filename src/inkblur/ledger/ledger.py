@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -22,6 +23,7 @@ from inkblur.ledger.secret import VARIABLE, Secret, secret_beside, secret_from_e
 from inkblur.ledger.store import CHARGE, PostgresStore, SqliteStore, Store, migrate
 
 PLACE = "INKBLUR_LEDGER"  # the environment's word for where the ledger is
+_ANCHOR = re.compile("[0-9]{1,18}:[0-9a-f]{64}")
 _START = b"\0" * 32  # what the first entry is chained to
 
 
@@ -35,15 +37,15 @@ def open_ledger(place: str | Path | None = None) -> Ledger:
     []
     """
     secret = secret_from_environment()
-    place = os.environ.get(PLACE) if place is None else place
-    if isinstance(place, str) and place.startswith(("postgresql://", "postgres://")):
+    place = _chosen(place)
+    if isinstance(place, str):
         if secret is None:
             raise ParameterError(
                 f"a ledger in PostgreSQL needs its secret in {VARIABLE}: 64 hexadecimal digits, "
                 "the same for everyone who writes to it"
             )
         return Ledger(PostgresStore(place), secret)
-    path = Path(place) if place is not None else _default_path()
+    path = place
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -55,10 +57,30 @@ def open_ledger(place: str | Path | None = None) -> Ledger:
     return Ledger(SqliteStore(path), chosen)
 
 
-def _default_path() -> Path:
-    from platformdirs import user_data_path
+def ledger_files(place: str | Path | None = None) -> list[Path]:
+    """The files of the ledger that `open_ledger` would open, the database first; none for a URL."""
+    path = _chosen(place)
+    if isinstance(path, str):
+        return []
+    return [path, *(path.with_name(path.name + end) for end in (".secret", "-wal", "-shm"))]
 
-    return user_data_path("inkblur", appauthor=False) / "ledger.db"
+
+def _chosen(place: str | Path | None) -> str | Path:
+    """A PostgreSQL URL as text, or the path of a file."""
+    place = os.environ.get(PLACE) if place is None else place
+    if place is None:
+        from platformdirs import user_data_path
+
+        return user_data_path("inkblur", appauthor=False) / "ledger.db"
+    if isinstance(place, str) and "://" in place:
+        scheme = place.partition("://")[0]  # alone: the rest may hold a password
+        if scheme not in ("postgresql", "postgres"):
+            raise ParameterError(
+                f"a ledger is a file or a postgresql:// URL, and no {scheme}:// URL; give one of "
+                "these"
+            )
+        return place
+    return Path(place)
 
 
 class Ledger:
@@ -230,6 +252,11 @@ class Ledger:
 
     def verify(self, anchor: str | None = None) -> list[str]:
         """What was changed or removed since it was written, in words; empty where nothing was."""
+        if anchor is not None and not _ANCHOR.fullmatch(anchor.strip()):
+            raise ParameterError(
+                f"{anchor.strip()[:80]!r} is not an anchor, so nothing was checked; give the line "
+                "that `inkblur ledger anchor` printed"
+            )
         with self.store.transaction():  # others write meanwhile: entries and charges of one moment
             return self._problems(anchor)
 
@@ -259,7 +286,7 @@ class Ledger:
         problems += wrong_sums(self.store)
         if anchor is not None:
             number, _, kept = anchor.strip().partition(":")
-            if not number.isdecimal() or seen.get(int(number), b"").hex() != kept:
+            if seen.get(int(number), b"").hex() != kept:
                 problems.append(f"entry {number} is not the one that the anchor was made from")
         return problems
 

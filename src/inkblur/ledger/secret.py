@@ -12,6 +12,7 @@ from inkblur.errors import InputError, OutputError
 
 VARIABLE = "INKBLUR_LEDGER_SECRET"
 BYTES = 32
+_SQLITE = b"SQLite format 3\0"  # how its files begin
 HASH_BYTES = 16  # 2^64 records before two are likely to share a hash
 
 
@@ -66,12 +67,25 @@ def secret_beside(ledger: Path) -> Secret:
     made = ledger.exists()  # looked at first: another process makes the secret first
     if not path.exists():
         if made:
+            if not _is_database(ledger):
+                raise InputError(f"{ledger} is not a ledger; name another file, or one to be made")
             raise InputError(
                 f"the ledger {ledger} has lost its secret {path.name}: put the file back, or set "
                 f"{VARIABLE}"
             )
         _make(path)
     return _read(path)
+
+
+def _is_database(path: Path) -> bool:
+    """Whether SQLite may have written it; an empty file is a database too."""
+    if not path.is_file():
+        return False
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_SQLITE)) in (b"", _SQLITE)
+    except OSError:
+        return True  # for SQLite to refuse, with the reason
 
 
 def _make(path: Path) -> None:
@@ -100,5 +114,10 @@ def _read(path: Path) -> Secret:
         raise InputError(f"others may read the ledger's secret {path}: chmod 600 it")
     try:
         return Secret(bytes.fromhex(path.read_text(encoding="ascii").strip()))
+    except OSError as error:
+        raise InputError(
+            f"cannot read the ledger's secret {path}: {error.strerror}. Ask its owner, or name "
+            "another ledger"
+        ) from None
     except ValueError:
         raise InputError(f"{path} must hold 64 hexadecimal digits") from None
