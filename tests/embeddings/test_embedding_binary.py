@@ -19,7 +19,7 @@ from inkblur.types import Vectors
 from tests.embeddings.vector_files import as_binary, as_text, packed, sample
 
 
-@pytest.mark.parametrize("newline", [b"\n", b""])
+@pytest.mark.parametrize("newline", [b"\n", b"\r\n", b""])
 @pytest.mark.parametrize("suffix", ["", ".gz", ".bz2", ".zip"])
 def test_round_trip(tmp_path: Path, newline: bytes, suffix: str) -> None:
     words, vectors = sample(40, 6)

@@ -1,7 +1,7 @@
 """word2vec's binary files: a header line, then `word`, a space and little-endian float32 numbers.
 
-Some writers put a newline before each word, some do not: it is skipped. Nothing may follow the last
-vector but such newlines.
+Some writers put a newline (or `\\r\\n`) before each word, some do not: it is skipped. Nothing may
+follow the last vector but such newlines.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _whole_entries(data: bytes, width: int, most: int) -> tuple[list[bytes], lis
     at = 0
     while len(words) < most:
         start = at
-        while data[start : start + 1] == b"\n":
+        while data[start : start + 1] in (b"\n", b"\r"):
             start += 1
         space = data.find(b" ", start)
         if space < 0 or space + 1 + width > len(data):
