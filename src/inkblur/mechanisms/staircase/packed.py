@@ -48,8 +48,12 @@ class PackedPart:
     last: NDArray[np.int32]  # the word that lies in a set with what is left of T
 
     def arrays(self) -> list[NDArray[Any]]:
-        """What a file of the sets of all words holds, in little-endian order."""
-        return [self.last.astype("<i4"), self.bits.astype("<u8", copy=False)]
+        """What a file of the sets of all words holds, in little-endian order.
+
+        The bits come first: behind an odd number of words of 4 bytes, C++ would read them where no
+        number of 8 bytes may stand.
+        """
+        return [self.bits.astype("<u8", copy=False), self.last.astype("<i4")]
 
     @classmethod
     def of_bytes(cls, body: bytes, words: int) -> Self | None:
@@ -57,8 +61,8 @@ class PackedPart:
         blocks = -(-words // _BLOCK)
         if len(body) != words * (4 + 8 * blocks):
             return None
-        last = np.frombuffer(body, dtype="<i4", count=words)
-        bits = np.frombuffer(body, dtype="<u8", offset=4 * words)
+        bits = np.frombuffer(body, dtype="<u8", count=words * blocks)
+        last = np.frombuffer(body, dtype="<i4", offset=8 * words * blocks)
         return cls(bits.reshape(words, blocks), last)
 
 
