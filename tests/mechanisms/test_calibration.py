@@ -15,6 +15,7 @@ from inkblur.mechanisms.calibration import (
     survival_rate,
 )
 from inkblur.mechanisms.catalogue import find
+from inkblur.mechanisms.strengths import usual_epsilons
 from inkblur.rng import seeded_rng
 from tests.laws.catalogue import ALL, label
 
@@ -29,7 +30,7 @@ def test_words_survive_as_often_as_asked(
         pytest.skip("an angle cut off at 90 degrees keeps more of so few words at any epsilon")
     if options.get("tau") and wanted > 0.5:
         # Near sets of 0.05 hold three of sixty words: none survives more than one time in three.
-        with pytest.raises(Unreachable, match="no epsilon up to 1e9 lets 75% of the words survive"):
+        with pytest.raises(Unreachable, match=r"no epsilon up to 1e\+09 lets 75% of the words"):
             calibrate(name, toy, survival=wanted, **options)
         return
     epsilon = calibrate(name, toy, survival=wanted, **options)
@@ -37,6 +38,15 @@ def test_words_survive_as_often_as_asked(
     fresh = np.arange(len(toy), dtype=np.int64).repeat(400)
     measured = (mechanism.replace(fresh, seeded_rng(77)) == fresh).mean()
     assert measured == pytest.approx(wanted, abs=0.15)  # sixty words were sampled once each
+
+
+def test_no_epsilon_is_tried_that_a_mechanism_does_not_take() -> None:
+    """Each word has a double, so at most half of them survive, at any epsilon."""
+    points = np.random.default_rng(1).normal(size=(20, 3))
+    table = Embedding([f"w{i}" for i in range(40)], np.vstack([points, points]), name="doubles")
+    with pytest.raises(Unreachable, match="no epsilon up to 600 lets 75% of the words"):
+        calibrate("exponential", table, survival=0.75)
+    assert usual_epsilons("exponential", table) == [calibrate("exponential", table, survival=0.2)]
 
 
 @pytest.fixture(scope="module")

@@ -67,6 +67,7 @@ class WordMechanism(ABC):
     name: str
     guarantee: Guarantee  # for one word
     batch: int = 12_000  # words a call that use it well: a file is read in such pieces
+    most_epsilon: float = 1e9  # that calibration tries
 
     def __init__(self, embedding: Embedding) -> None:
         self.embedding = embedding

@@ -60,7 +60,8 @@ def calibrate(
         mechanism = make_mechanism(name, embedding, epsilon=epsilon, **options)
         return survival_rate(mechanism, ids[:size])
 
-    return _bisect(rate, survival, len(ids))
+    most = make_mechanism(name, embedding, epsilon=1.0, **options).most_epsilon
+    return _bisect(rate, survival, len(ids), most)
 
 
 def survival_rate(mechanism: WordMechanism, words: Ids | None = None) -> float:
@@ -74,18 +75,20 @@ def _sampled_ids(vocabulary: int, sample: int) -> Ids:
     return seeded_rng(_SEED).child("sample").permutation(vocabulary)[:sample]
 
 
-def _bisect(rate: Callable[[float, int], float], wanted: float, sample: int) -> float:
+def _bisect(rate: Callable[[float, int], float], wanted: float, sample: int, most: float) -> float:
     """The epsilon, to 3 digits, up to which `rate(epsilon, sample)` is at most `wanted`.
 
     A tenth of the sample finds the neighborhood, all of it the value, which is rounded down.
     """
     low = high = 1.0
     for size, precision in ((min(sample, max(400, sample // 10)), 1.1), (sample, 1.002)):
-        low, high = low / precision, high * precision
+        low, high = low / precision, min(high * precision, most)
         while rate(high, size) < wanted:
-            low, high = high, high * 1.5
-            if high > 1e9:
-                raise Unreachable(f"no epsilon up to 1e9 lets {wanted:.0%} of the words survive")
+            if high >= most:
+                raise Unreachable(
+                    f"no epsilon up to {most:g} lets {wanted:.0%} of the words survive"
+                )
+            low, high = high, min(high * 1.5, most)
         while rate(low, size) > wanted:
             low, high = low / 1.5, low
             if low < 1e-9:

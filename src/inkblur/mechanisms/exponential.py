@@ -67,6 +67,7 @@ class Exponential(DiscreteMechanism):
 
     name = "exponential"
     batch = 50_000  # draws from one block of words share a product, so the more the better
+    most_epsilon = 2 * SENSITIVITY * MOST_KAPPA
 
     def __init__(
         self,
@@ -81,9 +82,9 @@ class Exponential(DiscreteMechanism):
         super().__init__(embedding)
         self.epsilon = positive(epsilon, "epsilon")
         self.kappa = self.epsilon / (2 * SENSITIVITY)
-        if self.kappa > MOST_KAPPA:
+        if self.epsilon > self.most_epsilon:
             raise ParameterError(
-                f"epsilon must be at most {2 * SENSITIVITY * MOST_KAPPA:g} for the exponential "
+                f"epsilon must be at most {self.most_epsilon:g} for the exponential "
                 f"mechanism, got {epsilon}: beyond it weights are too small for 64-bit numbers"
             )
         chosen = choose(Bounding, bounding, "bounding")
