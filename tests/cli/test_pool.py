@@ -209,3 +209,21 @@ def test_scikit_learn_clones_and_repeats(folder: Path) -> None:
     assert out == blur.transform(["alpha", "", "beta sigma"])
     assert set(out) <= set(TEXTS)
     assert blur.guarantee.loss(1.0) == 4.0
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"text\ncaf\xe9\n", "save it as UTF-8"),
+        (b"t\0e\0x\0t\0\n\0", "save it as UTF-8"),
+        (b"label;text\n1;alpha\n", "separate its cells by ','"),
+    ],
+)
+def test_a_file_of_another_kind_is_told_what_this_command_takes(
+    folder: Path, content: bytes, message: str
+) -> None:
+    (folder / "odd.csv").write_bytes(content)
+    result = run(folder, "pool", "build", "odd.csv", "-o", "o.pool")
+    assert result.exit_code == 1
+    assert message in result.stderr
+    assert "--delimiter" not in result.stderr

@@ -276,6 +276,13 @@ def test_a_copied_vocabulary_is_a_leak_too(folder: Path) -> None:
     assert "leak" in refused(folder, "in.csv", "-e", "1", "--vocabulary", "copy.txt")
 
 
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that nobody can read")
+def test_a_vocabulary_that_cannot_be_read_is_one_line(folder: Path) -> None:
+    (folder / "in.csv").write_bytes(b"")  # of the same length, or it would not be compared
+    line = refused(folder, "in.csv", "-e", "1", "--vocabulary", "/proc/self/mem")
+    assert "cannot compare" in line
+
+
 def test_output_equal_to_input_is_refused_and_the_input_survives(folder: Path) -> None:
     before = (folder / "in.csv").read_bytes()
     result = inkblur(folder, "in.csv", "-e", "1", "-o", "in.csv")

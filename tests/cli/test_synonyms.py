@@ -149,3 +149,10 @@ def test_the_command_refuses(
     got, _, err = run("cat", "--embedding", vectors, *arguments)
     assert got == code
     assert message in err
+
+
+@pytest.mark.parametrize("word", ["", " ", "cat dog"])
+def test_what_is_not_one_word_is_refused(vectors: str, word: str) -> None:
+    code, out, error = run(word, "-e", "1", "--embedding", vectors)
+    assert (code, out) == (1, "")
+    assert "give one word" in error

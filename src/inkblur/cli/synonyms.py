@@ -39,9 +39,12 @@ def synonyms(
     """
     with plain_errors():
         from inkblur.documents.analysis import known_id
+        from inkblur.errors import ParameterError
         from inkblur.evaluation.measures.synonyms import portrait
         from inkblur.types import NULL_ID
 
+        if len(word.split()) != 1:
+            raise ParameterError(f"give one word, got {word!r}; each word of a text is drawn alone")
         rng = options.rng_from(None, seed)
         spec = given.spec()
         table = spec.table()

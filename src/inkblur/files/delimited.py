@@ -176,13 +176,18 @@ class DelimitedReader(RowReader[list[str]]):
                 f"1 to {len(names)}; choose with {option}"
             )
         other = re.search("[;\t,|]", names[0]) if len(names) == 1 else None
-        hint = f", which looks separated by {other[0]!r} (`delimiter=`)" if other else ""
-        # A command with its own name for the text column has no option for files without a header.
+        # A command with its own name for the text column has no option for other kinds of csv.
         own = self._layout.option != Layout().option
-        lacking = "" if own else ", or add `no_header=True` if that line is a record"
+        hint = f", which looks separated by {other[0]!r}" if other else ""
+        next_step = f"choose with {option}"
+        if own and other:
+            next_step = f"separate its cells by {self._delimiter!r}"
+        elif not own:
+            hint += " (`delimiter=`)" if other else ""
+            next_step += ", or add `no_header=True` if that line is a record"
         raise InputError(
             f"the first line of {self._name} has no column {wanted!r} among its {len(names)}{hint};"
-            f" choose with {option}{lacking}"
+            f" {next_step}"
         )
 
 

@@ -97,13 +97,15 @@ class Lines:
     def _undecodable(self, where: str) -> InputError:
         return InputError(
             f"{self.name} is not {self._encoding} {where}; "
-            'name its encoding, for example `encoding="cp1252"`, latin-1 or utf-16'
+            "save it as UTF-8 or, if it is the file to release, name its encoding, for example "
+            '`encoding="cp1252"`, latin-1 or utf-16'
         )
 
     def _nul(self, number: int) -> InputError:
         return InputError(
             f"line {number} of {self.name} has a NUL character; "
-            'if the file is UTF-16, add `encoding="utf-16"`, otherwise remove it'
+            "if the file is UTF-16, save it as UTF-8 or, if it is the file to release, add "
+            '`encoding="utf-16"`; otherwise remove it'
         )
 
 

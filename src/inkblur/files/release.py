@@ -288,7 +288,12 @@ def file_sha256(path: Path) -> str | None:
 
 def _same_content(left: Path, right: Path) -> bool:
     """The same file, or a copy of it."""
-    return left.samefile(right) or (left.is_file() and right.is_file() and cmp(left, right, False))
+    try:
+        return left.samefile(right) or (
+            left.is_file() and right.is_file() and cmp(left, right, False)
+        )
+    except OSError as error:
+        raise InputError(f"cannot compare {left} with {right}: {error.strerror}") from None
 
 
 def spec_files(spec: ReleaseSpec) -> list[str]:
@@ -318,7 +323,9 @@ def _check_writable(report: Path) -> None:
         raise OutputError(f"cannot write the report {report}: it is a folder; name a file in it")
     folder = report.parent
     if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise OutputError(f"cannot write the report {report}: check that its folder exists")
+        raise OutputError(
+            f"cannot write the report {report}: check that its folder exists and may be written to"
+        )
 
 
 def _in_flight(processes: bool) -> int:
