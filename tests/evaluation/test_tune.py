@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from inkblur.errors import InputError, ParameterError
@@ -18,10 +19,12 @@ from inkblur.evaluation.tuning.adapted_grid import Candidate
 from inkblur.evaluation.tuning.criterion import Criterion, Goal, tune
 from inkblur.evaluation.tuning.four_way_split import TextShare
 from inkblur.evaluation.tuning.trials import FILE, AttackLeft, Trial
+from inkblur.mechanisms.staircase.mechanism import Staircase
 from inkblur.pools import build_pool
 from inkblur.pools.store import write_pool
 from inkblur.spec import ReleaseSpec, grid
 from inkblur.types import choose
+from tests.tiny_model import save_tiny_model
 
 from .made import corpus, table
 
@@ -68,6 +71,19 @@ def test_no_setting_is_advised_without_an_attack(tmp_path: Path, attacks: tuple[
     spec = ReleaseSpec(epsilon=3.0, unit="sentence", pool=str(tmp_path / "a.pool"))
     with pytest.raises(ParameterError, match="none of the attacks"):
         tune(made(), table(), [spec], replace(PLAN, attacks=attacks), tmp_path / "tuned")
+
+
+def test_a_language_model_can_be_tuned(tmp_path: Path) -> None:
+    """No single word can be drawn from it, which ended the run after its first measurement."""
+    pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    save_tiny_model(tmp_path / "model", [" ".join(table().words)] * 20)
+    options = {"base": "lm", "language_model": str(tmp_path / "model")}
+    spec = ReleaseSpec("staircase", 4.0, parameters=options)
+    (found,) = tune(made(), table(), [spec], PLAN, tmp_path / "tuned", words=1_000)
+    plain = Staircase(table(), epsilon=4.0, frequency_power=1.0, cache=None)
+    every = plain.probabilities(np.arange(len(table()))).diagonal().mean()
+    assert found.survival == pytest.approx(100 * every)
 
 
 def chosen(trials: list[Trial], criterion: str, **floors: float) -> float | None:

@@ -22,7 +22,7 @@ from inkblur.errors import InputError, ParameterError
 from inkblur.evaluation.dataset import Dataset
 from inkblur.evaluation.evaluate import PreparedEvaluation
 from inkblur.evaluation.measures.intervals import clopper_pearson_lower, clopper_pearson_upper
-from inkblur.evaluation.measures.statistics import RUNS, privacy_statistics
+from inkblur.evaluation.measures.statistics import RUNS, measured_ids, privacy_statistics
 from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.releasers import PoolReleaser, TextReleaser, VectorReleaser, releaser
 from inkblur.evaluation.results import AttackResult, SettingResult, relative
@@ -30,6 +30,7 @@ from inkblur.evaluation.tuning.adapted_grid import Candidate, Metrics
 from inkblur.evaluation.tuning.four_way_split import TextShare
 from inkblur.files.checkpoint import Checkpoint
 from inkblur.mechanisms.catalogue import find
+from inkblur.protocols import TextMechanism
 from inkblur.rng import seeded_rng
 from inkblur.spec import ReleaseSpec
 
@@ -247,16 +248,17 @@ def _left(same: Sequence[AttackResult], before: float) -> AttackLeft:
 def _survival(
     release: TextReleaser | PoolReleaser | VectorReleaser, words: int, seed: int
 ) -> float:
-    """Mean N_w; for a pool, how often a text of the pool comes out as itself."""
+    """Mean N_w; for a pool, how often a text of the pool comes out as itself.
+
+    With a language model no word is drawn by itself: then what the mechanism says of such words.
+    """
     if isinstance(release, PoolReleaser):
         return RUNS * release.mechanism.likeliest
-    statistics = privacy_statistics(
-        release.mechanism,
-        rng=seeded_rng(seed),
-        words=min(words, len(release.mechanism.vocabulary)),
-        runs=RUNS,
-    )
-    return statistics.survival.mean
+    mechanism, rng = release.mechanism, seeded_rng(seed)
+    words = min(words, len(mechanism.vocabulary))
+    if isinstance(mechanism, TextMechanism):
+        return RUNS * mechanism.survival(measured_ids(mechanism.embedding, words, rng), rng)
+    return privacy_statistics(mechanism, rng=rng, words=words, runs=RUNS).survival.mean
 
 
 def _fingerprint(
