@@ -120,6 +120,16 @@ def test_another_database_is_not_taken_for_a_file(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("place", ["", ".", "/"])
+def test_a_ledger_without_a_name_is_one_line(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ParameterError, match="a ledger is a file"):
+        open_ledger(place)
+    monkeypatch.setenv("INKBLUR_LEDGER", place)
+    code, output = run("show")
+    assert code == 1
+    assert output.startswith("error: a ledger is a file")
+
+
 def test_a_reserved_release_is_confirmed_by_how_its_name_begins(place: str) -> None:
     with open_ledger(place) as ledger:
         (confirmed,) = [entry["release"] for entry in ledger.history()]

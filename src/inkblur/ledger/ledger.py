@@ -80,7 +80,10 @@ def _chosen(place: str | Path | None) -> str | Path:
                 "these"
             )
         return place
-    return Path(place)
+    path = Path(place)
+    if not path.name:  # "", of a variable that is not set, or the folder itself
+        raise ParameterError(f"a ledger is a file or a postgresql:// URL, got {str(place)!r}")
+    return path
 
 
 class Ledger:
