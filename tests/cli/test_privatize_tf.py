@@ -78,7 +78,7 @@ def test_a_public_reference_makes_the_vocabulary(folder: Path) -> None:
         (["-e", "8", "--length", "5", "-m", "laplace"], "exponential"),
         (["-e", "8", "--length", "5", "--keep", "numbers"], "--keep"),
         (["-e", "8", "--length", "5", "--reference", "in.txt"], "leak"),
-        (["-e", "8", "--length", "5", "--weighting", "tf-idf"], "reference"),
+        (["-e", "8", "--length", "5", "--weighting", "tf-idf"], "give --reference"),
         (["-e", "8", "--length", "5", "--morphology", "stem"], "lemma, lower, as-is"),
         (["-e", "8", "--length", "5", "--bigram", "2"], "bigram"),
         (["-e", "8", "--length", "5", "--lambda", "1"], "--lambda"),

@@ -78,7 +78,7 @@ class Vectorizer:
         if self.weighting is Weighting.TFIDF and reference is None:
             raise ParameterError(
                 "tf-idf needs a public reference corpus: the protected texts' own frequencies "
-                "would leak; give reference= or choose tf"
+                "would leak; give `reference=` or choose tf"
             )
         self._stop_words = frozenset(stop_words)
         self._terms: dict[str, int] = {}
