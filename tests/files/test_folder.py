@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 from typing import Any
 
@@ -177,6 +179,19 @@ def test_a_second_run_into_the_folder_is_refused_while_the_first_runs(
         privatize_folder(data, out, SPEC, rng=rng, ledger=ledger, on_file=begin_again)
         assert _states(ledger) == ["confirmed"]
     assert written(out).num_rows == 60
+
+
+def test_a_folder_that_cannot_be_locked_is_refused(
+    data: Path, key: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing would keep a second run out."""
+
+    def no_locks(handle: int, how: int) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr("fcntl.flock", no_locks)
+    with pytest.raises(OutputError, match="cannot keep other runs out of the folder"):
+        privatize_folder(data, tmp_path / "out", SPEC, rng=keyed_rng(read_key(key)), ledger=False)
 
 
 def test_a_run_that_could_not_enter_its_first_file_goes_on(

@@ -117,7 +117,8 @@ def test_on_sigterm_what_was_accepted_is_answered(server: Server) -> None:
     assert load.refused == []
 
 
-def test_on_sigterm_a_file_that_is_being_released_is_given_up(server: Server) -> None:
+def begin_a_long_file(server: Server) -> None:
+    """Upload it and wait until its first words are drawn."""
     with httpx.Client(base_url=server.url, timeout=120) as client:
         body = "".join(
             f"the doctor number {i} was angry with everyone here\n" for i in range(300_000)
@@ -126,6 +127,10 @@ def test_on_sigterm_a_file_that_is_being_released_is_given_up(server: Server) ->
         assert client.post(f"/v1/uploads/{name}/release", json=MEDIUM).status_code == 202
         while client.get(f"/v1/uploads/{name}").json()["words"] == 0:
             time.sleep(0.05)
+
+
+def test_on_sigterm_a_file_that_is_being_released_is_given_up(server: Server) -> None:
+    begin_a_long_file(server)
     assert server.stop(signal.SIGTERM) == 0
     with open_ledger(server.folder / "ledger.db") as ledger:
         assert [each["state"] for each in ledger.history()] == ["void"]
@@ -134,14 +139,7 @@ def test_on_sigterm_a_file_that_is_being_released_is_given_up(server: Server) ->
 
 def test_on_a_second_ctrl_c_a_file_that_is_being_released_is_given_up(server: Server) -> None:
     """The server does not wait for a request that arrives slowly, and still clears up."""
-    with httpx.Client(base_url=server.url, timeout=120) as client:
-        body = "".join(
-            f"the doctor number {i} was angry with everyone here\n" for i in range(300_000)
-        )
-        name = client.post("/v1/uploads?suffix=txt", content=body.encode()).json()["upload"]
-        assert client.post(f"/v1/uploads/{name}/release", json=MEDIUM).status_code == 202
-        while client.get(f"/v1/uploads/{name}").json()["words"] == 0:
-            time.sleep(0.05)
+    begin_a_long_file(server)
     head = f"POST /v1/uploads?suffix=txt HTTP/1.1\r\nHost: {server.address}\r\n"
     with socket.create_connection(("127.0.0.1", server.port)) as slow:
         slow.sendall(f"{head}Content-Length: 1000\r\n\r\nhalf of".encode())

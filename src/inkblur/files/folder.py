@@ -236,8 +236,11 @@ def _alone(out: Path) -> Iterator[Path]:
             raise OutputError(
                 f"another run is writing to the folder {out}; wait for it, or choose another"
             ) from None
-        except OSError:
-            pass  # a file system without locks
+        except OSError as error:
+            raise OutputError(
+                f"cannot keep other runs out of the folder {out}: {error.strerror}; choose one on "
+                "a disk that has locks"
+            ) from None
         yield file
     finally:
         os.close(handle)

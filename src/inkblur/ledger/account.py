@@ -113,14 +113,13 @@ class ReleaseAccount:
         of_draw = {c: secret.begun("draw", self._draw, c) for c in {c.column for c in charges}}
         people = {c.person for c in charges if c.person is not None}
         of_person = {person: secret.hash("person", person) for person in people}
-        unbound = framed("")
         rows = []
         for id, column, content, words, amount, who, base in charges:
             name, text = framed(id), framed(content)
             hashed = of_id.copy(), of_content.copy(), of_draw[column].copy()
             hashed[0].update(name)
             hashed[1].update(text)
-            hashed[2].update(name + text + (framed(base) if base else unbound))
+            hashed[2].update(name + text + framed(base))
             person = None if who is None else of_person[who]
             ids, contents, draws = [each.digest() for each in hashed]
             rows.append(ChargeRow(ids, contents, person, draws, words, amount))
