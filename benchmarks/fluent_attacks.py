@@ -44,7 +44,7 @@ from inkblur.evaluation import (
 )
 from reproduction.corpora import Corpus, Split
 
-STRENGTHS = (4.0, 2.5, 1.0)  # the staircase's light, medium and strong
+STRENGTHS = (3.5, 2.5, 1.0)  # the staircase's light, medium and strong
 
 
 def _author_texts(split: Split, options: argparse.Namespace) -> AuthorTexts:
