@@ -1,171 +1,25 @@
 """Attacks, measures and audits of releases, and what studies of mechanisms need beside them.
 
 These names are public: the papers' experiments (`reproduction/`) and the benchmarks use nothing
-else of Inkblur but its top-level names. Each is loaded when first used.
+else of Inkblur but its top-level names. Each is loaded when first used, from the module that
+`__init__.pyi` imports it from.
 """
 
 from __future__ import annotations
 
+import ast
 import importlib
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-if TYPE_CHECKING:
-    from inkblur.atomic_file import write_atomically
-    from inkblur.documents.analysis import known_id
-    from inkblur.documents.fingerprints import among, fingerprints
-    from inkblur.documents.names import is_name
-    from inkblur.documents.stop_words import STOP_WORDS as STOP_WORDS
-    from inkblur.documents.tokens import TokenClass, tokenize
-    from inkblur.evaluation.attacks import (
-        DONT_KNOW,
-        Koppel,
-        LinearSvm,
-        attribute,
-        reverse_vectorized,
-    )
-    from inkblur.evaluation.attacks.base import Attack
-    from inkblur.evaluation.attacks.catalogue import CHANNEL_ATTACKS as CHANNEL_ATTACKS
-    from inkblur.evaluation.attacks.channel import channel_of as channel_of
-    from inkblur.evaluation.attacks.classifiers import AuthorClassifier, make_classifier
-    from inkblur.evaluation.attacks.koppel import NgramWeighting, Similarity
-    from inkblur.evaluation.attacks.language import Trigrams as Trigrams
-    from inkblur.evaluation.attacks.language import entering_ids as entering_ids
-    from inkblur.evaluation.attacks.language import unigram as unigram
-    from inkblur.evaluation.attacks.likelihood import Likelihood
-    from inkblur.evaluation.attacks.model_reading import ModelReader as ModelReader
-    from inkblur.evaluation.attacks.reading import Reader as Reader
-    from inkblur.evaluation.attacks.reading import guessed as guessed
-    from inkblur.evaluation.attacks.stacking import stacked_across as stacked_across
-    from inkblur.evaluation.attacks.views import Words
-    from inkblur.evaluation.attacks.writeprints_features import WritePrintsFeatures, measured_groups
-    from inkblur.evaluation.dataset import Dataset, Names, Scenario, make_dataset
-    from inkblur.evaluation.measures.bootstrap import (
-        percentile_interval,
-        rates_by_resample,
-        resample_counts,
-        resample_rows,
-    )
-    from inkblur.evaluation.measures.density import density
-    from inkblur.evaluation.measures.earth_movers import earth_movers, euclidean_costs
-    from inkblur.evaluation.measures.fasttext_model import fasttext_labels
-    from inkblur.evaluation.measures.intervals import clopper_pearson_lower, clopper_pearson_upper
-    from inkblur.evaluation.measures.ngrams import space_free_ngrams
-    from inkblur.evaluation.measures.recovered import recovered as recovered
-    from inkblur.evaluation.measures.recovered import true_words as true_words
-    from inkblur.evaluation.measures.statistics import privacy_statistics
-    from inkblur.evaluation.measures.utility import (
-        LabelAnswers,
-        UtilityClassifier,
-        label_answers,
-    )
-    from inkblur.evaluation.measures.words import words_of
-    from inkblur.evaluation.preprocessing import ContentWords, TopicWords, content_words
-    from inkblur.evaluation.releasers import Released, VectorReleaser, releaser
-    from inkblur.evaluation.reports.html import page, require_page_libraries
-    from inkblur.evaluation.reports.plots import COLORS, MARKERS, rendered, require_matplotlib
-    from inkblur.evaluation.reports.tables import Cell, Table, TableRow, heads
-    from inkblur.evaluation.results import Interval
-    from inkblur.evaluation.risk import Attempt as Attempt
-    from inkblur.evaluation.risk import AuthorTexts as AuthorTexts
-    from inkblur.evaluation.risk import attempts as attempts
-    from inkblur.evaluation.risk import strongest as strongest
-    from inkblur.evaluation.scrubbing import SCRUBBERS, Scrubber
-    from inkblur.files.checkpoint import Checkpoint
-    from inkblur.mechanisms.bounds import improved_bound, standard_bound
-    from inkblur.mechanisms.calibration import calibrate, survival_rate
-    from inkblur.mechanisms.catalogue import CATALOGUE
-    from inkblur.mechanisms.loss import tight_loss
-    from inkblur.mechanisms.nearest.canonical import exhaustive
-    from inkblur.mechanisms.nearest.cpu.reference import Reference
-    from inkblur.mechanisms.nearest.engine import Device, Engine, backend_on
-    from inkblur.mechanisms.rating import CosineRating
-    from inkblur.mechanisms.staircase.fluent import FluentStaircase as FluentStaircase
-    from inkblur.mechanisms.staircase.making import causal_model as causal_model
-    from inkblur.mechanisms.staircase.model_files import open_model as open_model
-    from inkblur.processes import explain_broken_pool, process_pool
-    from inkblur.spec import grid
-    from inkblur.types import NULL_ID, Array, Bounding, Ids
-
-_NAMES = {
-    "inkblur.atomic_file": "write_atomically",
-    "inkblur.documents.analysis": "known_id",
-    "inkblur.documents.fingerprints": "among fingerprints",
-    "inkblur.documents.names": "is_name",
-    "inkblur.documents.stop_words": "STOP_WORDS",
-    "inkblur.documents.tokens": "TokenClass tokenize",
-    "inkblur.evaluation.attacks": "DONT_KNOW Koppel LinearSvm attribute reverse_vectorized",
-    "inkblur.evaluation.attacks.base": "Attack",
-    "inkblur.evaluation.attacks.catalogue": "CHANNEL_ATTACKS",
-    "inkblur.evaluation.attacks.channel": "channel_of",
-    "inkblur.evaluation.attacks.classifiers": "AuthorClassifier make_classifier",
-    "inkblur.evaluation.attacks.koppel": "NgramWeighting Similarity",
-    "inkblur.evaluation.attacks.language": "Trigrams entering_ids unigram",
-    "inkblur.evaluation.attacks.likelihood": "Likelihood",
-    "inkblur.evaluation.attacks.model_reading": "ModelReader",
-    "inkblur.evaluation.attacks.reading": "Reader guessed",
-    "inkblur.evaluation.attacks.stacking": "stacked_across",
-    "inkblur.evaluation.attacks.views": "Words",
-    "inkblur.evaluation.attacks.writeprints_features": "WritePrintsFeatures measured_groups",
-    "inkblur.evaluation.dataset": "Dataset Names Scenario make_dataset",
-    "inkblur.evaluation.measures.bootstrap": (
-        "percentile_interval rates_by_resample resample_counts resample_rows"
-    ),
-    "inkblur.evaluation.measures.density": "density",
-    "inkblur.evaluation.measures.earth_movers": "earth_movers euclidean_costs",
-    "inkblur.evaluation.measures.fasttext_model": "fasttext_labels",
-    "inkblur.evaluation.measures.intervals": "clopper_pearson_lower clopper_pearson_upper",
-    "inkblur.evaluation.measures.ngrams": "space_free_ngrams",
-    "inkblur.evaluation.measures.recovered": "recovered true_words",
-    "inkblur.evaluation.measures.statistics": "privacy_statistics",
-    "inkblur.evaluation.measures.utility": "LabelAnswers UtilityClassifier label_answers",
-    "inkblur.evaluation.measures.words": "words_of",
-    "inkblur.evaluation.preprocessing": "ContentWords TopicWords content_words",
-    "inkblur.evaluation.releasers": "Released VectorReleaser releaser",
-    "inkblur.evaluation.reports.html": "page require_page_libraries",
-    "inkblur.evaluation.reports.plots": "COLORS MARKERS rendered require_matplotlib",
-    "inkblur.evaluation.reports.tables": "Cell Table TableRow heads",
-    "inkblur.evaluation.results": "Interval",
-    "inkblur.evaluation.risk": "Attempt AuthorTexts attempts strongest",
-    "inkblur.evaluation.scrubbing": "SCRUBBERS Scrubber",
-    "inkblur.files.checkpoint": "Checkpoint",
-    "inkblur.mechanisms.bounds": "improved_bound standard_bound",
-    "inkblur.mechanisms.calibration": "calibrate survival_rate",
-    "inkblur.mechanisms.catalogue": "CATALOGUE",
-    "inkblur.mechanisms.loss": "tight_loss",
-    "inkblur.mechanisms.nearest.canonical": "exhaustive",
-    "inkblur.mechanisms.nearest.cpu.reference": "Reference",
-    "inkblur.mechanisms.nearest.engine": "Device Engine backend_on",
-    "inkblur.mechanisms.rating": "CosineRating",
-    "inkblur.mechanisms.staircase.fluent": "FluentStaircase",
-    "inkblur.mechanisms.staircase.making": "causal_model",
-    "inkblur.mechanisms.staircase.model_files": "open_model",
-    "inkblur.processes": "explain_broken_pool process_pool",
-    "inkblur.spec": "grid",
-    "inkblur.types": "Array Bounding Ids NULL_ID",
+_STUB = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+_HOMES = {
+    imported.name: node.module
+    for node in _STUB.body
+    if isinstance(node, ast.ImportFrom) and node.module is not None
+    for imported in node.names
 }
-_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
-
-# fmt: off
-__all__ = [  # noqa: RUF022 (sorted, several a line)
-    "Array", "Attack", "Attempt", "AuthorClassifier", "AuthorTexts", "Bounding", "CATALOGUE",
-    "CHANNEL_ATTACKS", "COLORS", "Cell", "Checkpoint", "ContentWords", "CosineRating", "DONT_KNOW",
-    "Dataset", "Device", "Engine", "FluentStaircase", "Ids", "Interval", "Koppel", "LabelAnswers",
-    "Likelihood", "LinearSvm", "MARKERS", "ModelReader", "NULL_ID", "Names", "NgramWeighting",
-    "Reader", "Reference", "Released", "SCRUBBERS", "STOP_WORDS", "Scenario", "Scrubber",
-    "Similarity", "Table", "TableRow", "TokenClass", "TopicWords", "Trigrams", "UtilityClassifier",
-    "VectorReleaser", "Words", "WritePrintsFeatures", "among", "attempts", "attribute",
-    "backend_on", "calibrate", "causal_model", "channel_of", "clopper_pearson_lower",
-    "clopper_pearson_upper", "content_words", "density", "earth_movers", "entering_ids",
-    "euclidean_costs", "exhaustive", "explain_broken_pool", "fasttext_labels", "fingerprints",
-    "grid", "guessed", "heads", "improved_bound", "is_name", "known_id", "label_answers",
-    "make_classifier", "make_dataset", "measured_groups", "open_model", "page",
-    "percentile_interval", "privacy_statistics", "process_pool", "rates_by_resample", "recovered",
-    "releaser", "rendered", "require_matplotlib", "require_page_libraries", "resample_counts",
-    "resample_rows", "reverse_vectorized", "space_free_ngrams", "stacked_across", "standard_bound",
-    "strongest", "survival_rate", "tight_loss", "tokenize", "true_words", "unigram", "words_of",
-    "write_atomically",
-]
-# fmt: on
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
