@@ -14,7 +14,7 @@ import pytest
 
 from inkblur.errors import MissingExtra, ParameterError
 from inkblur.evaluation.dataset import Facts
-from inkblur.evaluation.reports.charts import ChartPoint, Column, Series, chart
+from inkblur.evaluation.reports.charts import Column, Series, chart
 from inkblur.evaluation.reports.html import (
     attack_figures,
     evaluation_page,
@@ -40,6 +40,10 @@ VOID = {"meta", "line", "circle", "br", "hr"}
 
 def interval(mean: float) -> Interval:
     return Interval(mean, mean - 0.05, mean + 0.05, (mean - 0.01, mean + 0.01))
+
+
+def point(mean: float, low: float | None = None, high: float | None = None) -> Interval:
+    return Interval(mean, low, high, (mean,))
 
 
 def attack(kind: str, accuracy: float) -> AttackResult:
@@ -171,9 +175,9 @@ def test_charts_are_drawn_from_the_records(report: Evaluation) -> None:
 
 
 def test_a_higher_share_is_drawn_higher_and_stays_inside() -> None:
-    series = Series("a", (ChartPoint(0.2), ChartPoint(0.8, 0.5, 1.7), None))
+    series = Series("a", (point(0.2), point(0.8, 0.5, 1.7), None))
     columns = [Column("x", "g"), Column("y", "g"), Column("z", "g")]
-    root = ElementTree.fromstring(chart(columns, [series], title="t"))
+    root = ElementTree.fromstring(chart(columns, [series], title="t").svg)
     tips = [g for g in root.iter("g") if g.find("title") is not None]
     heights = [float(next(g.iter("use")).attrib["y"]) for g in tips]
     assert len(heights) == 2
@@ -188,12 +192,13 @@ def test_a_higher_share_is_drawn_higher_and_stays_inside() -> None:
 
 def test_a_long_group_name_is_broken_into_lines() -> None:
     name = "mahalanobis, lambda 0.5, length 100"
-    series = Series("a", (ChartPoint(0.2),))
-    narrow = ElementTree.fromstring(chart([Column("x", name)], [series], title="t"))
+    series = Series("a", (point(0.2),))
+    narrow = ElementTree.fromstring(chart([Column("x", name)], [series], title="t").svg)
     assert {"mahalanobis", "lambda 0.5", "length 100"} <= {e.text for e in narrow.iter()}
     wide = [Column(str(n), name) for n in range(6)]
-    line = Series("a", (ChartPoint(0.2),) * 6)
-    assert name in {e.text for e in ElementTree.fromstring(chart(wide, [line], title="t")).iter()}
+    line = Series("a", (point(0.2),) * 6)
+    drawn = ElementTree.fromstring(chart(wide, [line], title="t").svg)
+    assert name in {e.text for e in drawn.iter()}
 
 
 @pytest.mark.parametrize("library", ["jinja2", "matplotlib"])

@@ -9,7 +9,7 @@ import pytest
 
 from inkblur.evaluation.dataset import Facts
 from inkblur.evaluation.plan import Plan
-from inkblur.evaluation.reports.charts import Path, Spot, scatter
+from inkblur.evaluation.reports.charts import Spot, scatter
 from inkblur.evaluation.reports.tuning_page import trials_table, tuning_figure, tuning_page
 from inkblur.evaluation.tuning.adapted_grid import Candidate
 from inkblur.evaluation.tuning.criterion import Criterion, Goal
@@ -92,7 +92,7 @@ def test_a_page_without_a_choice_says_so() -> None:
 
 
 def test_many_lines_share_a_color_and_need_no_legend() -> None:
-    paths = [Path(f"lambda {i}", (Spot(f"at {i}", 0.1 * i, 1.3),)) for i in range(8)]
-    svg = scatter(paths, title="t", x_label="x", y_label="y")
+    paths = {f"lambda {i}": [Spot(f"at {i}", 0.1 * i, 1.3)] for i in range(8)}
+    svg = scatter(paths, title="t", x_label="x", y_label="y").svg
     assert "lambda 7<" not in svg
     assert "150%" in svg  # shares above 1 have room

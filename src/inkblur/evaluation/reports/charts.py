@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any
 
 from inkblur.errors import ParameterError
 from inkblur.evaluation.reports.plots import COLORS, GRID, INK, PAGE, inline_svg, new_figure
+from inkblur.evaluation.results import Interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,20 +20,19 @@ _LETTERS = 14  # of a group's name that fit under one column
 
 
 @dataclass(frozen=True, slots=True)
-class ChartPoint:
-    """A mean and, where there is one, its interval."""
+class Figure:
+    """A chart and what it shows."""
 
-    mean: float
-    low: float | None = None
-    high: float | None = None
+    title: str
+    svg: str
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One line: a point a column, None where it has none."""
+    """One line: a mean and its interval a column, None where it has none."""
 
     name: str
-    points: tuple[ChartPoint | None, ...]
+    points: tuple[Interval | None, ...]
     color: int = 0
     dashed: bool = False
 
@@ -59,14 +59,6 @@ class Spot:
         return f"{self.name}: {self.x:.1%}, {self.y:.1%}"
 
 
-@dataclass(frozen=True, slots=True)
-class Path:
-    """Settings that differ in one value only, in its order: one line."""
-
-    name: str
-    spots: tuple[Spot, ...]
-
-
 def chart(
     columns: Sequence[Column],
     series: Sequence[Series],
@@ -74,7 +66,7 @@ def chart(
     title: str,
     mark: tuple[str, float] | None = None,
     percent: bool = True,
-) -> str:
+) -> Figure:
     """Shares between 0 and 1 over columns, with error bars; `mark` draws one level across."""
     if not columns or not series:
         raise ParameterError("nothing to draw")
@@ -95,11 +87,11 @@ def chart(
         shift = 0.08 * (number - (len(series) - 1) / 2)  # so that error bars do not overlap
         _draw_series(axes, line, columns, shift)
     figure.legend(loc="outside lower left", ncols=2, frameon=False, labelcolor=INK, fontsize=9)
-    return inline_svg(figure, title)
+    return Figure(title, inline_svg(figure, title))
 
 
 def scatter(
-    paths: Sequence[Path],
+    paths: Mapping[str, Sequence[Spot]],
     *,
     title: str,
     x_label: str,
@@ -110,19 +102,19 @@ def scatter(
     diagonal: bool = False,
     frontier: Sequence[Spot] = (),
     held_out: Spot | None = None,
-) -> str:
-    """The points, lines through those of one path, and a ring around the chosen one.
+) -> Figure:
+    """The spots, a line through those of each path, and a ring around the chosen one.
 
     Dashed lines show what was wanted: `least_y`, `most_x`, or the `diagonal`, where as much is
     risked as is kept. `frontier` is joined by a line of its own; `held_out`, a square, is where the
     chosen one lies on texts that took no part in the choice.
     """
-    spots = [spot for path in paths for spot in path.spots]
+    spots = [spot for path in paths.values() for spot in path]
     if not spots:
         raise ParameterError("nothing to draw")
     seen = [*spots, *([held_out] if held_out is not None else [])]
     top = max(1.0, *(math.ceil(4 * value) / 4 for s in seen for value in (s.x, s.y)))
-    named = len(paths) <= _MOST_NAMED and any(path.name for path in paths)
+    named = len(paths) <= _MOST_NAMED and any(paths)
     figure, axes = new_figure(6.0, 4.4 + 0.2 * len(paths) * named)
     axes.set(xlim=(0, top), ylim=(0, top), xlabel=x_label, ylabel=y_label)
     ticks = [quarter / 4 for quarter in range(round(4 * top) + 1)]
@@ -139,13 +131,13 @@ def scatter(
     if frontier:
         xs, ys = [spot.x for spot in frontier], [spot.y for spot in frontier]
         axes.plot(xs, ys, color=INK, alpha=0.3, linewidth=4, clip_on=False, gid="frontier")
-    for number, path in enumerate(paths):
+    for number, (name, path) in enumerate(paths.items()):
         color = COLORS[number] if named else COLORS[0]
-        xs, ys = [spot.x for spot in path.spots], [spot.y for spot in path.spots]
+        xs, ys = [spot.x for spot in path], [spot.y for spot in path]
         axes.plot(xs, ys, color=color, alpha=0.45, clip_on=False, gid="path")
-        for spot in path.spots:
+        for spot in path:
             _draw_spot(axes, spot, spot.tip, color=color)
-        axes.plot([], [], "o", color=color, label=path.name if named else None)
+        axes.plot([], [], "o", color=color, label=name if named else None)
     if chosen is not None:
         if held_out is not None:
             axes.plot([chosen.x, held_out.x], [chosen.y, held_out.y], gid="moved", **wanted)
@@ -163,7 +155,7 @@ def scatter(
         )
     if named:
         figure.legend(loc="outside lower left", frameon=False, labelcolor=INK, fontsize=9)
-    return inline_svg(figure, title)
+    return Figure(title, inline_svg(figure, title))
 
 
 _RING: dict[str, Any] = {"color": INK, "markerfacecolor": "none", "markeredgewidth": 1.8}

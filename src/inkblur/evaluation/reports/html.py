@@ -7,11 +7,10 @@ own policy forbids any request.
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
 from typing import Any
 
 from inkblur.errors import MissingExtra
-from inkblur.evaluation.reports.charts import ChartPoint, Column, Series, chart
+from inkblur.evaluation.reports.charts import Column, Figure, Series, chart
 from inkblur.evaluation.reports.tables import (
     attack_names,
     attack_tables,
@@ -23,15 +22,7 @@ from inkblur.evaluation.reports.tables import (
     strongest_table,
     utility_tables,
 )
-from inkblur.evaluation.results import ADAPTIVE, STATIC, Evaluation, Interval, headline
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A chart and what it shows."""
-
-    title: str
-    svg: str
+from inkblur.evaluation.results import ADAPTIVE, STATIC, Evaluation, headline
 
 
 def require_page_libraries() -> None:
@@ -119,11 +110,11 @@ def attack_figures(report: Evaluation) -> list[Figure]:
                 base = None if name in started else report.before.attack(name, scenario, STATIC)
                 started.add(name)
                 results = (base, *found)
-                points = tuple(_point(each.accuracy) if each else None for each in results)
+                points = tuple(each.accuracy if each else None for each in results)
                 series.append(Series(f"{name}, {kind}", points, color, kind == STATIC))
         title = f"Author named ({scenario})" if scenario != "all" else "Author named"
         mark = ("guessing", first.chance)
-        figures.append(Figure(title, chart(_columns(report), series, title=title, mark=mark)))
+        figures.append(chart(_columns(report), series, title=title, mark=mark))
     return figures
 
 
@@ -135,22 +126,16 @@ def utility_figures(report: Evaluation) -> list[Figure]:
     for kind in (ADAPTIVE, STATIC):
         for color, base in enumerate(report.before.utility):
             found = [r.score(base.model, kind) for r in report.settings]
-            after = [_point(f.f1) if f else None for f in found]
-            points = (_point(base.f1) if kind == ADAPTIVE else None, *after)
+            after = [f.f1 if f else None for f in found]
+            points = (base.f1 if kind == ADAPTIVE else None, *after)
             series.append(Series(f"{base.model}, {kind}", points, color, kind == STATIC))
     title = "Label recognized (F1, mean over labels)"
-    return [Figure(title, chart(_columns(report), series, title=title, percent=False))]
+    return [chart(_columns(report), series, title=title, percent=False)]
 
 
 def _columns(report: Evaluation) -> list[Column]:
-    return [
-        Column("before"),
-        *(
-            Column(f"ε {result.epsilon:g}" if result.epsilon is not None else "", family(result))
-            for result in report.settings
-        ),
+    after = [
+        Column("" if each.epsilon is None else f"ε {each.epsilon:g}", family(each.name))
+        for each in report.settings
     ]
-
-
-def _point(value: Interval) -> ChartPoint:
-    return ChartPoint(value.mean, value.low, value.high)
+    return [Column("before"), *after]

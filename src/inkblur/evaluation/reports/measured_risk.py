@@ -40,9 +40,7 @@ def measured_risk(evaluation: Mapping[str, Any], wanted: ReleaseSpec) -> Measure
             raise InputError(
                 f"the evaluation has no figures for this release ({wanted.name}); it has: {tried}"
             )
-        _same_texts(evaluation)
-        _same_vectors(found, wanted)
-        _same_pool(found, wanted)
+        _check_same(evaluation, found, wanted)
         author = _author(found, before)
         questions = {
             question: "; ".join(lines)
@@ -67,33 +65,30 @@ def _name(settings: Mapping[str, Any]) -> str | None:
         return None
 
 
-def _same_texts(evaluation: Mapping[str, Any]) -> None:
-    """A release blurs texts as they are; what was taken out before cannot give anybody away."""
+def _check_same(
+    evaluation: Mapping[str, Any], found: Mapping[str, Any], wanted: ReleaseSpec
+) -> None:
+    """Refuse figures of other texts, of other word vectors or of another pool.
+
+    A release blurs texts as they are, and what was taken out before cannot give anybody away.
+    Distances on other vectors are other distances. Another pool is another release, whatever its
+    file is called.
+    """
     if evaluation["form"] != Form.name or evaluation["proper_nouns_redacted"]:
         raise InputError(
             "the evaluation's texts were shortened before they were blurred, and those of the "
             "release were not; evaluate them as they are"
         )
-
-
-def _same_vectors(found: Mapping[str, Any], wanted: ReleaseSpec) -> None:
-    """Distances on other vectors are other distances."""
-    space, own = found["guarantee"]["space"], wanted.embedding_sha256
-    if space and own and space != own:
-        raise InputError(
-            f"the evaluation was made with other word vectors ({space[:12]}) than the release "
-            f"({own[:12]}); evaluate with the same `embedding=`"
-        )
-
-
-def _same_pool(found: Mapping[str, Any], wanted: ReleaseSpec) -> None:
-    """Another pool is another release, whatever its file is called."""
-    pool, own = found["settings"].get("pool_sha256"), wanted.pool_sha256
-    if pool and own and pool != own:
-        raise InputError(
-            f"the evaluation was made with another pool ({pool[:12]}) than the release "
-            f"({own[:12]}); evaluate with the same `pool=`"
-        )
+    space, pool = found["guarantee"]["space"], found["settings"].get("pool_sha256")
+    for what, theirs, own, parameter in (
+        ("other word vectors", space, wanted.embedding_sha256, "embedding"),
+        ("another pool", pool, wanted.pool_sha256, "pool"),
+    ):
+        if theirs and own and theirs != own:
+            raise InputError(
+                f"the evaluation was made with {what} ({theirs[:12]}) than the release "
+                f"({own[:12]}); evaluate with the same `{parameter}=`"
+            )
 
 
 def _author(found: Mapping[str, Any], before: Mapping[str, Any]) -> str:

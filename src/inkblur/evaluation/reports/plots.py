@@ -32,26 +32,17 @@ def require_matplotlib() -> None:
         import matplotlib  # noqa: F401
 
 
-def survival_figure(results: Sequence[PrivacyStatistics]) -> Figure:
-    """N_w against epsilon, a line for each lambda (Mahalanobis paper, Figures 2 and 4)."""
-    return _figure(results, lambda r: r.survival, "N_w: runs in which the word survived")
-
-
-def variety_figure(results: Sequence[PrivacyStatistics]) -> Figure:
-    """S_w against epsilon, a line for each lambda (Mahalanobis paper, Figures 3 and 5)."""
-    return _figure(results, lambda r: r.variety, "S_w: distinct words that came out")
-
-
 def write_statistics_figures(
-    results: Sequence[PrivacyStatistics], directory: Path, *, formats: Sequence[str] = FORMATS
+    results: Sequence[PrivacyStatistics], directory: Path
 ) -> tuple[Path, ...]:
-    """Both figures into `directory`, as survival.svg, variety.svg and so on."""
+    """Two figures into `directory`, survival.svg, variety.svg and the same as PNG: N_w and S_w
+    against epsilon, a line for each lambda (Mahalanobis paper, Figures 2 to 5).
+    """
+    survival = _figure(results, lambda r: r.survival, "N_w: runs in which the word survived")
+    variety = _figure(results, lambda r: r.variety, "S_w: distinct words that came out")
     written = []
-    for name, figure in (
-        ("survival", survival_figure(results)),
-        ("variety", variety_figure(results)),
-    ):
-        for format in formats:
+    for name, figure in (("survival", survival), ("variety", variety)):
+        for format in FORMATS:
             path = directory / f"{name}.{format}"
             write_atomically(path, rendered(figure, format))
             written.append(path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from inkblur.evaluation.reports.html import page_of
 from inkblur.evaluation.reports.statement import KEEP_INSIDE, Statement
-from inkblur.evaluation.reports.tables import Cell, Table, TableRow
+from inkblur.evaluation.reports.tables import plain_table
 
 
 def statement_page(statement: Statement) -> str:
@@ -14,10 +14,5 @@ def statement_page(statement: Statement) -> str:
         title="Privacy statement",
         statement=statement,
         note=KEEP_INSIDE,
-        tables=[_table(section.rows) for section in statement.sections],
+        tables=[plain_table(s.rows[0], s.rows[1:]) if s.rows else None for s in statement.sections],
     )
-
-
-def _table(rows: tuple[tuple[str, ...], ...]) -> Table:
-    cells = [tuple(Cell(text) for text in row) for row in rows] or [()]
-    return Table("", "", cells[0], tuple(TableRow(row) for row in cells[1:]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from inkblur.evaluation.results import (
@@ -11,7 +12,6 @@ from inkblur.evaluation.results import (
     Disclosure,
     Evaluation,
     Interval,
-    SettingResult,
     UtilityResult,
     relative,
 )
@@ -37,6 +37,11 @@ class TableRow:
     lead: bool = False
 
 
+def row(*cells: Cell | str, lead: bool = False) -> TableRow:
+    """A row of these cells; a text is a cell by itself."""
+    return TableRow(tuple(Cell(c) if isinstance(c, str) else c for c in cells), lead)
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """A title, a caption, heads and rows."""
@@ -56,15 +61,13 @@ def strongest_table(report: Evaluation) -> list[Table]:
             base = report.before.strongest(worst.scenario)
             assert base is not None  # what is tried on a release is tried on true texts
             rows.append(
-                TableRow(
-                    (
-                        Cell(result.name),
-                        Cell(f"{worst.attack}, {worst.attacker}"),
-                        _interval(worst.accuracy, ".1%"),
-                        Cell(f"{worst.above_chance:.1%}", True),
-                        Cell(f"{worst.chance:.1%}", True),
-                        Cell(f"{base.accuracy.mean:.1%}", True, base.attack),
-                    ),
+                row(
+                    result.name,
+                    f"{worst.attack}, {worst.attacker}",
+                    _interval(worst.accuracy, ".1%"),
+                    Cell(f"{worst.above_chance:.1%}", True),
+                    Cell(f"{worst.chance:.1%}", True),
+                    Cell(f"{base.accuracy.mean:.1%}", True, base.attack),
                     lead=True,
                 )
             )
@@ -93,14 +96,8 @@ def disclosure_tables(report: Evaluation) -> list[Table]:
 def _disclosure_row(found: Disclosure) -> TableRow:
     form = ".3f" if found.attack == "linking" else ".1%"  # an area under a curve is no share
     without = "-" if found.chance is None else f"{found.chance:{form}}"
-    return TableRow(
-        (
-            Cell(found.attack),
-            Cell(found.measure),
-            _interval(found.value, form),
-            Cell(without, True, found.by_chance),
-        )
-    )
+    value = _interval(found.value, form)
+    return row(found.attack, found.measure, value, Cell(without, True, found.by_chance))
 
 
 def attack_tables(report: Evaluation) -> list[Table]:
@@ -171,14 +168,12 @@ def utility_tables(report: Evaluation) -> list[Table]:
 def meaning_tables(report: Evaluation) -> list[Table]:
     """How far texts moved, and how many words stayed."""
     rows = [
-        TableRow(
-            (
-                Cell(result.name),
-                _interval(result.meaning.earth_movers, ".2f"),
-                _interval(result.meaning.cosine, ".2f"),
-                Cell("-", True) if result.unchanged is None else _interval(result.unchanged, ".1%"),
-                Cell(f"{result.meaning.compared:,}", True),
-            )
+        row(
+            result.name,
+            _interval(result.meaning.earth_movers, ".2f"),
+            _interval(result.meaning.cosine, ".2f"),
+            Cell("-", True) if result.unchanged is None else _interval(result.unchanged, ".1%"),
+            Cell(f"{result.meaning.compared:,}", True),
         )
         for result in report.settings
         if result.meaning is not None
@@ -200,11 +195,11 @@ def stand_in_tables(report: Evaluation) -> list[Table]:
         ):
             for score in scores:
                 cells = (_interval(score.accuracy, ".1%"), _interval(score.f1, ".3f"))
-                rows.append(TableRow((Cell(result.name), Cell(texts), Cell(score.model), *cells)))
+                rows.append(row(result.name, texts, score.model, *cells))
         if found.meaning is not None:
             means = (found.meaning.cosine, found.meaning.random, found.meaning.nearest)
-            names = (Cell(result.name), Cell(found.meaning.judge))
-            kept.append(TableRow((*names, *(_interval(mean, ".3f") for mean in means))))
+            cosines = (_interval(mean, ".3f") for mean in means)
+            kept.append(row(result.name, found.meaning.judge, *cosines))
     tables = []
     if rows:
         columns = heads("release", "labels of texts", "classifier", "#accuracy", "#F1")
@@ -233,29 +228,27 @@ def facts_table(report: Evaluation) -> Table:
         ("labels", facts.labels, ""),
         ("texts without a label", facts.without_label, "take part in attacks alone"),
     ]
-    rows = tuple(TableRow((Cell(n), Cell(f"{c:,}", True), Cell(rule))) for n, c, rule in lines)
-    return Table("", "", heads("what", "#count", "rule"), rows)
+    return plain_table(
+        ("what", "#count", "rule"), [(name, f"{count:,}", rule) for name, count, rule in lines]
+    )
 
 
-def family(result: SettingResult) -> str:
-    """The setting without its epsilon: points of one family are one line of a chart."""
-    parts = [p for p in result.name.split(", ") if not p.startswith("epsilon ")]
-    return ", ".join(parts)
+def family(name: str) -> str:
+    """A setting's name without its epsilon: points of one family are one line of a chart."""
+    return ", ".join(part for part in name.split(", ") if not part.startswith("epsilon "))
 
 
 def _attack_row(
     name: str, found: AttackResult, base: AttackResult | None, *, lead: bool
 ) -> TableRow:
     left = None if base is None else relative(found.accuracy.mean, base.accuracy.mean)
-    return TableRow(
-        (
-            Cell(found.attack),
-            Cell(name),
-            Cell("-" if found is base else found.attacker),
-            _interval(found.accuracy, ".1%"),
-            Cell("-" if found is base or left is None else f"{left:.0%}", True),
-            _interval(found.f1, ".3f"),
-        ),
+    return row(
+        found.attack,
+        name,
+        "-" if found is base else found.attacker,
+        _interval(found.accuracy, ".1%"),
+        Cell("-" if found is base or left is None else f"{left:.0%}", True),
+        _interval(found.f1, ".3f"),
         lead=lead,
     )
 
@@ -263,32 +256,38 @@ def _attack_row(
 def _utility_row(name: str, found: UtilityResult, base: UtilityResult) -> TableRow:
     left = relative(found.f1.mean, base.f1.mean)
     kind = "released texts" if found.analyst == ADAPTIVE else "true texts"
-    return TableRow(
-        (
-            Cell(found.model),
-            Cell(name),
-            Cell(kind),
-            _interval(found.accuracy, ".1%"),
-            _interval(found.precision, ".3f"),
-            _interval(found.recall, ".3f"),
-            _interval(found.f1, ".3f"),
-            Cell("-" if found is base or left is None else f"{left:.0%}", True),
-        ),
+    return row(
+        found.model,
+        name,
+        kind,
+        _interval(found.accuracy, ".1%"),
+        _interval(found.precision, ".3f"),
+        _interval(found.recall, ".3f"),
+        _interval(found.f1, ".3f"),
+        Cell("-" if found is base or left is None else f"{left:.0%}", True),
         lead=found is not base and found.analyst == ADAPTIVE,
     )
 
 
 def _interval(value: Interval, form: str) -> Cell:
-    if value.low is None or value.high is None:
-        return Cell(format(value.mean, form), True)
-    return Cell(
-        format(value.mean, form), True, f"{format(value.low, form)} to {format(value.high, form)}"
-    )
+    known = value.low is not None and value.high is not None
+    ends = f"{value.low:{form}} to {value.high:{form}}" if known else ""
+    return Cell(f"{value.mean:{form}}", True, ends)
 
 
 def heads(*names: str) -> tuple[Cell, ...]:
     """The heads of columns; those that begin with # stand over numbers."""
     return tuple(Cell(name.removeprefix("#"), name.startswith("#")) for name in names)
+
+
+def plain_table(names: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """Texts in columns with these :func:`heads`."""
+    columns = heads(*names)
+    cells = [
+        tuple(Cell(text, head.number) for head, text in zip(columns, row, strict=True))
+        for row in rows
+    ]
+    return Table("", "", columns, tuple(map(TableRow, cells)))
 
 
 def _scenario(name: str) -> str:

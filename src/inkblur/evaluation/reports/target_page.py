@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from inkblur.evaluation.plan import Plan
-from inkblur.evaluation.reports.charts import Spot, scatter
-from inkblur.evaluation.reports.html import Figure, page_of
-from inkblur.evaluation.reports.tables import Cell, Table, TableRow
+from inkblur.evaluation.reports.charts import Figure, Spot, scatter
+from inkblur.evaluation.reports.html import page_of
+from inkblur.evaluation.reports.tables import Cell, Table, TableRow, heads, row
 from inkblur.evaluation.reports.tuning_page import paths
 from inkblur.evaluation.tuning.adapted_grid import BETA
 from inkblur.evaluation.tuning.four_way_split import FourWaySplit
@@ -87,21 +87,17 @@ def verdict(found: Search) -> tuple[str, ...]:
 
 def frontier_figure(found: Search) -> Figure:
     """Utility over attack: every trial, the frontier, the choice, and the choice held out."""
-    title = "Utility left over the strongest attack"
     bound = found.target.bound
-    return Figure(
-        title,
-        scatter(
-            paths(found.trials, _spot),
-            title=title,
-            x_label="texts whose author is named",
-            y_label="utility left",
-            chosen=_spot(found.best) if found.best is not None else None,
-            least_y=bound if found.target.aim is Aim.UTILITY else None,
-            most_x=bound if found.target.aim is Aim.ATTACK else None,
-            frontier=[_spot(trial) for trial in found.frontier],
-            held_out=_spot(found.held_out) if found.held_out is not None else None,
-        ),
+    return scatter(
+        paths(found.trials, _spot),
+        title="Utility left over the strongest attack",
+        x_label="texts whose author is named",
+        y_label="utility left",
+        chosen=_spot(found.best) if found.best is not None else None,
+        least_y=bound if found.target.aim is Aim.UTILITY else None,
+        most_x=bound if found.target.aim is Aim.ATTACK else None,
+        frontier=[_spot(trial) for trial in found.frontier],
+        held_out=_spot(found.held_out) if found.held_out is not None else None,
     )
 
 
@@ -129,18 +125,15 @@ def judged_table(found: Search) -> Table:
 
 
 def _table(rows: Sequence[TableRow]) -> Table:
-    heads = ("setting", "attack", "F1", "utility left")
-    return Table("", "", tuple(Cell(head, place > 0) for place, head in enumerate(heads)), (*rows,))
+    return Table("", "", heads("setting", "#attack", "#F1", "#utility left"), (*rows,))
 
 
 def _row(found: Trial, place: str = "", *, lead: bool = False) -> TableRow:
-    return TableRow(
-        (
-            Cell(found.name, detail=place),
-            Cell(f"{found.attack:.1%}", True, _attacker(found)),
-            Cell(f"{found.f1:.3f}", True, found.model),
-            Cell(f"{found.utility:.1%}", True),
-        ),
+    return row(
+        Cell(found.name, detail=place),
+        Cell(f"{found.attack:.1%}", True, _attacker(found)),
+        Cell(f"{found.f1:.3f}", True, found.model),
+        Cell(f"{found.utility:.1%}", True),
         lead=lead,
     )
 

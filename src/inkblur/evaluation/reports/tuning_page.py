@@ -7,9 +7,9 @@ from typing import Any
 
 from inkblur.evaluation.dataset import Facts
 from inkblur.evaluation.plan import Plan
-from inkblur.evaluation.reports.charts import Path, Spot, scatter
-from inkblur.evaluation.reports.html import Figure, page_of
-from inkblur.evaluation.reports.tables import Cell, Table, TableRow
+from inkblur.evaluation.reports.charts import Figure, Spot, scatter
+from inkblur.evaluation.reports.html import page_of
+from inkblur.evaluation.reports.tables import Cell, Table, family, heads, row
 from inkblur.evaluation.tuning.criterion import Criterion, Goal
 from inkblur.evaluation.tuning.trials import Trial
 
@@ -38,55 +38,51 @@ def tuning_figure(goal: Goal, trials: Sequence[Trial]) -> Figure:
     """Utility left over what the criterion weighs against it, the chosen setting ringed."""
     best = goal.best(trials)
     risk = _risk_name(goal)
-    title = f"Utility left over {risk}"
-    return Figure(
-        title,
-        scatter(
-            paths(trials, lambda trial: _spot(goal, trial)),
-            title=title,
-            x_label=risk,
-            y_label="utility left",
-            chosen=_spot(goal, best) if best is not None else None,
-            least_y=goal.utility_floor,
-            most_x=_most_risk(goal),
-            diagonal=goal.criterion is Criterion.LARGEST_GAP,
-        ),
+    return scatter(
+        paths(trials, lambda trial: _spot(goal, trial)),
+        title=f"Utility left over {risk}",
+        x_label=risk,
+        y_label="utility left",
+        chosen=_spot(goal, best) if best is not None else None,
+        least_y=goal.utility_floor,
+        most_x=_most_risk(goal),
+        diagonal=goal.criterion is Criterion.LARGEST_GAP,
     )
 
 
-def paths(trials: Sequence[Trial], spot: Callable[[Trial], Spot]) -> list[Path]:
-    """A line through the trials that differ in epsilon alone, in its order."""
+def paths(trials: Sequence[Trial], spot: Callable[[Trial], Spot]) -> dict[str, list[Spot]]:
+    """The trials that differ in epsilon alone, in its order, by what they share."""
     lines: dict[str, list[tuple[float, Spot]]] = {}
     for trial in trials:
         if trial.candidate is not None:
             place = trial.candidate.setting.known_epsilon, spot(trial)
-            lines.setdefault(trial.candidate.family, []).append(place)
-    return [
-        Path(name, tuple(spot for _, spot in sorted(line, key=lambda place: place[0])))
+            lines.setdefault(family(trial.name), []).append(place)
+    return {
+        name: [spot for _, spot in sorted(line, key=lambda place: place[0])]
         for name, line in lines.items()
-    ]
+    }
 
 
 def trials_table(goal: Goal, trials: Sequence[Trial]) -> Table:
     """Every setting in the order measured, the chosen one marked."""
     best = goal.best(trials)
-    heads = ("setting", "N_w", "F1", "utility left", "worst attack", "attack left", "gap")
+    columns = heads(
+        "setting", "#N_w", "#F1", "#utility left", "#worst attack", "#attack left", "#gap"
+    )
     rows = tuple(
-        TableRow(
-            (
-                Cell(trial.name, detail="chosen" if trial is best else ""),
-                Cell(_shown(trial.survival, ".1f"), True),
-                Cell(f"{trial.f1:.3f}", True),
-                Cell(f"{trial.utility:.1%}", True),
-                Cell(_shown(trial.attack if trial.attacks else None, ".1%"), True),
-                Cell(_shown(trial.attack_left, ".1%"), True),
-                Cell(_shown(trial.gap, ".3f"), True),
-            ),
+        row(
+            Cell(trial.name, detail="chosen" if trial is best else ""),
+            Cell(_shown(trial.survival, ".1f"), True),
+            Cell(f"{trial.f1:.3f}", True),
+            Cell(f"{trial.utility:.1%}", True),
+            Cell(_shown(trial.attack if trial.attacks else None, ".1%"), True),
+            Cell(_shown(trial.attack_left, ".1%"), True),
+            Cell(_shown(trial.gap, ".3f"), True),
             lead=trial is best,
         )
         for trial in trials
     )
-    return Table("", "", tuple(Cell(head, place > 0) for place, head in enumerate(heads)), rows)
+    return Table("", "", columns, rows)
 
 
 def _spot(goal: Goal, trial: Trial) -> Spot:

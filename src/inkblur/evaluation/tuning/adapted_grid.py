@@ -51,12 +51,6 @@ class Candidate:
         kind = f"alpha {self.adapted.alpha:g}, smoothing {self.adapted.smoothing:g}"
         return f"{self.setting.name}, {kind}"
 
-    @property
-    def family(self) -> str:
-        """The name without epsilon: what a line of a plot joins."""
-        parts = self.name.split(", ")
-        return ", ".join(part for part in parts if not part.startswith("epsilon "))
-
     def to_json(self) -> dict[str, Any]:
         """What was set; :meth:`from_json` reads it back."""
         if self.adapted is None:
