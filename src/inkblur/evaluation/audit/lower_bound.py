@@ -22,9 +22,8 @@ from inkblur.evaluation.audit.choice import audit_choice
 from inkblur.evaluation.audit.distinguishing import Game, play
 from inkblur.evaluation.audit.noise import NoiseAudit, audit_noise
 from inkblur.evaluation.audit.normality import InsideAudit
-from inkblur.evaluation.audit.pair_search import LOOKS, likely_pair
+from inkblur.evaluation.audit.pair_search import LOOKS, best_threshold, likely_pair
 from inkblur.evaluation.audit.pairs import Attacker, Pair, WordPair
-from inkblur.evaluation.audit.threshold import best_threshold
 from inkblur.evaluation.measures.intervals import checked_confidence, log_ratio_lower
 from inkblur.guarantees import rounded_down, rounded_up
 from inkblur.mechanisms.base import DiscreteMechanism, WordMechanism
@@ -154,28 +153,27 @@ def measure_loss(
     attacker = pair.learn(quarter, rng.child("loss", "lessons"))
     chosen = _both_scores(pair, attacker, quarter, rng.child("loss", "choice"))
     confirmed = _both_scores(pair, attacker, fresh, rng.child("loss", "confirmation"))
-    best: LossAudit | None = None
-    for sign, (one, other) in ((1.0, (0, 1)), (-1.0, (1, 0))):
-        # Direction 1: events likelier from the left input; direction 2: from the right one.
-        threshold, _ = best_threshold(sign * chosen[one], sign * chosen[other], alpha / 2)
-        hits = int((sign * confirmed[one] >= threshold).sum())
-        against = int((sign * confirmed[other] >= threshold).sum())
+
+    def towards(sign: int) -> LossAudit:
+        """By events that are likelier from the left input (1), or from the right one (-1)."""
+        likely, unlikely = (sign * scores for scores in chosen[::sign])
+        threshold, _ = best_threshold(likely, unlikely, alpha / 2)
+        hits, against = (int((sign * scores >= threshold).sum()) for scores in confirmed[::sign])
         low = float(log_ratio_lower(hits, against, fresh, fresh, alpha / 2))
-        if best is None or max(0.0, low) > best.loss:
-            best = LossAudit(
-                subject=pair.subject,
-                bound=pair.bound,
-                loss=max(0.0, low),
-                estimate=math.log(max(hits, 0.5) / max(against, 0.5)),
-                event=f"log-likelihood ratio {'>=' if sign > 0 else '<='} {sign * threshold:.4g}",
-                hits=(hits, against) if sign > 0 else (against, hits),
-                confirmed_on=fresh,
-                draws=draws,
-                confidence=confidence,
-                ceiling=float(log_ratio_lower(fresh, 0, fresh, fresh, alpha / 2)),
-            )
-    assert best is not None
-    return best
+        return LossAudit(
+            subject=pair.subject,
+            bound=pair.bound,
+            loss=max(0.0, low),
+            estimate=math.log(max(hits, 0.5) / max(against, 0.5)),
+            event=f"log-likelihood ratio {'>=' if sign > 0 else '<='} {sign * threshold:.4g}",
+            hits=(hits, against) if sign > 0 else (against, hits),
+            confirmed_on=fresh,
+            draws=draws,
+            confidence=confidence,
+            ceiling=float(log_ratio_lower(fresh, 0, fresh, fresh, alpha / 2)),
+        )
+
+    return max(towards(1), towards(-1), key=lambda audit: audit.loss)
 
 
 def audit_mechanism(

@@ -1,4 +1,6 @@
-"""Where to look: two words whose privacy loss stands out against what is claimed for them."""
+"""Where to look: two words whose privacy loss stands out against what is claimed for them, and the
+event that tells two inputs apart best.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +9,17 @@ import itertools
 import numpy as np
 
 from inkblur.evaluation.audit.claimed_metric import ClaimedMetric, word_bounds
-from inkblur.evaluation.audit.threshold import best_threshold
+from inkblur.evaluation.measures.intervals import log_ratio_lower
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.rng import Rng
-from inkblur.types import Ids, Metric
+from inkblur.types import Array, Ids, Metric
 
 _SMALL = 32  # vocabularies up to this size are searched pair by pair
 _WORDS = 12  # sampled from larger ones
 LOOKS = 2_000  # draws of each word that is tried
 _BLOCK = 4096  # vocabulary words compared at a time
 _ALPHA = 0.05  # only ranks pairs; no confidence is claimed from it
+_MOST_THRESHOLDS = 1_000  # tried; more change nothing but the time
 
 
 def likely_pair(mechanism: WordMechanism, rng: Rng, *, looks: int = LOOKS) -> tuple[str, str]:
@@ -39,6 +42,23 @@ def likely_pair(mechanism: WordMechanism, rng: Rng, *, looks: int = LOOKS) -> tu
     ]
     best = pairs[int(np.argmax(np.array(promises) - bounds))]
     return mechanism.vocabulary[best[0]], mechanism.vocabulary[best[1]]
+
+
+def best_threshold(scores: Array, against: Array, alpha: float) -> tuple[float, float]:
+    """The t for which {score >= t} promises the largest log-ratio, and what it promises.
+
+    The promise counts on the very draws that choose, so it is no bound; fresh draws must confirm
+    it.
+    """
+    thresholds = np.unique(np.concatenate([scores, against]))
+    if len(thresholds) > _MOST_THRESHOLDS:
+        places = np.linspace(0, len(thresholds) - 1, _MOST_THRESHOLDS).astype(np.int64)
+        thresholds = thresholds[places]
+    hits = len(scores) - np.searchsorted(np.sort(scores), thresholds)
+    misses = len(against) - np.searchsorted(np.sort(against), thresholds)
+    promises = log_ratio_lower(hits, misses, len(scores), len(against), alpha)
+    best = int(np.argmax(promises))
+    return float(thresholds[best]), float(promises[best])
 
 
 def _promise(one: Ids, other: Ids, vocabulary: int) -> float:
