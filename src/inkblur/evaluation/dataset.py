@@ -22,10 +22,10 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.base import DONT_KNOW, number_authors
@@ -64,10 +64,6 @@ class Facts:
     without_author: int  # texts
     labels: int
     without_label: int  # texts
-
-    def to_json(self) -> dict[str, Any]:
-        """A JSON object."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,10 +199,17 @@ def make_dataset(
     topics = tuple(labels) if labels is not None else (None,) * len(texts)
     given_secrets = secrets if secrets is not None else [None] * len(texts)
     hidden = tuple(None if each is None else str(each) for each in given_secrets)  # also numbers
-    _check(numbers if authors is not None else None, topics if labels is not None else None)
-    tested = (
-        _given(parts) if parts is not None else _drawn(numbers, topics, _share(test_share), seed)
-    )
+    if authors is not None and (count := len(np.unique(_known(numbers)))) < 2:
+        raise ParameterError(
+            f"at least 2 authors are needed, found {count}: with one there is nothing to tell "
+            "apart; leave the authors out to measure utility alone"
+        )
+    if labels is not None and (count := len({*topics} - {None})) < 2:
+        raise ParameterError(
+            f"at least 2 different labels are needed, found {count}; leave the labels out to "
+            "measure attacks alone"
+        )
+    tested = _given(parts) if parts is not None else _drawn(numbers, topics, test_share, seed)
 
     def part(wanted: bool) -> DatasetPart:
         rows = np.flatnonzero(tested == wanted)
@@ -256,34 +259,12 @@ def _facts(texts: Sequence[str], train: DatasetPart, test: DatasetPart) -> Facts
     )
 
 
-def _check(numbers: Ids | None, topics: tuple[str | None, ...] | None) -> None:
-    count = 0 if numbers is None else len(np.unique(_known(numbers)))
-    if numbers is not None and count < 2:
-        raise ParameterError(
-            f"at least 2 authors are needed, found {count}: with one there is nothing to tell "
-            "apart; leave the authors out to measure utility alone"
-        )
-    if topics is not None:
-        count = len({topic for topic in topics if topic is not None})
-        if count < 2:
-            raise ParameterError(
-                f"at least 2 different labels are needed, found {count}; leave the labels out to "
-                "measure attacks alone"
-            )
-
-
 def _known(authors: Ids) -> Ids:
     known: Ids = authors[authors != DONT_KNOW]
     return known
 
 
-def _share(value: float) -> float:
-    if not 0 < value < 1:
-        raise ParameterError(f"test_share must lie between 0 and 1, exclusive, got {value}")
-    return value
-
-
-def _given(parts: Sequence[str]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _given(parts: Sequence[str]) -> NDArray[np.bool_]:
     for row, part in enumerate(parts):
         if part not in _PARTS:
             raise ParameterError(f"text {row} is in part {part!r}; a part is train or test")
@@ -291,9 +272,11 @@ def _given(parts: Sequence[str]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
 
 
 def _drawn(
-    numbers: Ids, topics: tuple[str | None, ...], share: float, seed: int
-) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    numbers: Ids, topics: Sequence[str | None], test_share: float, seed: int
+) -> NDArray[np.bool_]:
     """Which texts are tested: a share of each author's, or else of each label's."""
+    if not 0 < test_share < 1:
+        raise ParameterError(f"test_share must lie between 0 and 1, exclusive, got {test_share}")
     groups: defaultdict[Hashable, list[int]] = defaultdict(list)
     for row, (author, topic) in enumerate(zip(numbers.tolist(), topics, strict=True)):
         groups[author if author != DONT_KNOW else f"label {topic}"].append(row)
@@ -301,6 +284,6 @@ def _drawn(
     tested = np.zeros(len(numbers), dtype=bool)
     for rows in groups.values():
         if len(rows) > 1:
-            count = min(max(1, round(share * len(rows))), len(rows) - 1)
+            count = min(max(1, round(test_share * len(rows))), len(rows) - 1)
             tested[sorted(rows, key=lambda row: uniforms[row])[:count]] = True
     return tested

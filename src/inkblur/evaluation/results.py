@@ -230,7 +230,7 @@ class Evaluation:
             "form": self.form,
             "proper_nouns_redacted": self.redacted,
             "embedding": dict(self.embedding),
-            "data": self.facts.to_json(),
+            "data": asdict(self.facts),
             "before": self.before.to_json(),
             "settings": [result.to_json() for result in self.settings],
             "examples": [asdict(example) for example in self.examples],

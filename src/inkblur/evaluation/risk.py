@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -96,23 +96,15 @@ class Attempt:
 
     def to_json(self) -> dict[str, Any]:
         """As one JSON object."""
-        return {
-            "half": self.half,
-            "attack": self.attack,
-            "kind": self.kind,
-            "words": self.words,
-            "suspects": self.suspects,
-            "authors": self.authors.tolist(),
-            "correct": "".join("01"[hit] for hit in self.correct.astype(int)),
-        }
+        correct = "".join("01"[hit] for hit in self.correct.astype(int))
+        return {**asdict(self), "authors": self.authors.tolist(), "correct": correct}
 
     @classmethod
     def from_json(cls, body: dict[str, Any]) -> Attempt:
         """What :meth:`to_json` wrote."""
         correct = np.array([hit == "1" for hit in body["correct"]], dtype=bool)
         authors = np.array(body["authors"], np.int64)
-        plain = {name: body[name] for name in ("half", "attack", "kind", "words", "suspects")}
-        return cls(**plain, authors=authors, correct=correct)
+        return cls(**{**body, "authors": authors, "correct": correct})
 
 
 @dataclass(frozen=True, slots=True)

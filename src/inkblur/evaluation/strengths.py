@@ -7,6 +7,7 @@ judging half says is what is reported, also where it is more than the strength a
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -106,11 +107,11 @@ def search_strengths(
     """
     own: dict[str, Any] = dict(spec.parameters)
     center = calibrate(spec.mechanism, table, survival=0.5, **own)
-    epsilons = [float(f"{each:.3g}") for each in center * np.geomspace(*_SPREAD, _STEPS)]
+    falling = [float(f"{each:.3g}") for each in center * np.geomspace(*_SPREAD, _STEPS)][::-1]
     untouched = attempts(texts, None, table, seeded_rng(seed), seed=seed)
     measured: dict[float, SettingRisk] = {}
 
-    def qualifies(epsilon: float, strength: Strength) -> bool:
+    def worst(epsilon: float) -> float:
         if epsilon not in measured:
             on_step(epsilon)
             blur = spec.varied(epsilon=epsilon, strength=None).privatizer(table)
@@ -119,20 +120,14 @@ def search_strengths(
             measured[epsilon] = SettingRisk(
                 blur.mechanism.parameters, {"own": tried}, {"own": untouched}
             )
-        return measured[epsilon].worst(CHOOSING) <= MARGIN * strength.most_risk
+        return measured[epsilon].worst(CHOOSING)
 
-    found: dict[Strength, SettingRisk] = {}
-    for strength in Strength:
-        low, high = -1, len(epsilons)  # the place below qualifies, that above does not
-        while high - low > 1:
-            middle = (low + high) // 2
-            if qualifies(epsilons[middle], strength):
-                low = middle
-            else:
-                high = middle
-        if low >= 0:
-            found[strength] = measured[epsilons[low]]
-    return chosen({each.parameters["epsilon"]: each for each in found.values()})
+    def largest(limit: float) -> SettingRisk | None:
+        place = bisect_left(falling, True, key=lambda epsilon: worst(epsilon) <= limit)
+        return measured[falling[place]] if place < len(falling) else None
+
+    found = [largest(MARGIN * strength.most_risk) for strength in Strength]
+    return chosen({each.parameters["epsilon"]: each for each in found if each is not None})
 
 
 def author_texts(texts: Sequence[str], authors: Ids, *, seed: int = 1) -> AuthorTexts:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import Any
 
@@ -81,8 +81,8 @@ class FourWaySplit:
         return {
             "taught": len(self.taught),
             "left_out": self.left_out,
-            "validation": self.validation.facts.to_json(),
-            "held_out": self.held_out.facts.to_json(),
+            "validation": asdict(self.validation.facts),
+            "held_out": asdict(self.held_out.facts),
         }
 
 
