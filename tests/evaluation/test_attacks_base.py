@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import ArrayLike
 
 from inkblur.errors import ParameterError
-from inkblur.evaluation.attacks import DONT_KNOW, attribute, number_authors
+from inkblur.evaluation.attacks.base import DONT_KNOW, attribute, number_authors
 from inkblur.types import Ids
 
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from inkblur.errors import ParameterError
-from inkblur.evaluation.attacks import DONT_KNOW, attribute, koppel
+from inkblur.evaluation.attacks import koppel
+from inkblur.evaluation.attacks.base import DONT_KNOW, attribute
 from inkblur.evaluation.attacks.koppel import Koppel, NgramWeighting, Similarity
 from inkblur.evaluation.measures.ngrams import space_free_ngrams
 from inkblur.types import Ids

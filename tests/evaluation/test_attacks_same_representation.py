@@ -5,7 +5,8 @@ import pytest
 
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
-from inkblur.evaluation.attacks import DONT_KNOW, SameRepresentation
+from inkblur.evaluation.attacks.base import DONT_KNOW
+from inkblur.evaluation.attacks.same_representation import SameRepresentation
 from inkblur.evaluation.measures import earth_movers
 from inkblur.types import Array
 

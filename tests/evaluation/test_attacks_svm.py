@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from inkblur.errors import ParameterError
-from inkblur.evaluation.attacks import DONT_KNOW, Koppel, LinearSvm, attribute
-from inkblur.evaluation.attacks.svm import MOST_AUTHORS
+from inkblur.evaluation.attacks.base import DONT_KNOW, attribute
+from inkblur.evaluation.attacks.koppel import Koppel
+from inkblur.evaluation.attacks.svm import MOST_AUTHORS, LinearSvm
 from inkblur.evaluation.attacks.views import Words, WordsAndNgrams
 from reproduction import corpora
 

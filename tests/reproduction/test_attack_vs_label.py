@@ -10,7 +10,8 @@ import pytest
 
 import inkblur
 from inkblur.adaptation.adapt import adapt_embedding
-from inkblur.evaluation.attacks import Attack, Koppel
+from inkblur.evaluation.attacks.base import Attack
+from inkblur.evaluation.attacks.koppel import Koppel
 from inkblur.evaluation.measures.utility import rates
 from inkblur.spec import ReleaseSpec
 from inkblur.types import Array

@@ -86,7 +86,7 @@ def calibrate(
 def _by_risk(
     entry: Entry, own: dict[str, Any], table: Embedding, path: str, columns: tuple[str, str]
 ) -> dict[str, Any]:
-    from inkblur.evaluation.attacks import number_authors
+    from inkblur.evaluation.attacks.base import number_authors
     from inkblur.evaluation.strengths import author_texts, search_strengths
     from inkblur.mechanisms.strengths import keep_strengths
     from inkblur.spec import ReleaseSpec

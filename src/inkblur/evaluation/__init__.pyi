@@ -6,23 +6,18 @@ from inkblur.documents.fingerprints import among, fingerprints
 from inkblur.documents.names import is_name
 from inkblur.documents.stop_words import STOP_WORDS
 from inkblur.documents.tokens import TokenClass, tokenize
-from inkblur.evaluation.attacks import (
-    DONT_KNOW,
-    Koppel,
-    LinearSvm,
-    attribute,
-    reverse_vectorized,
-)
-from inkblur.evaluation.attacks.base import Attack
+from inkblur.evaluation.attacks.base import DONT_KNOW, Attack, attribute
 from inkblur.evaluation.attacks.catalogue import CHANNEL_ATTACKS
 from inkblur.evaluation.attacks.channel import channel_of
 from inkblur.evaluation.attacks.classifiers import AuthorClassifier, make_classifier
-from inkblur.evaluation.attacks.koppel import NgramWeighting, Similarity
+from inkblur.evaluation.attacks.koppel import Koppel, NgramWeighting, Similarity
 from inkblur.evaluation.attacks.language import Trigrams, entering_ids, unigram
 from inkblur.evaluation.attacks.likelihood import Likelihood
 from inkblur.evaluation.attacks.model_reading import ModelReader
 from inkblur.evaluation.attacks.reading import Reader, guessed
+from inkblur.evaluation.attacks.reverse import reverse_vectorized
 from inkblur.evaluation.attacks.stacking import stacked_across
+from inkblur.evaluation.attacks.svm import LinearSvm
 from inkblur.evaluation.attacks.views import Words
 from inkblur.evaluation.attacks.writeprints_features import WritePrintsFeatures, measured_groups
 from inkblur.evaluation.dataset import Dataset, Names, Scenario, make_dataset

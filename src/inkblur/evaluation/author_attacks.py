@@ -9,12 +9,11 @@ says counts as adaptive: it hears all the others.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from inkblur.embeddings.table import Embedding
-from inkblur.evaluation.attacks.base import Attack, AuthorAnswers, judged
+from inkblur.evaluation.attacks.base import Attack, AuthorAnswers, ScoringAttack, judged
 from inkblur.evaluation.attacks.catalogue import (
     ATTACKS,
     CHANNEL_ATTACKS,
@@ -39,21 +38,6 @@ Known = tuple[Channel, Embedding] | PoolStaircase
 LARGEST_POOL = 50_000  # texts: the attacker holds the probability of each under every author
 
 
-@runtime_checkable
-class ScoringAttack(Protocol):
-    """An attack that says how well each suspect fits."""
-
-    suspects: Ids  # ascending
-
-    def scores(self, texts: Sequence[str]) -> Array:
-        """(texts, suspects): the larger, the likelier."""
-        ...
-
-    def named(self, texts: Sequence[str], scores: Array) -> Ids:
-        """The author of each text, by its scores."""
-        ...
-
-
 class AuthorAttacks:
     """The plan's attacks on the authors of one collection, in every scenario."""
 
@@ -69,12 +53,12 @@ class AuthorAttacks:
 
     def count(self, releaser: Releaser | None) -> int:
         """How many attacks are tried on a release, or (None) on the texts as they are."""
-        return sum(1 for _ in self._tries(releaser is None, _informed(releaser)))
+        return sum(1 for _ in self._tries(releaser))
 
     def on_true_texts(self, texts: Sequence[str], step: Step) -> list[Attacked]:
         """What attackers make of the texts as they are."""
         clear = ClearChannel(len(self.embedding)), self.embedding
-        return list(self._attacked(texts, None, clear, 0, None, step))
+        return list(self._attacked(None, clear, texts, self.train, 0, step))
 
     def on_release(
         self,
@@ -85,13 +69,12 @@ class AuthorAttacks:
         step: Step,
     ) -> list[Attacked]:
         """What they make of released `texts`, with the released training part `train`."""
-        known = self._known(releaser) if _informed(releaser) else None
-        informed = () if known is None else _informed(releaser)
-        return list(self._attacked(texts, train, known, repeat, informed, step))
+        known = self._known(releaser)
+        return list(self._attacked(releaser, known, texts, train, repeat, step))
 
     def _known(self, releaser: Releaser) -> Known | None:
         """The channel, worked out once a release; only where an attack asks for it."""
-        if not any(name in CHANNEL_ATTACKS for name in self.plan.attacks):
+        if not any(name in CHANNEL_ATTACKS for _, _, name in self._tries(releaser)):
             return None
         if isinstance(releaser, PoolReleaser):
             return releaser.mechanism
@@ -102,31 +85,28 @@ class AuthorAttacks:
             self._channel = releaser, (channel, releaser.mechanism.embedding)
         return self._channel[1]
 
-    def _tries(self, true: bool, informed: Collection[str]) -> Iterator[tuple[str, str, str]]:
-        """Scenario, kind and name of each attack but the stacked one, adaptive ones first;
-        `informed` are those that know the channel of a release.
-        """
+    def _tries(self, releaser: Releaser | None) -> Iterator[tuple[str, str, str]]:
+        """Scenario, kind and name of each attack but the stacked one, adaptive ones first."""
+        informed = CHANNEL_ATTACKS.keys() if releaser is None else _informed(releaser)
+        left_out = {STACKED, *CHANNEL_ATTACKS} - {*informed}
         for scenario in self._suspects:
-            for kind in (STATIC,) if true else (ADAPTIVE, STATIC):
+            for kind in (STATIC,) if releaser is None else (ADAPTIVE, STATIC):
                 for name in self.plan.attacks:
-                    if name in CHANNEL_ATTACKS and not (true or name in informed):
-                        continue
-                    if name != STACKED and not (kind == ADAPTIVE and name in STATIC_ALONE):
+                    if name not in left_out and not (kind == ADAPTIVE and name in STATIC_ALONE):
                         yield scenario, kind, name
 
     def _attacked(
         self,
-        texts: Sequence[str],
-        train: Sequence[str] | None,
+        releaser: Releaser | None,  # None: the texts are true
         known: Known | None,
+        texts: Sequence[str],
+        train: Sequence[str],
         repeat: int,
-        informed: Collection[str] | None,  # None: the texts are true
         step: Step,
     ) -> Iterator[Attacked]:
-        true = informed is None
         scores: dict[str, list[Array]] = {scenario: [] for scenario in self._suspects}
         everyone = self.data.test.authors
-        for scenario, kind, name in self._tries(true, informed or ()):
+        for scenario, kind, name in self._tries(releaser):
             step(f"{kind} attack: {name}")
             studied = self._studied(scenario)
             attack = self._fitted(name, scenario, kind, train, known, repeat)
@@ -144,7 +124,8 @@ class AuthorAttacks:
             for scenario, heard in scores.items():
                 said = self._stacked(scenario, heard)
                 if said is not None:
-                    yield Attacked(STACKED, scenario, STATIC if true else ADAPTIVE, said)
+                    kind = STATIC if releaser is None else ADAPTIVE
+                    yield Attacked(STACKED, scenario, kind, said)
 
     def _stacked(self, scenario: str, scores: Sequence[Array]) -> AuthorAnswers | None:
         everyone, studied = self.data.test.authors, self._studied(scenario)
@@ -166,33 +147,30 @@ class AuthorAttacks:
         name: str,
         scenario: str,
         kind: str,
-        train: Sequence[str] | None,
+        train: Sequence[str],
         known: Known | None,
         repeat: int,
     ) -> Attack:
         if kind == STATIC and (name, scenario) in self._static:
             return self._static[name, scenario]
-        suspects = self._suspects[scenario]
-        rows = np.flatnonzero(np.isin(self.data.train.authors, suspects))
-        released = kind == ADAPTIVE and train is not None
-        source = train if released and train is not None else self.train
-        seed = self.plan.seed + (repeat if released else 0)
-        if name in CHANNEL_ATTACKS:
-            assert known is not None
-            attack = (
-                PoolLikelihood(known)
-                if isinstance(known, PoolStaircase)
-                else CHANNEL_ATTACKS[name](*known, seed, released)
-            )
-        else:
+        released = kind == ADAPTIVE
+        seed = self.plan.seed + repeat * released
+        if name not in CHANNEL_ATTACKS:
             attack = ATTACKS[name](self.embedding, seed)
+        elif isinstance(known, PoolStaircase):
+            attack = PoolLikelihood(known)
+        else:
+            assert known is not None
+            attack = CHANNEL_ATTACKS[name](*known, seed, released)
+        source = train if released else self.train
+        rows = np.flatnonzero(np.isin(self.data.train.authors, self._suspects[scenario]))
         attack.fit([source[row] for row in rows.tolist()], self.data.train.authors[rows])
         if kind == STATIC and name not in CHANNEL_ATTACKS:
             self._static[name, scenario] = attack
         return attack
 
 
-def _informed(releaser: Releaser | None) -> Collection[str]:
+def _informed(releaser: Releaser) -> Collection[str]:
     """The attacks that know the channel of a release: all where words are drawn one by one."""
     if isinstance(releaser, TextReleaser | VectorReleaser):
         return CHANNEL_ATTACKS.keys()

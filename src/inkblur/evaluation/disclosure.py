@@ -25,12 +25,13 @@ from inkblur.evaluation.attacks.language import Trigrams, entering_ids, unigram
 from inkblur.evaluation.attacks.likelihood import Likelihood
 from inkblur.evaluation.attacks.linking import MOST_TEXTS, linking
 from inkblur.evaluation.attacks.model_reading import PASSAGE, ModelReader
-from inkblur.evaluation.attacks.reading import Reader, guessed
+from inkblur.evaluation.attacks.reading import Guesses, Reader, guessed
 from inkblur.evaluation.attacks.repetition import Repeated, joined_by_author, repeated_words
 from inkblur.evaluation.attacks.singling_out import single_out, single_out_by_channel
 from inkblur.evaluation.dataset import Dataset
 from inkblur.evaluation.measures.bootstrap import over_texts, share_over_texts
 from inkblur.evaluation.measures.recovered import Recovered, TrueWords, recovered, true_words
+from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.releasers import Released, Releaser, TextReleaser
 from inkblur.evaluation.results import ADAPTIVE, STATIC, Disclosure, Interval
 from inkblur.mechanisms.base import WordMechanism
@@ -54,10 +55,8 @@ class Disclosing:
     read: Sequence[int]  # rows of the test part that are read word by word
     public: Sequence[str]  # texts to learn a language model from; may be empty
     embedding: Embedding
-    confidence: float
-    seed: int
-    reading_model: str = ""  # a causal language model that reads too; empty: none
-    step: Callable[[str], None] = lambda what: None  # called as the model goes on
+    plan: Plan
+    step: Callable[[str], None]  # called as a language model reads
 
     def disclosed(
         self, releaser: Releaser, train: Released, test: Released, rng: Rng
@@ -95,20 +94,14 @@ class Disclosing:
             readers["trigram"] = [guessed(found, trigrams) for found in candidates]
         shown = [out[:, 0] for out in outs]
         for name, said in readers.items():
-            yield from _read(
-                recovered(name, truth, shown, said, confidence=self.confidence, seed=self.seed),
-                reader.channel.error,
-            )
-        if self.reading_model:
+            yield from _read(self._recovered(name, truth, shown, said), reader.channel.error)
+        if self.plan.reading_model:
             yield from self._read_by_model(truth, shown, candidates, reader.channel.error)
         again = truth[:_RELEASED_AGAIN]
         many = _drawn(mechanism, again, max(RELEASES), rng.child("again"))
         for releases in RELEASES:
             said = reader.read([out[:, :releases] for out in many])
-            hits = recovered(
-                "", again, [out[:, 0] for out in many], said,
-                confidence=self.confidence, seed=self.seed,
-            )  # fmt: skip
+            hits = self._recovered("", again, [out[:, 0] for out in many], said)
             yield Disclosure(
                 "repetition",
                 f"words recovered from {releases} releases with fresh noise; under one key a "
@@ -118,6 +111,17 @@ class Disclosing:
                 "the first release as it stands",
             )
 
+    def _recovered(
+        self,
+        reader: str,
+        truth: Sequence[TrueWords],
+        outs: Sequence[Ids],
+        said: Sequence[Guesses],
+    ) -> Recovered:
+        return recovered(
+            reader, truth, outs, said, confidence=self.plan.confidence, seed=self.plan.seed
+        )
+
     def _read_by_model(
         self,
         truth: Sequence[TrueWords],
@@ -126,15 +130,13 @@ class Disclosing:
         error: float,
     ) -> Iterator[Disclosure]:
         """The first words of each text: a model takes seconds for them on a CPU."""
-        model = ModelReader(self.embedding, self.reading_model)
+        model = ModelReader(self.embedding, self.plan.reading_model)
         first = [found.rows(np.arange(len(found.words))[:PASSAGE]) for found in candidates]
-        found = recovered(
+        found = self._recovered(
             f"language model, first {PASSAGE} words of each text",
             [TrueWords(words.ids[:PASSAGE], words.kinds[:PASSAGE]) for words in truth],
             [out[:PASSAGE] for out in shown],
             model.guessed(first, self.step),
-            confidence=self.confidence,
-            seed=self.seed,
         )
         yield from _read(found, error)
 
@@ -155,9 +157,7 @@ class Disclosing:
             )
 
     def _repeated(self, measure: str, found: Repeated) -> Iterator[Disclosure]:
-        share = share_over_texts(
-            found.true, found.found, confidence=self.confidence, seed=self.seed
-        )
+        share = self._share(found.true, found.found)
         if share is not None:
             yield Disclosure("repetition", measure, share, found.chance, "in another's text")
 
@@ -171,9 +171,7 @@ class Disclosing:
                  traced.by_words),
                 ("the same, by words and length", traced.by_both),
             ):  # fmt: skip
-                yield Disclosure(
-                    "singling out", measure, self._share(hits), traced.chance, "guessing"
-                )
+                yield self._singled_out(measure, hits)
         authors = self.data.test.authors
         known = [row for row in range(len(test.texts)) if authors[row] >= 0 and test.texts[row]]
         known = known[: min(_COMPARED, MOST_TEXTS)]
@@ -182,8 +180,8 @@ class Disclosing:
                 area = linking(
                     [test.texts[row] for row in known],
                     authors[known],
-                    confidence=self.confidence,
-                    seed=self.seed,
+                    confidence=self.plan.confidence,
+                    seed=self.plan.seed,
                 )
             except ParameterError:  # too few texts of one author, or no word in them
                 return
@@ -199,13 +197,10 @@ class Disclosing:
         if len(truth) > 1:
             outs = [out[:, 0] for out in _drawn(mechanism, truth, 1, rng)]
             hits = single_out_by_channel(channel, [text.ids for text in truth], outs)
-            yield Disclosure(
-                "singling out",
+            yield self._singled_out(
                 f"released texts traced to their original among {len(truth)}, by the channel and "
                 f"their first {_TRACED} words",
-                self._share(hits),
-                1 / len(truth),
-                "guessing",
+                hits,
             )
 
     def _secrets(self, train: Released, test: Released) -> Iterator[Disclosure]:
@@ -227,10 +222,12 @@ class Disclosing:
             self.data.train.secrets,
             test.texts,
             self.data.test.secrets,
-            seed=self.seed,
+            seed=self.plan.seed,
             attack=attack,
         )
-        spread = over_texts(said.truth, said.answers, confidence=self.confidence, seed=self.seed)
+        spread = over_texts(
+            said.truth, said.answers, confidence=self.plan.confidence, seed=self.plan.seed
+        )
         return Disclosure(
             "inference",
             f"secret labels guessed, {kind}",
@@ -239,13 +236,13 @@ class Disclosing:
             "the commonest label",
         )
 
-    def _share(self, hits: NDArray[np.bool_]) -> Interval:
-        share = share_over_texts(
-            hits.astype(np.int64), np.ones(len(hits), np.int64),
-            confidence=self.confidence, seed=self.seed,
-        )  # fmt: skip
+    def _singled_out(self, measure: str, hits: NDArray[np.bool_]) -> Disclosure:
+        share = self._share(hits.astype(np.int64), np.ones(len(hits), np.int64))
         assert share is not None
-        return share
+        return Disclosure("singling out", measure, share, 1 / len(hits), "guessing")
+
+    def _share(self, hits: Ids, totals: Ids) -> Interval | None:
+        return share_over_texts(hits, totals, confidence=self.plan.confidence, seed=self.plan.seed)
 
 
 def _read_mechanism(releaser: Releaser) -> WordMechanism | None:

@@ -26,16 +26,16 @@ from inkblur.evaluation.dataset import Dataset
 from inkblur.evaluation.disclosure import Disclosing
 from inkblur.evaluation.measures.meaning import Meaning, meaning_kept
 from inkblur.evaluation.measures.similarity import Judge
-from inkblur.evaluation.measures.utility import LabelAnswers, UtilityClassifier, label_answers
+from inkblur.evaluation.measures.utility import UtilityClassifier, label_answers
 from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.preprocessing import ProperNouns, TopicWords, make_form
 from inkblur.evaluation.releasers import PoolReleaser, Released, Releaser, releaser
 from inkblur.evaluation.repetitions import (
     Attacked,
+    Scored,
     joined_attacks,
     joined_meanings,
     joined_scores,
-    scores_before,
 )
 from inkblur.evaluation.results import (
     ADAPTIVE,
@@ -48,7 +48,7 @@ from inkblur.evaluation.results import (
     SettingResult,
     StandIns,
 )
-from inkblur.evaluation.stand_ins import StandInMeasures
+from inkblur.evaluation.stand_ins import measured_stand_ins
 from inkblur.files.summary import described
 from inkblur.rng import seeded_rng
 from inkblur.spec import ReleaseSpec
@@ -128,6 +128,7 @@ class PreparedEvaluation:
         self.notes: tuple[str, ...] = ()
         self.train, self.test = self._formed()
         self._authors = AuthorAttacks(data, self.train, embedding, plan)
+        self._models = plan.models if data.has_labels else ()
         self._first = Released(()), Released(())  # train and test, of the release measured last
         self._shown: dict[str, list[str]] = {}  # examples after the release, by setting
         # The order in which test texts serve as examples and for the meaning: the seed's.
@@ -137,12 +138,12 @@ class PreparedEvaluation:
     @property
     def first_steps(self) -> int:
         """Steps of the baseline, for showing progress."""
-        return 1 + self._authors.count(None) + len(self._models(vectors=False))
+        return 1 + self._authors.count(None) + len(self._models)
 
     def steps(self, releaser: Releaser) -> int:
         """Steps of one repetition: the attacks that can be tried on it, the plan's analysts."""
-        analysts = len(self.plan.analysts)
-        return 1 + self._authors.count(releaser) + analysts * len(self._models(vectors=False))
+        scored = len(self.plan.analysts) * len(self._models)
+        return 1 + self._authors.count(releaser) + scored
 
     @property
     def last_steps(self) -> int:
@@ -167,8 +168,7 @@ class PreparedEvaluation:
         step("the texts as they are")
         attacks = self._authors.on_true_texts(self.test, step)
         utility = [
-            self._scored(model, STATIC, self.train, self.test, 0, step)
-            for model in self._models(vectors=False)
+            self._scored(model, STATIC, self.train, self.test, 0, step) for model in self._models
         ]
         return SettingResult(
             "before",
@@ -177,7 +177,7 @@ class PreparedEvaluation:
             (),
             None,
             tuple(joined_attacks([attacks], self.plan.confidence, self.plan.seed)),
-            scores_before(utility, self.plan.confidence, self.plan.seed),
+            tuple(joined_scores([utility], self.plan.confidence, self.plan.seed)),
             None,
         )
 
@@ -194,7 +194,7 @@ class PreparedEvaluation:
         pairs of words.
         """
         attacks: list[list[Attacked]] = []
-        scores: list[list[LabelAnswers]] = []
+        scores: list[list[Scored]] = []
         meanings: list[Meaning] = []
         unchanged: list[float] = []
         true_train = releaser.true_counts(self.train) if self.data.has_labels else None
@@ -215,8 +215,6 @@ class PreparedEvaluation:
             if meaning is not None:
                 meanings.append(meaning)
         confidence = self.plan.confidence
-        models = len(scores[0]) // len(self.plan.analysts)
-        analysts = [kind for kind in self.plan.analysts for _ in range(models)]
         return SettingResult(
             releaser.name,
             releaser.to_json(),
@@ -224,7 +222,7 @@ class PreparedEvaluation:
             releaser.worth() if promise else (),
             Interval.of(unchanged, confidence).share() if unchanged else None,
             tuple(joined_attacks(attacks, confidence, self.plan.seed)),
-            tuple(joined_scores(scores, analysts, confidence)),
+            tuple(joined_scores(scores, confidence)),
             joined_meanings(meanings, confidence),
         )
 
@@ -240,9 +238,7 @@ class PreparedEvaluation:
             self._order[: self.plan.read_texts],
             public,
             self.embedding,
-            self.plan.confidence,
-            self.plan.seed,
-            self.plan.reading_model,
+            self.plan,
             step,
         )
         rng = seeded_rng(self.plan.seed).child("disclosure", releaser.name)
@@ -252,16 +248,12 @@ class PreparedEvaluation:
         """What the release measured last is worth, where it came from a pool: first repetition."""
         if not isinstance(releaser, PoolReleaser):
             return None
-        measures = StandInMeasures(
-            self.data,
-            self.train,
-            self.test,
-            self._models(vectors=False),
-            judge,
-            self.plan.confidence,
-            self.plan.seed,
+        train, test = (released.texts for released in self._first)
+        labels = self.data.train.labels, self.data.test.labels
+        pool = releaser.mechanism.pool
+        return measured_stand_ins(
+            pool, train, test, self.test, labels, self._models, judge, self.plan
         )
-        return measures.measured(releaser, *self._first)
 
     def examples(self, releasers: Sequence[Releaser]) -> tuple[Example, ...]:
         """Test texts before and after (measured releases, first repetition), names masked."""
@@ -303,7 +295,7 @@ class PreparedEvaluation:
         true_train: csr_matrix | None,
         repeat: int,
         step: Callable[[str], None],
-    ) -> list[LabelAnswers]:
+    ) -> list[Scored]:
         vectors = test.counts is not None
         studied = train.counts if vectors else train.texts
         asked = test.counts if vectors else test.texts
@@ -312,14 +304,8 @@ class PreparedEvaluation:
             self._scored(model, kind, part, asked, repeat, step)
             for kind, part in ((ADAPTIVE, studied), (STATIC, true))
             if kind in self.plan.analysts
-            for model in self._models(vectors)
-        ]
-
-    def _models(self, vectors: bool) -> list[str]:
-        """The plan's classifiers; fastText reads texts, and vectors are none."""
-        models = self.plan.models if self.data.has_labels else ()
-        return [
-            model for model in models if not (vectors and model == UtilityClassifier.FASTTEXT.value)
+            for model in self._models
+            if not (vectors and model == UtilityClassifier.FASTTEXT.value)  # which reads texts
         ]
 
     def _scored(
@@ -330,15 +316,13 @@ class PreparedEvaluation:
         test: Any,
         repeat: int,
         step: Callable[[str], None],
-    ) -> LabelAnswers:
+    ) -> Scored:
         step(f"labels by {model}, {kind}")
-        studied, train_labels = _labeled(train, self.data.train.labels)
-        asked, test_labels = _labeled(test, self.data.test.labels)
-        return label_answers(
-            studied,
-            train_labels,
-            asked,
-            test_labels,
+        return kind, label_answers(
+            train,
+            self.data.train.labels,
+            test,
+            self.data.test.labels,
             model=model,
             seed=self.plan.seed + repeat,
             embedding=self.embedding,
@@ -353,12 +337,3 @@ class PreparedEvaluation:
             return meaning_kept(before, [test.texts[row] for row in rows], self.embedding)
         except ParameterError:  # no text has a known word on both sides: there is no number
             return None
-
-
-def _labeled(documents: Any, labels: Sequence[str | None]) -> tuple[Any, list[str]]:
-    """The documents that have a label, and the labels."""
-    rows = [row for row, label in enumerate(labels) if label is not None]
-    kept = [str(labels[row]) for row in rows]
-    if isinstance(documents, Sequence):
-        return [documents[row] for row in rows], kept
-    return documents[rows], kept

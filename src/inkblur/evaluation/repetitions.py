@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from inkblur.evaluation.attacks.base import AuthorAnswers
-from inkblur.evaluation.measures.bootstrap import over_repeated_texts, over_texts
+from inkblur.evaluation.measures.bootstrap import over_repeated_texts
 from inkblur.evaluation.measures.meaning import Meaning
 from inkblur.evaluation.measures.utility import FIELDS, LabelAnswers
-from inkblur.evaluation.results import (
-    STATIC,
-    AttackResult,
-    Interval,
-    MeaningResult,
-    UtilityResult,
-)
+from inkblur.evaluation.results import AttackResult, Interval, MeaningResult, UtilityResult
+
+Scored = tuple[str, LabelAnswers]  # by an analyst: adaptive or static
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,21 +23,6 @@ class Attacked:
     scenario: str
     kind: str
     found: AuthorAnswers
-
-
-def scores_before(
-    said: Sequence[LabelAnswers], confidence: float, seed: int
-) -> tuple[UtilityResult, ...]:
-    """Classifiers on the true texts: one repetition, intervals over the test texts."""
-    results = []
-    for one, result in zip(
-        said, joined_scores([said], [STATIC] * len(said), confidence), strict=True
-    ):
-        spread: dict[str, Any] = over_texts(
-            one.truth, one.answers, confidence=confidence, seed=seed
-        )
-        results.append(replace(result, **spread))
-    return tuple(results)
 
 
 def joined_attacks(
@@ -75,21 +56,29 @@ def joined_attacks(
 
 
 def joined_scores(
-    repeats: Sequence[Sequence[LabelAnswers]], analysts: Sequence[str], confidence: float
+    repeats: Sequence[Sequence[Scored]], confidence: float, seed: int | None = None
 ) -> list[UtilityResult]:
-    """The same classifier in every repetition, as one result."""
+    """The same classifier in every repetition, as one result: intervals over repetitions, or, with
+    a seed to draw them by, over the test texts.
+    """
     joined = []
-    for analyst, *same in zip(analysts, *repeats, strict=True):
-        first, scores = same[0], [one.scores() for one in same]
-        means: dict[str, Any] = {
-            name: Interval.of([getattr(score, name) for score in scores], confidence).share()
-            for name in FIELDS
-        }
+    for same in zip(*repeats, strict=True):
+        analyst, first = same[0]
+        spread: dict[str, Any]
+        if seed is None:
+            scores = [one.scores() for _, one in same]
+            spread = {
+                name: Interval.of([getattr(score, name) for score in scores], confidence).share()
+                for name in FIELDS
+            }
+        else:
+            answers = [one.answers for _, one in same]
+            spread = over_repeated_texts(first.truth, answers, confidence=confidence, seed=seed)
         joined.append(
             UtilityResult(
                 model=first.model,
                 analyst=analyst,
-                **means,
+                **spread,
                 trained=first.trained,
                 tested=len(first.truth),
                 labels=first.labels,

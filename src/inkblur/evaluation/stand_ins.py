@@ -11,15 +11,13 @@ Three questions that a release word by word does not raise, answered on the firs
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from inkblur.evaluation.dataset import Dataset
 from inkblur.evaluation.measures.bootstrap import over_texts, statistic_over_texts
 from inkblur.evaluation.measures.similarity import Judge, MeaningSimilarity
-from inkblur.evaluation.measures.utility import LabelAnswers, label_answers
-from inkblur.evaluation.releasers import PoolReleaser, Released
+from inkblur.evaluation.measures.utility import label_answers
+from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.results import Interval, LabelsFound, MeaningKept, StandIns
 from inkblur.pools.pool import Pool
 from inkblur.types import Array
@@ -27,82 +25,54 @@ from inkblur.types import Array
 MOST_TEXTS = 20_000  # of a pool that are studied and searched for the nearest; evenly spread
 
 
-@dataclass(frozen=True, slots=True)
-class StandInMeasures:
-    """The true texts, and the judge of meaning, if there is one."""
+def measured_stand_ins(
+    pool: Pool,
+    train: Sequence[str],
+    test: Sequence[str],
+    true_test: Sequence[str],
+    labels: tuple[Sequence[str | None], Sequence[str | None]],
+    models: Sequence[str],
+    judge: Judge | None,
+    plan: Plan,
+) -> StandIns:
+    """All three answers for released texts, as far as there are labels (of either part) and a
+    judge of meaning.
+    """
+    rows = np.unique(np.linspace(0, len(pool) - 1, min(len(pool), MOST_TEXTS)).astype(np.int64))
+    texts = [pool.texts[row] for row in rows.tolist()]
 
-    data: Dataset
-    train: Sequence[str]  # in the form that is released
-    test: Sequence[str]
-    models: Sequence[str]
-    judge: Judge | None
-    confidence: float
-    seed: int
-
-    def measured(self, releaser: PoolReleaser, train: Released, test: Released) -> StandIns:
-        """All three answers, as far as there are labels and a judge."""
-        pool = releaser.mechanism.pool
-        rows = np.unique(np.linspace(0, len(pool) - 1, min(len(pool), MOST_TEXTS)).astype(np.int64))
-        texts = [pool.texts[row] for row in rows.tolist()]
-        recognized, learned = [], []
-        for model in self.models:
-            if self._same_labels(pool):
-                names = [pool.label_names[label] for label in pool.labels[rows].tolist()]
-                recognized.append(self._found(model, texts, names, test.texts))
-            learned.append(self._found(model, train.texts, self.data.train.labels, self.test))
-        kept = None if self.judge is None else self._meaning(self.judge, test.texts, texts)
-        return StandIns(len(pool), len(texts), tuple(recognized), tuple(learned), kept)
-
-    def _same_labels(self, pool: Pool) -> bool:
-        """Whether the pool's labels are those of the texts."""
-        present = {label for label in self.data.test.labels if label is not None}
-        return bool(present) and present <= set(pool.label_names)
-
-    def _found(
-        self,
-        model: str,
-        studied: Sequence[str],
-        studied_labels: Sequence[str | None],
-        asked: Sequence[str],
+    def found(
+        model: str, studied: Sequence[str], known: Sequence[str | None], asked: Sequence[str]
     ) -> LabelsFound:
-        answers = self._answers(model, studied, studied_labels, asked)
-        rates = over_texts(
-            answers.truth, answers.answers, confidence=self.confidence, seed=self.seed
-        )
-        return LabelsFound(model, rates["accuracy"], rates["f1"], answers.trained)
+        said = label_answers(studied, known, asked, labels[1], model=model, seed=plan.seed)
+        rates = over_texts(said.truth, said.answers, confidence=plan.confidence, seed=plan.seed)
+        return LabelsFound(model, rates["accuracy"], rates["f1"], said.trained)
 
-    def _answers(
-        self,
-        model: str,
-        studied: Sequence[str],
-        studied_labels: Sequence[str | None],
-        asked: Sequence[str],
-    ) -> LabelAnswers:
-        known = [row for row, label in enumerate(studied_labels) if label is not None]
-        truth = self.data.test.labels
-        rows = [row for row, label in enumerate(truth) if label is not None]
-        return label_answers(
-            [studied[row] for row in known],
-            [str(studied_labels[row]) for row in known],
-            [asked[row] for row in rows],
-            [str(truth[row]) for row in rows],
-            model=model,
-            seed=self.seed,
-        )
+    recognized: tuple[LabelsFound, ...] = ()
+    present = {label for label in labels[1] if label is not None}
+    if present and present <= set(pool.label_names):  # the pool's labels are those of the texts
+        names = [pool.label_names[label] for label in pool.labels[rows].tolist()]
+        recognized = tuple(found(model, texts, names, test) for model in models)
+    learned = tuple(found(model, train, labels[0], true_test) for model in models)
+    kept = None if judge is None else _meaning(judge, true_test, test, texts, plan)
+    return StandIns(len(pool), len(texts), recognized, learned, kept)
 
-    def _meaning(self, judge: Judge, shown: Sequence[str], pool: Sequence[str]) -> MeaningKept:
-        alike = MeaningSimilarity(judge, self.test)
-        return MeaningKept(
-            judge.name,
-            self._mean(alike.with_texts(shown)),
-            self._mean(alike.of_random_pairs()),
-            self._mean(alike.with_nearest(pool)),
-        )
 
-    def _mean(self, values: Array) -> Interval:
+def _meaning(
+    judge: Judge, true: Sequence[str], shown: Sequence[str], pool: Sequence[str], plan: Plan
+) -> MeaningKept:
+    def mean(values: Array) -> Interval:
         return statistic_over_texts(
             lambda rows: float(values[rows].mean()),
             len(values),
-            confidence=self.confidence,
-            seed=self.seed,
+            confidence=plan.confidence,
+            seed=plan.seed,
         )
+
+    alike = MeaningSimilarity(judge, true)
+    return MeaningKept(
+        judge.name,
+        mean(alike.with_texts(shown)),
+        mean(alike.of_random_pairs()),
+        mean(alike.with_nearest(pool)),
+    )

@@ -11,7 +11,6 @@ from scipy.optimize import linprog
 
 from inkblur.errors import MissingExtra, ParameterError
 from inkblur.evaluation.measures import earth_movers as em
-from inkblur.evaluation.measures import transport
 from inkblur.types import Array
 
 
@@ -87,7 +86,7 @@ def test_bad_costs_and_weights_are_refused(costs: Any, weights: dict[str, Any]) 
 def test_without_pot_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ot", None)
     with pytest.raises(MissingExtra, match="evaluation"):
-        transport.solve(np.ones((1, 2)), np.ones(1), np.full(2, 0.5))
+        em.solve(np.ones((1, 2)), np.ones(1), np.full(2, 0.5))
 
 
 BAGS = (

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from inkblur.embeddings.table import Embedding
-from inkblur.evaluation.attacks import WritePrints
+from inkblur.evaluation.attacks.writeprints import WritePrints
 from inkblur.evaluation.dataset import Scenario, make_dataset
 from inkblur.evaluation.releasers import releaser
 from inkblur.spec import ReleaseSpec

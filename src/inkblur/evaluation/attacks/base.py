@@ -13,6 +13,7 @@ Rules for awkward corpora, the same for every attack:
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self
@@ -38,6 +39,31 @@ class Attack(Protocol):
     def predict(self, texts: Sequence[str]) -> Ids:
         """The author of each text, (texts,), or DONT_KNOW."""
         ...
+
+
+class ScoringAttack(ABC):
+    """An attack that says how well each suspect fits a text, and names the one that fits best."""
+
+    name: str
+    suspects: Ids  # ascending; known once texts were studied
+
+    @abstractmethod
+    def fit(self, texts: Sequence[str], authors: ArrayLike) -> Self:
+        """Study texts whose authors are known."""
+
+    @abstractmethod
+    def scores(self, texts: Sequence[str]) -> Array:
+        """(texts, suspects): the larger, the likelier."""
+
+    def named(self, texts: Sequence[str], scores: Array) -> Ids:
+        """The suspect with the largest score of each text; DONT_KNOW where all are equal."""
+        answers: Ids = self.suspects[scores.argmax(axis=1)]
+        answers[np.ptp(scores, axis=1) == 0] = DONT_KNOW
+        return answers
+
+    def predict(self, texts: Sequence[str]) -> Ids:
+        """The author of each text, (texts,), or DONT_KNOW."""
+        return self.named(texts, self.scores(texts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +142,10 @@ def studied_rows(
     return numbers, kept
 
 
-def likeliest(suspects: Ids, scores: Array) -> Ids:
-    """The suspect with the largest score of each row; DONT_KNOW where all scores are equal."""
-    answers: Ids = suspects[scores.argmax(axis=1)]
-    answers[np.ptp(scores, axis=1) == 0] = DONT_KNOW
-    return answers
+def check_fitted(attack: object, learned: str) -> None:
+    """Raise where an attack lacks what `fit` gives it."""
+    if not hasattr(attack, learned):
+        raise ParameterError("this attack has not studied any text yet: call fit first")
 
 
 def checked_authors(texts: Sequence[str], authors: ArrayLike) -> Ids:
@@ -139,7 +164,11 @@ def attribute(
     attack: Attack, texts: Sequence[str], authors: ArrayLike, *, known: ArrayLike
 ) -> Attribution:
     """Let a fitted attack name the authors of `texts` and count; `known` are those it studied."""
-    return answered(attack, texts, authors, known=known).counts
+    everyone = checked_authors(texts, authors)
+    familiar = np.isin(everyone, np.asarray(known, dtype=np.int64))
+    asked = [text for text, keep in zip(texts, familiar, strict=True) if keep]
+    answers = attack.predict(asked) if asked else np.empty(0, np.int64)
+    return judged(attack.name, answers, everyone, known).counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,17 +178,6 @@ class AuthorAnswers:
     counts: Attribution
     truth: Ids
     answers: Ids
-
-
-def answered(
-    attack: Attack, texts: Sequence[str], authors: ArrayLike, *, known: ArrayLike
-) -> AuthorAnswers:
-    """Like :func:`attribute`, text by text."""
-    everyone = checked_authors(texts, authors)
-    familiar = np.isin(everyone, np.asarray(known, dtype=np.int64))
-    asked = [text for text, keep in zip(texts, familiar, strict=True) if keep]
-    answers = attack.predict(asked) if asked else np.empty(0, np.int64)
-    return judged(attack.name, answers, everyone, known)
 
 
 def judged(name: str, answers: Ids, authors: ArrayLike, known: ArrayLike) -> AuthorAnswers:

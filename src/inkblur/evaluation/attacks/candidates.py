@@ -53,9 +53,7 @@ def candidates(
     observed, back = np.unique(outs, axis=0, return_inverse=True)
     distinct, where = np.unique(observed, return_inverse=True)
     columns: Ids = where.reshape(observed.shape)
-    considered = np.unique(
-        np.concatenate([np.argsort(-prior, kind="stable")[:common], distinct, [channel.size]])
-    )
+    considered = _considered(prior, distinct, common)
     kept = min(whole(kept, "kept"), len(considered))
     words: Ids = np.zeros((len(observed), kept), np.int64)
     joint: Array = np.full((len(observed), kept), -np.inf)
@@ -88,20 +86,14 @@ def candidates(
 
 
 def candidates_by_place(
-    channel: FluentChannel,
-    prior: Array,
-    texts: Sequence[Ids],
-    *,
-    kept: int = 12,
-    common: int = COMMON_WORDS,
+    channel: FluentChannel, prior: Array, texts: Sequence[Ids], *, kept: int = 12
 ) -> list[Candidates]:
     """Like :func:`candidates`, where each place has a channel of its own.
 
     A text is (places, releases).
     """
-    outs = np.unique(np.concatenate([text.ravel() for text in texts]))
-    commonest = np.argsort(-prior, kind="stable")[:common]
-    considered = np.unique(np.concatenate([commonest, outs, [channel.size]]))
+    outs = np.concatenate([text.ravel() for text in texts])
+    considered = _considered(prior, outs, COMMON_WORDS)
     kept = min(whole(kept, "kept"), len(considered))
     ids = np.where(considered == channel.size, NULL_ID, considered)
     found = []
@@ -123,6 +115,12 @@ def candidates_by_place(
         )
         found += [together.rows(rows) for rows in np.split(np.arange(len(joint)), ends)]
     return found
+
+
+def _considered(prior: Array, outs: Ids, common: int) -> Ids:
+    """The commonest words, those that came out and the null word, ascending."""
+    commonest = np.argsort(-prior, kind="stable")[:common]
+    return np.unique(np.concatenate([commonest, outs, [len(prior) - 1]]))
 
 
 def _groups(texts: Sequence[Ids]) -> Iterator[list[Ids]]:

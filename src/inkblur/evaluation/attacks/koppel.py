@@ -1,7 +1,7 @@
 """Koppel's attack: who is nearest, again and again, in random halves of the features.
 
 Each author is one vector x_a over the F most frequent space-free character 4-grams (see
-`metrics/ngrams.py` for what that means) of all known texts; an unknown text is a vector u. For k
+`measures/ngrams.py` for what that means) of all known texts; an unknown text is a vector u. For k
 random sets H of F/2 features, the author of the largest similarity on H gets a vote:
 
     cosine   sum_H u x / sqrt(sum_H u^2 sum_H x^2)
@@ -26,8 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from inkblur.blas import one_thread
-from inkblur.errors import ParameterError
-from inkblur.evaluation.attacks.base import DONT_KNOW, checked_known
+from inkblur.evaluation.attacks.base import DONT_KNOW, check_fitted, checked_known
 from inkblur.evaluation.measures.ngrams import (
     Counts,
     count_matrix,
@@ -130,8 +129,7 @@ class Koppel:
 
     def votes(self, texts: Sequence[str]) -> Ids:
         """Each half's choice, (texts, halves): an author's number, or DONT_KNOW for no choice."""
-        if not hasattr(self, "_known"):
-            raise ParameterError("this attack has not studied any text yet: call fit first")
+        check_fitted(self, "_known")
         with one_thread():
             return self._votes(texts)
 

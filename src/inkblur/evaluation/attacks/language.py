@@ -19,6 +19,7 @@ from inkblur.types import NULL_ID, Array, Ids
 
 UNKNOWN_SHARE = 0.05  # of a text's words, numbers and addresses: they enter as the null word
 TABLE_SHARE = 0.2  # of the prior, where public texts give the rest: they lack most words
+DISCOUNT = 0.75  # of every count of words that follow each other
 _MOST_KEPT = 20_000  # texts a table whose ids are kept: several attackers study the same ones
 _kept: WeakKeyDictionary[Embedding, dict[str, Ids]] = WeakKeyDictionary()
 _ENTERING = (TokenClass.WORD, TokenClass.NUMBER, TokenClass.ADDRESS)
@@ -77,12 +78,11 @@ class Trigrams:
     1999, section 2.7). Words are numbers from 0 to `size`, which is the null word.
     """
 
-    def __init__(self, texts: Sequence[Ids], prior: Array, *, discount: float = 0.75) -> None:
+    def __init__(self, texts: Sequence[Ids], prior: Array) -> None:
         if not any(len(text) > 2 for text in texts):
             raise ParameterError("the public file has no text of three words to learn from")
         self.size = len(prior) - 1
         self.prior = prior
-        self.discount = discount
         base = len(prior)
         rows = [np.asarray(text) % base for text in texts]  # NULL_ID becomes `size`
         self._two = _Counts(np.concatenate([r[:-1] * base + r[1:] for r in rows]), base)
@@ -110,8 +110,8 @@ class Trigrams:
         seen, total, kinds = counts.look_up(context, c)
         known = total > 0
         total = np.where(known, total, 1)
-        share = np.maximum(seen - self.discount, 0) / total
-        left = np.where(known, self.discount * kinds / total, 1.0)
+        share = np.maximum(seen - DISCOUNT, 0) / total
+        left = np.where(known, DISCOUNT * kinds / total, 1.0)
         mixed: Array = share + left * lower
         return mixed
 

@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from inkblur.embeddings.table import Embedding
-from inkblur.errors import ParameterError
-from inkblur.evaluation.attacks.base import checked_known, likeliest
+from inkblur.evaluation.attacks.base import ScoringAttack, check_fitted, checked_known
 from inkblur.evaluation.attacks.channel import Channel
 from inkblur.evaluation.attacks.fluent_channel import FluentChannel
 from inkblur.evaluation.attacks.language import entering_ids
@@ -32,7 +31,7 @@ _BLOCK = 1024  # true words at a time
 _TEXTS = 250  # at a time, where each place of them has a channel of its own
 
 
-class Likelihood:
+class Likelihood(ScoringAttack):
     """The attack as an object: `fit` on true texts, `predict` or `scores` on released ones.
 
     >>> from inkblur import Exponential
@@ -54,7 +53,7 @@ class Likelihood:
     def fit(self, texts: Sequence[str], authors: ArrayLike) -> Self:
         """Count each author's words, in true texts."""
         numbers = checked_known(texts, authors)
-        self.suspects: Ids = np.unique(numbers)
+        self.suspects = np.unique(numbers)
         size = len(self.embedding) + 1  # the null word is the last
         counts = np.zeros((len(self.suspects), size))
         for text, row in zip(texts, np.searchsorted(self.suspects, numbers), strict=True):
@@ -70,8 +69,7 @@ class Likelihood:
         """Log-likelihoods, (texts, suspects)."""
         from scipy.sparse import csr_matrix
 
-        if not hasattr(self, "_shares"):
-            raise ParameterError("this attack has not studied any text yet: call fit first")
+        check_fitted(self, "_shares")
         ids = [entering_ids(text, self.embedding) for text in texts]
         ids = [row[row != NULL_ID] for row in ids]  # the null word never comes out
         if not sum(map(len, ids)):
@@ -95,14 +93,6 @@ class Likelihood:
             for row, table in enumerate(tables, start):
                 scores[row] = np.log(table).sum(axis=0)
         return self._by_author(scores)
-
-    def predict(self, texts: Sequence[str]) -> Ids:
-        """The author of each text; DONT_KNOW for one without a known word."""
-        return self.named(texts, self.scores(texts))
-
-    def named(self, texts: Sequence[str], scores: Array) -> Ids:
-        """The author under whom a text is likeliest; DONT_KNOW where all are alike."""
-        return likeliest(self.suspects, scores)
 
     @property
     def _true(self) -> Ids:

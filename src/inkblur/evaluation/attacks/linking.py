@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.base import checked_authors
-from inkblur.evaluation.attacks.views import View, WordsAndNgrams
+from inkblur.evaluation.attacks.views import WordsAndNgrams
 from inkblur.evaluation.measures.bootstrap import statistic_over_texts
 from inkblur.evaluation.results import Interval
 from inkblur.types import Array, Ids
@@ -23,9 +23,9 @@ from inkblur.types import Array, Ids
 MOST_TEXTS = 2_000  # 2 million pairs
 
 
-def similarities(texts: Sequence[str], view: View | None = None) -> Array:
+def similarities(texts: Sequence[str]) -> Array:
     """Cosines between all texts, (texts, texts)."""
-    rows = (view if view is not None else WordsAndNgrams()).fit_transform(list(texts))
+    rows = WordsAndNgrams().fit_transform(list(texts))
     product = (rows @ rows.T).toarray().astype(np.float64)
     length = np.sqrt(np.maximum(np.diagonal(product), 1e-12))
     return np.asarray(product / length[:, None] / length[None, :])

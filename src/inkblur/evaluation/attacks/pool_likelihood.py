@@ -17,16 +17,15 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from inkblur.errors import ParameterError
-from inkblur.evaluation.attacks.base import checked_known, likeliest
+from inkblur.evaluation.attacks.base import ScoringAttack, check_fitted, checked_known
 from inkblur.mechanisms.staircase.nearness import LONGEST
 from inkblur.pools.mechanism import PoolStaircase
-from inkblur.types import Array, Ids
+from inkblur.types import Array
 
 _LITTLE = 1e-6  # of nearness beside a log-likelihood
 
 
-class PoolLikelihood:
+class PoolLikelihood(ScoringAttack):
     """The attack as an object: `fit` on true texts, `predict` or `scores` on released ones."""
 
     name = "likelihood"
@@ -41,7 +40,7 @@ class PoolLikelihood:
     def fit(self, texts: Sequence[str], authors: ArrayLike) -> Self:
         """Send each author's true texts through the channel."""
         numbers = checked_known(texts, authors)
-        self.suspects: Ids = np.unique(numbers)
+        self.suspects = np.unique(numbers)
         encoded = self.mechanism.encode(texts)
         self._chances = np.zeros((len(self.suspects), len(self._numbers)))
         authored = np.searchsorted(self.suspects, numbers)
@@ -57,8 +56,7 @@ class PoolLikelihood:
         """Log-likelihoods, (texts, suspects), nearness deciding between equals; 0 for what is no
         text of the pool.
         """
-        if not hasattr(self, "_chances"):
-            raise ParameterError("this attack has not studied any text yet: call fit first")
+        check_fitted(self, "_chances")
         out = np.zeros((len(texts), len(self.suspects)))
         for row, text in enumerate(texts):
             if text in self._numbers:
@@ -66,11 +64,3 @@ class PoolLikelihood:
                 point = self.mechanism.pool.points[self._first[number]] / LONGEST
                 out[row] = np.log(self._chances[:, number]) + _LITTLE * (self._middles @ point)
         return out
-
-    def predict(self, texts: Sequence[str]) -> Ids:
-        """The author of each text; DONT_KNOW where all are as likely."""
-        return self.named(texts, self.scores(texts))
-
-    def named(self, texts: Sequence[str], scores: Array) -> Ids:
-        """The author under whom a text is likeliest; DONT_KNOW where all are alike."""
-        return likeliest(self.suspects, scores)

@@ -21,14 +21,12 @@ from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
 from inkblur.blas import one_thread
-from inkblur.documents.analysis import folded, known_id
-from inkblur.documents.stop_words import STOP_WORDS
-from inkblur.documents.tokens import TokenClass, tokenize
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
-from inkblur.evaluation.attacks.base import DONT_KNOW, checked_known
+from inkblur.evaluation.attacks.base import DONT_KNOW, check_fitted, checked_known
 from inkblur.evaluation.measures.earth_movers import earth_movers, relaxed
-from inkblur.types import NULL_ID, Array, Ids, choose, whole
+from inkblur.evaluation.measures.words import known_ids
+from inkblur.types import Array, Ids, choose, whole
 
 _SLACK = 1e-5  # the two sides of a bound are computed by different roads: room for rounding
 
@@ -73,7 +71,6 @@ class SameRepresentation:
         self.stop_words = stop_words
         self.words = whole(words, "words") if words is not None else None
         self.name = f"same-representation-{self.distance.value}"
-        self._bags: list[_Bag] = []
 
     def fit(self, texts: Sequence[str], authors: ArrayLike) -> Self:
         """Turn the known texts into bags of word vectors."""
@@ -92,8 +89,7 @@ class SameRepresentation:
 
     def predict(self, texts: Sequence[str]) -> Ids:
         """The author of the nearest known text, or DONT_KNOW."""
-        if not self._bags:
-            raise ParameterError("this attack has not studied any text yet: call fit first")
+        check_fitted(self, "_bags")
         answers = np.full(len(texts), DONT_KNOW, dtype=np.int64)
         with one_thread():
             for row, text in enumerate(texts):
@@ -104,9 +100,9 @@ class SameRepresentation:
 
     def _nearest(self, bag: _Bag) -> int:
         apart = cdist(bag.mean[None], self._means)[0]
-        if self.distance is Distance.EUCLIDEAN:
-            return int(apart.argmin())
         winner = int(apart.argmin())
+        if self.distance is Distance.EUCLIDEAN:
+            return winner
         vectors = self._vectors(bag)
         best = self._transport(bag, vectors, winner)
         bounds = [
@@ -141,17 +137,10 @@ class SameRepresentation:
         return self.embedding.vectors[bag.ids].astype(np.float64)
 
     def _bag(self, text: str) -> _Bag | None:
-        ids = []
-        for token in tokenize(text):
-            if token.kind is TokenClass.WORD and (
-                self.stop_words or folded(token.text) not in STOP_WORDS
-            ):
-                found = known_id(self.embedding, token.text)
-                if found != NULL_ID:
-                    ids.append(found)
-        if not ids:
+        ids = known_ids(text, self.embedding, stop_words=self.stop_words)
+        if not len(ids):
             return None
-        distinct, counts = np.unique(np.array(ids[: self.words], np.int64), return_counts=True)
+        distinct, counts = np.unique(ids[: self.words], return_counts=True)
         weights = counts.astype(np.float64)
         mean = weights @ self.embedding.vectors[distinct].astype(np.float64) / weights.sum()
         return _Bag(distinct, weights, mean)

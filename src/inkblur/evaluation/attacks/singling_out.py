@@ -31,11 +31,6 @@ class SingledOut:
     by_words: NDArray[np.bool_]  # the nearest words, whatever the length
     by_both: NDArray[np.bool_]  # the nearest of those of equal length
 
-    @property
-    def chance(self) -> float:
-        """What guessing evenly among the originals would reach."""
-        return 1.0 / len(self.by_words)
-
 
 def single_out(originals: Sequence[str], released: Sequence[str]) -> SingledOut:
     """Trace released text i to one of the originals; it is right where it is original i.

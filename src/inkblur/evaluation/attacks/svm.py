@@ -8,13 +8,18 @@ joins an author's texts into one vector.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from inkblur.errors import ParameterError, needs
-from inkblur.evaluation.attacks.base import DONT_KNOW, studied_rows
+from inkblur.errors import needs
+from inkblur.evaluation.attacks.base import (
+    DONT_KNOW,
+    ScoringAttack,
+    check_fitted,
+    studied_rows,
+)
 from inkblur.evaluation.attacks.views import View, WordsAndNgrams
 from inkblur.evaluation.measures.training import trained
 from inkblur.types import Array, Ids
@@ -22,7 +27,7 @@ from inkblur.types import Array, Ids
 MOST_AUTHORS = 2_000  # one model each
 
 
-class LinearSvm:
+class LinearSvm(ScoringAttack):
     """The attack as an object: `fit` on known texts, `predict` or `scores` on unknown ones.
 
     `view` is what the classifier sees of a text. Empty known texts are left out; the answer to an
@@ -38,7 +43,6 @@ class LinearSvm:
         self.seed = seed
         self.name = name
         self._view: View = view if view is not None else WordsAndNgrams()
-        self._model: Any = None
 
     def fit(self, texts: Sequence[str], authors: ArrayLike) -> Self:
         """Learn what tells each author from the others."""
@@ -48,12 +52,8 @@ class LinearSvm:
         rows = self._view.fit_transform([texts[row] for row in kept])
         model = LinearSVC(C=1.0, tol=1e-3, max_iter=20_000, random_state=self.seed)
         self._model = trained(model, rows, numbers[kept])
-        self.suspects: Ids = self._model.classes_.astype(np.int64)
+        self.suspects = self._model.classes_.astype(np.int64)
         return self
-
-    def predict(self, texts: Sequence[str]) -> Ids:
-        """The author of each text; DONT_KNOW for an empty one."""
-        return self.named(texts, self.scores(texts))
 
     def named(self, texts: Sequence[str], scores: Array) -> Ids:
         """The author of the largest margin; DONT_KNOW for an empty text."""
@@ -63,8 +63,7 @@ class LinearSvm:
 
     def scores(self, texts: Sequence[str]) -> Array:
         """Margins, (texts, suspects): the larger, the likelier."""
-        if self._model is None:
-            raise ParameterError("this attack has not studied any text yet: call fit first")
+        check_fitted(self, "_model")
         if not len(texts):
             return np.empty((0, len(self.suspects)))
         margins = self._model.decision_function(self._view.transform(texts))

@@ -21,7 +21,7 @@ from inkblur.embeddings.table import Embedding
 from inkblur.evaluation.attacks.base import checked_known
 from inkblur.evaluation.attacks.channel import Channel
 from inkblur.evaluation.attacks.language import entering_ids
-from inkblur.evaluation.attacks.likelihood import SMOOTHING, Likelihood
+from inkblur.evaluation.attacks.likelihood import Likelihood
 from inkblur.evaluation.attacks.views import SparseRows
 from inkblur.types import Array, Ids, fraction
 
@@ -42,15 +42,8 @@ class TextLikelihood(Likelihood):
 
     name = "likelihood-texts"
 
-    def __init__(
-        self,
-        channel: Channel,
-        embedding: Embedding,
-        *,
-        own: float = OWN,
-        smoothing: float = SMOOTHING,
-    ) -> None:
-        super().__init__(channel, embedding, smoothing=smoothing)
+    def __init__(self, channel: Channel, embedding: Embedding, *, own: float = OWN) -> None:
+        super().__init__(channel, embedding)
         self.own = fraction(own, "own")
 
     def fit(self, texts: Sequence[str], authors: ArrayLike) -> Self:

@@ -17,7 +17,8 @@ from inkblur.errors import needs
 from inkblur.evaluation.attacks.candidates import candidates
 from inkblur.evaluation.attacks.language import entering_ids
 from inkblur.evaluation.attacks.reading import Reader
-from inkblur.evaluation.attacks.views import SparseRows, narrow
+from inkblur.evaluation.attacks.views import SparseRows
+from inkblur.evaluation.measures.training import narrow
 
 
 class ExpectedWords:

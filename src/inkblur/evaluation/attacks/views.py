@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from inkblur.errors import ParameterError, needs
+from inkblur.evaluation.measures.training import narrow
 from inkblur.evaluation.measures.words import words_of
 from inkblur.types import whole
 
@@ -39,28 +40,23 @@ class Words:
     def fit_transform(self, texts: Sequence[str]) -> SparseRows:
         """Rows of the known texts."""
         self._blocks = self._made()
-        return self._rows(texts, "fit_transform")
-
-    def transform(self, texts: Sequence[str]) -> SparseRows:
-        """Rows of other texts."""
-        return self._rows(texts, "transform")
-
-    def _made(self) -> list[Any]:
-        with needs("this attack needs scikit-learn", "evaluation"):
-            from sklearn.feature_extraction.text import TfidfVectorizer
-        return [TfidfVectorizer(analyzer=words_of, sublinear_tf=True, dtype=np.float32)]
-
-    def _rows(self, texts: Sequence[str], method: str) -> SparseRows:
-        from scipy.sparse import hstack
-
         try:
-            return narrow(hstack([getattr(b, method)(texts) for b in self._blocks], format="csr"))
+            return narrow(self._blocks.fit_transform(texts))
         except ValueError as error:
             if "empty vocabulary" not in str(error):
                 raise
             raise ParameterError(
                 "no known text has a word, or none is as long as an n-gram: nothing to study"
             ) from None
+
+    def transform(self, texts: Sequence[str]) -> SparseRows:
+        """Rows of other texts."""
+        return narrow(self._blocks.transform(texts))
+
+    def _made(self) -> Any:
+        with needs("this attack needs scikit-learn", "evaluation"):
+            from sklearn.feature_extraction.text import TfidfVectorizer
+        return TfidfVectorizer(analyzer=words_of, sublinear_tf=True, dtype=np.float32)
 
 
 class WordsAndNgrams(Words):
@@ -80,9 +76,10 @@ class WordsAndNgrams(Words):
         self.n = whole(n, "n")
         self.ngrams = whole(ngrams, "ngrams")  # the commonest in the known texts
 
-    def _made(self) -> list[Any]:
+    def _made(self) -> Any:
         words = super()._made()
         from sklearn.feature_extraction.text import TfidfVectorizer
+        from sklearn.pipeline import make_union
 
         ngrams = TfidfVectorizer(
             analyzer="char",
@@ -92,11 +89,4 @@ class WordsAndNgrams(Words):
             max_features=self.ngrams,
             dtype=np.float32,
         )
-        return [*words, ngrams]
-
-
-def narrow(table: SparseRows) -> SparseRows:
-    """32-bit places, because liblinear takes no others."""
-    table.indices = table.indices.astype(np.int32)
-    table.indptr = table.indptr.astype(np.int32)
-    return table
+        return make_union(words, ngrams)

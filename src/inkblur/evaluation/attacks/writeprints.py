@@ -8,13 +8,12 @@ vectors are first written out as text by :func:`reverse_vectorized`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from inkblur.errors import ParameterError
-from inkblur.evaluation.attacks.base import DONT_KNOW, studied_rows
+from inkblur.evaluation.attacks.base import DONT_KNOW, check_fitted, studied_rows
 from inkblur.evaluation.attacks.classifiers import MOST_AUTHORS, AuthorClassifier, make_classifier
 from inkblur.evaluation.attacks.writeprints_features import WritePrintsFeatures
 from inkblur.evaluation.measures.training import trained
@@ -37,7 +36,6 @@ class WritePrints:
         self.classifier = choose(AuthorClassifier, classifier, "classifier")
         self.name = f"writeprints-{self.classifier.value}"
         self._features = WritePrintsFeatures(limit=limit)
-        self._model: Any = None
 
     def fit(self, texts: Sequence[str], authors: ArrayLike) -> Self:
         """Measure the known texts and train the classifier; empty texts are left out."""
@@ -49,8 +47,7 @@ class WritePrints:
 
     def predict(self, texts: Sequence[str]) -> Ids:
         """The author of each text; DONT_KNOW for an empty one."""
-        if self._model is None:
-            raise ParameterError("this attack has not studied any text yet: call fit first")
+        check_fitted(self, "_model")
         answers = np.full(len(texts), DONT_KNOW, dtype=np.int64)
         kept = [row for row, text in enumerate(texts) if text.strip()]
         if kept:

@@ -12,17 +12,14 @@ import re
 import string
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Self
-
-import numpy as np
-from scipy.sparse import csr_array
 
 from inkblur.documents.stop_words import STOP_WORDS
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.spelling import misspellings
 from inkblur.evaluation.attacks.tagging import sentence_tags
-from inkblur.evaluation.measures.ngrams import Counts
+from inkblur.evaluation.measures.ngrams import Counts, count_matrix, most_frequent
 from inkblur.types import whole
 
 PUNCTUATION = ".,?!:;'\""
@@ -35,19 +32,14 @@ Histogram = Mapping[str, float]
 Measure = Callable[[str], Sequence[Histogram]]
 
 
-@dataclass(slots=True)
 class TextReading:
     """A text taken apart once, for all groups."""
 
-    text: str
-    written: list[str] = field(init=False)  # words as written
-    words: list[str] = field(init=False)  # in lower case, straight apostrophes
-    sentences: list[list[str]] = field(init=False)  # part-of-speech tags
-
-    def __post_init__(self) -> None:
-        self.written = _WORD.findall(self.text)
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.written: list[str] = _WORD.findall(text)  # words as written
         self.words = [word.lower().replace("’", "'") for word in self.written]
-        self.sentences = sentence_tags(self.text)
+        self.sentences = sentence_tags(text)  # part-of-speech tags
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,12 +147,7 @@ class WritePrintsFeatures:
         for place, group in enumerate(GROUPS):
             names = group.columns
             if names is None:
-                total: dict[str, float] = {}
-                for histograms in measured:
-                    for name, count in histograms[place].items():
-                        total[name] = total.get(name, 0.0) + count
-                ranked = sorted(total, key=lambda name: (-total[name], name))
-                names = tuple(ranked[: self.limit])
+                names = tuple(most_frequent([each[place] for each in measured], self.limit))
             columns.extend((group.name, name) for name in names)
         self.columns = tuple(columns)
         self._place = {column: i for i, column in enumerate(columns)}
@@ -178,20 +165,15 @@ class WritePrintsFeatures:
         return self._rows([self._measure(text) for text in texts])
 
     def _rows(self, measured: Sequence[Sequence[Histogram]]) -> Counts:
-        data: list[float] = []
-        indices: list[int] = []
-        ends = [0]
-        for histograms in measured:
-            for group, histogram in zip(GROUPS, histograms, strict=True):
-                for name, count in histogram.items():
-                    column = self._place.get((group.name, name))
-                    if column is not None:
-                        indices.append(column)
-                        data.append(count)
-            ends.append(len(indices))
-        # 32-bit places, because liblinear takes no others.
-        arrays = np.array(data, np.float64), np.array(indices, np.int32), np.array(ends, np.int32)
-        return csr_array(arrays, shape=(len(measured), len(self.columns)))
+        rows = [
+            {
+                (group.name, name): count
+                for group, histogram in zip(GROUPS, histograms, strict=True)
+                for name, count in histogram.items()
+            }
+            for histograms in measured
+        ]
+        return count_matrix(rows, self._place)
 
 
 def measured_groups(text: str) -> Sequence[Histogram]:

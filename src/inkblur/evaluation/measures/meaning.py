@@ -17,13 +17,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inkblur.documents.analysis import folded, known_id
-from inkblur.documents.stop_words import STOP_WORDS
-from inkblur.documents.tokens import written_words
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.evaluation.measures.earth_movers import earth_movers, euclidean_costs
-from inkblur.types import NULL_ID, Ids
+from inkblur.evaluation.measures.words import known_ids
+from inkblur.types import Ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +53,8 @@ def meaning_kept(
         raise ParameterError(f"{len(before)} texts before and {len(after)} after do not match")
     moved, alike = [], []
     for old, new in zip(before, after, strict=True):
-        left = _ids(old, embedding, stop_words)
-        right = _ids(new, embedding, stop_words)
+        left = known_ids(old, embedding, stop_words=stop_words)
+        right = known_ids(new, embedding, stop_words=stop_words)
         if len(left) and len(right):
             moved.append(_distance(left, right, embedding))
             alike.append(_cosine(left, right, embedding))
@@ -85,12 +83,3 @@ def _cosine(left: Ids, right: Ids, embedding: Embedding) -> float:
     new = embedding.centers(right).mean(axis=0) - embedding.null_vector
     size = float(np.linalg.norm(old) * np.linalg.norm(new))
     return float(old @ new) / size if size else 0.0
-
-
-def _ids(text: str, embedding: Embedding, stop_words: bool) -> Ids:
-    words = (
-        known_id(embedding, word)
-        for word in written_words(text)
-        if stop_words or folded(word) not in STOP_WORDS
-    )
-    return np.array([word for word in words if word != NULL_ID], dtype=np.int64)

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from inkblur.types import whole
 
+T = TypeVar("T")
 Counts: TypeAlias = "csr_array[np.float64, tuple[int, int]]"  # (texts, n-grams)
 
 
@@ -38,18 +39,18 @@ def space_free_ngrams(text: str, n: int = 4) -> Counter[str]:
     return counts
 
 
-def most_frequent(counts: Sequence[Counter[str]], limit: int) -> dict[str, int]:
+def most_frequent(counts: Sequence[Mapping[str, float]], limit: int) -> dict[str, int]:
     """Columns for the `limit` most frequent n-grams of all texts together; ties by spelling."""
-    total: Counter[str] = Counter()
+    total: Counter[str] = Counter()  # of whole numbers
     for counter in counts:
         total.update(counter)
     ranked = sorted(total.items(), key=lambda item: (-item[1], item[0]))
     return {gram: column for column, (gram, _) in enumerate(ranked[:limit])}
 
 
-def count_matrix(counts: Sequence[Counter[str]], columns: Mapping[str, int]) -> Counts:
+def count_matrix(counts: Sequence[Mapping[T, float]], columns: Mapping[T, int]) -> Counts:
     """Counts as a sparse table (texts, columns); n-grams without a column are left out."""
-    data: list[int] = []
+    data: list[float] = []
     indices: list[int] = []
     ends = [0]
     for counter in counts:
@@ -59,10 +60,9 @@ def count_matrix(counts: Sequence[Counter[str]], columns: Mapping[str, int]) -> 
         indices.extend(column for column, _ in present)
         data.extend(times for _, times in present)
         ends.append(len(indices))
-    return csr_array(
-        (np.array(data, dtype=np.float64), np.array(indices, np.int64), np.array(ends, np.int64)),
-        shape=(len(counts), len(columns)),
-    )
+    # 32-bit places, because liblinear takes no others.
+    arrays = np.array(data, np.float64), np.array(indices, np.int32), np.array(ends, np.int32)
+    return csr_array(arrays, shape=(len(counts), len(columns)))
 
 
 def shares(table: Counts) -> Counts:

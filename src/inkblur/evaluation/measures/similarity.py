@@ -13,10 +13,9 @@ from typing import Protocol
 
 import numpy as np
 
-from inkblur.documents.analysis import known_id
-from inkblur.documents.tokens import written_words
 from inkblur.embeddings.table import Embedding
-from inkblur.types import NULL_ID, Array, Vectors
+from inkblur.evaluation.measures.words import known_ids
+from inkblur.types import Array, Vectors
 
 _ROWS = 512  # true texts whose cosines with all candidates are held at once
 
@@ -50,8 +49,7 @@ class WordMeans:
         """The directions of the means."""
         out = np.zeros((len(texts), self.embedding.dimension), dtype=np.float32)
         for row, text in enumerate(texts):
-            ids = [known_id(self.embedding, word) for word in written_words(text)]
-            known = np.array([word for word in ids if word != NULL_ID], dtype=np.int64)
+            known = known_ids(text, self.embedding, stop_words=True)
             if len(known):
                 out[row] = self.embedding.centers(known).mean(axis=0)
         return _normalized(out)

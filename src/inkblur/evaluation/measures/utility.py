@@ -4,6 +4,7 @@ A classifier is trained on labeled texts and names the labels of others; its sco
 after a release say what the release cost. Texts become tf-idf vectors over all their words and
 numbers (folded to lower case); released term-frequency vectors are weighted as they are. Rules:
 
+- a text without a label (None) is left out;
 - a test text whose label no training text has is left out and counted: nobody could name it;
 - an empty text stays: the classifier has to guess, as it would have to in practice.
 """
@@ -20,9 +21,9 @@ import numpy as np
 
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError, needs
-from inkblur.evaluation.measures.training import trained
+from inkblur.evaluation.measures.training import narrow, trained
 from inkblur.evaluation.measures.words import words_of
-from inkblur.types import Ids
+from inkblur.types import Ids, choose
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,9 +95,9 @@ def rates(truth: Sequence[Any] | Ids, answers: Sequence[Any] | Ids) -> Rates:
 
 def label_answers(
     train: Sequence[str] | csr_matrix,
-    train_labels: Sequence[str],
+    train_labels: Sequence[str | None],
     test: Sequence[str] | csr_matrix,
-    test_labels: Sequence[str],
+    test_labels: Sequence[str | None],
     *,
     model: UtilityClassifier | str,
     seed: int,
@@ -113,29 +114,26 @@ def label_answers(
     >>> found.scores().accuracy
     1.0
     """
-    from inkblur.types import choose
-
     kind = choose(UtilityClassifier, model, "model")
-    _check(train, train_labels, "training")
-    _check(test, test_labels, "test")
-    labels = sorted(set(train_labels))
-    if len(labels) < 2:
+    studied, labels = _labeled(train, train_labels, "training")
+    asked, asked_labels = _labeled(test, test_labels, "test")
+    known = set(labels)
+    if len(known) < 2:
         raise ParameterError(
-            f"the training part has {len(labels)} label, at least 2 are needed: with one there is "
+            f"the training part has {len(known)} label, at least 2 are needed: with one there is "
             "nothing to tell apart"
         )
-    known = set(labels)
-    kept = [row for row, label in enumerate(test_labels) if label in known]
+    kept = [row for row, label in enumerate(asked_labels) if label in known]
     if not kept:
         raise ParameterError("no test text has a label of the training part")
-    answers = _answers(kind, train, train_labels, _rows(test, kept), seed, embedding)
+    answers = _answers(kind, studied, labels, _rows(asked, kept), seed, embedding)
     return LabelAnswers(
         kind.value,
-        tuple(test_labels[row] for row in kept),
+        tuple(asked_labels[row] for row in kept),
         tuple(answers),
-        len(train_labels),
         len(labels),
-        len(test_labels) - len(kept),
+        len(known),
+        len(asked_labels) - len(kept),
     )
 
 
@@ -190,21 +188,17 @@ def _tf_idf(train: Any, test: Any) -> tuple[Any, Any]:
         except ValueError:  # an empty vocabulary
             raise ParameterError("no training text has a single word") from None
     weight = TfidfTransformer()
-    return _narrow(weight.fit_transform(train)), _narrow(weight.transform(test))
-
-
-def _narrow(table: Any) -> Any:
-    """32-bit places, because liblinear takes no others."""
-    table.indices = table.indices.astype(np.int32)
-    table.indptr = table.indptr.astype(np.int32)
-    return table
+    return narrow(weight.fit_transform(train)), narrow(weight.transform(test))
 
 
 def _rows(documents: Any, rows: list[int]) -> Any:
     return [documents[row] for row in rows] if isinstance(documents, Sequence) else documents[rows]
 
 
-def _check(documents: Any, labels: Sequence[str], part: str) -> None:
+def _labeled(
+    documents: Any, labels: Sequence[str | None], part: str
+) -> tuple[Any, tuple[str, ...]]:
+    """The documents that have a label, and the labels."""
     if isinstance(documents, str):
         raise ParameterError("give a list of texts, not one text")
     count = len(documents) if isinstance(documents, Sequence) else documents.shape[0]
@@ -212,3 +206,5 @@ def _check(documents: Any, labels: Sequence[str], part: str) -> None:
         raise ParameterError(f"{count} {part} texts need as many labels, got {len(labels)}")
     if not count:
         raise ParameterError(f"the {part} part has no texts")
+    rows = [row for row, label in enumerate(labels) if label is not None]
+    return _rows(documents, rows), tuple(str(labels[row]) for row in rows)
