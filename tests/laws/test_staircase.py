@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import fields
 from decimal import Context, Decimal
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,7 @@ from scipy import stats
 
 from inkblur import Staircase
 from inkblur.embeddings.table import Embedding
+from inkblur.errors import ParameterError
 from inkblur.mechanisms.staircase import native
 from inkblur.mechanisms.staircase.draw import Draw, high_half
 from inkblur.mechanisms.staircase.nearness import Grid, Nearness
@@ -172,6 +175,44 @@ def test_the_null_word_draws_from_q(embedding: Embedding, epsilon: float, tau: f
         assert abs(int(weight) - exact) < 1
 
 
+@settings(max_examples=300, deadline=None)
+@given(st.floats(-100, 9), st.floats(-300, -1e-9), st.integers(2, 10**6), st.integers(1, 30))
+@example(math.log10(14), -7.0, 50_000, 1)  # with b = 1, more units than 63 bits hold
+@example(-50.0, -1.0, 50_000, 1)  # e^epsilon is 1 in 40 digits
+def test_steps_of_any_height_and_mass_add_up_within_64_bits(
+    height: float, mass: float, words: int, parts: int
+) -> None:
+    """`height` and `mass` are the decimal logarithms of epsilon and tau."""
+    epsilon, tau = 10.0**height, 10.0**mass
+    try:
+        steps = Steps.fit(epsilon=epsilon, tau=tau, words=words, parts=parts)
+    except ParameterError as refused:
+        assert parts > 1 or "tau" in str(refused)
+        return
+    assert steps.low * steps.units + steps.step * steps.near == TOTAL
+    assert 0 <= EXACT.divide(Decimal(steps.high), Decimal(steps.low)).ln(EXACT) <= Decimal(epsilon)
+    assert 0 < steps.near < steps.units < 2**63
+    assert words <= steps.units
+    assert steps.units % parts == 0
+
+
+@pytest.mark.parametrize("epsilon", [1e-50, 1e-6, 0.1, 8.0, 13.9, 14.0, 18.0, 1e9])
+@pytest.mark.parametrize("tau", [1e-12, 1e-8, 1e-7, 1e-4, 0.5, 0.999])
+def test_every_word_owns_its_numbers_at_any_epsilon_and_tau(epsilon: float, tau: float) -> None:
+    """The first and the last of the numbers that draw each word, near and far, and for null."""
+    mechanism = Staircase(table(4, 70, "zipf"), epsilon=epsilon, tau=tau, cache=None)
+    steps, draw = mechanism.steps, mechanism.draw
+    cut = steps.step * steps.near
+    ends = np.cumsum(mechanism.units.astype(object)).tolist()
+    far = [(cut + steps.low * a, cut + steps.low * b) for a, b in pairwise([0, *ends])]
+    of_null = [-(-end * TOTAL // steps.units) for end in [0, *ends]]
+    for word, numbers in ((7, far), (69, far), (NULL_ID, list(pairwise(of_null)))):
+        edges = [edge for first, end in numbers for edge in (first, end - 1)]
+        drawn = draw(np.full(len(edges), word), np.array(edges, dtype=np.uint64))
+        assert drawn.tolist() == [y for y in range(70) for _ in range(2)]
+    assert {sum(row) for row in all_weights(mechanism)} == {TOTAL}
+
+
 def test_numbers_at_the_edges_draw_the_words_at_the_edges() -> None:
     mechanism = Staircase(table(4, 20, "zipf"), epsilon=6.0, tau=0.1, cache=None)
     cut = mechanism.steps.step * mechanism.steps.near
@@ -205,6 +246,17 @@ def test_products_are_exact_whatever_the_order_of_summation(nearness: Nearness) 
     assert (products == whole @ whole.T).all()
     shuffled = rng.permutation(257)
     assert (grid.points[:, shuffled] @ grid.points[:, shuffled].T == products).all()
+
+
+def test_cosines_are_those_of_the_vectors_however_long_each_is() -> None:
+    """One vector that is longer than all others by far must not leave nothing of these."""
+    rng = np.random.default_rng(0)
+    directions = rng.standard_normal((300, 40))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    vectors = directions * 10.0 ** rng.uniform(-12, 12, (300, 1))
+    grid = Grid(Embedding([f"w{i}" for i in range(300)], vectors, name="x"), Nearness.COSINE)
+    found = grid.cosines(np.arange(300))
+    assert np.abs(found - directions @ directions.T).max() < 0.0005
 
 
 @settings(max_examples=30, deadline=None)

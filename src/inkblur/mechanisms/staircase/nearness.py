@@ -24,6 +24,7 @@ Keys = NDArray[np.int32]  # the larger, the nearer
 
 LONGEST = 4096  # its square is 2^24: float32 holds all whole numbers up to there
 _FINE = 15  # bits of the largest coordinate in a first rounding, in which squares are exact
+_SHORT = 3  # bits by which a row may fall short of that
 
 
 class Nearness(Enum):
@@ -47,26 +48,27 @@ class Grid:
     @cached_property
     def points(self) -> Vectors:
         """Whole numbers as float32, (words, dimension); no row is longer than 4096."""
-        largest = float(np.abs(self._vectors).max())
-        exponent = _FINE - math.frexp(largest)[1]
         out = np.empty(self._vectors.shape, dtype=np.float32)
         # Every operation below is one that IEEE 754 rounds in one way only, number by number.
         longest = LONGEST - 1 - math.isqrt(self._vectors.shape[1])  # rounding adds at most that
-        squares = np.array([_squares(block).max() for block in self._fine(exponent)])
-        for start, block in zip(range(0, len(out), _ROWS), self._fine(exponent), strict=True):
-            lengths = (
-                np.sqrt(_squares(block).astype(np.float64))[:, None]
-                if self.nearness is Nearness.COSINE
-                else np.sqrt(squares.max().astype(np.float64))
-            )
-            scaled = block * float(longest) / np.maximum(lengths, 1.0)
+        together = self.nearness is Nearness.EUCLIDEAN
+        most = max(int(_squares(block).max()) for block in self._fine()) if together else 0
+        for start, block in zip(range(0, len(out), _ROWS), self._fine(), strict=True):
+            squares = np.float64(most) if together else _squares(block).astype(np.float64)[:, None]
+            scaled = block * float(longest) / np.maximum(np.sqrt(squares), 1.0)
             out[start : start + _ROWS] = np.rint(scaled)
         return out
 
-    def _fine(self, exponent: int) -> Iterator[NDArray[np.int64]]:
+    def _fine(self) -> Iterator[NDArray[np.int64]]:
+        """The vectors as whole numbers, some rows at a time, of one scale. For angles a row that
+        is far shorter than the longest has a scale of its own: else little would be left of it.
+        """
+        exponent = _FINE - math.frexp(float(np.abs(self._vectors).max()))[1]
         for start in range(0, len(self._vectors), _ROWS):
             block = self._vectors[start : start + _ROWS].astype(np.float64)
-            yield np.rint(np.ldexp(block, exponent)).astype(np.int64)
+            own = _FINE - np.frexp(np.abs(block).max(axis=1, keepdims=True))[1]
+            apart = (self.nearness is Nearness.COSINE) & (own > exponent + _SHORT)
+            yield np.rint(np.ldexp(block, np.where(apart, own, exponent))).astype(np.int64)
 
     @cached_property
     def handicaps(self) -> Keys:

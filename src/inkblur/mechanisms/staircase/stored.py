@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from inkblur.atomic_file import PRIVATE, AtomicFile
 from inkblur.errors import OutputError
 
-_VERSION = 2  # of the files below: raise it when what they hold changes
+_VERSION = 3  # of the files below: raise it when what they hold changes
 
 
 class StoredPart(Protocol):

@@ -35,10 +35,11 @@ _ROOT_BITS = 30  # after the binary point of a frequency's power
 
 
 def heights(epsilon: float, precision: int = PRECISION) -> tuple[int, int]:
-    """a and b: b a power of two, a / b at most e^epsilon and nearly that."""
+    """a and b: b a power of two, at least 2, and a / b at most e^epsilon and nearly that."""
     # `exp` rounds to the nearest decimal, so the one before that is below e^epsilon.
-    ratio = _DIGITS.next_minus(_DIGITS.exp(Decimal(min(epsilon, MOST_EPSILON))))
-    low = 1 << max(0, precision - int(ratio).bit_length() + 1)
+    ratio = max(Decimal(1), _DIGITS.next_minus(_DIGITS.exp(Decimal(min(epsilon, MOST_EPSILON)))))
+    # b M is below 2^64, so with b = 1 the M units could be more than 64 bits with a sign count.
+    low = 1 << max(1, precision - int(ratio).bit_length() + 1)
     return int(_DIGITS.multiply(Decimal(low), ratio)), low
 
 
