@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+_turn = threading.Lock()  # the switch is the process's: one thread must not undo another's
 
 
 @contextmanager
@@ -15,9 +18,14 @@ def float32_products() -> Iterator[None]:
     import torch
 
     matmul = torch.backends.cuda.matmul
-    before = matmul.allow_tf32
-    matmul.allow_tf32 = False
-    try:
-        yield
-    finally:
-        matmul.allow_tf32 = before
+    with _turn:
+        # From torch 2.9 on, `allow_tf32` cannot be read where `fp32_precision` was set.
+        named = hasattr(matmul, "fp32_precision")
+        before = matmul.fp32_precision if named else matmul.allow_tf32
+        matmul.allow_tf32 = False  # sets both
+        try:
+            yield
+        finally:
+            matmul.allow_tf32 = before in ("tf32", True)
+            if named:
+                matmul.fp32_precision = before
