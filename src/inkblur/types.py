@@ -121,7 +121,7 @@ _LEAST = 1e-100  # noise of a smaller epsilon could leave the range of float64
 
 def positive(value: float, name: str) -> float:
     """A finite number above 0 that is no rounding error, or a clear error."""
-    number = _number(value, name)
+    number = real(value, name)
     if not (math.isfinite(number) and number > 0):
         raise ParameterError(f"{name} must be a finite number above 0, got {value}")
     if number < _LEAST:
@@ -131,21 +131,29 @@ def positive(value: float, name: str) -> float:
 
 def fraction(value: float, name: str) -> float:
     """A number in [0, 1], or a clear error."""
-    number = _number(value, name)
+    number = real(value, name)
     if not 0.0 <= number <= 1.0:  # NaN fails here too
         raise ParameterError(f"{name} must lie between 0 and 1, got {value}")
     return number
 
 
+def inner_fraction(value: float, name: str) -> float:
+    """A number between 0 and 1 that is neither, or a clear error."""
+    number = real(value, name)
+    if not 0.0 < number < 1.0:  # NaN fails here too
+        raise ParameterError(f"{name} must lie between 0 and 1, exclusive, got {value}")
+    return number
+
+
 def whole(value: int, name: str) -> int:
     """A whole number of at least 1, or a clear error."""
-    number = _number(value, name)
+    number = real(value, name)
     if not number.is_integer() or number < 1:  # infinity and NaN are no integers
         raise ParameterError(f"{name} must be a whole number of at least 1, got {value}")
     return int(value)
 
 
-def _number(value: object, name: str) -> float:
+def real(value: object, name: str) -> float:
     """A real number as a float; True, NumPy's True and '85' are none."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise ParameterError(f"{name} must be a number, got {value!r}")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from inkblur import Exponential, Laplace, Mahalanobis, Privatizer
+from inkblur import Exponential, Laplace, Mahalanobis, Privatizer, Staircase, make_mechanism
 from inkblur.documents import TokenPolicies
 from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.documents.vectorizer import Vectorizer
@@ -51,6 +51,13 @@ WRONG: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any], str]
     "epsilon None": (Exponential, (TABLE,), {"epsilon": None}, "epsilon must be a number"),
     "epsilon huge": (Laplace, (TABLE,), {"epsilon": 10**400}, "finite"),
     "lambda text": (Mahalanobis, (TABLE,), {"epsilon": 1.0, "lam": "0.5"}, "must be a number"),
+    "lambda huge": (
+        make_mechanism,
+        ("mahalanobis", TABLE),
+        {"epsilon": 1.0, "lam": 10**400},
+        "lambda must lie between 0 and 1",
+    ),
+    "tau text": (Staircase, (TABLE,), {"epsilon": 1.0, "tau": "0.5"}, "tau must be a number"),
     "length text": (Privatizer, (WORDS,), {"length": "85"}, "length must be a number, got '85'"),
     "length True": (Privatizer, (WORDS,), {"length": True}, "length must be a number"),
     "length 2.5": (Privatizer, (WORDS,), {"length": 2.5}, "whole number"),

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from inkblur.embeddings.table import Embedding
-from inkblur.errors import ParameterError, Unreachable
+from inkblur.errors import Unreachable
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.mechanisms.catalogue import make_mechanism
 from inkblur.rng import seeded_rng
-from inkblur.types import Ids, positive
+from inkblur.types import Ids, inner_fraction, positive
 
 # words drawn evenly from the vocabulary: the survival rate's standard error is at most 0.008
 SAMPLE = 4_000
@@ -52,8 +52,7 @@ def calibrate(
     convex and holds its vector, so a draw that survives at one epsilon survives at every larger
     one: the measured rate rises with epsilon and bisection is exact for the sample.
     """
-    if not 0 < survival < 1:
-        raise ParameterError(f"survival must lie between 0 and 1, exclusive, got {survival}")
+    inner_fraction(survival, "survival")
     ids = _sampled_ids(len(embedding), sample) if words is None else words
 
     def rate(epsilon: float, size: int) -> float:

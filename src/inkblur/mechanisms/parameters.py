@@ -12,6 +12,7 @@ from enum import Enum
 from typing import Any
 
 from inkblur.errors import ParameterError
+from inkblur.types import real
 
 Value = float | int | str | bool | None
 
@@ -92,17 +93,14 @@ class Parameter:
             raise ParameterError(f"{self.title} must be a number, got {text!r}") from None
 
     def _number(self, value: Any) -> Value:
-        try:
-            number = float("nan") if isinstance(value, (bool, str)) else float(value)
-        except (TypeError, ValueError):
-            number = math.nan
-        whole = self.kind is int
-        if math.isnan(number) or (whole and number != int(number)):
-            kind = "a whole number" if whole else "a number"
-            raise ParameterError(f"{self.title} must be {kind}, got {value!r}")
-        if not self.low <= number <= self.high:
+        number = real(value, self.title)
+        if not self.low <= number <= self.high:  # NaN fails here too
             raise ParameterError(f"{self.title} must {self._range()}, got {value}")
-        return int(number) if whole else number
+        if self.kind is not int:
+            return number
+        if not number.is_integer():
+            raise ParameterError(f"{self.title} must be a whole number, got {value!r}")
+        return int(value)
 
     def _range(self) -> str:
         if self.high == math.inf:

@@ -38,7 +38,7 @@ from inkblur.pools.order import LARGE, Marked, Nearest, Order, text_units
 from inkblur.pools.pool import Pool
 from inkblur.pools.torch_search import search_on
 from inkblur.rng import Bits
-from inkblur.types import NULL_ID, Ids, Metric, Unit, choose, fraction, positive
+from inkblur.types import NULL_ID, Ids, Metric, Unit, choose, fraction, inner_fraction, positive
 
 PUBLIC_POOL = (
     "the pool and everything computed from it are public and were not made from the protected texts"
@@ -101,9 +101,7 @@ class PoolStaircase:
             order = chosen.first
             tau = chosen.share / (labels if order is Nearest.LABEL else 1)
         self.order = Nearest.LABEL if order is None else choose(Nearest, order, "order")
-        if not 0 < tau < 1:
-            raise ParameterError(f"tau must lie between 0 and 1, both excluded, got {tau}")
-        self.tau = tau
+        self.tau = inner_fraction(tau, "tau")
         self.steps = Steps.fit(epsilon=self.epsilon, tau=tau, words=len(pool), parts=labels)
         units = text_units(pool, self.steps.units)
         if not safe_for_null(self.steps, int(units.min())):

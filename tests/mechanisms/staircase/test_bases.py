@@ -79,6 +79,17 @@ def test_shares_outside_their_range_are_refused(delta: float, fit: float) -> Non
         made(delta, fit)
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "tau", "delta"),
+    [(1e-6, 0.3, 0.1), (1.0, 1e-7, 0.1), (1.0, 0.3, 1 - 1e-15)],
+    ids=["epsilon too small", "tau too small", "delta too large"],
+)
+def test_what_leaves_too_few_units_is_named(epsilon: float, tau: float, delta: float) -> None:
+    steps = Steps.fit(epsilon=epsilon, tau=tau, words=4)
+    with pytest.raises(ParameterError, match="larger epsilon, or a tau and a delta farther"):
+        Bases(steps, TABLE.counts, len(WORDS), delta=delta, fit=0.0)
+
+
 @pytest.mark.parametrize("parts", [0, -1])
 def test_a_model_that_expects_nothing_is_an_error(parts: int) -> None:
     with pytest.raises(ValueError, match="whole parts"):

@@ -25,6 +25,7 @@ from inkblur.mechanisms.staircase.conditional import Base
 from inkblur.mechanisms.staircase.expectation import SCALE, Small
 from inkblur.mechanisms.staircase.nearness import LONGEST, Keys
 from inkblur.mechanisms.staircase.units import Steps, safe_for_null, word_units
+from inkblur.types import fraction, inner_fraction
 
 # Chosen by benchmarks/fluent_search.py, on public sentences apart from those that are judged.
 DELTA = 0.1  # the share that follows frequency alone, so that no word is out of reach
@@ -40,15 +41,16 @@ class Bases:
     def __init__(
         self, steps: Steps, counts: PublicCounts | None, words: int, *, delta: float, fit: float
     ) -> None:
-        if not 0 < delta < 1:
-            raise ParameterError(f"delta must lie between 0 and 1, exclusive, got {delta}")
-        if not 0 <= fit <= 1:
-            raise ParameterError(f"fit must lie between 0 and 1, got {fit}")
+        inner_fraction(delta, "delta")
+        fraction(fit, "fit")
         self.steps = steps
         common = max(words, round(steps.units * delta))
         self.followed = steps.units - common  # units that follow the model
         if self.followed < SCALE + words or not safe_for_null(steps, 1):
-            raise ParameterError("too few units for a language model: choose a smaller tau")
+            raise ParameterError(
+                f"tau {float(steps.tau):g} and delta {delta:g} leave a language model too few units "
+                "at this epsilon: choose a larger epsilon, or a tau and a delta farther from 0 and 1"
+            )
         self.frequencies: Base = word_units(counts, words, 1.0, common)
         self.lifts = lifts_of(fit)
 

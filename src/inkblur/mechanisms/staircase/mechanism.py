@@ -43,7 +43,7 @@ from inkblur.mechanisms.staircase.units import (
     word_units,
 )
 from inkblur.rng import Bits, Rng, Rows
-from inkblur.types import NULL_ID, Array, Ids, Metric, positive
+from inkblur.types import NULL_ID, Array, Ids, Metric, inner_fraction, positive
 
 _SMALL = 4096  # words: all sets at once, and no file
 _CHUNK = 1024  # words whose sets are made at a time
@@ -83,10 +83,10 @@ class Staircase(DiscreteMechanism):
     ) -> None:
         super().__init__(embedding)
         self.epsilon = positive(epsilon, "epsilon")
-        if tau is not None and not 0 < tau < 1:
-            raise ParameterError(f"tau must lie between 0 and 1, exclusive, got {tau}")
+        if tau is not None:
+            tau = inner_fraction(tau, "tau")
         if frequency_power is not None:
-            checked_power(frequency_power)
+            frequency_power = checked_power(frequency_power) / 16
         self._folder = cache_folder() if cache == "" else Path(cache) if cache else None
         # The metric of an adapted table is Euclidean: how long its profiles are is what it learned.
         self.nearness = Nearness.EUCLIDEAN if embedding.adaptations else Nearness.COSINE
