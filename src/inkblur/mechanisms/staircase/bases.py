@@ -48,8 +48,8 @@ class Bases:
         self.followed = steps.units - common  # units that follow the model
         if self.followed < SCALE + words or not safe_for_null(steps, 1):
             raise ParameterError(
-                f"tau {float(steps.tau):g} and delta {delta:g} leave a language model too few units "
-                "at this epsilon: choose a larger epsilon, or a tau and a delta farther from 0 and 1"
+                f"tau {float(steps.tau):g} and delta {delta:g} leave too few units for a language "
+                "model: choose a larger epsilon, or a tau and a delta farther from 0 and 1"
             )
         self.frequencies: Base = word_units(counts, words, 1.0, common)
         self.lifts = lifts_of(fit)
