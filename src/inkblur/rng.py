@@ -342,18 +342,25 @@ def readable_by_others(path: Path) -> bool:
 def write_key(path: Path) -> None:
     """Write a fresh key, readable by its owner alone; never overwrites."""
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        write_secret(path)
     except FileExistsError:
         raise OutputError(
             f"{path} exists; a key is never overwritten, choose another name"
         ) from None
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror}") from None
+
+
+def write_secret(path: Path) -> None:
+    """Write 32 random bytes, as digits, to a new file that only its owner may read. It is on the
+    disk when this returns; after an error there is none.
+    """
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(os.urandom(KEY_BYTES).hex().encode() + b"\n")
             file.flush()
             os.fsync(file.fileno())
-    except OSError as error:
+    except BaseException:
         path.unlink(missing_ok=True)  # half a key, which would never be overwritten
-        raise OutputError(f"cannot write {path}: {error.strerror}") from None
+        raise

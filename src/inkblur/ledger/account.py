@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from inkblur.errors import InputError, ParameterError
 from inkblur.ledger.charges import Budget, Charge, Exceeded
@@ -91,10 +91,10 @@ class ReleaseAccount:
                 history.keep_sums(grant.kept)
         return grant.result(grant.granted)
 
-    def confirm(self, **counts: Any) -> None:
+    def confirm(self) -> None:
         """The output exists."""
         with self._ledger.store.transaction():
-            self._ledger.append(self.release, "confirm", counts)
+            self._ledger.append(self.release, "confirm", {})
         self._finished = True
 
     def void(self) -> None:

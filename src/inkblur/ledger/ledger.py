@@ -25,6 +25,7 @@ from inkblur.ledger.store import CHARGE, PostgresStore, SqliteStore, Store, migr
 PLACE = "INKBLUR_LEDGER"  # the environment's word for where the ledger is
 _ANCHOR = re.compile("[0-9]{1,18}:[0-9a-f]{64}")
 _START = b"\0" * 32  # what the first entry is chained to
+Entry = tuple[int, str, str, str, str]  # number, release, kind, when it was written, body
 
 
 def open_ledger(place: str | Path | None = None) -> Ledger:
@@ -279,7 +280,7 @@ class Ledger:
                 problems.append(
                     f"entry {number} has {len(rows)} charges where {count} were written"
                 )
-            made = self._hash(before, number, release, kind, written, body, space, rows)
+            made = self._hash(before, (number, release, kind, written, body), space, rows)
             if made != bytes(stored) or (space is not None and not rows):
                 problems.append(f"entry {number} or one of its charges was changed")
             before, expected = bytes(stored), number + 1
@@ -314,7 +315,7 @@ class Ledger:
         number, before = (last[0][0] + 1, bytes(last[0][1])) if last else (1, _START)
         written = datetime.now(UTC).isoformat(timespec="seconds")
         text = json.dumps(body, sort_keys=True, allow_nan=False)
-        made = self._hash(before, number, release, kind, written, text, space, charges)
+        made = self._hash(before, (number, release, kind, written, text), space, charges)
         self.store.run(
             "INSERT INTO entry (number, release, kind, written, body, charges, hash, space) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -324,20 +325,11 @@ class Ledger:
             self.store.insert_charges([(number, *row) for row in charges])
 
     def _hash(
-        self,
-        before: bytes,
-        number: int,
-        release: str,
-        kind: str,
-        written: str,
-        body: str,
-        space: str | None,
-        charges: Sequence[ChargeRow],
+        self, before: bytes, entry: Entry, space: str | None, charges: Sequence[ChargeRow]
     ) -> bytes:
+        number, release, *rest = entry
         digest = hashlib.blake2b(_packed(release, space or "", charges), digest_size=32).digest()
-        return self.secret.hash(
-            "entry", before, str(number), release, kind, written, body, digest, size=32
-        )
+        return self.secret.hash("entry", before, str(number), release, *rest, digest, size=32)
 
 
 def _packed(release: str, space: str, charges: Sequence[ChargeRow]) -> bytes:

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from inkblur.errors import InputError, OutputError
+from inkblur.rng import write_secret
 
 VARIABLE = "INKBLUR_LEDGER_SECRET"
 BYTES = 32
@@ -92,12 +93,8 @@ def _make(path: Path) -> None:
     """Write a fresh secret, unless another process was first: the file is never half-written."""
     draft = path.with_name(f"{path.name}.{os.urandom(8).hex()}")
     try:
-        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        write_secret(draft)
         try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(os.urandom(BYTES).hex().encode() + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
             with suppress(FileExistsError):
                 os.link(draft, path)
         finally:

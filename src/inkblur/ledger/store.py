@@ -10,18 +10,17 @@ import os
 import sqlite3
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 from inkblur.errors import InputError, OutputError, needs
 
 _WAIT_SECONDS = 120.0  # for other writers
 _LOCK = 0x1B10_7E1D  # PostgreSQL's advisory lock: any number that nobody else uses
-
-_ASKED = 900  # values in one statement: SQLite's smallest limit is 999
 
 # Pages of a batch stay in memory until its commit (64 MiB), and reach the file when many have
 # changed (32 MiB) or the last connection closes: with SQLite's own 2 and 4 MiB most are written
@@ -107,24 +106,23 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 CHARGE = ("entry", "id", "content", "person", "draw", "words", "amount")  # columns, in order
 
 
-class Store(Protocol):
-    """A database that a ledger writes to."""
+class Store(ABC):
+    """A database that a ledger writes to. Threads may share it: they take turns."""
 
     place: str  # what to call it in messages; never a password
+    _words: ClassVar[dict[str, str]]  # what MIGRATIONS call {bytes}, {key} and {plain_key}
+    _about: ClassVar[str]  # finds the table of that name
+    _most_asked: ClassVar[int]  # values in one statement of `among`
+    _connection: Any
 
-    def transaction(self) -> Any:
+    def __init__(self) -> None:
+        self._turn = threading.RLock()
+
+    @abstractmethod
+    def transaction(self) -> AbstractContextManager[None]:
         """A context in which this thread alone writes; commits at its end, or not at all. One
         inside another commits with it, and is undone alone if it fails.
         """
-        ...
-
-    def run(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """One statement with ? for values; the rows it gives, if any."""
-        ...
-
-    def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        """One statement for each row of values."""
-        ...
 
     def among(
         self,
@@ -139,30 +137,66 @@ class Store(Protocol):
         Long lists of one length are split at the same places into several statements, so what
         a statement groups by must lie within one place.
         """
-        ...
+        together = self._most_asked // len(lists)
+        for start in range(0, len(lists[0]), together):
+            asked = [self._one_of(each[start : start + together]) for each in lists]
+            found = [value for _, given in asked for value in given]
+            marks = sql.format(*(mark for mark, _ in asked))
+            yield from self.run(marks, (*before, *found, *values))
+
+    @abstractmethod
+    def _one_of(self, values: Sequence[bytes]) -> tuple[str, Sequence[Any]]:
+        """The SQL for being one of some values, and what its ? are."""
+
+    def run(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """One statement with ? for values; the rows it gives, if any."""
+        with self._reached():
+            cursor = self._connection.execute(self._spelled(sql), tuple(values))
+            return cursor.fetchall() if cursor.description else []
+
+    def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        """One statement for each row of values; within a transaction."""
+        with closing(self._connection.cursor()) as cursor:
+            cursor.executemany(self._spelled(sql), rows)
 
     def insert_charges(self, rows: Sequence[Sequence[Any]]) -> None:
-        """Write rows of the columns `CHARGE`."""
-        ...
+        """Write rows of the columns `CHARGE`; within a transaction."""
+        marks = ", ".join("?" * len(CHARGE))
+        self.run_many(f"INSERT INTO charge ({', '.join(CHARGE)}) VALUES ({marks})", rows)
+
+    def version(self) -> int:
+        """How many of MIGRATIONS it has seen."""
+        if not self.run(self._about):
+            return 0
+        return int(self.run("SELECT value FROM about WHERE name = 'version'")[0][0])
 
     def close(self) -> None:
-        """Let go of the database."""
-        ...
+        """Let go of the database, after what another thread is writing."""
+        with self._turn:
+            self._connection.close()
+
+    def _reached(self) -> AbstractContextManager[Any]:
+        """This thread's turn at the connection."""
+        return self._turn
+
+    def _spelled(self, sql: str) -> str | bytes:
+        return sql.format(**self._words)
 
 
-class SqliteStore:
+class SqliteStore(Store):
     """One file; other processes may read while one writes."""
 
-    _words = {  # noqa: RUF012
+    _words: ClassVar = {
         "bytes": "BLOB",
         "key": "INTEGER PRIMARY KEY AUTOINCREMENT",
         "plain_key": "INTEGER PRIMARY KEY",
     }
-    _insert = f"INSERT INTO charge ({', '.join(CHARGE)}) VALUES ({', '.join('?' * len(CHARGE))})"
+    _about = "SELECT name FROM sqlite_master WHERE name = 'about'"
+    _most_asked = 900  # SQLite's smallest limit is 999
 
     def __init__(self, path: Path) -> None:
+        super().__init__()
         self.place = str(path)
-        self._turn = threading.RLock()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             # SQLite gives its other files the permissions of this one. A file that is there stays
@@ -209,62 +243,36 @@ class SqliteStore:
                 self._connection.execute(begin)
                 yield
                 self._connection.execute(commit)
-            except sqlite3.OperationalError as error:  # a full disk, for one
-                self._undo(rollback)
-                raise OutputError(f"the ledger {self.place} cannot be written: {error}") from None
-            except BaseException:
-                self._undo(rollback)
+            except BaseException as error:
+                if self._connection.in_transaction:  # SQLite may have rolled back by itself
+                    for statement in rollback:
+                        self._connection.execute(statement)
+                if isinstance(error, sqlite3.OperationalError):  # a full disk, for one
+                    message = f"the ledger {self.place} cannot be written: {error}"
+                    raise OutputError(message) from None
                 raise
 
-    def _undo(self, statements: Sequence[str]) -> None:
-        if self._connection.in_transaction:  # SQLite may have rolled back by itself
-            for statement in statements:
-                self._connection.execute(statement)
-
-    def run(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """One statement."""
-        return self._connection.execute(sql.format(**self._words), values).fetchall()
-
-    def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Prepared once."""
-        self._connection.executemany(sql, rows)
-
-    def among(
-        self,
-        sql: str,
-        lists: Sequence[Sequence[bytes]],
-        values: Sequence[Any] = (),
-        before: Sequence[Any] = (),
-    ) -> Iterator[tuple[Any, ...]]:
-        """In as many statements as it takes."""
-        together = _ASKED // len(lists)
-        for start in range(0, len(lists[0]), together):
-            some = [each[start : start + together] for each in lists]
-            marks = sql.format(*(f"IN ({', '.join('?' * len(each))})" for each in some))
-            asked = (value for each in some for value in each)
-            yield from self._connection.execute(marks, (*before, *asked, *values))
-
-    def insert_charges(self, rows: Sequence[Sequence[Any]]) -> None:
-        """One statement for all rows."""
-        self._connection.executemany(self._insert, rows)
-
-    def close(self) -> None:
-        """Close the file, after what another thread is writing."""
-        with self._turn:
-            self._connection.close()
+    def _one_of(self, values: Sequence[bytes]) -> tuple[str, Sequence[Any]]:
+        return f"IN ({', '.join('?' * len(values))})", values
 
 
-class PostgresStore:
+class PostgresStore(Store):
     """A PostgreSQL database, named by a URL (extra `postgres`)."""
 
-    _words = {  # noqa: RUF012
+    _words: ClassVar = {
         "bytes": "BYTEA",
         "key": "BIGSERIAL PRIMARY KEY",
         "plain_key": "BIGSERIAL PRIMARY KEY",
     }
+    _about = (
+        "SELECT tablename FROM pg_tables WHERE tablename = 'about' "
+        "AND schemaname = current_schema()"
+    )
+    _most_asked = 1 << 24  # they are sent as arrays
     _types = ("int8", "bytea", "bytea", "bytea", "bytea", "int8", "int8")  # of CHARGE
 
     def __init__(self, url: str) -> None:
+        super().__init__()
         with needs("a ledger in PostgreSQL needs psycopg", "postgres"):
             import psycopg
         self._connect = partial(psycopg.connect, url, autocommit=True, connect_timeout=10)
@@ -274,7 +282,6 @@ class PostgresStore:
         except self._lost as error:
             reason = str(error).strip().splitlines()[-1]
             raise InputError(f"cannot open the ledger in PostgreSQL: {reason}") from None
-        self._turn = threading.RLock()
         self._inside = False  # a transaction
         info = self._connection.info
         self.place = f"postgresql://{info.host}:{info.port}/{info.dbname}"
@@ -303,31 +310,11 @@ class PostgresStore:
                 reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
                 raise OutputError(f"the ledger {self.place} cannot be reached: {reason}") from None
 
-    def run(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """One statement."""
-        with self._reached():
-            cursor = self._connection.execute(
-                sql.format(**self._words).replace("?", "%s").encode(), tuple(values)
-            )
-            return cursor.fetchall() if cursor.description else []
+    def _spelled(self, sql: str) -> bytes:
+        return sql.format(**self._words).replace("?", "%s").encode()
 
-    def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Sent together."""
-        with self._connection.cursor() as cursor:
-            cursor.executemany(sql.replace("?", "%s").encode(), rows)
-
-    def among(
-        self,
-        sql: str,
-        lists: Sequence[Sequence[bytes]],
-        values: Sequence[Any] = (),
-        before: Sequence[Any] = (),
-    ) -> Iterator[tuple[Any, ...]]:
-        """In one statement, with arrays."""
-        if not lists[0]:
-            return
-        marks = sql.format(*["= ANY(?)"] * len(lists))
-        yield from self.run(marks, (*before, *map(list, lists), *values))
+    def _one_of(self, values: Sequence[bytes]) -> tuple[str, Sequence[Any]]:
+        return "= ANY(?)", [list(values)]
 
     def insert_charges(self, rows: Sequence[Sequence[Any]]) -> None:
         """COPY: several times faster than INSERT."""
@@ -337,16 +324,11 @@ class PostgresStore:
             for row in rows:
                 copy.write_row(row)
 
-    def close(self) -> None:
-        """Close the connection, after what another thread is writing."""
-        with self._turn:
-            self._connection.close()
-
 
 def migrate(store: Store, migrations: Sequence[Sequence[str]] = MIGRATIONS) -> None:
     """Bring a store up to the newest version, or refuse one that is newer than this program."""
     with store.transaction():
-        version = _version(store)
+        version = store.version()
         if version > len(migrations):
             raise InputError(
                 f"the ledger {store.place} has version {version}; this program knows "
@@ -358,16 +340,3 @@ def migrate(store: Store, migrations: Sequence[Sequence[str]] = MIGRATIONS) -> N
         if version < len(migrations):
             store.run("DELETE FROM about WHERE name = 'version'")
             store.run("INSERT INTO about VALUES ('version', ?)", (str(len(migrations)),))
-
-
-def _version(store: Store) -> int:
-    sqlite = isinstance(store, SqliteStore)
-    tables = (
-        "SELECT name FROM sqlite_master WHERE name = 'about'"
-        if sqlite
-        else "SELECT tablename FROM pg_tables WHERE tablename = 'about' "
-        "AND schemaname = current_schema()"
-    )
-    if not store.run(tables):
-        return 0
-    return int(store.run("SELECT value FROM about WHERE name = 'version'")[0][0])
