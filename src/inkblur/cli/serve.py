@@ -79,7 +79,7 @@ def serve(
             from inkblur.service.application import ServiceSettings, make_application
             from inkblur.service.limits import RequestLimits
             from inkblur.service.origins import is_loopback
-            from inkblur.service.tables import PublicTables
+            from inkblur.service.schemas import PublicTables
             from inkblur.service.tokens import read_tokens
         except ImportError as error:
             if error.name is not None and error.name.startswith("inkblur"):

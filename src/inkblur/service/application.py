@@ -10,26 +10,22 @@ from importlib.metadata import version
 from pathlib import Path
 
 from fastapi import FastAPI
-from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
-from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
 
 from inkblur.desk import ReleaseDesk
-from inkblur.errors import InkblurError
 from inkblur.files.spending import Limits
 from inkblur.ledger import open_ledger
 from inkblur.rng import Rng
-from inkblur.service import problems
 from inkblur.service.batching import Batches
 from inkblur.service.choices import choice_routes
 from inkblur.service.ledger_routes import ledger_routes
 from inkblur.service.limits import Gate, RequestLimits
 from inkblur.service.metrics import ServiceMetrics
 from inkblur.service.page import page_routes
+from inkblur.service.problems import add_handlers
 from inkblur.service.releases import release_routes
+from inkblur.service.schemas import PublicTables
 from inkblur.service.state import Service
-from inkblur.service.tables import PublicTables
 from inkblur.service.tokens import Tokens
 from inkblur.service.upload_routes import upload_routes
 from inkblur.service.uploads import Uploads
@@ -92,12 +88,7 @@ def make_application(settings: ServiceSettings) -> Gate:
         redoc_url=None,
     )
     app.state.uploads = uploads
-    app.add_exception_handler(InkblurError, problems.answer_library)
-    app.add_exception_handler(problems.Problem, problems.answer_problem)
-    app.add_exception_handler(RequestValidationError, problems.answer_body)
-    app.add_exception_handler(HTTPException, problems.answer_http)
-    app.add_exception_handler(ClientDisconnect, problems.answer_gone)
-    app.add_exception_handler(Exception, problems.answer_fault)
+    add_handlers(app)
     app.include_router(release_routes(service))
     app.include_router(choice_routes(service))
     app.include_router(ledger_routes(service))

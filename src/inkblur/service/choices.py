@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import cache
 
 from fastapi import APIRouter
@@ -72,7 +71,7 @@ def choice_routes(service: Service) -> APIRouter:
     @routes.get("/choices")
     async def choices() -> Choices:
         """What must stay, and how strong: attack and meaning of each."""
-        return await asyncio.get_running_loop().run_in_executor(service.looking, made)
+        return await service.look(made)
 
     return routes
 

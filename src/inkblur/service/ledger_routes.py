@@ -2,41 +2,28 @@
 
 from __future__ import annotations
 
-import asyncio
 import csv
 import io
-from collections.abc import Callable
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
 from inkblur.files.spending import owned
-from inkblur.ledger import Ledger
 from inkblur.ledger.charges import UNIT
 from inkblur.service.schemas import Anchor, Person
 from inkblur.service.state import Service
-
-T = TypeVar("T")
 
 
 def ledger_routes(service: Service) -> APIRouter:
     """The routes of one server."""
     routes = APIRouter(prefix="/v1/ledger")
 
-    async def read(question: Callable[[Ledger], T]) -> T:
-        def ask() -> T:
-            with service.reading:
-                return question(service.ledger)
-
-        return await asyncio.get_running_loop().run_in_executor(service.looking, ask)
-
     @routes.get("")
     async def history(limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> dict[str, Any]:
         """The newest releases, newest first: who, what, when, at what loss."""
-        found = await read(lambda ledger: (ledger.history(), ledger.anchor()))
-        releases, anchor = found
-        limits = service.desk.limits
+        ledger, limits = service.ledger, service.desk.limits
+        releases, anchor = await service.look(lambda: (ledger.history(), ledger.anchor()))
         return {
             "releases": [_shown(each) for each in reversed(releases[-limit:])],
             "total": len(releases),
@@ -51,7 +38,7 @@ def ledger_routes(service: Service) -> APIRouter:
         """What one person's records have spent, and what is left of the budget. By POST, so that
         no log of addresses holds the person.
         """
-        spaces = await read(lambda ledger: ledger.spent(owned(asked.person, asked.caller)))
+        spaces = await service.look(service.ledger.spent, owned(asked.person, asked.caller))
         limit = service.desk.limits.person_budget
         radius = service.desk.limits.radius
         return {
@@ -70,20 +57,20 @@ def ledger_routes(service: Service) -> APIRouter:
     @routes.post("/verify")
     async def verify(asked: Anchor) -> dict[str, Any]:
         """Whether an entry was changed or removed since it was written."""
-        problems = await read(lambda ledger: ledger.verify(asked.anchor))
+        problems = await service.look(service.ledger.verify, asked.anchor)
         return {"intact": not problems, "problems": problems}
 
     @routes.get("/export", response_class=Response)
     async def export() -> Response:
         """Every charge as CSV, with hashes instead of ids, contents and people."""
 
-        def rows(ledger: Ledger) -> str:
+        def rows() -> str:
             out = io.StringIO()
-            csv.writer(out).writerows(ledger.export())
+            csv.writer(out).writerows(service.ledger.export())
             return out.getvalue()
 
         return Response(
-            await read(rows),
+            await service.look(rows),
             media_type="text/csv; charset=utf-8",
             headers={"Content-Disposition": 'attachment; filename="ledger.csv"'},
         )

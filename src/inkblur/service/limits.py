@@ -6,12 +6,11 @@ import asyncio
 import logging
 import time
 import traceback
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from http import HTTPStatus
 
 from starlette.datastructures import MutableHeaders
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -110,7 +109,7 @@ class Gate:
             if path == UPLOADS:
                 receive = _prompt(receive)
             else:
-                read = await _read(receive, self._limits.body)
+                read = await _read(Request(scope, receive), self._limits.body)
                 if isinstance(read, JSONResponse):
                     await read(scope, receive, send)
                     return
@@ -169,32 +168,22 @@ def too_large(most: int) -> JSONResponse:
     )
 
 
-async def _read(receive: Receive, most: int) -> bytes | JSONResponse:
+async def _read(request: Request, most: int) -> bytes | JSONResponse:
     """The body, or a refusal as soon as it is too long or too slow."""
     parts: list[bytes] = []
     size = 0
     try:
         async with asyncio.timeout(_BODY_SECONDS):
-            async for part in _parts(receive):
+            async for part in request.stream():
                 parts.append(part)
                 size += len(part)
                 if size > most:
                     return too_large(most)
     except TimeoutError:
         return problem(HTTPStatus.REQUEST_TIMEOUT, "slow", _SLOW)
-    except ClientDisconnect:
+    except ClientDisconnect:  # half a request may look like a whole one: an Arrow stream does
         return gone()
     return b"".join(parts)
-
-
-async def _parts(receive: Receive) -> AsyncIterator[bytes]:
-    more = True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ClientDisconnect  # half a request may look like a whole one: an Arrow stream does
-        yield message.get("body", b"")
-        more = message.get("more_body", False)
 
 
 def _prompt(receive: Receive) -> Receive:

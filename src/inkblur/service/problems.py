@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any
 
-from fastapi import Request
+from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from inkblur.errors import BudgetExceeded, InkblurError, OutputError, PrivacyError
 
@@ -86,36 +87,29 @@ def _place(found: Mapping[str, Any]) -> str:
     return ".".join(shown) or "the body"
 
 
-async def answer_library(request: Request, error: Exception) -> JSONResponse:
-    """Handler for InkblurError."""
-    assert isinstance(error, InkblurError)
-    return of_library(error)
-
-
-async def answer_problem(request: Request, error: Exception) -> JSONResponse:
-    """Handler for Problem."""
-    assert isinstance(error, Problem)
-    return problem(error.status, error.kind, str(error))
-
-
-async def answer_body(request: Request, error: Exception) -> JSONResponse:
-    """Handler for a query or path that is not as described."""
-    assert isinstance(error, RequestValidationError)
-    return of_body(error)
-
-
-async def answer_http(request: Request, error: Exception) -> JSONResponse:
-    """Handler for what Starlette refuses: no such path, no such method."""
-    assert isinstance(error, HTTPException)
+def _of_http(error: HTTPException) -> JSONResponse:
+    """What Starlette refused: no such path, no such method."""
     kind = HTTPStatus(error.status_code).phrase.lower()
     return problem(error.status_code, kind, f"{kind}: see /openapi.json", error.headers)
 
 
-async def answer_gone(request: Request, error: Exception) -> JSONResponse:
-    """Handler for ClientDisconnect while a file arrives."""
-    return gone()
+_ANSWERS: dict[type[Exception], Callable[[Any], JSONResponse]] = {
+    InkblurError: of_library,
+    Problem: lambda error: problem(error.status, error.kind, str(error)),
+    RequestValidationError: of_body,  # a query or path that is not as described
+    HTTPException: _of_http,
+    ClientDisconnect: lambda error: gone(),  # while a file arrives
+    Exception: lambda error: fault(),  # Starlette raises it again, and the gate logs its place
+}
 
 
-async def answer_fault(request: Request, error: Exception) -> JSONResponse:
-    """Handler for everything else. Starlette raises it again, and the gate logs its place."""
-    return fault()
+def add_handlers(app: FastAPI) -> None:
+    """Answer every exception in the one shape."""
+    for kind, answer in _ANSWERS.items():
+
+        async def handler(
+            request: Request, error: Exception, answer: Callable[[Any], JSONResponse] = answer
+        ) -> JSONResponse:
+            return answer(error)
+
+        app.add_exception_handler(kind, handler)

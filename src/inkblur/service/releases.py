@@ -105,14 +105,12 @@ def release_routes(service: Service) -> APIRouter:
     @routes.post("/preview", response_model=PreviewedText)
     async def preview(asked: PreviewText) -> PreviewedText:
         """One draw of a text, word by word, beside the true one. Nothing is released."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(service.looking, _previewed, service, asked)
+        return await service.look(_previewed, service, asked)
 
     @routes.post("/preview/word", response_model=DrawnWord)
     async def preview_word(asked: PreviewWord) -> DrawnWord:
         """Several draws of one word: where it goes, and how often."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(service.looking, _drawn_word, service, asked)
+        return await service.look(_drawn_word, service, asked)
 
     @routes.get("/mechanisms")
     async def mechanisms() -> list[dict[str, Any]]:
@@ -169,7 +167,7 @@ def _promise(guarantee: Guarantee) -> Promise:
 
 
 def _previewed(service: Service, asked: PreviewText) -> PreviewedText:
-    blur = service.desk.privatizer(_plain(asked, service))
+    blur = service.desk.privatizer(asked.spec(service.tables))
     rng = secure_rng()  # thrown away: this is no release
     pieces, left, meaning, risk, kept = None, None, None, None, None
     words = blur.draws(asked.text)
@@ -221,15 +219,11 @@ def _in_place(blur: Privatizer) -> bool:
 
 
 def _drawn_word(service: Service, asked: PreviewWord) -> DrawnWord:
-    blur = service.desk.privatizer(_plain(asked, service))
+    blur = service.desk.privatizer(asked.spec(service.tables))
     if isinstance(blur, PoolPrivatizer):
         raise ParameterError('a pool replaces whole texts: leave out `unit="text"`')
     found = word_draws(blur, asked.word, secure_rng(), draws=asked.draws)
     return DrawnWord(drawn=found.drawn, stays=found.stays)
-
-
-def _plain(asked: PreviewText | PreviewWord, service: Service) -> ReleaseSpec:
-    return asked.spec(service.tables)
 
 
 def _described(entry: Entry, table: Embedding) -> dict[str, Any]:

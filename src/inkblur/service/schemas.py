@@ -6,13 +6,13 @@ its files, and no `accept_weak`.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from inkblur.errors import ParameterError
 from inkblur.mechanisms import CATALOGUE
-from inkblur.service.tables import PublicTables
 from inkblur.spec import ReleaseSpec
 
 MOST_TEXTS = 10_000
@@ -20,6 +20,14 @@ TokenKind = Literal[
     "stop-words", "unknown", "numbers", "addresses", "punctuation", "spaces", "capitals"
 ]
 Name = Annotated[str, Field(max_length=200)]
+
+
+@dataclass(frozen=True, slots=True)
+class PublicTables:
+    """Paths that whoever starts the server chose; None is the bundled embedding, and no pool."""
+
+    embedding: str | None = None
+    pool: str | None = None
 
 
 def _known(name: str) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import threading
+import asyncio
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from fastapi import Request
 
@@ -12,9 +14,11 @@ from inkblur.desk import ReleaseDesk
 from inkblur.ledger import Ledger
 from inkblur.service.batching import Batches
 from inkblur.service.metrics import ServiceMetrics
-from inkblur.service.tables import PublicTables
+from inkblur.service.schemas import PublicTables
 from inkblur.service.tokens import Caller
 from inkblur.service.uploads import Uploads
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,15 +27,18 @@ class Service:
 
     desk: ReleaseDesk
     batches: Batches
-    ledger: Ledger  # a connection to read by, with `reading` held
+    ledger: Ledger  # a connection to read by
     uploads: Uploads
     metrics: ServiceMetrics
     tables: PublicTables
-    reading: threading.Lock = field(default_factory=threading.Lock)
     # Looking takes no time from drawing, and many who look wait for each other.
     looking: ThreadPoolExecutor = field(
         default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="look")
     )
+
+    async def look(self, work: Callable[..., T], *arguments: Any) -> T:
+        """What the work gives, in the thread for looking."""
+        return await asyncio.get_running_loop().run_in_executor(self.looking, work, *arguments)
 
 
 def caller_of(request: Request) -> Caller:
