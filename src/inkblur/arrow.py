@@ -26,7 +26,6 @@ from inkblur.arrow_worker import (
     TABLE_NAME,
     WorkerState,
     as_json,
-    charging,
     made_from,
     opened_ledger,
     read_batch,
@@ -36,8 +35,9 @@ from inkblur.blas import one_thread
 from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.weakness import refuse_weak
 from inkblur.errors import BudgetExceeded, InputError, ParameterError
-from inkblur.files.arrow_rows import ArrowColumns, ArrowRows, cuts
+from inkblur.files.arrow_rows import ArrowColumns, ArrowRows
 from inkblur.files.identifiers import ROWS, refuse_rows
+from inkblur.files.run import release_records
 from inkblur.files.spending import (
     Limits,
     Spending,
@@ -45,7 +45,7 @@ from inkblur.files.spending import (
     listed_over_budget,
     open_account,
 )
-from inkblur.files.summary import MISSING, Fate, stated
+from inkblur.files.summary import Fate, stated
 from inkblur.garbage import no_collection
 from inkblur.guarantees import NOBODY_COUNTS, Guarantee
 from inkblur.ledger import Budget, ReleaseAccount, open_ledger
@@ -59,7 +59,6 @@ __all__ = ["KEY", "KEY_FILE", "ReleasePlan", "plan_release", "release"]
 OVER = "over"  # the only column of what a reservation gives
 _NAMED = 20  # records over budget that are named of each batch
 _UNLIMITED = Budget()
-_LETTERS = 5  # of a word and the space after it: how much text holds so many words
 
 
 def release(
@@ -117,30 +116,17 @@ class ReleasePlan:
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The batch with released texts."""
-        self.load()
-        with one_thread(), no_collection():
-            return self._released(batch)
-
-    def _released(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         made, rng = made_from(self.spec), self._rng()
-        rows = ArrowRows(batch.schema, TABLE_NAME, made.layout)
-        read = read_batch(batch, rows, made)
-        if not read.records:
-            return pa.RecordBatch.from_pylist([], schema=rows.written)
-        texts: list[str] = []
-        words: list[int] = []
-        bases: list[str] = []
-        chars = _LETTERS * made.privatizer.mechanism.batch
-        for start, stop in cuts([(text,) for text in read.texts], chars):
-            released = made.privatizer.release_batch(read.records[start:stop], rng)
-            texts += released.texts
-            words += released.words
-            bases += released.bases
-        if self.account is not None:
-            with charging:
-                self._spending(made, rng).charge(read, words, bases)
-        assert isinstance(read.columns, ArrowColumns)
-        return read.columns.with_texts(read.released(texts))
+        with one_thread(), no_collection():
+            rows = ArrowRows(batch.schema, TABLE_NAME, made.layout)
+            read = read_batch(batch, rows, made)
+            if not read.records:
+                return pa.RecordBatch.from_pylist([], schema=rows.written)
+            drawn = release_records(made.privatizer, read.records, rng)
+            if self.account is not None:
+                self._spending(made, rng).charge((read, drawn.words, drawn.bases))
+            assert isinstance(read.columns, ArrowColumns)
+            return read.columns.with_texts(read.released(drawn.texts))
 
     def load(self) -> None:
         """Load the tables into this process now, instead of with the first batch."""
@@ -201,16 +187,7 @@ class ReleasePlan:
         if place is not None and "://" not in place:
             place = str(Path(place).absolute())
         with open_ledger(place) as opened:
-            account = open_account(
-                opened,
-                promised,
-                rng=rng,
-                draw=made.privatizer.spec,
-                description={
-                    "spec": made.spec.to_json(),
-                    "embedding": made.spec.embedding_sha256,
-                },
-            )
+            account = open_account(opened, made.privatizer, made.spec, rng)
         return replace(self, ledger=place, account=account.release, budget=budget)
 
     def reservation(self) -> Reservation:
@@ -228,9 +205,7 @@ class ReleasePlan:
             if over:
                 raise BudgetExceeded(listed_over_budget(over))
         except BaseException:
-            made, rng = made_from(self.spec), self._rng()
-            with charging:
-                self._account(made, rng).void()
+            self._account(made_from(self.spec), self._rng()).void()
             raise
 
     def confirm(self) -> None:
@@ -238,9 +213,7 @@ class ReleasePlan:
         reserved in the ledger, which counts as spent.
         """
         if self.account is not None:
-            made, rng = made_from(self.spec), self._rng()
-            with charging:
-                self._account(made, rng).confirm()
+            self._account(made_from(self.spec), self._rng()).confirm()
 
     def guarantee(self, schema: pa.Schema) -> Guarantee:
         """What is promised about the release of a table of this schema."""
@@ -248,12 +221,8 @@ class ReleasePlan:
         rows = ArrowRows(schema, TABLE_NAME, made.layout)
         left_out = 0 if made.spec.skip_public else None  # how many, only a run knows
         fate = Fate(made.spec.columns, rows.copied, made.spec.drop_columns, left_out=left_out)
-        promised = stated(made.privatizer.guaranteed(rng), fate, rng)
-        if not made.privatizer.hides_length:
-            promised = promised.passing([MISSING])
-        if self.account is None:
-            promised = promised.revealing(NOBODY_COUNTS)
-        return promised
+        promised = stated(made.privatizer, fate, rng)
+        return promised if self.account is not None else promised.revealing(NOBODY_COUNTS)
 
     @property
     def dropped(self) -> tuple[str, ...]:
@@ -291,13 +260,8 @@ class ReleasePlan:
         return Spending(self._account(made, rng), promised, made.spec.columns, self.budget)
 
     def _account(self, made: WorkerState, rng: Rng) -> ReleaseAccount:
-        return continued_account(
-            opened_ledger(self.ledger or os.environ.get(PLACE), os.getpid()),
-            self.account or "",
-            made.privatizer.guaranteed(rng),
-            rng=rng,
-            draw=made.privatizer.spec,
-        )
+        ledger = opened_ledger(self.ledger or os.environ.get(PLACE), os.getpid())
+        return continued_account(ledger, self.account or "", made.privatizer, rng)
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,9 +283,8 @@ class Reservation:
         made, rng = made_from(self.plan.spec), self.plan._rng()
         read = read_batch(batch, ArrowRows(batch.schema, TABLE_NAME, made.layout), made)
         words = [made.privatizer.draws(text) for text in read.texts]
-        bases = made.privatizer.bases(read.texts)
-        with charging:
-            return self.plan._spending(made, rng).over_budget(read, words, bases)[:_NAMED]
+        part = read, words, made.privatizer.bases(read.texts)
+        return self.plan._spending(made, rng).over_budget(part)[:_NAMED]
 
 
 def plan_release(spec: ReleaseSpec, *, key_file: str | Path | None = None) -> ReleasePlan:

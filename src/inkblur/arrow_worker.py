@@ -57,7 +57,6 @@ TABLE_NAME = "the table"  # what messages call it
 _KEPT = 4  # specs whose tables a process holds at a time
 _made: dict[tuple[str, int], WorkerState] = {}  # by spec and process: threads do not survive a fork
 _making = threading.Lock()
-charging = threading.Lock()  # one connection, used by one thread at a time
 
 
 def made_from(described: str) -> WorkerState:

@@ -15,16 +15,24 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from inkblur.blas import one_thread
-from inkblur.documents.privatizer import BatchRelease, Privatizer
+from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.weakness import refuse_weak
 from inkblur.errors import InkblurError, InputError, NoGuarantee, ParameterError
-from inkblur.files.arrow_rows import ArrowColumns, ArrowRows, cuts
+from inkblur.files.arrow_rows import ArrowColumns, ArrowRows
 from inkblur.files.identifiers import refuse_rows
 from inkblur.files.layout import layout_of
 from inkblur.files.occurrences import Occurrences
 from inkblur.files.records import Batch
-from inkblur.files.spending import Limits, Spending, accounted, open_account, owned
-from inkblur.files.summary import MISSING, Fate, stated
+from inkblur.files.run import release_records
+from inkblur.files.spending import (
+    DrawnBatch,
+    Limits,
+    Spending,
+    accounted,
+    open_account,
+    owned,
+)
+from inkblur.files.summary import Fate, stated
 from inkblur.guarantees import Guarantee
 from inkblur.ledger import Budget, Ledger
 from inkblur.pools import PoolPrivatizer
@@ -33,7 +41,6 @@ from inkblur.spec import ReleaseSpec
 from inkblur.types import Record, ReleaseKind
 
 _KEPT = 6  # settings whose tables are held at a time
-_LETTERS = 5  # of a word and the space after it: how much text holds so many words
 _NAME = "the table"  # what messages call the rows of a request
 # Which columns mean what changes no draw: requests that differ only in these are drawn together.
 _LAYOUT = {
@@ -142,7 +149,7 @@ class ReleaseDesk:
                 together[id(read.blur)].append(read)
             except InkblurError as error:
                 answers[place] = error
-        drawn: list[_Drawn] = []
+        drawn: list[tuple[_Read, DrawnBatch, Sequence[str]]] = []
         for group in together.values():
             try:
                 drawn += _draw(group, self.rng)
@@ -153,12 +160,12 @@ class ReleaseDesk:
                     except InkblurError as error:
                         answers[read.place] = error
         with self.ledger.store.transaction():
-            for each in sorted(drawn, key=lambda one: one.read.place):
+            for read, part, texts in sorted(drawn, key=lambda one: one[0].place):
                 try:
                     with self.ledger.store.transaction():
-                        answers[each.read.place] = self._counted(each)
+                        answers[read.place] = self._counted(read, part, texts)
                 except InkblurError as error:
-                    answers[each.read.place] = error
+                    answers[read.place] = error
         return [answer for answer in answers if answer is not None]
 
     def _read(self, place: int, order: ReleaseOrder) -> _Read:
@@ -181,36 +188,26 @@ class ReleaseDesk:
             batch = replace(batch, nulls=frozenset())  # filled up like an empty text
         return _Read(place, order, blur, batch, rows.copied)
 
-    def _counted(self, drawn: _Drawn) -> CountedRelease:
+    def _counted(self, read: _Read, part: DrawnBatch, texts: Sequence[str]) -> CountedRelease:
         """Enter a release in the ledger, or raise where a budget does not allow it."""
-        read, spec = drawn.read, drawn.read.order.spec
-        promised = read.blur.guaranteed(self.rng)
-        mechanism = read.blur.mechanism
-        description = {
-            "spec": spec.resolved(mechanism.embedding, mechanism).to_json(),
-            "embedding": mechanism.embedding.sha256,
-        }
-        if read.order.caller:
-            description["caller"] = read.order.caller
-        account = open_account(
-            self.ledger, promised, rng=self.rng, draw=read.blur.spec, description=description
-        )
+        spec, promised = read.order.spec, read.blur.guaranteed(self.rng)
+        mechanism, caller = read.blur.mechanism, read.order.caller
+        resolved = spec.resolved(mechanism.embedding, mechanism)
+        account = open_account(self.ledger, read.blur, resolved, self.rng, caller=caller)
         limits = self.limits.for_guarantee(promised, spec.id_column)
-        spending = Spending(account, promised, spec.columns, limits, caller=read.order.caller)
-        spending.charge(read.batch, drawn.words, drawn.bases)
+        spending = Spending(account, promised, spec.columns, limits, caller=caller)
+        spending.charge(part)
         account.confirm()
         fate = Fate(spec.columns, read.copied, spec.drop_columns)
-        guarantee = stated(promised, fate, self.rng)
-        if not read.blur.hides_length:
-            guarantee = guarantee.passing([MISSING])
+        guarantee = stated(read.blur, fate, self.rng)
         columns = read.batch.columns
         assert isinstance(columns, ArrowColumns)
         spent = spending.to_json()
         return CountedRelease(
-            columns.with_texts(read.batch.released(drawn.texts)),
+            columns.with_texts(read.batch.released(texts)),
             accounted(guarantee, spending),
             account.release,
-            sum(drawn.words),
+            sum(part[1]),
             spent["replayed"],
             spent["largest_loss_of_a_record"],
         )
@@ -234,30 +231,15 @@ class _Read:
         return [replace(record, id=owned(record.id, caller)) for record in self.batch.records]
 
 
-@dataclass(frozen=True, slots=True)
-class _Drawn:
-    """An order with what was drawn for it."""
-
-    read: _Read
-    texts: Sequence[str]
-    words: Sequence[int]
-    bases: Sequence[str]
-
-
-def _draw(group: Sequence[_Read], rng: Rng) -> list[_Drawn]:
-    """Draw orders of one setting together."""
-    blur = group[0].blur
-    records = [record for read in group for record in read.records()]
-    parts: list[BatchRelease] = []
+def _draw(group: Sequence[_Read], rng: Rng) -> list[tuple[_Read, DrawnBatch, Sequence[str]]]:
+    """Draw orders of one setting together: each with what was drawn for it, and its texts."""
     with one_thread():
-        for start, stop in cuts([(r.text,) for r in records], _LETTERS * blur.mechanism.batch):
-            parts.append(blur.release_batch(records[start:stop], rng))
-    texts = [text for part in parts for text in part.texts]
-    words = [count for part in parts for count in part.words]
-    bases = [base for part in parts for base in part.bases]
+        records = [record for read in group for record in read.records()]
+        whole = release_records(group[0].blur, records, rng)
     drawn, first = [], 0
     for read in group:
         here = slice(first, first + len(read.batch.records))
-        drawn.append(_Drawn(read, texts[here], words[here], bases[here]))
+        part = read.batch, whole.words[here], whole.bases[here]
+        drawn.append((read, part, whole.texts[here]))
         first = here.stop
     return drawn

@@ -15,9 +15,10 @@ from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.weakness import refuse_weak
 from inkblur.errors import ParameterError
 from inkblur.files.occurrences import Occurrences
-from inkblur.files.records import Batch, TextsAlone
+from inkblur.files.plain import LineEnds
+from inkblur.files.records import Batch
 from inkblur.files.spending import Limits, Spending, accounted, spending_of
-from inkblur.files.summary import MISSING, Fate, stated
+from inkblur.files.summary import Fate, stated
 from inkblur.guarantees import Guarantee
 from inkblur.ledger import Ledger
 from inkblur.pools.privatizer import PoolPrivatizer
@@ -110,18 +111,15 @@ def privatize(
         for place, (name, row, person) in enumerate(zip(names, rows, owners, strict=True))
         if row is not None or hides_length
     ]
-    promised, resolved = blur.guaranteed(rng), spec.resolved(table, blur.mechanism)
-    budget = limits.for_guarantee(promised, "ids")
+    resolved = spec.resolved(table, blur.mechanism)
+    budget = limits.for_guarantee(blur.guaranteed(rng), "ids")
     with spending_of(ledger, blur, resolved, rng, limits=budget, source="-") as spending:
         if limits and spending is not None:
-            batch = Batch(tuple(given), TextsAlone())
-            spending.charge_ahead(iter([batch]), blur, partial=False)
+            spending.charge_ahead(iter([_batch(given)]), blur, partial=False)
         released = iter(list(_released(blur, given, rng, spending)))
     out = [next(released) if row is not None or hides_length else None for row in rows]
-    promised = stated(promised, Fate(("text",)), rng)
-    if not hides_length:
-        promised = promised.passing([MISSING])
-    return PrivateTexts(back(out), accounted(promised, spending), resolved)
+    promised = accounted(stated(blur, Fate(("text",)), rng), spending)
+    return PrivateTexts(back(out), promised, resolved)
 
 
 def _released(
@@ -131,11 +129,15 @@ def _released(
     spending: Spending | None,
 ) -> Iterator[str]:
     for start in range(0, len(records), _RECORDS):
-        some = tuple(records[start : start + _RECORDS])
+        some = records[start : start + _RECORDS]
         released = blur.release_batch(some, rng)
         if spending is not None:
-            spending.charge(Batch(some, TextsAlone()), released.words, released.bases)
+            spending.charge((_batch(some), released.words, released.bases))
         yield from released.texts
+
+
+def _batch(records: Sequence[Record]) -> Batch:
+    return Batch(tuple(records), LineEnds("text", []))
 
 
 def _opened(texts: Any) -> tuple[list[Text], Callable[[list[Text]], Any]]:

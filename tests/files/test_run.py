@@ -15,7 +15,8 @@ from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError
 from inkblur.files import open_sink, open_source, parquet
 from inkblur.files.formats import Format
-from inkblur.files.records import Batch, Schema, TextsAlone
+from inkblur.files.plain import LineEnds
+from inkblur.files.records import Batch, Schema
 from inkblur.files.run import run
 from inkblur.files.summary import Summary
 from inkblur.rng import keyed_rng
@@ -160,7 +161,7 @@ def test_long_rows_make_small_groups_however_they_come(monkeypatch: pytest.Monke
         for start in range(0, len(texts), step):
             some = texts[start : start + step]
             records = tuple(Record(str(start + i), text) for i, text in enumerate(some))
-            body += encoder.encode(Batch(records, TextsAlone()), some)
+            body += encoder.encode(Batch(records, LineEnds("text", [])), some)
         bodies.add(body + encoder.end())
     [body] = bodies
     written = pq.ParquetFile(io.BytesIO(body))

@@ -71,11 +71,12 @@ def calibrate(
         elif survival is not None:
             result |= _by_survival(entry, own, table, survival)
         if references is not None:
-            from inkblur.files.radius import radius_of_file
+            from inkblur.files.radius import radius_covering
+            from inkblur.files.source import texts_of_file
             from inkblur.mechanisms import make_mechanism
 
             word = make_mechanism(entry.name, table, epsilon=1.0, **own)
-            result["radius"] = radius_of_file(references, word, length=length)
+            result["radius"] = radius_covering(texts_of_file(references), word, length=length)
             result["length"] = length
         if as_json:
             data.print_json(json.dumps(result))

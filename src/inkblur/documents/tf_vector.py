@@ -110,6 +110,7 @@ class SyntheticVectors:
         return f"{self.mechanism.spec} tf length={self.length} {self.vectorizer.spec}"
 
     bound = False  # a draw depends on key, id, text and settings alone
+    hides_length = True
 
     def draws(self, text: str) -> int:
         """How many draws a text takes: what it spends, in epsilons."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import sys
 import unicodedata
 from collections.abc import Iterator
 from enum import Enum
 from functools import cache, lru_cache
+from itertools import groupby
 from typing import NamedTuple
 
 _REMEMBERED = 1 << 16  # pieces of text whose words are kept: at most some 20 MB
@@ -111,22 +111,19 @@ def _pattern(addresses: bool) -> re.Pattern[str]:
 @cache
 def _marks() -> str:
     """Combining marks and joiners as a character class: they belong to the letter before them."""
-    ranges: list[str] = []
-    start = previous = -1
-    for code in (
+    codes = (
         *range(0x300, 0x3100),
         *range(0xA66F, 0xFE30),
         *range(0x1D165, 0x1D245),
         *range(0x11000, 0x11A00),
-    ):
-        joins = code in (0x200C, 0x200D) or unicodedata.category(chr(code))[0] == "M"
+    )
+    joining = [
+        code
+        for code in codes
+        if code in (0x200C, 0x200D) or unicodedata.category(chr(code))[0] == "M"
         # U+FE0F only says "show the sign before me in color"; it is not part of a word.
-        if joins and code <= sys.maxunicode and not 0xFE00 <= code <= 0xFE0F:
-            if code == previous + 1 and start >= 0:
-                previous = code
-            else:
-                if start >= 0:
-                    ranges.append(f"{chr(start)}-{chr(previous)}")
-                start = previous = code
-    ranges.append(f"{chr(start)}-{chr(previous)}")
-    return "".join(ranges)
+        if not 0xFE00 <= code <= 0xFE0F
+    ]
+    ranges = groupby(enumerate(joining), key=lambda pair: pair[1] - pair[0])  # without a gap
+    runs = [[code for _, code in run] for _, run in ranges]
+    return "".join(f"{chr(run[0])}-{chr(run[-1])}" for run in runs)

@@ -15,12 +15,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from inkblur.errors import InputError
+from inkblur.files.batching import Texts
 from inkblur.files.formats import listed
 from inkblur.files.layout import Layout
 from inkblur.files.records import Batch
 from inkblur.types import Record
-
-Texts = tuple[str | None, ...]  # of one row
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,19 +178,6 @@ class ArrowRows:
                 f"choose with {option}"
             )
         return names.index(wanted)
-
-
-def cuts(rows: Sequence[Texts], max_chars: int) -> Iterator[tuple[int, int]]:
-    """Where to cut: `start, stop` of each batch; a row above `max_chars` stands alone."""
-    start = size = 0
-    for i, texts in enumerate(rows):
-        length = sum(len(text or "") for text in texts)
-        if i > start and size + length > max_chars:
-            yield start, i
-            start, size = i, 0
-        size += length
-    if start < len(rows):
-        yield start, len(rows)
 
 
 def _used(array: pa.Array[Any]) -> pa.Array[Any]:

@@ -1,9 +1,9 @@
-"""Rows into batches, cut by number and by size: how the formats made of lines are read."""
+"""Rows into batches, cut by number and by size."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -11,6 +11,7 @@ from inkblur.files.records import Batch, Columns, Schema
 from inkblur.types import Record
 
 K = TypeVar("K")
+Texts = tuple[str | None, ...]  # of one row; None: null in the file
 
 
 @dataclass(slots=True)
@@ -18,7 +19,7 @@ class Row(Generic[K]):
     """One row as its format reads it."""
 
     id: str  # empty where no id column is named
-    texts: tuple[str | None, ...]  # None: null in the file
+    texts: Texts
     kept: K  # whatever else the row holds
     size: int  # characters in the whole row
     place: str  # "line 7"
@@ -70,3 +71,16 @@ class RowReader(ABC, Generic[K]):
             nulls=frozenset(i for i, text in enumerate(texts) if text is None),
             width=len(self.schema.columns),
         )
+
+
+def cuts(rows: Sequence[Texts], max_chars: int) -> Iterator[tuple[int, int]]:
+    """Where to cut: `start, stop` of each batch; a row above `max_chars` stands alone."""
+    start = size = 0
+    for i, texts in enumerate(rows):
+        length = sum(len(text or "") for text in texts)
+        if i > start and size + length > max_chars:
+            yield start, i
+            start, size = i, 0
+        size += length
+    if start < len(rows):
+        yield start, len(rows)

@@ -13,6 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from glob import has_magic
 from itertools import takewhile
 from pathlib import Path
@@ -31,7 +32,7 @@ from inkblur.files.release import (
     refuse_own_source,
     refuse_private_ingredients,
 )
-from inkblur.files.run import chosen_rows, run
+from inkblur.files.run import run
 from inkblur.files.seen_ids import UniqueIds
 from inkblur.files.sink import open_sink
 from inkblur.files.source import open_described
@@ -153,7 +154,7 @@ def privatize_folder(
                             rng,
                             workers=whole(workers, "workers"),
                             skip_public=spec.skip_public,
-                            rows=charged[number].rows_of(opened) if charged else chosen_rows(None),
+                            rows=partial(charged[number].rows, opened) if charged else None,
                             spending=spending,
                         )
                     )

@@ -126,7 +126,7 @@ class Frames:
 class JsonlReader(RowReader[Frame]):
     """Reads an object, finds its texts and its id, and keeps the rest as it is spelled."""
 
-    def __init__(self, lines: Lines, layout: Layout, format: Format = Format.JSONL) -> None:
+    def __init__(self, lines: Lines, format: Format, layout: Layout) -> None:
         self.schema = Schema(format, layout.columns, None)
         self._lines = lines
         self._layout = layout
@@ -211,9 +211,6 @@ class JsonlReader(RowReader[Frame]):
 
 class JsonReader(JsonlReader):
     """Reads one array of objects; it is held in memory, so it has a largest size."""
-
-    def __init__(self, lines: Lines, layout: Layout) -> None:
-        super().__init__(lines, layout, Format.JSON)
 
     def _objects(self) -> Iterator[tuple[int, str]]:
         name, parts, size = self._lines.name, [], 0

@@ -17,7 +17,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from inkblur.errors import InputError
-from inkblur.files.arrow_rows import ArrowColumns, ArrowRows, cuts, is_plain
+from inkblur.files.arrow_rows import ArrowColumns, ArrowRows, is_plain
+from inkblur.files.batching import cuts
 from inkblur.files.compression import Drain
 from inkblur.files.formats import Format
 from inkblur.files.layout import Layout

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from inkblur.errors import OutputError
 from inkblur.files.batching import Row, RowReader
 from inkblur.files.formats import Format, listed
+from inkblur.files.layout import Layout
 from inkblur.files.lines import Lines
 from inkblur.files.records import Batch, Columns, Encoder, Schema
 
@@ -41,9 +42,9 @@ class LineEnds:
 class TxtReader(RowReader[str]):
     """Each line is a record."""
 
-    def __init__(self, lines: Lines, column: str) -> None:
-        """`column` names the text where it is written to a format with columns."""
-        self.schema = Schema(Format.TXT, (column,), (column,), bom=lines.bom)
+    def __init__(self, lines: Lines, format: Format, layout: Layout) -> None:
+        """The layout's column names the text where it is written to a format with columns."""
+        self.schema = Schema(format, layout.columns, layout.columns, bom=lines.bom)
         self._lines = lines
 
     def rows(self) -> Iterator[Row[str]]:

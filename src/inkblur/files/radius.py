@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from inkblur.documents.privatizer import Privatizer
 from inkblur.errors import ParameterError
-from inkblur.files.source import texts_of_file
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.types import ReleaseKind, whole
 
@@ -37,8 +35,3 @@ def radius_covering(references: Sequence[str], mechanism: WordMechanism, *, leng
         rows, columns = linear_sum_assignment(cost)
         largest = max(largest, float(cost[rows, columns].sum()))
     return largest
-
-
-def radius_of_file(path: Path, mechanism: WordMechanism, *, length: int) -> float:
-    """:func:`radius_covering` for the documents of a file."""
-    return radius_covering(texts_of_file(path), mechanism, length=length)

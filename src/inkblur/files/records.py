@@ -33,23 +33,6 @@ class Columns(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class TextsAlone:
-    """The columns of texts that come from no file."""
-
-    def rows(self, texts: Sequence[str | None]) -> Iterator[Mapping[str, object]]:
-        """Nothing but the texts."""
-        return ({"text": text} for text in texts)
-
-    def others(self) -> Iterator[Iterable[tuple[str, object]]]:
-        """Nothing."""
-        return iter(())
-
-    def take(self, rows: Sequence[int]) -> Self:
-        """The same."""
-        return self
-
-
-@dataclass(frozen=True, slots=True)
 class Batch:
     """Some consecutive rows of a file: a record for each text, and the other columns alongside.
 

@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from filecmp import cmp
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from inkblur.files.formats import Format
 from inkblur.files.pool_summary import PoolSummary
 from inkblur.files.public_records import PublicRecords
 from inkblur.files.records import Batch
-from inkblur.files.run import ChooseRows, chosen_rows, run
+from inkblur.files.run import ChooseRows, run
 from inkblur.files.run_vectors import VectorSummary, run_vectors
 from inkblur.files.sink import open_sink
 from inkblur.files.source import Source, open_described, texts_of_file
@@ -132,11 +133,11 @@ def privatize_file(
         with spending_of(
             ledger, made, resolved, rng, limits=budget, source=source, caller=caller
         ) as spending:
-            rows: ChooseRows = lambda batches: batches  # noqa: E731
+            rows: ChooseRows | None = None
             if limits and spending is not None:
                 waiting = lambda: on_progress(0, opened.bytes_total, 0)  # noqa: E731
                 [charged] = charge_ahead([source], made, spending, spec, limits, on_batch=waiting)
-                rows = charged.rows_of(opened)
+                rows = partial(charged.rows, opened)
             if isinstance(made, SyntheticVectors):
                 summary = run_vectors(
                     opened,
@@ -187,20 +188,22 @@ class ChargedFile:
     version: tuple[int, ...]  # of the file that was read
     granted: frozenset[int] | None  # rows that may be released, from 0; None: all
 
-    def rows_of(self, source: Source) -> ChooseRows:
+    def rows(self, source: Source, batches: Iterator[Batch]) -> Iterator[Batch]:
         """The rows of the file, opened again, that may be released; refused if it has changed."""
-
-        def unchanged(batches: Iterator[Batch]) -> Iterator[Batch]:
-            for batch in batches:
-                if source.version != self.version or source.written_to():
-                    raise InputError(
-                        f"{source.name} changed after its records were charged; release a copy "
-                        "that nobody writes to"
-                    )
+        first = 0
+        for batch in batches:
+            if source.version != self.version or source.written_to():
+                raise InputError(
+                    f"{source.name} changed after its records were charged; release a copy that "
+                    "nobody writes to"
+                )
+            rows = range(len(batch))
+            if self.granted is not None:
+                wanted = [row for row in rows if first + row in self.granted]
+                batch = batch if len(wanted) == len(rows) else batch.take(wanted)
+            first += len(rows)
+            if batch.records:
                 yield batch
-
-        choose = chosen_rows(self.granted)
-        return lambda batches: choose(unchanged(batches))
 
 
 def charge_ahead(

@@ -5,15 +5,17 @@ from __future__ import annotations
 import gc
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
+from typing import TypeVar
 
 from inkblur.blas import one_thread
 from inkblur.documents.fingerprints import ADAPTED
 from inkblur.documents.privatizer import BatchRelease, Privatizer
+from inkblur.files.batching import cuts
 from inkblur.files.formats import Format
 from inkblur.files.identifiers import refuse_identifiers
 from inkblur.files.pool_summary import PoolSummary
@@ -28,7 +30,9 @@ from inkblur.garbage import no_collection
 from inkblur.pools.privatizer import PoolPrivatizer
 from inkblur.processes import explain_broken_pool
 from inkblur.rng import Rng
+from inkblur.types import Record
 
+T, R = TypeVar("T"), TypeVar("R")
 ChooseRows = Callable[[Iterator[Batch]], Iterator[Batch]]
 Result = tuple[Batch, BatchRelease]
 _RECORDS = 4096  # at most, in one batch
@@ -50,7 +54,7 @@ def run(
     copies: WorkerCopy | None = None,
     batch_records: int = _RECORDS,
     skip_public: bool = False,
-    rows: ChooseRows = lambda batches: batches,
+    rows: ChooseRows | None = None,
     spending: Spending | None = None,
     on_batch: Callable[[int, int], None] = lambda words, documents: None,
 ) -> Summary | PoolSummary:
@@ -76,7 +80,8 @@ def run(
     if privatizer.hides_length:
         # A text that is missing must not show either: it is filled up like an empty one.
         batches = (replace(batch, nulls=frozenset()) for batch in batches)
-    batches = rows(batches)
+    if rows is not None:
+        batches = rows(batches)
     pool, release = (
         (ThreadPoolExecutor(workers), partial(privatizer.release_batch, rng=rng))
         if copies is None
@@ -86,7 +91,7 @@ def run(
         one_thread(),  # the workers are threads enough
         no_collection(),
         # Whoever stops the run closes the ledger next: nothing may be charged or drawn any more.
-        closing(_in_order(batches, pool, release, workers)) as drawn,
+        closing(_drawn(batches, pool, release, workers)) as drawn,
         closing(_charged(drawn, spending)) as results,
     ):
         for number, (batch, released) in enumerate(results, 1):
@@ -107,10 +112,10 @@ def run(
         left_out=public.count if skip_public else None,
         over_budget=None if spending is None else spending.left_out,
     )
-    guarantee = stated(privatizer.guaranteed(rng), fate, rng).passing(
-        _shown_by_the_file(source, hides_length=privatizer.hides_length)
+    shown = _shown_by_the_file(source, hides_length=privatizer.hides_length)
+    guarantee = replace(
+        stated(privatizer, fate, rng, shown), typical_words=draws_a_text(lengths)["median"] or None
     )
-    guarantee = replace(guarantee, typical_words=draws_a_text(lengths)["median"] or None)
     if isinstance(privatizer, PoolPrivatizer):
         return PoolSummary(privatizer, guarantee, documents, counts, seconds, fate, lengths)
     return Summary(
@@ -126,21 +131,18 @@ def run(
     )
 
 
-def chosen_rows(granted: frozenset[int] | None) -> ChooseRows:
-    """Only the rows with these numbers, counted from 0 over all batches; all, if None."""
-
-    def choose_rows(batches: Iterator[Batch]) -> Iterator[Batch]:
-        if granted is None:
-            yield from batches
-            return
-        first = 0
-        for batch in batches:
-            wanted = [row for row in range(len(batch)) if first + row in granted]
-            first += len(batch)
-            if wanted:
-                yield batch if len(wanted) == len(batch) else batch.take(wanted)
-
-    return choose_rows
+def release_records(
+    privatizer: Privatizer | PoolPrivatizer, records: Sequence[Record], rng: Rng
+) -> BatchRelease:
+    """Release records that are in memory, in pieces that suit the mechanism."""
+    pieces = cuts([(record.text,) for record in records], _LETTERS * privatizer.mechanism.batch)
+    drawn = [privatizer.release_batch(records[start:stop], rng) for start, stop in pieces]
+    return BatchRelease(
+        tuple(text for part in drawn for text in part.texts),
+        sum((part.counts for part in drawn), Counter()),
+        tuple(count for part in drawn for count in part.words),
+        tuple(base for part in drawn for base in part.bases),
+    )
 
 
 def _shown_by_the_file(source: Source, *, hides_length: bool) -> list[str]:
@@ -164,21 +166,14 @@ def _charged(results: Iterator[Result], spending: Spending | None) -> Generator[
     if spending is None:
         yield from results
         return
+    charge = spending.charge
     with ThreadPoolExecutor(1) as thread:
-        waiting: tuple[list[Result], Future[None]] | None = None
-        for group in _groups(results):
-            parts = [(batch, released.words, released.bases) for batch, released in group]
-            charging = thread.submit(spending.charge_together, parts)
-            if waiting is not None:
-                yield from _once_charged(*waiting)
-            waiting = group, charging
-        if waiting is not None:
-            yield from _once_charged(*waiting)
-
-
-def _once_charged(group: list[Result], charging: Future[None]) -> Iterator[Result]:
-    charging.result()
-    yield from group
+        for group, _ in _in_order(
+            _groups(results),
+            lambda group: thread.submit(charge, *((b, r.words, r.bases) for b, r in group)),
+            1,
+        ):
+            yield from group
 
 
 def _groups(results: Iterator[Result]) -> Iterator[list[Result]]:
@@ -195,20 +190,29 @@ def _groups(results: Iterator[Result]) -> Iterator[list[Result]]:
         yield group
 
 
-def _in_order(
+def _drawn(
     batches: Iterator[Batch], pool: Executor, release: ReleaseRecords, workers: int
 ) -> Generator[Result]:
-    """Release batches, a bounded number in flight, results in input order."""
-    waiting: deque[tuple[Batch, Future[BatchRelease]]] = deque()
+    """The batches with what was drawn for them. The pool ends with this."""
     try:
         with explain_broken_pool(_FEWER):
-            for batch in batches:
-                waiting.append((batch, pool.submit(release, batch.records)))
-                if len(waiting) > workers:
-                    ready, future = waiting.popleft()
-                    yield ready, future.result()
-            while waiting:
-                ready, future = waiting.popleft()
-                yield ready, future.result()
+            yield from _in_order(
+                batches, lambda batch: pool.submit(release, batch.records), workers
+            )
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        pool.shutdown(cancel_futures=True)
+
+
+def _in_order(
+    items: Iterator[T], submit: Callable[[T], Future[R]], most: int
+) -> Iterator[tuple[T, R]]:
+    """Each item with its result, in order, while at most `most` others are in flight."""
+    waiting: deque[tuple[T, Future[R]]] = deque()
+    for item in items:
+        waiting.append((item, submit(item)))
+        if len(waiting) > most:
+            done, future = waiting.popleft()
+            yield done, future.result()
+    while waiting:
+        done, future = waiting.popleft()
+        yield done, future.result()

@@ -104,7 +104,7 @@ def run_vectors(
     rng: Rng,
     *,
     skip_public: bool = False,
-    rows: ChooseRows = lambda batches: batches,
+    rows: ChooseRows | None = None,
     spending: Spending | None = None,
 ) -> VectorSummary:
     """Draw a vector for every record of `source` and write them to `output`.
@@ -128,9 +128,10 @@ def run_vectors(
     ids: list[str] = []
     parts, empty = [synthetic.vectors([], rng).vectors], 0  # a file without records is no error
     survival, coverage = Survival(0, 0, 0, 0), Coverage(0, 0)
-    for batch in rows(public.screened(source.batches(_RECORDS, _CHARACTERS))):
+    batches = public.screened(source.batches(_RECORDS, _CHARACTERS))
+    for batch in batches if rows is None else rows(batches):
         if spending is not None:
-            spending.charge(batch, [synthetic.length] * len(batch), synthetic.bases(batch.texts))
+            spending.charge((batch, [synthetic.length] * len(batch), synthetic.bases(batch.texts)))
         release = synthetic.vectors(batch.records, rng)
         parts.append(release.vectors)
         named = source.layout.id_column is not None
@@ -149,7 +150,7 @@ def run_vectors(
     )
     if source.layout.id_column is not None:
         refuse_columns({source.layout.id_column: ids[:ROWS]}, source.layout.keep)
-    guarantee = stated(synthetic.guaranteed(rng), fate, rng).passing(["the texts' ids"])
+    guarantee = stated(synthetic, fate, rng, ["the texts' ids"])
     if spending is not None:
         spending.about_to_show()
     write_vectors(

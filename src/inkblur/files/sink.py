@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from inkblur.atomic_file import AtomicFile, standard_output
 from inkblur.errors import OutputError, ParameterError
@@ -94,27 +94,24 @@ class Sink:
 
     def __enter__(self) -> Self:
         """Create the file beside its place, and write its header."""
-        self._file.__enter__()
-        try:
-            self._put(self._encoder.begin())
-        except BaseException:
-            self._file.__exit__(*sys.exc_info())
-            raise
+        self._written = self._writing()
+        self._written.__enter__()
         self._open = True
         return self
 
-    def __exit__(self, *failure: object) -> None:
+    def __exit__(self, *failure: Any) -> None:
         """Put the file in place; after an error remove it."""
         self._open = False
-        if failure[1] is None:
-            try:
-                self._put(self._encoder.end())
-                if self._compressor is not None:
-                    self._file.write(self._compressor.flush())
-            except BaseException:
-                self._file.__exit__(*sys.exc_info())
-                raise
-        self._file.__exit__(*failure)
+        self._written.__exit__(*failure)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        with self._file:
+            self._put(self._encoder.begin())
+            yield
+            self._put(self._encoder.end())
+            if self._compressor is not None:
+                self._file.write(self._compressor.flush())
 
     def _put(self, content: str | bytes) -> None:
         data = content.encode("utf-8") if isinstance(content, str) else content

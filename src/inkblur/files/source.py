@@ -23,7 +23,7 @@ from inkblur.files.layout import Layout, Quoting, layout_of
 from inkblur.files.lines import Lines
 from inkblur.files.occurrences import Occurrences
 from inkblur.files.plain import TxtReader
-from inkblur.files.records import Batch, Schema
+from inkblur.files.records import Batch
 from inkblur.files.seen_ids import UniqueIds
 from inkblur.spec import ReleaseSpec
 from inkblur.types import choose, whole
@@ -31,8 +31,14 @@ from inkblur.types import choose, whole
 if TYPE_CHECKING:
     from inkblur.files.parquet import ParquetReader
 
-
 _USUAL = Layout()
+_READERS: dict[Format, Callable[[Lines, Format, Layout], RowReader[Any]]] = {
+    Format.TXT: TxtReader,
+    Format.CSV: DelimitedReader,
+    Format.TSV: DelimitedReader,
+    Format.JSONL: JsonlReader,
+    Format.JSON: JsonReader,
+}
 
 
 def open_described(path: str | Path, spec: ReleaseSpec) -> Source:
@@ -65,12 +71,7 @@ def open_source(
     (Record(id='7', text='hello'), Record(id='8', text='world'))
     >>> folder.cleanup()
     """
-    kind = format_of(path, format, InputError)
-    _check_layout(layout, kind)
-    name = "standard input" if is_stream(path) else str(path)
-    with contextlib.ExitStack() as opened:
-        file = _opened(path, name, opened)
-        return _source(file, path, name, kind, layout, opened)
+    return Source(path, layout, format_of(path, format, InputError))
 
 
 def texts_of_file(path: str | Path) -> list[str]:
@@ -82,37 +83,37 @@ def texts_of_file(path: str | Path) -> list[str]:
 class Source:
     """Records on their way in; a context manager. Made by `open_source`."""
 
-    schema: Schema  # what `open_sink` needs
-    name: str  # what error messages call it
-    layout: Layout
-    bytes_total: int | None  # None where nobody can know (standard input, pipes)
-
-    def __init__(
-        self,
-        reader: RowReader[Any] | ParquetReader,
-        name: str,
-        *,
-        file: io.BufferedIOBase,
-        version: tuple[int, ...],
-        bytes_read: Callable[[], int],
-        bytes_total: int | None,
-        layout: Layout,
-        close: Callable[[], None],
-    ) -> None:
-        """`file` is the one on disk, before decompression: it must not be the output. `version`
-        tells it from any other, and from itself after a write; nothing was read before.
-        """
-        self.schema = reader.schema
-        self.name = name
-        self.bytes_total = bytes_total
-        self.version = version
-        self._file = file
-        self._reader = reader
-        self._bytes_read = bytes_read
+    def __init__(self, path: str | Path, layout: Layout, kind: Format) -> None:
+        _check_layout(layout, kind)
+        self.name = "standard input" if is_stream(path) else str(path)  # in error messages
         self.layout = layout
         self._occurrences = Occurrences()
-        self._close = close
         self._started = False
+        with contextlib.ExitStack() as opened:
+            # The one on disk, before decompression: it must not be the output.
+            self._file = file = _opened(path, self.name, opened)
+            # Tells it from any other, and from itself after a write; nothing was read before.
+            self.version = _version(file)
+            known = not is_stream(path) and regular_file(file) is not None
+            # None where nobody can know (standard input, pipes)
+            self.bytes_total = os.fstat(file.fileno()).st_size if known else None
+            self._reader: RowReader[Any] | ParquetReader
+            self._bytes_read: Callable[[], int]
+            if kind is Format.PARQUET:
+                from inkblur.files.parquet import ParquetReader
+
+                whole_file = file if known else _spooled(file, self.name, opened)
+                size = whole_file.seek(0, io.SEEK_END)
+                self._reader = table = ParquetReader(whole_file, self.name, layout)
+                self._bytes_read = lambda: int(table.fraction() * size)
+            else:
+                packed = compression_of(path)
+                plain = file if packed is None else opened.enter_context(decompressed(file, packed))
+                lines = Lines(plain, self.name, layout.encoding)
+                self._bytes_read = file.tell if packed and known else lambda: lines.consumed
+                self._reader = _READERS[kind](lines, kind, layout)
+            self.schema = self._reader.schema  # what `open_sink` needs
+            self.close = opened.pop_all().close  # lets go of the file; standard input stays open
 
     def batches(self, max_records: int, max_chars: int) -> Iterator[Batch]:
         """All records, in order, once.
@@ -138,10 +139,6 @@ class Source:
     def written_to(self) -> bool:
         """Whether somebody has written to the file since it was opened."""
         return _version(self._file) != self.version
-
-    def close(self) -> None:
-        """Let go of the file; standard input stays open."""
-        self._close()
 
     @property
     def copied(self) -> tuple[str, ...]:
@@ -231,51 +228,6 @@ def _check_layout(layout: Layout, kind: Format) -> None:
             "`no_header=True`, `delimiter=` and `quoting=` are for csv and tsv; "
             f"leave them out for {kind.value}"
         )
-
-
-def _source(
-    file: io.BufferedIOBase,
-    path: str | Path,
-    name: str,
-    kind: Format,
-    layout: Layout,
-    opened: contextlib.ExitStack,
-) -> Source:
-    version = _version(file)
-    known = not is_stream(path) and regular_file(file) is not None
-    total = os.fstat(file.fileno()).st_size if known else None
-    reader: RowReader[Any] | ParquetReader
-    bytes_read: Callable[[], int]
-    if kind is Format.PARQUET:
-        from inkblur.files.parquet import ParquetReader
-
-        whole_file = file if known else _spooled(file, name, opened)
-        table = ParquetReader(whole_file, name, layout)
-        size = total if total is not None else whole_file.seek(0, io.SEEK_END)
-        reader, bytes_read = table, lambda: int(table.fraction() * size)
-    else:
-        packed = compression_of(path)
-        plain = file if packed is None else opened.enter_context(decompressed(file, packed))
-        lines = Lines(plain, name, layout.encoding)
-        bytes_read = file.tell if packed and known else lambda: lines.consumed
-        if kind is Format.TXT:
-            reader = TxtReader(lines, layout.columns[0])
-        elif kind is Format.JSONL:
-            reader = JsonlReader(lines, layout)
-        elif kind is Format.JSON:
-            reader = JsonReader(lines, layout)
-        else:
-            reader = DelimitedReader(lines, kind, layout)
-    return Source(
-        reader,
-        name,
-        file=file,
-        version=version,
-        bytes_read=bytes_read,
-        bytes_total=total,
-        layout=layout,
-        close=opened.pop_all().close,
-    )
 
 
 def _spooled(file: io.BufferedIOBase, name: str, opened: contextlib.ExitStack) -> io.BufferedIOBase:

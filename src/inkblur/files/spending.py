@@ -8,7 +8,7 @@ known before the first draw.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -36,9 +36,8 @@ from inkblur.spec import ReleaseSpec
 from inkblur.types import Metric, Unit
 
 _NAMED = 20  # records over budget that an error names
-DrawnBatch = tuple[
-    Batch, Sequence[int], Sequence[str]
-]  # with the words drawn for each text, and bases
+Releaser = Privatizer | PoolPrivatizer | SyntheticVectors
+DrawnBatch = tuple[Batch, Sequence[int], Sequence[str]]  # with each text's words drawn, and base
 COUNTED = "according to the ledger"
 
 
@@ -146,32 +145,21 @@ class Spending:
         """Output may be visible from here on: what was charged stays spent."""
         self._account.about_to_show()
 
-    def charge(self, batch: Batch, words: Sequence[int], bases: Sequence[str]) -> None:
-        """Charge a batch that is about to be written, unless that was done ahead."""
-        self.charge_together([(batch, words, bases)])
-
-    def charge_together(self, parts: Sequence[DrawnBatch]) -> None:
-        """Charge several batches, each with its words and bases, in one entry of the ledger. Over
-        budget, none of them is charged, and this raises.
+    def charge(self, *parts: DrawnBatch) -> None:
+        """Charge batches that are about to be written in one entry of the ledger, unless that was
+        done ahead. Over budget, none of them is charged, and this raises.
         """
         if not self._ahead:
             result = self._charge(parts, partial=False)
             if result.exceeded:
                 raise _over_budget(_placed(parts, result))
 
-    def over_budget(self, batch: Batch, words: Sequence[int], bases: Sequence[str]) -> list[str]:
+    def over_budget(self, part: DrawnBatch) -> list[str]:
         """Charge a batch that is not drawn yet, all of it or none; what would exceed a budget."""
-        return [
-            over.sentence()
-            for over in self._charge([(batch, words, bases)], partial=False).exceeded
-        ]
+        return [over.sentence() for over in self._charge([part], partial=False).exceeded]
 
     def charge_ahead(
-        self,
-        batches: Iterator[Batch],
-        made: Privatizer | PoolPrivatizer | SyntheticVectors,
-        *,
-        partial: bool,
+        self, batches: Iterator[Batch], made: Releaser, *, partial: bool
     ) -> frozenset[int] | None:
         """Charge everything before anything is drawn.
 
@@ -296,7 +284,7 @@ class GoingOn:
 @contextmanager
 def spending_of(
     ledger: Ledger | str | Path | bool,
-    made: Privatizer | PoolPrivatizer | SyntheticVectors,
+    made: Releaser,
     spec: ReleaseSpec,
     rng: Rng,
     *,
@@ -312,7 +300,7 @@ def spending_of(
     is `described`. A release that promises nothing has no loss to enter. `going_on` is for a run
     that may go on where another was cut off.
     """
-    guarantee, draw = made.guaranteed(rng), made.spec
+    guarantee = made.guaranteed(rng)
     if ledger is False or not guarantee.private:
         if limits:
             raise ParameterError("a budget needs a ledger that counts what was spent")
@@ -321,16 +309,13 @@ def spending_of(
     place = None if ledger is True else ledger
     opened = place if isinstance(place, Ledger) else open_ledger(place)
     try:
-        described |= {"spec": spec.to_json(), "embedding": spec.embedding_sha256}
         described["file"] = opened.file_fingerprint(source)
-        if caller:
-            described["caller"] = caller
         begun = None if going_on is None else going_on.release
         if begun is not None and opened.state_of(begun) != "void":
-            account = continued_account(opened, begun, guarantee, rng=rng, draw=draw)
+            account = continued_account(opened, begun, made, rng)
             account.about_to_show()  # the run that was cut off may have shown something
         else:
-            account = open_account(opened, guarantee, rng=rng, draw=draw, description=described)
+            account = open_account(opened, made, spec, rng, caller=caller, **described)
             if going_on is not None:
                 going_on.remember(account.release)
         with account:
@@ -346,23 +331,29 @@ def spending_of(
 
 
 def open_account(
-    ledger: Ledger, guarantee: Guarantee, *, rng: Rng, draw: str, description: Mapping[str, Any]
+    ledger: Ledger, made: Releaser, spec: ReleaseSpec, rng: Rng, *, caller: str = "", **more: Any
 ) -> ReleaseAccount:
-    """Begin a release in a ledger; `draw` is all that a draw depends on besides key and record."""
-    key = ledger.key_fingerprint(rng.fingerprint())
-    return ledger.open_release(
-        {**description, "guarantee": guarantee.to_json(), "key": key},
-        space=space_of(guarantee),
-        draw=f"{key} {draw}",
-    )
+    """Begin a release in a ledger: `made` releases by `spec`, which is resolved. The entry holds
+    the spec, and `more`.
+    """
+    guarantee, key = made.guaranteed(rng), ledger.key_fingerprint(rng.fingerprint())
+    description = {
+        "spec": spec.to_json(),
+        "embedding": spec.embedding_sha256,
+        "guarantee": guarantee.to_json(),
+        "key": key,
+        **({"caller": caller} if caller else {}),
+        **more,
+    }
+    draw = f"{key} {made.spec}"  # all that a draw depends on besides record and content
+    return ledger.open_release(description, space=space_of(guarantee), draw=draw)
 
 
-def continued_account(
-    ledger: Ledger, release: str, guarantee: Guarantee, *, rng: Rng, draw: str
-) -> ReleaseAccount:
+def continued_account(ledger: Ledger, release: str, made: Releaser, rng: Rng) -> ReleaseAccount:
     """A release that another process began with `open_account`."""
     key = ledger.key_fingerprint(rng.fingerprint())
-    return ledger.continue_release(release, space=space_of(guarantee), draw=f"{key} {draw}")
+    space = space_of(made.guaranteed(rng))
+    return ledger.continue_release(release, space=space, draw=f"{key} {made.spec}")
 
 
 def accounted(guarantee: Guarantee, spending: Spending | None) -> Guarantee:

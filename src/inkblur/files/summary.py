@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +14,7 @@ from inkblur.documents.survival import Survival
 from inkblur.embeddings.table import Embedding
 from inkblur.files.formats import listed
 from inkblur.files.public_records import LEFT_OUT
+from inkblur.files.spending import Releaser
 from inkblur.guarantees import Guarantee
 from inkblur.mechanisms.strengths import strength_of
 from inkblur.mechanisms.typical import TypicalLoss
@@ -68,8 +69,10 @@ class Fate:
         }
 
 
-def stated(guarantee: Guarantee, fate: Fate, rng: Rng) -> Guarantee:
-    """The guarantee with what the release of a whole file adds to it, whatever the mechanism."""
+def stated(made: Releaser, fate: Fate, rng: Rng, also: Sequence[str] | None = None) -> Guarantee:
+    """The guarantee of what `made` draws from `rng`, with what the release of a whole file adds to
+    it. What a kind of file shows besides is `also`: as a rule, which texts are missing.
+    """
     shown = ["the number of texts and their order"]
     if fate.copied:
         noun = "column" if len(fate.copied) == 1 else "columns"
@@ -80,7 +83,9 @@ def stated(guarantee: Guarantee, fate: Fate, rng: Rng) -> Guarantee:
         shown.append(LEFT_OUT)
     if fate.over_budget is not None:
         shown.append(OVER_BUDGET)
-    guarantee = guarantee.passing(shown)
+    if also is None:
+        also = () if made.hides_length else (MISSING,)
+    guarantee = made.guaranteed(rng).passing([*shown, *also])
     if len(fate.columns) > 1:
         guarantee = guarantee.revealing(
             f"this bound is for each of the columns {listed(fate.columns)} alone: for a record as "
