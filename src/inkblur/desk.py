@@ -149,7 +149,7 @@ class ReleaseDesk:
                 together[id(read.blur)].append(read)
             except InkblurError as error:
                 answers[place] = error
-        drawn: list[tuple[_Read, DrawnBatch, Sequence[str]]] = []
+        drawn: list[_Drawn] = []
         for group in together.values():
             try:
                 drawn += _draw(group, self.rng)
@@ -231,12 +231,16 @@ class _Read:
         return [replace(record, id=owned(record.id, caller)) for record in self.batch.records]
 
 
-def _draw(group: Sequence[_Read], rng: Rng) -> list[tuple[_Read, DrawnBatch, Sequence[str]]]:
-    """Draw orders of one setting together: each with what was drawn for it, and its texts."""
+_Drawn = tuple[_Read, DrawnBatch, Sequence[str]]  # an order, what it costs, its released texts
+
+
+def _draw(group: Sequence[_Read], rng: Rng) -> list[_Drawn]:
+    """Draw orders of one setting together."""
     with one_thread():
         records = [record for read in group for record in read.records()]
         whole = release_records(group[0].blur, records, rng)
-    drawn, first = [], 0
+    drawn: list[_Drawn] = []
+    first = 0
     for read in group:
         here = slice(first, first + len(read.batch.records))
         part = read.batch, whole.words[here], whole.bases[here]

@@ -21,7 +21,8 @@ from inkblur.errors import InputError
 from inkblur.files import open_source
 from inkblur.files.layout import Layout
 from inkblur.files.occurrences import digest
-from inkblur.files.records import Batch, TextsAlone
+from inkblur.files.plain import LineEnds
+from inkblur.files.records import Batch
 from inkblur.files.seen_ids import UniqueIds
 from inkblur.types import Record
 from tests.files.passing import read, through
@@ -221,6 +222,6 @@ def test_parquet_is_loaded_only_when_used() -> None:
 
 def test_other_ids_leave_everything_else_of_a_record() -> None:
     record = Record("1", "a text", "line 7", "anna")
-    (changed,) = Batch((record,), TextsAlone()).with_ids(["2"]).records
+    (changed,) = Batch((record,), LineEnds("text", [])).with_ids(["2"]).records
     others = {f.name: getattr(record, f.name) for f in fields(Record)} | {"id": "2"}
     assert {f.name: getattr(changed, f.name) for f in fields(Record)} == others

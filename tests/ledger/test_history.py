@@ -109,7 +109,7 @@ def test_a_kept_sum_grants_what_reading_every_charge_would(
 def _statements(ledger: Ledger, act: Callable[[], Any]) -> list[str]:
     """The statements that SQLite runs."""
     seen: list[str] = []
-    connection = ledger.store._connection  # type: ignore[attr-defined]
+    connection = ledger.store._connection
     connection.set_trace_callback(seen.append)
     act()
     connection.set_trace_callback(None)

@@ -11,6 +11,7 @@ import typer
 
 from inkblur.cli import audit_pool, density, options, texts
 from inkblur.cli.console import data, plain_errors, progress, talk
+from inkblur.errors import ParameterError
 from inkblur.spec import MECHANISM
 
 if TYPE_CHECKING:
@@ -77,7 +78,6 @@ def audit(
     Example: inkblur audit --epsilon 5,10,20 --lambda 0,1 --words 200 -o audit
     """
     with plain_errors():
-        from inkblur.errors import ParameterError
         from inkblur.evaluation.measures.intervals import checked_confidence
         from inkblur.mechanisms.catalogue import find
         from inkblur.rng import seeded_rng
@@ -280,8 +280,6 @@ def _write(output: Path, body: dict[str, Any], results: Sequence[PrivacyStatisti
 
 
 def _count(words: str | None, vocabulary: int) -> int | None:
-    from inkblur.errors import ParameterError
-
     if words is None:
         return min(WORDS, vocabulary)
     if words == "all":

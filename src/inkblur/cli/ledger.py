@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from inkblur.cli.console import data, plain_errors, talk
+from inkblur.errors import InputError, OutputError
 
 if TYPE_CHECKING:
     from inkblur.ledger import Ledger
@@ -33,7 +34,6 @@ LedgerOption = Annotated[
 
 def _existing(place: str | None) -> Ledger:
     """The ledger, if there is one: a mistyped name must not make a new one and call it intact."""
-    from inkblur.errors import InputError
     from inkblur.ledger import ledger_files, open_ledger
 
     for file in ledger_files(place)[:1]:
@@ -163,7 +163,6 @@ def export(
     """
     with plain_errors():
         from inkblur.atomic_file import write_atomically
-        from inkblur.errors import OutputError
         from inkblur.ledger import ledger_files
 
         with _existing(place) as ledger:

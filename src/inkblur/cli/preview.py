@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
+from rich.table import Table
 
 from inkblur.cli import options, texts
 from inkblur.cli.console import data, in_flags, plain_errors, talk
 from inkblur.spec import ReleaseSpec, options_of_a_spec
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from inkblur.files.preview import Preview
 
 _WIDE = 120  # columns of a terminal from which on four texts stand side by side
@@ -83,8 +82,6 @@ def next_command(path: str, seen: Preview) -> str:
 
 
 def _print(seen: Preview, command: str) -> None:
-    from rich.table import Table
-
     from inkblur.files.preview import NOTE
 
     data.print(f"[bold]{escape(NOTE)}[/]", soft_wrap=False)
@@ -104,8 +101,6 @@ def _print(seen: Preview, command: str) -> None:
 
 
 def _side_by_side(seen: Preview) -> Table:
-    from rich.table import Table
-
     from inkblur.files.preview import beginning
 
     table = Table(show_lines=True, expand=True)
@@ -119,8 +114,6 @@ def _side_by_side(seen: Preview) -> Table:
 
 def _stacked(seen: Preview) -> Table:
     """One text below the other, for a narrow terminal."""
-    from rich.table import Table
-
     from inkblur.files.preview import beginning
 
     table = Table(expand=True)
@@ -135,8 +128,6 @@ def _stacked(seen: Preview) -> Table:
 
 
 def _strengths(seen: Preview) -> Table:
-    from rich.table import Table
-
     heads = seen.looks[0].heads
     table = Table(expand=True)
     for name in heads:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from inkblur.errors import InputError, OutputError, ParameterError
+
 if TYPE_CHECKING:
     from inkblur.evaluation.dataset import Dataset
     from inkblur.evaluation.measures.similarity import Judge
@@ -74,7 +76,6 @@ class ChosenColumns:
 
 def read_dataset(path: str, columns: ChosenColumns, *, test_share: float, seed: int) -> Dataset:
     """All records of a file, numbered and split. A null or blank author or label is missing."""
-    from inkblur.errors import ParameterError
     from inkblur.evaluation.dataset import make_dataset
 
     if columns.author is None and columns.label is None and columns.secret is None:
@@ -95,7 +96,6 @@ def read_columns(
     path: str, text: str, others: list[str]
 ) -> tuple[list[str], dict[str, list[str | None]]]:
     """All texts of a file and the values beside them; null and blank ones are None."""
-    from inkblur.errors import InputError
     from inkblur.files import Format, Layout, open_source
 
     texts: list[str] = []
@@ -138,8 +138,6 @@ def listed(text: str) -> tuple[str, ...]:
 
 def numbers(text: str, option: str) -> list[float]:
     """Numbers with commas between."""
-    from inkblur.errors import ParameterError
-
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
@@ -150,8 +148,6 @@ def numbers(text: str, option: str) -> list[float]:
 
 def make_folder(folder: Path) -> None:
     """Find out before the measuring whether the results can be written."""
-    from inkblur.errors import OutputError
-
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

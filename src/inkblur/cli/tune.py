@@ -12,6 +12,7 @@ import typer
 from inkblur.cli import options, texts, tune_progress
 from inkblur.cli.console import data as out
 from inkblur.cli.console import plain_errors, talk
+from inkblur.errors import InkblurError, ParameterError
 from inkblur.spec import MECHANISM
 
 if TYPE_CHECKING:
@@ -106,7 +107,6 @@ def tune(
     --target "attack<=0.2" --alpha 0.05,0.1 --smoothing 1,10 -m laplace -e 4,8,16 -o tuned
     """
     with plain_errors():
-        from inkblur.errors import InkblurError, ParameterError
         from inkblur.evaluation.plan import Plan
         from inkblur.evaluation.reports import html, tuning_page
         from inkblur.evaluation.tuning.criterion import Criterion, Goal
@@ -244,8 +244,6 @@ def _print(trials: Sequence[Trial], best: Trial | None) -> None:
 
 def _refuse(given: Mapping[str, object | None], message: str) -> None:
     """Refuse options that were given; the message's {} names them."""
-    from inkblur.errors import ParameterError
-
     names = [name for name, value in given.items() if value is not None]
     if names:
         raise ParameterError(message.format(" and ".join(names)))

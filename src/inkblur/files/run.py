@@ -32,7 +32,8 @@ from inkblur.processes import explain_broken_pool
 from inkblur.rng import Rng
 from inkblur.types import Record
 
-T, R = TypeVar("T"), TypeVar("R")
+T = TypeVar("T")
+R = TypeVar("R")
 ChooseRows = Callable[[Iterator[Batch]], Iterator[Batch]]
 Result = tuple[Batch, BatchRelease]
 _RECORDS = 4096  # at most, in one batch
