@@ -36,7 +36,7 @@ from inkblur.spec import ReleaseSpec
 from inkblur.types import Metric, Unit
 
 _NAMED = 20  # records over budget that an error names
-Releaser = Privatizer | PoolPrivatizer | SyntheticVectors
+AnyPrivatizer = Privatizer | PoolPrivatizer | SyntheticVectors
 DrawnBatch = tuple[Batch, Sequence[int], Sequence[str]]  # with each text's words drawn, and base
 COUNTED = "according to the ledger"
 
@@ -159,7 +159,7 @@ class Spending:
         return [over.sentence() for over in self._charge([part], partial=False).exceeded]
 
     def charge_ahead(
-        self, batches: Iterator[Batch], made: Releaser, *, partial: bool
+        self, batches: Iterator[Batch], made: AnyPrivatizer, *, partial: bool
     ) -> frozenset[int] | None:
         """Charge everything before anything is drawn.
 
@@ -284,7 +284,7 @@ class GoingOn:
 @contextmanager
 def spending_of(
     ledger: Ledger | str | Path | bool,
-    made: Releaser,
+    made: AnyPrivatizer,
     spec: ReleaseSpec,
     rng: Rng,
     *,
@@ -331,7 +331,13 @@ def spending_of(
 
 
 def open_account(
-    ledger: Ledger, made: Releaser, spec: ReleaseSpec, rng: Rng, *, caller: str = "", **more: Any
+    ledger: Ledger,
+    made: AnyPrivatizer,
+    spec: ReleaseSpec,
+    rng: Rng,
+    *,
+    caller: str = "",
+    **more: Any,
 ) -> ReleaseAccount:
     """Begin a release in a ledger: `made` releases by `spec`, which is resolved. The entry holds
     the spec, and `more`.
@@ -349,7 +355,9 @@ def open_account(
     return ledger.open_release(description, space=space_of(guarantee), draw=draw)
 
 
-def continued_account(ledger: Ledger, release: str, made: Releaser, rng: Rng) -> ReleaseAccount:
+def continued_account(
+    ledger: Ledger, release: str, made: AnyPrivatizer, rng: Rng
+) -> ReleaseAccount:
     """A release that another process began with `open_account`."""
     key = ledger.key_fingerprint(rng.fingerprint())
     space = space_of(made.guaranteed(rng))

@@ -14,7 +14,7 @@ from inkblur.documents.survival import Survival
 from inkblur.embeddings.table import Embedding
 from inkblur.files.formats import listed
 from inkblur.files.public_records import LEFT_OUT
-from inkblur.files.spending import Releaser
+from inkblur.files.spending import AnyPrivatizer
 from inkblur.guarantees import Guarantee
 from inkblur.mechanisms.strengths import strength_of
 from inkblur.mechanisms.typical import TypicalLoss
@@ -69,7 +69,9 @@ class Fate:
         }
 
 
-def stated(made: Releaser, fate: Fate, rng: Rng, also: Sequence[str] | None = None) -> Guarantee:
+def stated(
+    made: AnyPrivatizer, fate: Fate, rng: Rng, also: Sequence[str] | None = None
+) -> Guarantee:
     """The guarantee of what `made` draws from `rng`, with what the release of a whole file adds to
     it. What a kind of file shows besides is `also`: as a rule, which texts are missing.
     """

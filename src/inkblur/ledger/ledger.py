@@ -25,7 +25,7 @@ from inkblur.ledger.store import CHARGE, PostgresStore, SqliteStore, Store, migr
 PLACE = "INKBLUR_LEDGER"  # the environment's word for where the ledger is
 _ANCHOR = re.compile("[0-9]{1,18}:[0-9a-f]{64}")
 _START = b"\0" * 32  # what the first entry is chained to
-Entry = tuple[int, str, str, str, str]  # number, release, kind, when it was written, body
+EntryFields = tuple[int, str, str, str, str]  # number, release, kind, when it was written, body
 
 
 def open_ledger(place: str | Path | None = None) -> Ledger:
@@ -325,7 +325,7 @@ class Ledger:
             self.store.insert_charges([(number, *row) for row in charges])
 
     def _hash(
-        self, before: bytes, entry: Entry, space: str | None, charges: Sequence[ChargeRow]
+        self, before: bytes, entry: EntryFields, space: str | None, charges: Sequence[ChargeRow]
     ) -> bytes:
         number, release, *rest = entry
         digest = hashlib.blake2b(_packed(release, space or "", charges), digest_size=32).digest()
