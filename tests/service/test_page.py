@@ -11,7 +11,7 @@ import signal
 import stat
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -229,8 +229,8 @@ def test_word_vectors_that_nobody_attacked(browser: Any, tmp_path: Path) -> None
 
 
 def test_ten_draws_by_pointer_and_by_keyboard(page: Page) -> None:
-    page.fill("#text", "doctor nurse")
-    playwright.expect(page.locator("#released button")).to_have_count(2, timeout=SLOW)
+    page.fill("#text", "doctor nurse Übermaß!")
+    playwright.expect(page.locator("#released button")).to_have_count(3, timeout=SLOW)
     page.hover("#released button >> nth=0")
     page.wait_for_selector("#draws:not([hidden])")
     assert "doctor: stays with" in page.inner_text("#draws")
@@ -241,6 +241,8 @@ def test_ten_draws_by_pointer_and_by_keyboard(page: Page) -> None:
     says(page, "#draws", "nurse")
     described = page.locator("#released button >> nth=1")
     assert described.get_attribute("aria-describedby") == "draws"
+    page.keyboard.press("ArrowRight")
+    says(page, "#draws", "Übermaß: what comes out")
     page.keyboard.press("Escape")
     page.wait_for_selector("#draws", state="hidden")
 
@@ -320,6 +322,87 @@ def test_another_file_takes_the_place_of_the_first(
     page.click("#forget")
     page.wait_for_selector("#step-release", state="hidden")
     assert [each for each in (server.folder / "uploads").iterdir() if each.is_dir()] == []
+
+
+def test_a_file_chosen_while_another_is_sent_is_the_one_that_is_shown(
+    page: Page, tmp_path: Path
+) -> None:
+    waiting: list[Any] = []  # the first request; the next goes through at once
+    page.route("**/v1/uploads?*", lambda r: r.continue_() if waiting else waiting.append(r))
+    page.click("#tab-publish")
+    first = write_rows(tmp_path / "one.csv", [["a", "1", "the first file"]])
+    page.set_input_files("#file", str(first))
+    page.wait_for_timeout(300)
+    upload(page, write_rows(tmp_path / "two.csv", [["a", "1", "the second file"]]))
+    with suppress(playwright.Error):  # it was given up
+        waiting[0].continue_()
+    page.wait_for_timeout(1000)
+    says(page, "#rows", "the second file")
+    page.click("#forget")
+    page.wait_for_selector("#step-release", state="hidden")
+
+
+def test_a_dropped_file_is_read_anew_in_another_encoding(page: Page, tmp_path: Path) -> None:
+    upload(page, write_rows(tmp_path / "one.csv", [["a", "1", "the first file"]]))
+    dropped = page.evaluate_handle(
+        """() => {
+            const [data, letters] = [new DataTransfer(), new TextEncoder().encode("text\\ncaf_")];
+            letters[letters.length - 1] = 0xe9;
+            data.items.add(new File([letters], "two.csv"));
+            return data;
+        }"""
+    )
+    page.dispatch_event("#drop-file", "drop", {"dataTransfer": dropped})
+    says(page, "#error", '`encoding`: "cp1252"')
+    page.select_option("#encoding", "cp1252")
+    page.wait_for_selector("#rows-box:not([hidden])")
+    says(page, "#rows", "café")
+    assert page.input_value("#file") == ""  # it named the first file
+    page.click("#forget")
+    page.wait_for_selector("#step-release", state="hidden")
+
+
+def test_a_look_at_settings_that_were_changed_meanwhile_is_not_shown(
+    page: Page, tmp_path: Path
+) -> None:
+    upload(page, write_rows(tmp_path / "one.csv", [["a", "1", "the first file"]]))
+    waiting: list[Any] = []
+    page.route("**/preview", lambda request: waiting.append(request))
+    page.click("#look")
+    page.wait_for_timeout(300)
+    page.check("[name=strength] >> nth=0")
+    with page.expect_response("**/preview"):
+        waiting[0].continue_()
+    page.wait_for_timeout(300)
+    assert "look again" in page.inner_text("#looking")
+    assert page.is_hidden("#rows-box")
+    page.unroute("**/preview")
+    page.click("#forget")
+
+
+def test_what_the_server_says_of_one_file_is_not_shown_of_the_next(
+    page: Page, tmp_path: Path
+) -> None:
+    """It was taken for the next one's state, and that was called released."""
+    upload(page, write_rows(tmp_path / "one.csv", [["a", "1", "the first file"]], 111))
+    states = re.compile(r"/v1/uploads/upload-[^/]+$")
+    waiting: list[Any] = []
+    page.route(
+        states, lambda r: r.continue_() if r.request.method == "DELETE" else waiting.append(r)
+    )
+    page.click("#release")
+    page.wait_for_selector("#running:not([hidden])")
+    page.wait_for_timeout(1500)
+    assert len(waiting) == 1
+    upload(page, write_rows(tmp_path / "two.csv", [["a", "1", "the second file"]], 222))
+    running = {"state": "running", "share": 0.5, "seconds_left": 1, "lines": [], "error": None}
+    waiting[0].fulfill(json=running)
+    page.unroute(states)
+    page.wait_for_timeout(1500)
+    assert page.is_hidden("#results")
+    assert page.is_hidden("#running")
+    assert page.is_hidden("#error")
+    page.click("#forget")
 
 
 def test_a_file_that_is_chosen_before_the_server_said_what_it_offers(

@@ -3,7 +3,10 @@
 import { $, ask, guarded, headers, json, make, percent, refused, save, show } from "./ask.js";
 import { choices, chosen, keepChoices, keeps, publishable, readChoices, settingsOf, stopRisk, usualStop } from "./choices.js";
 
-let upload = null;
+let file = null; // chosen or dropped last
+let upload = null; // of it; an answer about another one comes too late and is not shown
+let sending = null;
+let changes = 0;
 let polling;
 const SUFFIX = /\.((txt|csv|tsv|jsonl|ndjson|json)(\.(gz|zst))?|parquet)$/i;
 const TEXTS = ["text", "review", "body", "comment", "message", "content", "post", "texts"];
@@ -24,21 +27,25 @@ function reset() {
   for (const id of ["running", "results", "rows-box", "sending"]) $(id).hidden = true;
   $("facts").replaceChildren();
   $("looking").textContent = "";
-  $("look").disabled = $("release").disabled = $("forget").disabled = false;
+  wait(false);
 }
+
+const wait = (waiting) => { $("release").disabled = $("look").disabled = $("forget").disabled = waiting; };
+const isShown = (name) => upload?.upload === name;
 
 // ---- 1: the file ---------------------------------------------------------------------------------
 
-function send(file) {
-  const suffix = SUFFIX.exec(file.name)?.[1].toLowerCase();
-  if (!suffix) throw new Error("This is none of the kinds of file that can be read: choose a .csv, .tsv, .txt, .jsonl, .json or .parquet file.");
+function send() {
   // The server keeps the one before for an hour if it cannot be deleted now, being released.
   if (upload) ask(`/v1/uploads/${upload.upload}`, undefined, "DELETE").catch(() => {});
+  sending?.abort();
   reset();
+  const suffix = SUFFIX.exec(file.name)?.[1].toLowerCase();
+  if (!suffix) throw new Error("This is none of the kinds of file that can be read: choose a .csv, .tsv, .txt, .jsonl, .json or .parquet file.");
   $("sending").hidden = false;
   $("sent").value = 0;
   return new Promise((done, failed) => {
-    const request = new XMLHttpRequest(); // fetch does not say how far it is
+    const request = sending = new XMLHttpRequest(); // fetch does not say how far it is
     request.open("POST", `/v1/uploads?suffix=${suffix}&encoding=${$("encoding").value}`);
     for (const [name, value] of Object.entries(headers({ "Content-Type": "application/octet-stream" }))) request.setRequestHeader(name, value);
     request.upload.onprogress = (event) => { $("sent").value = event.loaded / event.total; };
@@ -58,10 +65,11 @@ function send(file) {
 }
 
 export const take = guarded(async (event) => {
-  const file = event.dataTransfer?.files[0] ?? $("file").files[0];
+  if (event.dataTransfer) $("file").value = ""; // so that it names no other file than is shown
+  file = event.dataTransfer?.files[0] ?? $("file").files[0] ?? file;
   if (!file) return;
   if (!choices) await readChoices(); // the page may be younger than the file
-  upload = await send(file);
+  upload = await send(); // for ever, if another file is chosen meanwhile
   showColumns();
   showStrengths();
   for (const step of STEPS) $(`step-${step}`).hidden = false;
@@ -136,6 +144,7 @@ function fileSettings() {
 // ---- 4: five rows --------------------------------------------------------------------------------
 
 function stale() {
+  changes++;
   $("rows-box").hidden = true;
   $("facts").replaceChildren();
   $("looking").textContent = "Something was changed: look again before you release.";
@@ -143,6 +152,7 @@ function stale() {
 
 const look = guarded(async () => {
   const wanted = upload.upload;
+  const before = changes;
   $("look").disabled = true;
   $("looking").textContent = "Reading…";
   try {
@@ -150,8 +160,9 @@ const look = guarded(async () => {
     const settings = fileSettings();
     const named = [settings.id_column, settings.person_column].filter(Boolean);
     const seen = await json(`/v1/uploads/${wanted}/preview`, { ...settings, keep_columns: [], drop_columns: named });
-    if (upload?.upload !== wanted) return;
+    if (!isShown(wanted)) return;
     flag(seen.telling);
+    if (changes !== before) return;
     const shown = seen.looks.find((each) => each.name === settings.strength) ?? seen.looks[0];
     const cells = (tag, first, second) => make("tr", {}, ...[first, second].map((text) => make(tag, tag === "th" ? { scope: "col" } : {}, text)));
     $("rows").replaceChildren(
@@ -164,11 +175,12 @@ const look = guarded(async () => {
     $("facts").replaceChildren(...facts.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
     $("looking").textContent = shown.refusal ?? "";
   } catch (error) {
+    if (!isShown(wanted)) return;
     $("looking").textContent = "";
     lost(error);
     throw error;
   } finally {
-    $("look").disabled = false;
+    if (isShown(wanted)) $("look").disabled = false;
   }
 });
 
@@ -184,20 +196,34 @@ function flag(telling) {
 
 // The server no longer has the upload: what is shown of it goes, and the same file can be chosen.
 function lost(error) {
-  if (error.status !== 404) return;
+  if (error.status === 404) forget();
+}
+
+function forget() {
   reset();
+  file = null;
   $("file").value = "";
 }
 
 // ---- 5: the release ------------------------------------------------------------------------------
 
 const begin = guarded(async () => {
-  const state = await json(`/v1/uploads/${upload.upload}/release`, fileSettings())
-    .catch((error) => { lost(error); throw error; });
-  $("release").disabled = $("look").disabled = $("forget").disabled = true;
-  $("results").hidden = true;
-  $("running").hidden = false;
-  showState(state);
+  const wanted = upload.upload;
+  const settings = fileSettings();
+  wait(true);
+  try {
+    const state = await json(`/v1/uploads/${wanted}/release`, settings);
+    if (!isShown(wanted)) return;
+    $("results").hidden = true;
+    $("running").hidden = false;
+    showState(state);
+  } catch (error) {
+    if (isShown(wanted)) {
+      wait(false);
+      lost(error);
+    }
+    throw error;
+  }
 });
 
 function duration(seconds) {
@@ -230,9 +256,12 @@ function showState(state) {
 }
 
 const poll = guarded(async () => {
+  const wanted = upload.upload;
   try {
-    showState(await json(`/v1/uploads/${upload.upload}`));
+    const state = await json(`/v1/uploads/${wanted}`);
+    if (isShown(wanted)) showState(state);
   } catch (error) {
+    if (!isShown(wanted)) return;
     if (error.status !== 404) {
       $("left").textContent = "the server does not answer, trying again";
       polling = setTimeout(poll, 2000);
@@ -261,7 +290,7 @@ $("encoding").addEventListener("change", take); // the file that was chosen, rea
 $("look").addEventListener("click", look);
 $("release").addEventListener("click", begin);
 $("forget").addEventListener("click", guarded(async () => {
-  await ask(`/v1/uploads/${upload.upload}`, undefined, "DELETE").catch((error) => { if (error.status !== 404) throw error; });
-  reset();
-  $("file").value = "";
+  const wanted = upload.upload;
+  await ask(`/v1/uploads/${wanted}`, undefined, "DELETE").catch((error) => { if (error.status !== 404) throw error; });
+  if (isShown(wanted)) forget();
 }));

@@ -73,7 +73,7 @@ function pieceButton(piece, place) {
 
 // ---- ten draws of a word -------------------------------------------------------------------------
 
-const bare = (word) => word.replace(/^\W+|\W+$/gu, "") || word;
+const bare = (word) => word.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, "") || word;
 let hovering = 0;
 
 async function showDraws(button) {
