@@ -3,7 +3,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from inkblur.errors import InputError
+from inkblur.errors import InputError, PrivacyError
 from inkblur.ledger import Ledger
 from inkblur.spec import ReleaseSpec
 from tests.engines.made import charged
@@ -28,6 +28,28 @@ def test_a_frame_comes_out_as_from_one_machine_and_is_charged_once(
     assert once > 0
     out.compute(scheduler=scheduler)
     assert charged(ledger) == once
+
+
+def test_categories_of_true_texts_do_not_come_out(
+    table: pa.Table, spec: ReleaseSpec, expected: pa.Table, ledger: Ledger
+) -> None:
+    """Texts that the categories do not list were lost, and the list of true texts was not."""
+    frame = dd.from_pandas(table.to_pandas().astype({"text": "category"}), npartitions=3)
+    out = engine.privatize(frame, spec)
+    computed = out.compute(scheduler="sync")
+    assert computed["text"].dtype == out["text"].dtype == object
+    arrived = pa.Table.from_pandas(computed, preserve_index=False).sort_by("id")
+    assert arrived.to_pydict() == expected.to_pydict()
+
+
+def test_an_index_that_says_who_wrote_is_a_column_like_any_other(
+    table: pa.Table, spec: ReleaseSpec, key_file: object, ledger: Ledger
+) -> None:
+    rows = table.to_pandas()
+    rows.index = [f"{number}@example.org" for number in rows["id"]]
+    with pytest.raises(PrivacyError, match="its values look like e-mail addresses"):
+        engine.privatize(dd.from_pandas(rows, npartitions=3), spec)
+    assert ledger.history() == []
 
 
 def test_ids_are_looked_at_before_anything_runs(

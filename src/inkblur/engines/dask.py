@@ -8,6 +8,7 @@ from typing import Any
 import dask
 import pyarrow as pa
 from dask.dataframe import DataFrame
+from pandas import CategoricalDtype
 from pandas.util import hash_pandas_object
 
 from inkblur.arrow import OVER, ReleasePlan, Reservation, one_batch, plan_release, refuse_ids
@@ -32,7 +33,7 @@ def privatize(
     """
     plan = plan_release(spec, key_file=key_file)
     sample = frame.head(ROWS, npartitions=-1, compute=True)
-    plan.check(one_batch(pa.Table.from_pandas(sample, preserve_index=False)))
+    plan.check(one_batch(pa.Table.from_pandas(sample)))  # with its index, which comes out as well
     ids = frame[plan.id_column]
     # Hashes come to one place: a count of each id would be sorted through the whole cluster.
     hashes, missing = dask.compute(
@@ -47,9 +48,15 @@ def privatize(
         with counted.reserving() as over:
             over += list(reserved.compute())
     meta = frame._meta.drop(columns=list(plan.dropped))
+    meta = meta.astype({name: _kind(meta[name].dtype) for name in plan.columns})
     return frame.map_partitions(
         _released, counted.texts_alone(), plan.needed, plan.dropped, meta=meta
     )
+
+
+def _kind(dtype: Any) -> Any:
+    """Of released texts: a category's dtype lists the true ones, and knows no others."""
+    return object if isinstance(dtype, CategoricalDtype) else dtype
 
 
 def _hashed(ids: Any) -> Any:
@@ -69,7 +76,9 @@ def _released(
     """A pandas frame with its texts released."""
     out = plan(one_batch(pa.Table.from_pandas(rows[list(needed)], preserve_index=False)))
     texts = {
-        name: type(rows[name])(out[name].to_pandas(), dtype=rows[name].dtype).set_axis(rows.index)
+        name: type(rows[name])(out[name].to_pandas(), dtype=_kind(rows[name].dtype)).set_axis(
+            rows.index
+        )
         for name in out.schema.names
     }
     return rows.assign(**texts).drop(columns=list(dropped))
