@@ -128,6 +128,17 @@ def test_every_field_is_in_the_json(field: str) -> None:
             {"epsilon": 1.0, "unit": "text", "pool": "a.pool", "keep_meaning": 2},
             "keep_meaning must",
         ),
+        ({"epsilon": 1.0, "accept_weak": "false"}, "accept_weak must be true or false"),
+        ({"epsilon": 1.0, "no_header": 0}, "no_header must be true or false"),
+        ({"epsilon": 1.0, "columns": [1]}, "columns must be a list of names"),
+        ({"epsilon": 1.0, "drop": 5}, "drop must be a list of names"),
+        ({"epsilon": 1.0, "id_column": 7}, "id_column must be a text"),
+        ({"epsilon": 1.0, "unit": "text", "pool": "a.pool", "names": "blur"}, "nothing of a"),
+        ({"epsilon": 1.0, "unit": "text", "pool": "a.pool", "names_tagger": True}, "nothing of a"),
+        (
+            {"epsilon": 1.0, "unit": "text", "pool": "a.pool", "parameters": {"base": "lm"}},
+            "`base=` is for words",
+        ),
         ([], "a spec is a JSON object"),
     ],
 )

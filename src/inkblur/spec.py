@@ -21,7 +21,7 @@ from inkblur.documents.policies import TokenField, TokenPolicies, Treatment
 from inkblur.errors import InputError, ParameterError
 from inkblur.mechanisms.catalogue import find, make_mechanism
 from inkblur.mechanisms.parameters import Value
-from inkblur.spec_checks import POOL_MECHANISM, check_kind, check_strength, check_unit
+from inkblur.spec_checks import POOL_MECHANISM, check_kind, check_strength, check_types
 from inkblur.spec_fields import ReleaseFields
 from inkblur.types import (
     Morphology,
@@ -75,6 +75,7 @@ class ReleaseSpec(ReleaseFields):
     """
 
     def __post_init__(self) -> None:
+        check_types(self)
         for name, kind in _CHOICES.items():
             given = getattr(self, name)
             if given is not None or name in ("release", "unit"):
@@ -90,10 +91,7 @@ class ReleaseSpec(ReleaseFields):
         if self.length is not None:
             self._set("length", whole(self.length, "length"))
         for name in ("keep", "drop", "columns", "drop_columns", "keep_columns"):
-            value = getattr(self, name)
-            if isinstance(value, str):
-                raise ParameterError(f"{name} must be a list of names, got the text {value!r}")
-            self._set(name, tuple(value))
+            self._set(name, tuple(getattr(self, name)))
         self._set("names", self.policies.names.value)  # refuses unknown classes now, too
         # One order, so that two specs of one release are equal.
         for name in ("keep", "drop"):
@@ -107,7 +105,6 @@ class ReleaseSpec(ReleaseFields):
         if self.keep_meaning is not None:
             self._set("keep_meaning", fraction(self.keep_meaning, "keep_meaning"))
         check_kind(self)
-        check_unit(self)
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)

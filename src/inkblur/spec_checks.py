@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Collection
+from dataclasses import fields
+from enum import Enum
+
 from inkblur.documents.policies import Treatment
 from inkblur.errors import ParameterError
 from inkblur.mechanisms.catalogue import find
@@ -9,6 +14,24 @@ from inkblur.spec_fields import ReleaseFields
 from inkblur.types import Metric, Piece, ReleaseKind
 
 POOL_MECHANISM = "staircase"
+
+
+def check_types(spec: ReleaseFields) -> None:
+    """A value of another type, from JSON, is refused: the text "false" would be true."""
+    for field in fields(spec):
+        value = getattr(spec, field.name)
+        if field.type == "bool" and not isinstance(value, bool):
+            raise ParameterError(f"{field.name} must be true or false, got {value!r}")
+        if str(field.type).startswith("tuple") and (
+            isinstance(value, str)
+            or not isinstance(value, Collection)
+            or not all(isinstance(name, str) for name in value)
+        ):
+            raise ParameterError(f"{field.name} must be a list of names, got {value!r}")
+        if str(field.type).startswith("str") and not isinstance(
+            value, str | Enum | os.PathLike | None
+        ):
+            raise ParameterError(f"{field.name} must be a text, got {value!r}")
 
 
 def check_strength(spec: ReleaseFields) -> None:
@@ -51,9 +74,10 @@ def check_kind(spec: ReleaseFields) -> None:
         raise ParameterError(
             "`morphology=`, `weighting=`, `reference=` and `wordnet=` belong to the tf release"
         )
+    _check_unit(spec)
 
 
-def check_unit(spec: ReleaseFields) -> None:
+def _check_unit(spec: ReleaseFields) -> None:
     """A pool replaces whole pieces: options about words are refused."""
     if spec.unit == Piece.WORD.value:
         pooled = (spec.pool, spec.keep_meaning, spec.order, spec.encoder)
@@ -76,12 +100,14 @@ def check_unit(spec: ReleaseFields) -> None:
         raise ParameterError(
             f"`strength=` is calibrated on words; give `epsilon=` for a {spec.unit}, such as 6"
         )
-    if spec.keep or spec.drop or spec.consistent or spec.names == Treatment.KEEP.value:
+    named = spec.names != Treatment.NULL.value or spec.names_tagger
+    if spec.keep or spec.drop or spec.consistent or named:
         raise ParameterError(
-            "nothing of a text passes through a pool: leave out `keep=`, `drop=`, `names=` and "
-            "`consistent=`"
+            "nothing of a text passes through a pool: leave out `keep=`, `drop=`, `names=`, "
+            "`names_tagger=` and `consistent=`"
         )
-    if spec.parameters.get("frequency_power") is not None:
-        raise ParameterError("`frequency_power=` is for words: a pool has no frequencies")
+    for parameter, _ in find(spec.mechanism).distinguishing(spec.parameters):
+        if parameter.name != "tau":
+            raise ParameterError(f"`{parameter.name}=` is for words: a pool has no use for it")
     if spec.unit == Piece.TEXT.value and spec.length is not None:
         raise ParameterError("a whole text is one draw and shows no length: leave out `length=`")
