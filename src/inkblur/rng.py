@@ -305,8 +305,8 @@ def key_from_digits(digits: str, name: str) -> bytes:
 def _strong(key: bytes, name: str) -> bytes:
     if is_weak(key):
         raise InputError(
-            f"{name} holds a key that can be guessed: its bytes repeat or follow a pattern; "
-            "`inkblur keygen FILE` writes a random one"
+            f"{name} holds a key that can be guessed: its bytes repeat, follow a pattern or spell "
+            "a phrase; `inkblur keygen FILE` writes a random one"
         )
     return key
 
@@ -320,15 +320,19 @@ def _from_digits(text: bytes) -> bytes | None:
 
 
 def is_weak(key: bytes) -> bool:
-    """Whether a key is plainly not random: few distinct bytes, or equal steps between them.
+    """Whether a key is plainly not random: few distinct bytes, equal steps between them, or a line
+    of text.
 
-    32 random bytes have 16 distinct values or fewer less than once in 10^14 keys.
+    32 random bytes have 16 distinct values or fewer less than once in 10^14 keys, and are all
+    printable about as seldom.
 
-    >>> is_weak(bytes(32)), is_weak(bytes(range(32))), is_weak(b"correct horse " * 2 + b"ab..")
+    >>> is_weak(bytes(32)), is_weak(bytes(range(32))), is_weak(b"Quick brown foxes jump over logs")
     (True, True, True)
     """
+    line = key.strip()
+    phrase = line.isascii() and line.decode().isprintable()
     steps = {(after - before) % 256 for before, after in pairwise(key)}
-    return len(set(key)) <= KEY_BYTES // 2 or len(steps) == 1
+    return phrase or len(set(key)) <= KEY_BYTES // 2 or len(steps) == 1
 
 
 def readable_by_others(path: Path) -> bool:
