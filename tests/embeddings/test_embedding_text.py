@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import zipfile
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 
@@ -180,6 +181,20 @@ def test_packed_files_with_a_changed_byte(tmp_path: Path) -> None:
         # bzip2 notices before it hands anything out; the others may hand out damaged text first
         message = "is damaged or cut short" if suffix == ".bz2" else None
         with pytest.raises(EmbeddingError, match=message):
+            load_embedding(path)
+
+
+@pytest.mark.parametrize("kind", [zipfile.ZIP_STORED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_zip_of_any_compression_with_a_changed_byte(tmp_path: Path, kind: int) -> None:
+    path = tmp_path / "x.zip"
+    with zipfile.ZipFile(path, "w", kind) as archive:
+        archive.writestr("x.txt", as_text(*sample(50)))
+    content = path.read_bytes()
+    for place in range(0, len(content), len(content) // 60):
+        path.write_bytes(
+            content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :]
+        )
+        with suppress(EmbeddingError):  # and nothing else is raised
             load_embedding(path)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import lzma
 import struct
 import zipfile
 import zlib
@@ -20,7 +21,10 @@ BLOCK = 1 << 22  # one parse: small enough to stay near the cache, large enough 
 LONGEST_LINE = 1 << 26
 
 _BZIP2_BLOCK = b"\x31\x41\x59\x26\x53\x59"
-_BROKEN = (EOFError, ValueError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile, struct.error)
+_BROKEN = (
+    *(EOFError, ValueError, zlib.error, lzma.LZMAError, struct.error),
+    *(gzip.BadGzipFile, zipfile.BadZipFile),
+)
 
 
 class ByteSource:
