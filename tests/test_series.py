@@ -82,6 +82,14 @@ def test_pandas(dtype: str, spec: inkblur.ReleaseSpec, expected: list[str | None
     assert (out.dtype == series.dtype) == (dtype != "category")  # categories would list true texts
 
 
+def test_the_guarantee_names_an_index_that_comes_out(spec: inkblur.ReleaseSpec) -> None:
+    pd = pytest.importorskip("pandas")
+    line = "the index, copied as is"
+    named = pd.Series(["waa"], index=["ann@example.org"])
+    assert line in inkblur.privatize(named, spec=spec).guarantee.passed
+    assert line not in inkblur.privatize(pd.Series(["waa"]), spec=spec).guarantee.passed
+
+
 def test_polars(spec: inkblur.ReleaseSpec, expected: list[str | None]) -> None:
     pl = pytest.importorskip("polars")
     out = released(pl.Series("body", TEXTS), spec)

@@ -50,6 +50,7 @@ from inkblur.garbage import no_collection
 from inkblur.guarantees import NOBODY_COUNTS, Guarantee
 from inkblur.ledger import Budget, ReleaseAccount, open_ledger
 from inkblur.ledger.ledger import PLACE
+from inkblur.pools import PoolPrivatizer
 from inkblur.rng import Rng
 from inkblur.spec import ReleaseSpec
 from inkblur.types import ReleaseKind
@@ -162,6 +163,8 @@ class ReleasePlan:
         first = sample.slice(0, ROWS)
         read = rows.batch(first, rows.texts(first, 1), 1)
         refuse_rows(read, rows.copied, made.layout.keep)
+        if isinstance(made.privatizer, PoolPrivatizer):
+            made.privatizer.refuse_own(read.texts)
         return rows.written
 
     def counted_in(self, ledger: str | Path | bool, limits: Limits | None = None) -> ReleasePlan:

@@ -105,6 +105,8 @@ def privatize(
     blur = spec.releaser(table)
     if isinstance(blur, Privatizer):
         refuse_weak(blur.mechanism, accept_weak=spec.accept_weak)
+    else:
+        blur.refuse_own([row or "" for row in rows])
     hides_length = blur.hides_length
     given = [
         Record(name, row or "", f"text {place}", person)
@@ -119,6 +121,8 @@ def privatize(
         released = iter(list(_released(blur, given, rng, spending)))
     out = [next(released) if row is not None or hides_length else None for row in rows]
     promised = accounted(stated(blur, Fate(("text",)), rng), spending)
+    if _has_index(texts):
+        promised = promised.passing(["the index, copied as is"])
     return PrivateTexts(back(out), promised, resolved)
 
 
@@ -177,6 +181,12 @@ def _checked(values: Sequence[Any]) -> list[Text]:
         else:
             raise ParameterError(f"text {place} is of type {type(value).__name__}, not str")
     return rows
+
+
+def _has_index(texts: Any) -> bool:
+    """Whether texts come out with names for them, and not just numbered."""
+    series = type(texts).__module__.split(".")[0] == "pandas"
+    return series and not isinstance(texts.index, sys.modules["pandas"].RangeIndex)
 
 
 def _pandas(like: Any, out: list[Text]) -> Any:

@@ -11,6 +11,7 @@ from typer.testing import CliRunner, Result
 
 import inkblur
 from inkblur.cli.app import app
+from inkblur.errors import PrivateCalibration
 from inkblur.rng import read_key, write_key
 from tests.pools.test_building import LABELS, TABLE, TEXTS
 
@@ -178,6 +179,27 @@ def test_what_is_refused_in_one_line(folder: Path) -> None:
         assert message in result.stderr
         assert len(result.stderr.strip().splitlines()) == 1
         assert not (folder / "o.pool").exists()
+
+
+def test_the_texts_of_a_pool_are_known_in_any_file(folder: Path, tmp_path: Path) -> None:
+    """Whoever builds a pool from the texts to protect would publish them word for word."""
+    shown = [text.upper().replace(" ", "  ") for text in TEXTS]
+    lines = [json.dumps({"text": text, "label": "x"}) for text in (*TEXTS[:8], *shown)]
+    for name, body in (("same.jsonl", lines), ("same.txt", shown)):
+        (folder / name).write_text("\n".join(body) + "\n")
+        result = run(folder, "privatize", name, "--unit", "text", "--pool", "p.pool", *EPSILON,
+                     "--embedding", "toy.ink", "--ledger", str(tmp_path / "l.db"))  # fmt: skip
+        assert result.exit_code == 1, result.output
+        assert "built from the file being protected" in result.stderr
+        assert not result.stdout
+    spec = inkblur.ReleaseSpec(
+        epsilon=4.0, unit="text", pool=str(folder / "p.pool"), embedding=str(folder / "toy.ink")
+    )
+    with pytest.raises(PrivateCalibration, match="built from the file being protected"):
+        inkblur.privatize(shown, spec=spec, ledger=False)
+    others = [f"{text} alpha sigma alpha" for text in TEXTS]
+    inkblur.privatize([*others, *TEXTS[:50]], spec=spec, ledger=False)  # some stand there
+    inkblur.privatize(TEXTS[:20], spec=spec, ledger=False)  # too few to tell
 
 
 def test_a_tampered_pool_is_refused_in_one_line_by_every_command(folder: Path) -> None:

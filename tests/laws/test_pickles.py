@@ -9,14 +9,16 @@ import pytest
 
 from inkblur import Privatizer
 from inkblur.embeddings.table import Embedding
+from inkblur.pools import PoolPrivatizer, PoolStaircase
 from inkblur.rng import keyed_rng
 from inkblur.types import Record
 from tests.laws.catalogue import ALL, label, make
+from tests.pools import made
 
 KEY = bytes(range(5, 37))
 
 
-def used(blur: Privatizer, text: str) -> tuple[str, ...]:
+def used(blur: Privatizer | PoolPrivatizer, text: str) -> tuple[str, ...]:
     return blur.release_batch([Record("0", text * 400)], keyed_rng(KEY)).texts
 
 
@@ -34,3 +36,17 @@ def test_a_pickle_shows_neither_key_nor_texts(
     assert used(pickle.loads(pickle.dumps(left)), "wordab wordac zbigniew 0815 ") == released
     copy = Privatizer(pickle.loads(pickle.dumps(left.mechanism)))
     assert used(copy, "wordab wordac zbigniew 0815 ") == released
+
+
+def test_a_pickle_of_a_pool_shows_neither_key_nor_texts() -> None:
+    table = made.table()
+    pool = made.pool(table, (12, 9))
+    left, right = (
+        PoolPrivatizer(PoolStaircase(pool, table, epsilon=2.0, tau=0.3)) for _ in range(2)
+    )
+    released = used(left, "alpha zbigniew ")
+    used(right, "sigma public ")
+    kept = pickle.dumps(left)
+    assert kept == pickle.dumps(right), "the words that were read show in the pickle"
+    assert not any(secret in kept for secret in (KEY, b"zbigniew"))
+    assert used(pickle.loads(kept), "alpha zbigniew ") == released

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import sys
+import tracemalloc
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from inkblur.pools import building as built
 from inkblur.pools.choice import PoolExpectation, best, expectations
 from inkblur.pools.classifier import terms
 from inkblur.pools.cleaning import clean, mask
+from inkblur.pools.encoder import WordEncoder
 from inkblur.pools.order import Nearest
 from inkblur.pools.store import open_pool, write_pool
 from tests.pools.made import WORDS, table
@@ -121,6 +124,56 @@ def test_what_cannot_be_a_pool() -> None:
         build_pool(TEXTS, TABLE, labels=["rare", *LABELS[1:]])
     with pytest.raises(ParameterError, match="unknown identifiers"):
         build_pool(TEXTS, TABLE, identifiers="shred")
+
+
+def test_labels_may_be_numbers(tmp_path: Path) -> None:
+    pool = build_pool(TEXTS, TABLE, labels=[i % 2 for i in range(120)])
+    assert pool.label_names == ("0", "1")
+    write_pool(tmp_path / "a.pool", pool)
+    assert open_pool(tmp_path / "a.pool").facts() == pool.facts()
+    with pytest.raises(ParameterError, match="120 texts need as many labels, got 119"):
+        build_pool(TEXTS, TABLE, labels=LABELS[1:])
+
+
+def test_an_order_is_the_one_that_was_named(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    unlabeled = build_pool(TEXTS, TABLE)
+    made = PoolStaircase(unlabeled, TABLE, epsilon=3.0, tau=0.2, order="meaning")
+    assert made.expected.share == 0.2
+    plain = PoolStaircase(unlabeled, TABLE, epsilon=3.0, tau=0.2)
+    seen = [mechanism.encode(["alpha sigma"]) for mechanism in (made, plain)]
+    assert np.array_equal(made.weights(seen[0], 0), plain.weights(seen[1], 0))
+    monkeypatch.setattr("inkblur.pools.order.LARGE", 100)
+    monkeypatch.setattr("inkblur.pools.choice.LARGE", 100)
+    for tau in (None, 0.2):
+        with pytest.raises(ParameterError, match="its order begins with the label"):
+            PoolStaircase(pool, TABLE, epsilon=3.0, tau=tau, order="meaning")
+
+
+def test_a_text_as_long_as_novels_takes_little_memory() -> None:
+    wide = table(dimension=300)
+    text = " ".join(WORDS * 5_000)
+    encoder = WordEncoder(wide)
+    ids = encoder.words(text)
+    tracemalloc.start()
+    try:
+        [sums] = encoder.sums([text])
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 60_000_000  # and not 40,000 times 300 numbers of 8 bytes
+    points = encoder._grid.points.astype(np.int64)
+    assert sums.tolist() == (encoder._weights.astype(np.int64)[ids] @ points[ids]).tolist()
+
+
+def test_a_text_as_long_as_novels_has_a_label() -> None:
+    """The squares of its terms' weights add up to more than 64 bits hold."""
+    words = [f"w{a}{b}{c}" for a in "abcdefghij" for b in "abcdefghij" for c in "abcdefghij"]
+    idf = np.full(1000, 14 << 10, dtype=np.int32)
+    weights = np.tile(np.array([-1000, 1000], dtype=np.int32), (1000, 1))
+    bias, meaning = np.zeros(2, dtype=np.int64), np.zeros((8, 2), dtype=np.int32)
+    model = classifier.LabelClassifier(tuple(words), idf, weights, bias, meaning)
+    counted = [Counter(dict.fromkeys(words, times)) for times in (1, 2_000)]
+    assert model.labels_of(counted, np.zeros((2, 8), dtype=np.int16)).tolist() == [1, 1]
 
 
 def test_another_encoder_is_refused(pool: Pool) -> None:

@@ -36,6 +36,7 @@ from inkblur.mechanisms.nearest.cpu import native
 from inkblur.mechanisms.nearest.engine import Device
 from inkblur.mechanisms.perturbation import Perturbation
 from inkblur.pools import Pool, PoolPrivatizer
+from inkblur.pools.privatizer import OWN_SOURCE
 from inkblur.rng import Rng, secure_rng
 from inkblur.spec import ReleaseSpec
 from inkblur.types import ReleaseKind, choose, whole
@@ -275,10 +276,7 @@ def refuse_own_source(source: str | Path, pool: Pool) -> None:
     if built_from is None:
         return
     if file_sha256(Path(source)) == built_from:
-        raise PrivateCalibration(
-            "the pool was built from the file being protected, whose texts would come out as "
-            "they are; build it from other, public texts"
-        )
+        raise PrivateCalibration(OWN_SOURCE)
 
 
 def file_sha256(path: Path) -> str | None:

@@ -78,6 +78,8 @@ def run(
     public = PublicRecords([(privatizer.mechanism.embedding.corpus, ADAPTED)], skip=skip_public)
     batches = source.batches(batch_records, _LETTERS * piece)
     batches = public.screened(refuse_identifiers(source, batches))
+    if isinstance(privatizer, PoolPrivatizer):
+        batches = _of_others(batches, privatizer)
     if privatizer.hides_length:
         # A text that is missing must not show either: it is filled up like an empty one.
         batches = (replace(batch, nulls=frozenset()) for batch in batches)
@@ -144,6 +146,14 @@ def release_records(
         tuple(count for part in drawn for count in part.words),
         tuple(base for part in drawn for base in part.bases),
     )
+
+
+def _of_others(batches: Iterator[Batch], blur: PoolPrivatizer) -> Iterator[Batch]:
+    """The same batches; raise before the first if its texts are those that the pool is made of."""
+    for number, batch in enumerate(batches):
+        if number == 0:
+            blur.refuse_own(batch.texts)
+        yield batch
 
 
 def _shown_by_the_file(source: Source, *, hides_length: bool) -> list[str]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from inkblur.blas import one_thread
 from inkblur.embeddings.table import Embedding
-from inkblur.errors import InputError, needs
+from inkblur.errors import InputError, ParameterError, needs
 from inkblur.pools import classifier
 from inkblur.pools.cleaning import Identifiers, clean
 from inkblur.pools.encoder import (
@@ -37,7 +37,7 @@ def build_pool(
     texts: Sequence[str],
     embedding: Embedding,
     *,
-    labels: Sequence[str] | None = None,
+    labels: Sequence[str | int] | None = None,
     name: str = "pool",
     license: str = "",
     identifiers: Identifiers | str = Identifiers.MASK,
@@ -53,6 +53,8 @@ def build_pool(
     looks at all texts of its label, which wants a GPU. `encoder` takes the place of the embedding's
     words, such as :class:`inkblur.pools.transformer.TransformerEncoder`.
     """
+    if labels is not None and len(labels) != len(texts):
+        raise ParameterError(f"{len(texts)} texts need as many labels, got {len(labels)}")
     cleaned = clean(texts, choose(Identifiers, identifiers, "identifiers"))
     encoder = WordEncoder(embedding) if encoder is None else encoder
     with one_thread():  # many small products
@@ -66,7 +68,7 @@ def build_pool(
     kept = [cleaned.texts[row] for row in known]
     if len(known) < len(towards):
         towards = towards[known]
-    named = ("",) if labels is None else tuple(labels[cleaned.rows[row]] for row in known)
+    named = ("",) if labels is None else tuple(str(labels[cleaned.rows[row]]) for row in known)
     numbers, names = _numbered(named, len(kept), name)
     center = center_of(towards)
     points = points_of(towards, center)

@@ -81,8 +81,10 @@ class LabelClassifier:
             at = np.fromiter(known, dtype=np.int64, count=len(known))
             often = np.array([_often(count) for count in known.values()], dtype=np.int64)
             scores = often @ self.weights[at].astype(np.int64)
-            # (often idf) are units of 2^-20, as the weights of the scores are of 2^-30.
-            length = math.sqrt(int(((often * self.idf[at]) ** 2).sum())) or float(_ONE * _ONE)
+            # (often idf) are units of 2^-20, as the weights of the scores are of 2^-30. Python's
+            # numbers: a long text's squares add up to more than 64 bits.
+            squares = (weight * weight for weight in (often * self.idf[at]).tolist())
+            length = math.sqrt(sum(squares)) or float(_ONE * _ONE)
             out[row] = np.argmax(scores + np.rint(steady[row] * (length / _ONE)))
         return out
 

@@ -60,7 +60,7 @@ def clean(texts: Iterable[str], identifiers: Identifiers = Identifiers.MASK) -> 
             left_out["too short"] += 1
         elif shown != plain and identifiers is Identifiers.DROP:
             left_out["identifier"] += 1
-        elif (same := sha256(shown.lower().encode()).digest()[:16]) in seen:
+        elif (same := sha256(shown.lower().encode("utf-8", "surrogatepass")).digest()[:16]) in seen:
             left_out["duplicate"] += 1
         else:
             seen.add(same)

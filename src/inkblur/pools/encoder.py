@@ -32,7 +32,7 @@ _RARE = 1000  # 1 / a
 _HEAVIEST = 1024  # the weight of a word that never occurs
 _BITS = 20  # of a coordinate before squares are taken
 _KNOWN = 1 << 16  # words remembered
-_BLOCK = 1 << 13  # texts encoded at once
+_BLOCK = 1 << 13  # texts, and words of a text, encoded at once
 
 
 class TextEncoder(Protocol):
@@ -74,6 +74,10 @@ class WordEncoder:
         self._weights = _weights(embedding)
         self._ids: dict[str, int] = {}
 
+    def __getstate__(self) -> dict[str, object]:
+        """Without the spellings it has met: words of true texts stay in memory."""
+        return {**self.__dict__, "_ids": {}}
+
     @property
     def name(self) -> str:
         """What a pool was encoded with: rule and table."""
@@ -104,8 +108,10 @@ class WordEncoder:
         points = self._grid.points
         for row, text in enumerate(texts):
             ids = self.words(text)
-            # Below 2^53 in size, whatever the order of additions: float64 is exact.
-            out[row] = self._weights[ids] @ points[ids].astype(np.float64)
+            for start in range(0, len(ids), _BLOCK):  # a long text has millions
+                some = ids[start : start + _BLOCK]
+                # Below 2^53 in size, whatever the order of additions: float64 is exact.
+                out[row] += self._weights[some] @ points[some].astype(np.float64)
         return out.astype(np.int64)
 
 

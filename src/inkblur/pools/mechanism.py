@@ -34,7 +34,7 @@ from inkblur.pools.encoder import (
     directions,
     points_of,
 )
-from inkblur.pools.order import LARGE, Marked, Nearest, Order, text_units
+from inkblur.pools.order import LARGE, Marked, Nearest, Order, possible_order, text_units
 from inkblur.pools.pool import Pool
 from inkblur.pools.torch_search import search_on
 from inkblur.rng import Bits
@@ -92,15 +92,15 @@ class PoolStaircase:
         if self.encoder.name != pool.encoder:
             raise InputError(_other_encoder(pool, embedding, self.encoder))
         labels = len(pool.label_names)
+        if order is not None:
+            order = possible_order(pool, choose(Nearest, order, "order"))
         if tau is None:
             keep = KEEP_MEANING if keep_meaning is None else fraction(keep_meaning, "keep_meaning")
-            wanted = None if order is None else choose(Nearest, order, "order")
-            found = expectations(pool, epsilon)
-            usable = [each for each in found if wanted in (None, each.first)] or found
+            usable = [e for e in expectations(pool, epsilon) if order in (None, e.first)]
             self.expected = chosen = best(usable, keep, labels=labels)
             order = chosen.first
             tau = chosen.share / (labels if order is Nearest.LABEL else 1)
-        self.order = Nearest.LABEL if order is None else choose(Nearest, order, "order")
+        self.order = Nearest.LABEL if order is None else order
         self.tau = inner_fraction(tau, "tau")
         self.steps = Steps.fit(epsilon=self.epsilon, tau=tau, words=len(pool), parts=labels)
         units = text_units(pool, self.steps.units)

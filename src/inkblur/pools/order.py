@@ -49,6 +49,18 @@ class Nearest(Enum):
     MEANING = "meaning"  # by meaning alone: all texts are one cell
 
 
+def possible_order(pool: Pool, wanted: Nearest) -> Nearest:
+    """What comes first in the order of this pool; an error where that cannot be what is wanted."""
+    if len(pool.label_names) == 1:
+        return Nearest.LABEL  # all texts have it, so meaning decides
+    if wanted is Nearest.MEANING and len(pool) > LARGE:
+        raise ParameterError(
+            f"a pool of more than {LARGE:,} texts has cells of one label each: its order "
+            'begins with the label, so leave out `order="meaning"`'
+        )
+    return wanted
+
+
 class Order:
     """The order of a pool, and the units that its texts own."""
 
@@ -56,11 +68,6 @@ class Order:
         self.pool, self.units = pool, units
         self.search: TorchSearch | None = None  # for large cells
         by_label = first is Nearest.LABEL
-        if not by_label and len(pool) > LARGE:
-            raise ParameterError(
-                f"a pool of more than {LARGE:,} texts has cells of one label each: its order "
-                "begins with the label"
-            )
         self.starts = pool.cells if by_label else np.array([0, len(pool)])
         self._labels = pool.cell_labels if by_label else np.zeros(1, dtype=np.int64)
         middles = pool.cell_points if by_label else pool.cell_points[:1]

@@ -9,12 +9,19 @@ import numpy as np
 
 from inkblur.documents.privatizer import BatchRelease, TextRelease, base_of, check_records
 from inkblur.documents.tokens import TokenClass, tokenize
-from inkblur.errors import ParameterError
+from inkblur.errors import ParameterError, PrivateCalibration
 from inkblur.guarantees import Guarantee
 from inkblur.mechanisms.base import for_rng, require_rng
+from inkblur.pools.cleaning import Identifiers, clean
 from inkblur.pools.mechanism import PoolStaircase
 from inkblur.rng import JoinedRows, Rng
 from inkblur.types import NULL_ID, Piece, Record, Unit, choose, whole
+
+OWN_SOURCE = (
+    "the pool was built from the file being protected, whose texts would come out as they are; "
+    "build it from other, public texts"
+)
+_FEWEST, _LOOKED_AT = 50, 1000  # texts
 
 
 class PoolPrivatizer:
@@ -77,6 +84,22 @@ class PoolPrivatizer:
     def guaranteed(self, rng: Rng) -> Guarantee:
         """The guarantee of a release drawn from `rng`: a seeded one promises nothing."""
         return for_rng(rng, self.guarantee)
+
+    def refuse_own(self, texts: Sequence[str]) -> None:
+        """Raise where most of the first 1,000 texts stand in the pool: it was made from them then.
+
+        Fewer than 50 are not judged. One that happens to stand there comes out like any other:
+        refusing it would tell that it does.
+        """
+        pool = self.mechanism.pool
+        pieces = (piece for text in texts[:_LOOKED_AT] for piece in self._pieces(text))
+        masked = pool.provenance.get("identifiers") == Identifiers.MASK.value
+        kept = clean(pieces, Identifiers.MASK if masked else Identifiers.KEEP).texts
+        mine = {text.lower() for text in kept}
+        if len(mine) < _FEWEST:
+            return
+        if 2 * len(mine.intersection(text.lower() for text in pool.texts)) > len(mine):
+            raise PrivateCalibration(OWN_SOURCE)
 
     def draws(self, text: str) -> int:
         """How many draws this text takes: what it spends, in epsilons."""

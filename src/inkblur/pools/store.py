@@ -25,6 +25,7 @@ from inkblur.pools.pool import Pool
 SUFFIX = ".pool"
 _KEY = b"inkblur.pool"
 _FORMAT = 2
+_BLOCK = 1 << 16  # texts that are strings at a time
 _TEXTS, _TERMS = "texts", "classifier.terms"
 _KINDS = {
     "points": "<i2",
@@ -65,7 +66,8 @@ class StoredTexts(Sequence[str]):
 
     def __iter__(self) -> Iterator[str]:
         """All texts."""
-        return (str(text.as_py()) for text in self._column)
+        for start in range(0, len(self), _BLOCK):
+            yield from self[start : start + _BLOCK]
 
 
 def write_pool(path: Path, pool: Pool) -> None:
