@@ -191,9 +191,7 @@ def test_a_zip_of_any_compression_with_a_changed_byte(tmp_path: Path, kind: int)
         archive.writestr("x.txt", as_text(*sample(50)))
     content = path.read_bytes()
     for place in range(0, len(content), len(content) // 60):
-        path.write_bytes(
-            content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :]
-        )
+        path.write_bytes(content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :])
         with suppress(EmbeddingError):  # and nothing else is raised
             load_embedding(path)
 
