@@ -31,7 +31,12 @@ class ArrowColumns:
     beside: list[pa.Array[Any]]
 
     def with_texts(self, texts: Sequence[str | None]) -> pa.RecordBatch:
-        """Complete rows again."""
+        """Complete rows again, with the categories that occur in them."""
+        rows = self.with_all_categories(texts)
+        return pa.RecordBatch.from_arrays([used(c) for c in rows.columns], schema=self.schema)
+
+    def with_all_categories(self, texts: Sequence[str | None]) -> pa.RecordBatch:
+        """Complete rows whose categories may be those of other rows: not to be written as is."""
         width, waiting = len(self.places), iter(self.beside)
         arrays = [
             pa.array(texts[self.places.index(i) :: width], self.schema.field(i).type)
@@ -55,7 +60,7 @@ class ArrowColumns:
     def take(self, rows: Sequence[int]) -> ArrowColumns:
         """Some of the rows."""
         chosen = pa.array(rows, pa.int64())
-        taken = [_used(array.take(chosen)) for array in self.beside]
+        taken = [array.take(chosen) for array in self.beside]
         return ArrowColumns(self.schema, self.places, taken)
 
 
@@ -138,8 +143,6 @@ class ArrowRows:
         try:
             if isinstance(array, pa.ExtensionArray):
                 array = array.storage
-            if pa.types.is_dictionary(array.type):
-                return _used(array)
             same = array.type.equals(kind, check_metadata=True)
             return array if same else array.cast(kind)
         except pa.ArrowNotImplementedError:
@@ -180,7 +183,7 @@ class ArrowRows:
         return names.index(wanted)
 
 
-def _used(array: pa.Array[Any]) -> pa.Array[Any]:
+def used(array: pa.Array[Any]) -> pa.Array[Any]:
     """A categorical array with the categories that occur in it, in their order."""
     if not isinstance(array, pa.DictionaryArray):
         return array

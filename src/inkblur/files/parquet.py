@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from inkblur.errors import InputError
-from inkblur.files.arrow_rows import ArrowColumns, ArrowRows, is_plain
+from inkblur.files.arrow_rows import ArrowColumns, ArrowRows, is_plain, used
 from inkblur.files.batching import cuts
 from inkblur.files.compression import Drain
 from inkblur.files.formats import Format
@@ -128,7 +128,7 @@ class ParquetEncoder(Encoder):
     def encode(self, batch: Batch, texts: Sequence[str | None]) -> bytes:
         """Row groups that are full now; the batch is written with its row group."""
         if isinstance(batch.columns, ArrowColumns):
-            rows = batch.columns.with_texts(texts)
+            rows = batch.columns.with_all_categories(texts)
         else:
             rows = pa.RecordBatch.from_pylist(
                 [dict(row) for row in batch.columns.rows(texts)], schema=self._schema
@@ -152,11 +152,11 @@ class ParquetEncoder(Encoder):
 
     def _write_group(self) -> None:
         if self._rows:
-            table = pa.Table.from_batches(self._waiting, self._schema)
+            # Neither pages nor the order of categories may show where batches ended.
+            table = pa.Table.from_batches(self._waiting, self._schema).unify_dictionaries()
             for place, field in enumerate(self._schema):
-                if not pa.types.is_dictionary(field.type):  # pages are not those of batches either
-                    joined = table.column(place).combine_chunks()
-                    table = table.set_column(place, field, joined)
+                joined = used(table.column(place).combine_chunks())
+                table = table.set_column(place, field, joined)
             self._writer.write_table(table)
         self._waiting.clear()
         self._bytes = self._rows = 0
