@@ -30,9 +30,9 @@ from inkblur.types import (
     Strength,
     Weighting,
     choose,
+    fixed_length,
     fraction,
     positive,
-    whole,
 )
 
 if TYPE_CHECKING:  # a spec is read and checked without them; its methods import what they use
@@ -89,7 +89,7 @@ class ReleaseSpec(ReleaseFields):
             if getattr(self, name) is not None:
                 self._set(name, positive(getattr(self, name), name))
         if self.length is not None:
-            self._set("length", whole(self.length, "length"))
+            self._set("length", fixed_length(self.length))
         for name in ("keep", "drop", "columns", "drop_columns", "keep_columns"):
             self._set(name, tuple(getattr(self, name)))
         self._set("names", self.policies.names.value)  # refuses unknown classes now, too

@@ -116,6 +116,7 @@ def choose(kind: type[E], option: str | E, name: str) -> E:
     raise ParameterError(f"unknown {name} {option!r}; choose one of: {allowed}")
 
 
+_LONGEST = 1_000_000  # words that a text may be filled to
 _LEAST = 1e-100  # noise of a smaller epsilon could leave the range of float64
 
 
@@ -151,6 +152,17 @@ def whole(value: int, name: str) -> int:
     if not number.is_integer() or number < 1:  # infinity and NaN are no integers
         raise ParameterError(f"{name} must be a whole number of at least 1, got {value}")
     return int(value)
+
+
+def fixed_length(value: int) -> int:
+    """The number of words that every text is cut or filled to, or a clear error."""
+    length = whole(value, "length")
+    if length > _LONGEST:
+        raise ParameterError(
+            f"length must be at most {_LONGEST:,}, got {length:,}: each text is filled to this "
+            "many words and held in memory"
+        )
+    return length
 
 
 def real(value: object, name: str) -> float:

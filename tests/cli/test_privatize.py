@@ -241,6 +241,7 @@ def test_texts_with_no_known_word_and_odd_scripts(folder: Path) -> None:
         (["in.csv", "--strength", "extreme"], "light, medium, strong"),
         (["in.csv", "-e", "1", "--release", "letter"], "sequence, bag"),
         (["in.csv", "-e", "1", "--length", "0"], "length"),
+        (["in.csv", "-e", "1", "--length", "99999999999"], "length must be at most 1,000,000"),
         (["in.csv", "-e", "1", "--keep", "all"], "stop-words"),
         (["in.csv", "-e", "1", "--key-file", "in.csv"], "not a key"),
         (["in.csv", "-e", "1", "--report", "nowhere/r.json"], "nowhere"),

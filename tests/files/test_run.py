@@ -150,6 +150,44 @@ def test_row_groups_say_nothing_of_how_long_the_true_words_are(
     assert groups == [[8, 8, 8, 6]] * 2
 
 
+def test_texts_filled_to_a_large_length_are_drawn_a_few_at_a_time(
+    tmp_path: Path, toy: Embedding
+) -> None:
+    """Batches are cut where they have so many letters, and filling has none."""
+    source, out = tmp_path / "in.txt", tmp_path / "out.txt"
+    source.write_text("wordaa\n" * 50)
+    drawn = []
+    blur = Privatizer(Laplace(toy, epsilon=1.0), length=1000)
+    with open_source(source) as opened, open_sink(out, opened) as sink:
+        run(opened, sink, blur, keyed_rng(bytes(32)), on_batch=lambda words, _: drawn.append(words))
+    assert drawn == [12_000, 24_000, 36_000, 48_000, 50_000]
+
+
+def test_categories_say_nothing_of_how_long_the_true_words_are(
+    tmp_path: Path, toy: Embedding
+) -> None:
+    """Their order in the file, and its pages, must not follow the pieces that it is read in."""
+    blur = Privatizer(Laplace(toy, epsilon=1.0))
+    kinds = ["low", "high", None, "middle"] * 8
+    order = ["never", "high", "middle", "low"]
+    indices = pa.array([None if kind is None else order.index(kind) for kind in kinds], pa.int8())
+    categories = pa.DictionaryArray.from_arrays(indices, order, ordered=True)
+    seen = []
+    for letters in (1, 30_000):
+        source, out = tmp_path / "in.parquet", tmp_path / "out.parquet"
+        texts = ["z" * letters] * len(kinds)
+        pq.write_table(pa.table({"text": texts, "kind": categories}), source)
+        with open_source(source) as opened, open_sink(out, opened) as sink:
+            run(opened, sink, blur, keyed_rng(bytes(32)))
+        written = pq.ParquetFile(out)
+        column = written.read()["kind"].combine_chunks()
+        assert column.to_pylist() == kinds
+        pages = written.metadata.row_group(0).column(1)
+        seen.append((column.dictionary.to_pylist(), pages.total_uncompressed_size))
+    assert seen[0] == seen[1]
+    assert seen[0][0] == ["high", "middle", "low"]
+
+
 def test_long_rows_make_small_groups_however_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet, "_GROUP_BYTES", 100)
     schema = Schema(Format.PARQUET, ("text",), ("text",))

@@ -22,7 +22,7 @@ from inkblur.mechanisms.base import WordMechanism, for_rng, require_rng
 from inkblur.mechanisms.typical import TypicalLoss, typical_loss
 from inkblur.protocols import TextMechanism
 from inkblur.rng import JoinedRows, Rng
-from inkblur.types import NULL_ID, Ids, Record, ReleaseKind, Unit, choose, whole
+from inkblur.types import NULL_ID, Ids, Record, ReleaseKind, Unit, choose, fixed_length
 
 LONGEST_TEXT = 10_000_000  # characters, about twenty long novels
 
@@ -112,7 +112,7 @@ class Privatizer:
         self.consistent = consistent
         self.kind = choose(ReleaseKind, release, "release")
         self.policies = policies if policies is not None else TokenPolicies()
-        self.length = whole(length, "length") if length is not None else None
+        self.length = fixed_length(length) if length is not None else None
         if self.kind is ReleaseKind.TF:
             raise ParameterError("a tf release is made by SyntheticVectors, not by Privatizer")
         if self.consistent and self.kind is not ReleaseKind.SEQUENCE:

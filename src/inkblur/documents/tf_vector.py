@@ -29,7 +29,7 @@ from inkblur.errors import ParameterError
 from inkblur.guarantees import Guarantee
 from inkblur.mechanisms.base import DiscreteMechanism, for_rng, require_rng
 from inkblur.rng import Bits, JoinedRows, Rng, Rows, uniforms_from
-from inkblur.types import NULL_ID, Array, Ids, Record, Unit, whole
+from inkblur.types import NULL_ID, Array, Ids, Record, Unit, fixed_length
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -97,7 +97,7 @@ class SyntheticVectors:
             )
         self.mechanism = mechanism
         self.vectorizer = vectorizer
-        self.length = whole(length, "length")
+        self.length = fixed_length(length)
 
     @property
     def guarantee(self) -> Guarantee:

@@ -75,6 +75,8 @@ def run(
     lengths: Counter[int] = Counter()
     documents = empty = 0
     piece = privatizer.mechanism.batch if copies is None else max(privatizer.mechanism.batch, _SENT)
+    if privatizer.length is not None:  # however short the texts, so many words are drawn for each
+        batch_records = max(1, min(batch_records, piece // privatizer.length))
     public = PublicRecords([(privatizer.mechanism.embedding.corpus, ADAPTED)], skip=skip_public)
     batches = source.batches(batch_records, _LETTERS * piece)
     batches = public.screened(refuse_identifiers(source, batches))

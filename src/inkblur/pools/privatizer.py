@@ -15,7 +15,7 @@ from inkblur.mechanisms.base import for_rng, require_rng
 from inkblur.pools.cleaning import Identifiers, clean
 from inkblur.pools.mechanism import PoolStaircase
 from inkblur.rng import JoinedRows, Rng
-from inkblur.types import NULL_ID, Piece, Record, Unit, choose, whole
+from inkblur.types import NULL_ID, Piece, Record, Unit, choose, fixed_length
 
 OWN_SOURCE = (
     "the pool was built from the file being protected, whose texts would come out as they are; "
@@ -42,7 +42,7 @@ class PoolPrivatizer:
     ) -> None:
         self.mechanism = mechanism
         self.piece = choose(Piece, unit, "unit")
-        self.length = whole(length, "length") if length is not None else None
+        self.length = fixed_length(length) if length is not None else None
         if self.piece is Piece.WORD:
             raise ParameterError("a pool replaces whole texts or sentences, not words")
         if self.piece is Piece.TEXT and self.length is not None:
