@@ -56,6 +56,18 @@ def test_npz_holds_vectors_of_the_asked_length(folder: Path) -> None:
     assert report["loss_between_any_two_documents"] == pytest.approx(15 * guarantee["epsilon"])
 
 
+@pytest.mark.parametrize("release", ["tf", "bag"])
+def test_an_output_of_no_known_format_is_refused_before_any_work(
+    folder: Path, release: str
+) -> None:
+    """Before the vectors are even opened: the tight bound over all pairs takes a minute."""
+    result = tf("--release", release, "--length", "15", "-e", "8", "-o", "v.doc", "--ledger", "l.db",
+                "--embedding", "missing.ink")  # fmt: skip
+    assert result.exit_code == 1
+    assert "cannot tell the format of v.doc" in result.stderr
+    assert not (folder / "l.db").exists()
+
+
 def test_standard_output_carries_json_lines_and_a_key_replays(folder: Path) -> None:
     (folder / "key").write_text("5f1c9ae27b04d8633ee1527fc6a90b18d42b7c05619fe38a0d74b6f2883ac15e")
     first, second = (tf("--length", "5", "-e", "8", "--key-file", "key") for _ in range(2))

@@ -19,7 +19,7 @@ from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.documents.weakness import refuse_weak
 from inkblur.errors import InputError, OutputError, ParameterError, PrivateCalibration
-from inkblur.files.formats import Format
+from inkblur.files.formats import Format, format_of, is_stream
 from inkblur.files.pool_summary import PoolSummary
 from inkblur.files.public_records import PublicRecords
 from inkblur.files.records import Batch
@@ -29,6 +29,7 @@ from inkblur.files.sink import open_sink
 from inkblur.files.source import Source, open_described, texts_of_file
 from inkblur.files.spending import Limits, Spending, accounted, spending_of
 from inkblur.files.summary import Summary
+from inkblur.files.vectors import vector_format
 from inkblur.files.worker_pool import WorkerCopy, each_search
 from inkblur.ledger import Ledger, ledger_files
 from inkblur.mechanisms.nearest import engine
@@ -101,6 +102,7 @@ def privatize_file(
     where = choose(Device, device, "device")
     searching = where is not Device.AUTO or threads is not None
     refuse_private_ingredients(source, spec)
+    _check_format(target, spec.kind)
     kept = [*untouched, *spec_files(spec), *_files_of(ledger)]
     refuse_overwriting("output", target, kept)
     if report is not None:
@@ -126,7 +128,6 @@ def privatize_file(
         if searching and isinstance(made.mechanism, Perturbation) and not processes:
             engine.serve(table, where, threads=threads)
         if isinstance(made, PoolPrivatizer):
-            refuse_own_source(source, made.mechanism.pool)
             on_expectation(made.expectation())
         else:
             refuse_weak(made.mechanism, accept_weak=spec.accept_weak)
@@ -310,6 +311,14 @@ def refuse_overwriting(what: str, written: str | Path, others: Sequence[str | Pa
             continue
         if Path(written).resolve() == Path(other).resolve():
             raise OutputError(f"the {what} would overwrite {other}; choose another name")
+
+
+def _check_format(target: str | Path, kind: ReleaseKind) -> None:
+    """Refuse an output whose name says no format that is written, before any work."""
+    if kind is ReleaseKind.TF:
+        vector_format(target)
+    elif not is_stream(target):
+        format_of(target, None, OutputError)
 
 
 def _files_of(ledger: Ledger | str | Path | bool) -> list[Path]:

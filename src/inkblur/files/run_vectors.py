@@ -19,7 +19,7 @@ from inkblur.files.run import ChooseRows
 from inkblur.files.source import Source
 from inkblur.files.spending import Spending
 from inkblur.files.summary import NOTE, Fate, described, draws_a_text, stated
-from inkblur.files.vectors import vector_format, write_vectors
+from inkblur.files.vectors import write_vectors
 from inkblur.guarantees import Guarantee, rounded_up
 from inkblur.rng import Rng
 
@@ -116,7 +116,6 @@ def run_vectors(
     """
     from scipy.sparse import vstack
 
-    vector_format(output)  # a wrong suffix is refused before the work, not after it
     replaced = None if output == "-" else AtomicFile(Path(output)).identity()
     if replaced is not None and replaced == source.identity():
         raise OutputError(f"{output} is the input itself; choose another output")
