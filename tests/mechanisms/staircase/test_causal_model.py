@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from unittest.mock import patch
 
@@ -58,6 +62,46 @@ def table() -> Embedding:
 def model(folder: Path, table: Embedding) -> CausalModel:
     """Its own probabilities, without a prompt."""
     return CausalModel(table, str(folder)).expecting(trust=1.0, prompt="")
+
+
+UNPACK = """
+import os, sys, types
+from pathlib import Path
+import transformers
+from inkblur.mechanisms.staircase import model_files
+
+place, killed = sys.argv[1:]
+
+def opened(kind):
+    return types.SimpleNamespace(from_pretrained=lambda *_, **__: kind.from_pretrained(place))
+
+def save(network, folder):
+    network.save_pretrained(folder)
+    if killed == "killed":
+        os.kill(os.getpid(), 9)
+
+library = types.SimpleNamespace(
+    AutoTokenizer=opened(transformers.AutoTokenizer),
+    AutoModelForCausalLM=opened(transformers.AutoModelForCausalLM),
+    PreTrainedModel=types.SimpleNamespace(save_pretrained=save),
+)
+made = model_files._unpacked(Path(place, "model.gguf"), "5" * 64, library)
+print(sorted(path.name for path in made.parent.iterdir() if path.is_dir()))
+"""
+
+
+def test_what_a_killed_process_had_unpacked_is_removed(folder: Path, tmp_path: Path) -> None:
+    """A model takes half a gigabyte: it must not lie in the cache once for every crash."""
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    for end in ("killed", "killed", "finished"):
+        done = subprocess.run(
+            [sys.executable, "-c", UNPACK, str(folder), end],
+            capture_output=True,
+            text=True,
+            env=environment,
+        )
+        assert done.returncode == (0 if end == "finished" else -signal.SIGKILL), done.stderr
+    assert done.stdout.strip() == str(["5" * 64])
 
 
 def test_some_words_have_several_tokens(model: CausalModel) -> None:

@@ -7,10 +7,11 @@ the user's cache, under the file's hash.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import importlib.util
 import io
-import tempfile
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,12 +90,17 @@ def _unpacked(gguf: Path, sha256: str, transformers: Any) -> Path:
     network.config.quantization_config = None  # float32 from here on
     network.hf_quantizer = None
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent) as made:
-        tokenizer.save_pretrained(made)
-        transformers.PreTrainedModel.save_pretrained(network, made)
-        with contextlib.suppress(OSError):  # another process was faster
-            Path(made).rename(folder)
-            Path(made).mkdir()  # for the end of the block to remove
+    partial = folder.with_name(f"{sha256}.partial")
+    with folder.with_name(f"{sha256}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # one process at a time; the others wait and find it
+        if not folder.is_dir():
+            shutil.rmtree(partial, ignore_errors=True)  # what a killed process left
+            try:
+                tokenizer.save_pretrained(partial)
+                transformers.PreTrainedModel.save_pretrained(network, partial)
+                partial.rename(folder)
+            finally:
+                shutil.rmtree(partial, ignore_errors=True)
     return folder
 
 
