@@ -44,6 +44,30 @@ def test_every_command_is_in_the_manual(path: tuple[str, ...]) -> None:
     assert f"inkblur {' '.join(path)}" in manual.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["keygen", "-"],
+        ["preview", "in.csv", "--html", "-"],
+        ["privatize", "in.csv", "-o", "out.csv", "--strength", "light", "--report", "-"],
+        ["pool", "build", "in.csv", "-o", "-"],
+        ["evaluate", "in.csv", "--label-column", "text", "-o", "-"],
+        ["tune", "in.csv", "--label-column", "text", "-o", "-"],
+        ["audit", "-o", "-"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_dash_is_no_file_of_that_name(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in.csv").write_text("text\nthe soup was hot\n")
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 2
+    assert "give a name, not -" in " ".join(result.output.replace("│", " ").split())
+    assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]
+
+
 def test_mechanisms_lists_the_whole_catalogue() -> None:
     from inkblur.mechanisms import CATALOGUE
 

@@ -36,7 +36,8 @@ def test_show_spent_and_export(place: str) -> None:
         assert word in output
     assert run("spent", "ada", "--ledger", place)[1].startswith("96 ")
     assert "nothing was released" in run("spent", "bob", "--ledger", place)[1]
-    assert len(run("export", "--ledger", place)[1].splitlines()) == 2
+    for words in ([], ["--csv", "-"]):
+        assert len(run("export", *words, "--ledger", place)[1].splitlines()) == 2
 
 
 @pytest.mark.parametrize("end", ["", ".secret"])

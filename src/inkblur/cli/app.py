@@ -11,7 +11,7 @@ import typer
 
 from inkblur.cli.audit import audit
 from inkblur.cli.calibrate import calibrate
-from inkblur.cli.console import data, plain_errors, talk
+from inkblur.cli.console import WRITTEN, data, plain_errors, talk
 from inkblur.cli.embeddings import app as embeddings
 from inkblur.cli.evaluate import evaluate
 from inkblur.cli.ledger import app as ledger
@@ -77,7 +77,9 @@ def bench(arguments: Annotated[list[str] | None, typer.Argument()] = None) -> No
 
 
 @app.command(rich_help_panel=_PREPARE)
-def keygen(file: Annotated[Path, typer.Argument(help="File to write the key to.")]) -> None:
+def keygen(
+    file: Annotated[Path, typer.Argument(help="File to write the key to.", **WRITTEN)],
+) -> None:
     """Write a new secret key, readable only by you.
 
     Example: inkblur keygen inkblur.key

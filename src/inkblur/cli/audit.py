@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from inkblur.cli import audit_pool, density, options, texts
+from inkblur.cli.console import WRITTEN, data, plain_errors, progress, talk
 from inkblur.cli.console import data, plain_errors, progress, talk
-from inkblur.errors import ParameterError
 from inkblur.spec import MECHANISM
 
 if TYPE_CHECKING:
@@ -61,7 +61,9 @@ def audit(
     text_column: texts.TextColumn = "text",
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Directory for plots (SVG, PNG) and audit.json."),
+        typer.Option(
+            "--output", "-o", help="Directory for plots (SVG, PNG) and audit.json.", **WRITTEN
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     seed: Annotated[int, typer.Option(help="Seed; the same seed repeats the audit.")] = 1,

@@ -6,7 +6,8 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
@@ -43,6 +44,19 @@ def in_flags(message: str) -> str:
         return shown if value in ("", "True") else f"{shown} {value}"
 
     return _ARGUMENT.sub(flag, message)
+
+
+def named_path(value: str) -> Path:
+    """A file or folder that is written under its own name.
+
+    Where standard output has other use, `-` would be a file of that name.
+    """
+    if value == "-":
+        raise typer.BadParameter("this is not written to standard output; give a name, not -")
+    return Path(value)
+
+
+WRITTEN: dict[str, Any] = {"parser": named_path, "metavar": "PATH"}  # of an option or argument
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import typer
 
 from inkblur.cli import options, texts
 from inkblur.cli.console import data as out
-from inkblur.cli.console import plain_errors, progress, talk
+from inkblur.cli.console import WRITTEN, plain_errors, progress, talk
 from inkblur.spec import MECHANISM
 
 if TYPE_CHECKING:
@@ -80,7 +80,12 @@ def evaluate(
     confidence: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Directory for evaluation.html and evaluation.json."),
+        typer.Option(
+            "--output",
+            "-o",
+            help="Directory for evaluation.html and evaluation.json.",
+            **WRITTEN,
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     seed: Annotated[int, typer.Option(help="The same seed gives the same report.")] = 1,

@@ -154,7 +154,9 @@ def anchor(place: LedgerOption = None) -> None:
 
 @app.command()
 def export(
-    output: Annotated[Path | None, typer.Option("--csv", help="File to write.")] = None,
+    output: Annotated[
+        str, typer.Option("--csv", help="File to write; - for standard output.")
+    ] = "-",
     place: LedgerOption = None,
 ) -> None:
     """Write every charge as CSV, with hashes instead of ids, contents and people.
@@ -166,12 +168,13 @@ def export(
         from inkblur.ledger import ledger_files
 
         with _existing(place) as ledger:
-            if output is None:
+            if output == "-":
                 csv.writer(sys.stdout).writerows(ledger.export())
             else:
-                if output.resolve() in [file.resolve() for file in ledger_files(place)]:
+                path = Path(output)
+                if path.resolve() in [file.resolve() for file in ledger_files(place)]:
                     raise OutputError(f"{output} is the ledger itself; choose another name")
                 out = io.StringIO(newline="")
                 csv.writer(out).writerows(ledger.export())
-                write_atomically(output, out.getvalue())
+                write_atomically(path, out.getvalue())
                 talk.print(f"wrote {output}")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from inkblur.cli.console import plain_errors, talk
+from inkblur.cli.console import WRITTEN, plain_errors, talk
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -22,7 +22,9 @@ def build_command(
     public: Annotated[
         str, typer.Argument(help="Public texts: .txt, .csv, .tsv, .jsonl or .parquet.")
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The .pool file to write.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The .pool file to write.", **WRITTEN)
+    ],
     text_column: Annotated[str, typer.Option(help="Column that holds the text.")] = "text",
     label_column: Annotated[
         list[str] | None,

@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from inkblur.cli import options, texts
-from inkblur.cli.console import data, in_flags, plain_errors, talk
+from inkblur.cli.console import WRITTEN, data, in_flags, plain_errors, talk
 from inkblur.spec import ReleaseSpec, options_of_a_spec
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ def preview(
         str, typer.Argument(help="A file that `inkblur privatize` reads, or - with --format.")
     ],
     html: Annotated[
-        Path | None, typer.Option(help="Also write an HTML page, readable only by you.")
+        Path | None,
+        typer.Option(help="Also write an HTML page, readable only by you.", **WRITTEN),
     ] = None,
     *,
     given: options.Given,

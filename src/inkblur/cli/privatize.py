@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 
 from inkblur.cli import options
-from inkblur.cli.console import plain_errors, progress, talk
+from inkblur.cli.console import WRITTEN, plain_errors, progress, talk
 
 if TYPE_CHECKING:
     from inkblur.files.pool_summary import PoolSummary
@@ -51,7 +51,9 @@ def privatize(
     seed: options.Seed = None,
     report: Annotated[
         Path | None,
-        typer.Option(help="JSON file for a report of what was done, with the spec to repeat it."),
+        typer.Option(
+            help="JSON file for a report of what was done, with the spec to repeat it.", **WRITTEN
+        ),
     ] = None,
     workers: Annotated[
         int | None,

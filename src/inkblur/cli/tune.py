@@ -11,8 +11,8 @@ import typer
 
 from inkblur.cli import options, texts, tune_progress
 from inkblur.cli.console import data as out
+from inkblur.cli.console import WRITTEN, plain_errors, talk
 from inkblur.cli.console import plain_errors, talk
-from inkblur.errors import InkblurError, ParameterError
 from inkblur.spec import MECHANISM
 
 if TYPE_CHECKING:
@@ -34,7 +34,10 @@ def tune(
     output: Annotated[
         Path,
         typer.Option(
-            "--output", "-o", help="Directory for tune.html and tune.json; run again to resume."
+            "--output",
+            "-o",
+            help="Directory for tune.html and tune.json; run again to resume.",
+            **WRITTEN,
         ),
     ],
     text_column: texts.TextColumn = "text",
