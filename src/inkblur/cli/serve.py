@@ -106,7 +106,7 @@ def serve(
         if prepare:
             _prepare(embedding)
         if token_file is not None and not is_loopback(host):
-            talk.print("tokens and texts travel as they are: put a TLS proxy in front")
+            talk.print("tokens and texts are sent unencrypted: put a TLS proxy in front")
         server = uvicorn.Server(
             uvicorn.Config(
                 application,
