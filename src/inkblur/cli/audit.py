@@ -11,7 +11,7 @@ import typer
 
 from inkblur.cli import audit_pool, density, options, texts
 from inkblur.cli.console import WRITTEN, data, plain_errors, progress, talk
-from inkblur.cli.console import data, plain_errors, progress, talk
+from inkblur.errors import ParameterError
 from inkblur.spec import MECHANISM
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from inkblur.cli import options, texts
-from inkblur.cli.console import data as out
 from inkblur.cli.console import WRITTEN, plain_errors, progress, talk
+from inkblur.cli.console import data as out
 from inkblur.spec import MECHANISM
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from inkblur.cli import options, texts, tune_progress
-from inkblur.cli.console import data as out
 from inkblur.cli.console import WRITTEN, plain_errors, talk
-from inkblur.cli.console import plain_errors, talk
+from inkblur.cli.console import data as out
+from inkblur.errors import InkblurError, ParameterError
 from inkblur.spec import MECHANISM
 
 if TYPE_CHECKING:
