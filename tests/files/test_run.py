@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -180,7 +181,7 @@ def test_categories_say_nothing_of_how_long_the_true_words_are(
         with open_source(source) as opened, open_sink(out, opened) as sink:
             run(opened, sink, blur, keyed_rng(bytes(32)))
         written = pq.ParquetFile(out)
-        column = written.read()["kind"].combine_chunks()
+        column: Any = written.read()["kind"].combine_chunks()
         assert column.to_pylist() == kinds
         pages = written.metadata.row_group(0).column(1)
         seen.append((column.dictionary.to_pylist(), pages.total_uncompressed_size))
