@@ -128,6 +128,7 @@ def privatize_file(
         if searching and isinstance(made.mechanism, Perturbation) and not processes:
             engine.serve(table, where, threads=threads)
         if isinstance(made, PoolPrivatizer):
+            refuse_own_source(source, made.mechanism.pool)
             on_expectation(made.expectation())
         else:
             refuse_weak(made.mechanism, accept_weak=spec.accept_weak)
