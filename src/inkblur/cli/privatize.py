@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -16,9 +16,7 @@ from inkblur.cli.console import WRITTEN, plain_errors, progress, talk
 if TYPE_CHECKING:
     from inkblur.files.pool_summary import PoolSummary
     from inkblur.files.run_vectors import VectorSummary
-    from inkblur.files.spending import Limits
     from inkblur.files.summary import Summary
-    from inkblur.rng import Rng
     from inkblur.spec import ReleaseSpec
 
 
@@ -111,6 +109,7 @@ def privatize(
         rng = options.rng_from(key_file, seed)
         counted: str | bool = False if no_ledger else True if ledger is None else ledger
         limits = Limits(budget, person_budget, budget_radius, partial)
+        counting: dict[str, Any] = {"rng": rng, "ledger": counted, "limits": limits}
         if is_folder(input):
             if output == "-":
                 raise typer.BadParameter("a folder needs a folder to write: give --output")
@@ -122,22 +121,21 @@ def privatize(
             }.items():
                 if used:
                     raise typer.BadParameter(f"{flag} is for a single file, not for a folder")
-            _folder(input, output, described, rng, workers, counted, limits)
+            at_a_time = 2 if workers is None else workers
+            _folder(input, output, described, workers=at_a_time, **counting)
             return
         with _told_if_written(output), progress("privatizing", "words") as bar:
             summary = privatize_file(
                 input,
                 output,
                 described,
-                rng=rng,
                 report=report,
                 workers=workers,
                 processes=processes,
                 device=device,
                 threads=threads,
                 untouched=[path for path in (key_file, spec) if path is not None],
-                ledger=counted,
-                limits=limits,
+                **counting,
                 on_progress=lambda done, total, words: bar.show(done, total, counted=words),
                 on_expectation=lambda sentence: talk.print(escape(sentence)),
             )
@@ -165,15 +163,7 @@ def _told_if_written(output: str) -> Iterator[None]:
         raise typer.Exit(130) from None
 
 
-def _folder(
-    source: str,
-    target: str,
-    spec: ReleaseSpec,
-    rng: Rng,
-    workers: int | None,
-    ledger: str | bool,
-    limits: Limits,
-) -> None:
+def _folder(source: str, target: str, spec: ReleaseSpec, **options: Any) -> None:
     from inkblur.files.folder import privatize_folder
 
     with progress("privatizing", "files") as bar:
@@ -182,10 +172,7 @@ def _folder(
                 source,
                 target,
                 spec,
-                rng=rng,
-                workers=2 if workers is None else workers,
-                ledger=ledger,
-                limits=limits,
+                **options,
                 on_file=lambda name, done, total: bar.show(done, total),
             )
         except KeyboardInterrupt:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+
 from inkblur.documents.policies import TokenPolicies
 from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.sklearn_base import KeyedTextTransformer
 from inkblur.mechanisms.base import WordMechanism
 
 
+@dataclass(eq=False, repr=False)
 class TextPrivatizer(KeyedTextTransformer):
     """Texts in, blurred texts out; `fit` learns nothing from the data.
 
@@ -26,26 +29,15 @@ class TextPrivatizer(KeyedTextTransformer):
     ['cat dog.']
     """
 
-    def __init__(
-        self,
-        mechanism: WordMechanism,
-        release: str = "sequence",
-        *,
-        policies: TokenPolicies | None = None,
-        length: int | None = None,
-        consistent: bool = False,
-        key: bytes | None = None,
-        seed: int | None = None,
-        accept_weak: bool = False,
-    ) -> None:
-        self.mechanism = mechanism
-        self.release = release
-        self.policies = policies
-        self.length = length
-        self.consistent = consistent
-        self.key = key
-        self.seed = seed
-        self.accept_weak = accept_weak
+    mechanism: WordMechanism
+    release: str = "sequence"
+    _: KW_ONLY
+    policies: TokenPolicies | None = None
+    length: int | None = None
+    consistent: bool = False
+    key: bytes | None = None
+    seed: int | None = None
+    accept_weak: bool = False
 
     def _releaser(self) -> Privatizer:
         return Privatizer(

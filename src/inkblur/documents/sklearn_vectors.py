@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 
+@dataclass(eq=False, repr=False)
 class VectorPrivatizer(KeyedTransformer):
     """Texts in, synthetic term-frequency vectors out; `fit` learns nothing from the data.
 
@@ -34,22 +36,13 @@ class VectorPrivatizer(KeyedTransformer):
     (2, 3)
     """
 
-    def __init__(
-        self,
-        mechanism: DiscreteMechanism,
-        vectorizer: Vectorizer,
-        *,
-        length: int,
-        key: bytes | None = None,
-        seed: int | None = None,
-        accept_weak: bool = False,
-    ) -> None:
-        self.mechanism = mechanism
-        self.vectorizer = vectorizer
-        self.length = length
-        self.key = key
-        self.seed = seed
-        self.accept_weak = accept_weak
+    mechanism: DiscreteMechanism
+    vectorizer: Vectorizer
+    _: KW_ONLY
+    length: int
+    key: bytes | None = None
+    seed: int | None = None
+    accept_weak: bool = False
 
     def transform(self, X: Any) -> csr_matrix:  # noqa: N803 (scikit-learn's name)
         """A synthetic vector for each text, (texts, vocabulary)."""

@@ -64,8 +64,7 @@ def _header(path: Path, delimiter: str | None, encoding: str) -> tuple[str, ...]
 
 
 def _keys(path: Path) -> tuple[str, ...]:
-    with contextlib.ExitStack() as opened:
-        file = opened.enter_context(path.open("rb"))
+    with path.open("rb") as file:
         packed = compression_of(path)
         try:
             head = (file if packed is None else decompressed(file, packed)).read(_HEAD)

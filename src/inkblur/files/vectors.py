@@ -99,7 +99,7 @@ def write_vectors(
                 guarantee=np.array(json.dumps(guarantee.to_json())),
             )
         elif kind is VectorFormat.PARQUET:
-            _write_parquet(file, vectors, vocabulary, ids, guarantee)
+            file.write(_parquet(_rows(vectors, vocabulary, ids), guarantee))
         else:
             for name, counts in _rows(vectors, vocabulary, ids):
                 line = json.dumps({"id": name, "counts": counts}, ensure_ascii=False)
@@ -139,27 +139,21 @@ def _check_unpacked_size(path: Path) -> None:
         raise ValueError(f"it would unpack to {unpacked:,} bytes")
 
 
-def _write_parquet(
-    file: BinaryIO,
-    vectors: csr_matrix,
-    vocabulary: Sequence[str],
-    ids: Sequence[str],
-    guarantee: Guarantee,
-) -> None:
+def _parquet(rows: Iterator[tuple[str, dict[str, int]]], guarantee: Guarantee) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    rows = list(_rows(vectors, vocabulary, ids))
-    table = pa.table(
-        {
-            "id": pa.array([name for name, _ in rows], pa.utf8()),
-            "words": pa.array([list(counts) for _, counts in rows], pa.list_(pa.utf8())),
-            "counts": pa.array([list(counts.values()) for _, counts in rows], pa.list_(pa.int64())),
-        }
-    ).replace_schema_metadata({_KEY: json.dumps({"guarantee": guarantee.to_json()}).encode()})
+    schema = pa.schema(
+        [("id", pa.utf8()), ("words", pa.list_(pa.utf8())), ("counts", pa.list_(pa.int64()))],
+        metadata={_KEY: json.dumps({"guarantee": guarantee.to_json()}).encode()},
+    )
+    held = [
+        {"id": name, "words": list(counts), "counts": list(counts.values())}
+        for name, counts in rows
+    ]
     sink = io.BytesIO()  # Arrow closes what it writes to; the file stays open for the rename
-    pq.write_table(table, sink)
-    file.write(sink.getvalue())
+    pq.write_table(pa.Table.from_pylist(held, schema=schema), sink)
+    return sink.getvalue()
 
 
 def _rows(
