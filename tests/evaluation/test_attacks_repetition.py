@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from inkblur import Exponential, seeded_rng
+from inkblur.evaluation.attacks.base import joined_by_author
 from inkblur.evaluation.attacks.channel import channel_of
 from inkblur.evaluation.attacks.language import unigram
 from inkblur.evaluation.attacks.reading import Reader
-from inkblur.evaluation.attacks.repetition import joined_by_author, repeated_words
+from inkblur.evaluation.attacks.repetition import repeated_words
 
 from .made import corpus, table
 

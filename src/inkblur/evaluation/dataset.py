@@ -195,10 +195,10 @@ def make_dataset(
             raise ParameterError(f"{len(texts)} texts need as many {name}, got {len(column)}")
     if not any(text.strip() for text in texts):
         raise ParameterError("there is no text that is not empty: nothing can be measured")
-    numbers = number_authors(authors if authors is not None else [None] * len(texts))
-    topics = tuple(labels) if labels is not None else (None,) * len(texts)
-    given_secrets = secrets if secrets is not None else [None] * len(texts)
-    hidden = tuple(None if each is None else str(each) for each in given_secrets)  # also numbers
+    none = [None] * len(texts)
+    numbers = number_authors(none if authors is None else authors)
+    topics = none if labels is None else [*labels]
+    hidden = [None if s is None else str(s) for s in (none if secrets is None else secrets)]
     if authors is not None and (count := len(np.unique(_known(numbers)))) < 2:
         raise ParameterError(
             f"at least 2 authors are needed, found {count}: with one there is nothing to tell "

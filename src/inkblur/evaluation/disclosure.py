@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from inkblur.documents.policies import Treatment
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
-from inkblur.evaluation.attacks.base import Attack
+from inkblur.evaluation.attacks.base import Attack, joined_by_author
 from inkblur.evaluation.attacks.candidates import Candidates
 from inkblur.evaluation.attacks.channel import Channel, channel_of
 from inkblur.evaluation.attacks.fluent_channel import FluentChannel
@@ -26,7 +26,7 @@ from inkblur.evaluation.attacks.likelihood import Likelihood
 from inkblur.evaluation.attacks.linking import MOST_TEXTS, linking
 from inkblur.evaluation.attacks.model_reading import PASSAGE, ModelReader
 from inkblur.evaluation.attacks.reading import Guesses, Reader, guessed
-from inkblur.evaluation.attacks.repetition import Repeated, joined_by_author, repeated_words
+from inkblur.evaluation.attacks.repetition import Repeated, repeated_words
 from inkblur.evaluation.attacks.singling_out import single_out, single_out_by_channel
 from inkblur.evaluation.dataset import Dataset
 from inkblur.evaluation.measures.bootstrap import over_texts, share_over_texts

@@ -82,7 +82,7 @@ def evaluate(
     if len({each.name for each in made}) != len(made):
         raise ParameterError("a setting was given twice")
     prepared = PreparedEvaluation(data, embedding, plan)
-    total = prepared.first_steps + sum(
+    total = prepared.steps(None) + sum(
         plan.repeats * prepared.steps(each) + prepared.last_steps for each in made
     )
     done = 0
@@ -135,15 +135,12 @@ class PreparedEvaluation:
         order = seeded_rng(plan.seed).child("examples").permutation(len(self.test))
         self._order = [row for row in order.tolist() if self.test[row].strip()]
 
-    @property
-    def first_steps(self) -> int:
-        """Steps of the baseline, for showing progress."""
-        return 1 + self._authors.count(None) + len(self._models)
-
-    def steps(self, releaser: Releaser) -> int:
-        """Steps of one repetition: the attacks that can be tried on it, the plan's analysts."""
-        scored = len(self.plan.analysts) * len(self._models)
-        return 1 + self._authors.count(releaser) + scored
+    def steps(self, releaser: Releaser | None) -> int:
+        """Steps of one repetition, or (None) of the baseline, for showing progress: the attacks
+        that can be tried, and what the analysts score.
+        """
+        analysts = 1 if releaser is None else len(self.plan.analysts)
+        return 1 + self._authors.count(releaser) + analysts * len(self._models)
 
     @property
     def last_steps(self) -> int:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from inkblur.evaluation.measures.bootstrap import over_texts, statistic_over_texts
-from inkblur.evaluation.measures.similarity import Judge, MeaningSimilarity
+from inkblur.evaluation.measures.similarity import Judge, meaning_cosines
 from inkblur.evaluation.measures.utility import label_answers
 from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.results import Interval, LabelsFound, MeaningKept, StandIns
@@ -69,10 +69,4 @@ def _meaning(
             seed=plan.seed,
         )
 
-    alike = MeaningSimilarity(judge, true)
-    return MeaningKept(
-        judge.name,
-        mean(alike.with_texts(shown)),
-        mean(alike.of_random_pairs()),
-        mean(alike.with_nearest(pool)),
-    )
+    return MeaningKept(judge.name, *map(mean, meaning_cosines(judge, true, shown, pool)))

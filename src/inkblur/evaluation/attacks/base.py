@@ -160,6 +160,15 @@ def checked_authors(texts: Sequence[str], authors: ArrayLike) -> Ids:
     return numbers.astype(np.int64)
 
 
+def joined_by_author(texts: Sequence[str], authors: ArrayLike) -> list[str]:
+    """One text an author, of all theirs, by rising number."""
+    numbers = checked_authors(texts, authors)
+    return [
+        "\n".join(texts[row] for row in np.flatnonzero(numbers == author).tolist())
+        for author in np.unique(numbers[numbers >= 0])
+    ]
+
+
 def attribute(
     attack: Attack, texts: Sequence[str], authors: ArrayLike, *, known: ArrayLike
 ) -> Attribution:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from inkblur.embeddings.table import Embedding
 from inkblur.evaluation.attacks.base import Attack
 from inkblur.evaluation.attacks.channel import Channel
+from inkblur.evaluation.attacks.expected_words import ExpectedWords
 from inkblur.evaluation.attacks.koppel import Koppel
 from inkblur.evaluation.attacks.language import unigram
 from inkblur.evaluation.attacks.likelihood import Likelihood
@@ -14,7 +15,6 @@ from inkblur.evaluation.attacks.reading import Reader
 from inkblur.evaluation.attacks.same_representation import SameRepresentation
 from inkblur.evaluation.attacks.svm import LinearSvm
 from inkblur.evaluation.attacks.text_likelihood import TextLikelihood
-from inkblur.evaluation.attacks.undone import ExpectedWords
 from inkblur.evaluation.attacks.views import Words
 from inkblur.evaluation.attacks.writeprints import WritePrints
 

@@ -137,18 +137,15 @@ class _Expectations:
     def _group(self, places: Sequence[_Setting], rows: Ids) -> _Group:
         import torch
 
-        width = max(len(place.words) for place in places)
-        words = np.zeros((len(places), width), dtype=np.int64)
-        parts = np.zeros((len(places), width), dtype=np.int64)
-        for row, place in enumerate(places):
-            words[row, : len(place.words)] = place.words
-            parts[row, : len(place.parts)] = place.parts
+        def padded(rows: Sequence[Small]) -> torch.Tensor:
+            tensors = [torch.from_numpy(row.astype(np.int64)) for row in rows]
+            return torch.nn.utils.rnn.pad_sequence(tensors, batch_first=True).to(device)
+
         device = self._draws.device
-        expected = torch.from_numpy(parts).to(device)
-        units = expected * (self._draws.followed // expected.sum(1, keepdim=True))
-        return _Group(
-            torch.from_numpy(rows).to(device), torch.from_numpy(words).to(device), expected, units
-        )
+        parts = padded([place.parts for place in places])
+        units = parts * (self._draws.followed // parts.sum(1, keepdim=True))
+        words = padded([place.words for place in places])
+        return _Group(torch.from_numpy(rows).to(device), words, parts, units)
 
     def _nearest(self, ranked: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """The nearest words, as many as have T units of frequencies, and the sums of these."""

@@ -23,10 +23,10 @@ from enum import Enum
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from inkblur.blas import one_thread
-from inkblur.evaluation.attacks.base import DONT_KNOW, check_fitted, checked_known
+from inkblur.evaluation.attacks.base import DONT_KNOW, check_fitted, checked_known, joined_by_author
 from inkblur.evaluation.measures.ngrams import (
     Counts,
     count_matrix,
@@ -101,11 +101,7 @@ class Koppel:
         """Join each author's texts into one vector and draw the halves."""
         numbers = checked_known(texts, authors)
         self.authors = np.unique(numbers)  # suspects, ascending
-        place = {author: row for row, author in enumerate(self.authors.tolist())}
-        parts: list[list[str]] = [[] for _ in place]
-        for text, author in zip(texts, numbers.tolist(), strict=True):
-            parts[place[author]].append(text)
-        counts = [space_free_ngrams("\n".join(part), self.n) for part in parts]
+        counts = [space_free_ngrams(own, self.n) for own in joined_by_author(texts, numbers)]
         self._columns = most_frequent(counts, self.features)
         table = count_matrix(counts, self._columns)
         users = np.bincount(table.indices, minlength=table.shape[1])
@@ -116,15 +112,11 @@ class Koppel:
 
     def predict(self, texts: Sequence[str]) -> Ids:
         """The author of each text, or DONT_KNOW."""
-        votes = self.votes(texts)
         best = np.full(len(texts), DONT_KNOW, dtype=np.int64)
-        for row, ballot in enumerate(votes):
-            cast = ballot[ballot != DONT_KNOW]
-            if cast.size:
-                suspects, times = np.unique(cast, return_counts=True)
-                winner = int(times.argmax())
-                if times[winner] / self.halves >= self.threshold:
-                    best[row] = suspects[winner]
+        for row, ballot in enumerate(self.votes(texts)):
+            suspects, times = np.unique(ballot[ballot != DONT_KNOW], return_counts=True)
+            if len(times) and times.max() / self.halves >= self.threshold:
+                best[row] = suspects[times.argmax()]
         return best
 
     def votes(self, texts: Sequence[str]) -> Ids:
@@ -140,9 +132,7 @@ class Koppel:
         best = np.zeros((len(texts), self.halves))  # 0 is no similarity at all, and earns no vote
         choice = np.full((len(texts), self.halves), DONT_KNOW, dtype=np.int64)
         own = self._alone(unknown)
-        used, place = np.unique(
-            unknown.indices.astype(np.int64), return_inverse=True
-        )  # n-grams that any text has
+        used, place = np.unique(unknown.indices, return_inverse=True)  # n-grams that any text has
         for authors, by_feature, theirs in self._blocks(used):
             for row in range(len(texts)):
                 span = slice(unknown.indptr[row], unknown.indptr[row + 1])
@@ -191,7 +181,7 @@ class Koppel:
             table.data *= self._idf[table.indices]
         return table
 
-    def _blocks(self, used: Ids) -> Iterator[tuple[Ids, Array, Array]]:
+    def _blocks(self, used: NDArray[np.integer]) -> Iterator[tuple[Ids, Array, Array]]:
         """Some authors at a time: numbers, their `used` n-grams (used, authors), sums alone."""
         step = max(1, _BLOCK_NUMBERS // max(1, len(used)))
         for start in range(0, len(self.authors), step):

@@ -12,10 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from inkblur.documents.stop_words import STOP_WORDS
-from inkblur.evaluation.attacks.base import checked_authors
 from inkblur.evaluation.measures.words import words_of
 from inkblur.types import Ids
 
@@ -57,12 +55,3 @@ def repeated_words(true: Sequence[str], released: Sequence[str], *, times: int =
         rows.append((len(again), len(again & vocabularies[place]), len(again & other)))
     table = np.array(rows, np.int64).reshape(-1, 3)
     return Repeated(table[:, 0], table[:, 1], table[:, 2])
-
-
-def joined_by_author(texts: Sequence[str], authors: ArrayLike) -> list[str]:
-    """One text an author, of all theirs: what repetition over an author's texts is counted in."""
-    numbers = checked_authors(texts, authors)
-    return [
-        "\n".join(texts[row] for row in np.flatnonzero(numbers == author).tolist())
-        for author in np.unique(numbers[numbers >= 0])
-    ]

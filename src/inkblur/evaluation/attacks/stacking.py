@@ -42,6 +42,7 @@ def stacking_weights(scores: Sequence[Array], truth: Ids) -> Array:
     True
     """
     from scipy.optimize import minimize
+    from scipy.special import softmax
 
     if not len(scores) or not len(truth):
         raise ParameterError("no scores to learn weights from")
@@ -49,10 +50,7 @@ def stacking_weights(scores: Sequence[Array], truth: Ids) -> Array:
     rows = np.arange(len(truth))
 
     def loss(weights: Array) -> tuple[float, Array]:
-        sums = table @ weights
-        sums -= sums.max(axis=1, keepdims=True)
-        chances = np.exp(sums)
-        chances /= chances.sum(axis=1, keepdims=True)
+        chances = softmax(table @ weights, axis=1)
         value = -np.log(np.maximum(chances[rows, truth], 1e-300)).mean()
         slope = np.einsum("tc,tck->k", chances, table) - table[rows, truth].sum(axis=0)
         return (

@@ -72,19 +72,14 @@ def _numbers(reading: TextReading, digits: int) -> Histogram:
     return Counter(number for number in found if len(number) == digits and number.isascii())
 
 
+def _ngrams(parts: Iterable[Sequence[str]], size: int, between: str = " ") -> Histogram:
+    return Counter(
+        between.join(part[i : i + size]) for part in parts for i in range(len(part) - size + 1)
+    )
+
+
 def _letter_ngrams(reading: TextReading, size: int) -> Histogram:
-    return Counter(
-        run[i : i + size]
-        for word in reading.words
-        for run in word.split("'")
-        for i in range(len(run) - size + 1)
-    )
-
-
-def _ngrams(parts: Iterable[Sequence[str]], size: int) -> Histogram:
-    return Counter(
-        " ".join(part[i : i + size]) for part in parts for i in range(len(part) - size + 1)
-    )
+    return _ngrams((run for word in reading.words for run in word.split("'")), size, "")
 
 
 def _function_words(reading: TextReading) -> Histogram:

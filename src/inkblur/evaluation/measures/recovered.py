@@ -113,29 +113,25 @@ def recovered(
     same = [true.ids == out for true, out in zip(truth, outs, strict=True)]
     sure = [said.belief >= SURE for said in guesses]
 
-    def share(hits: Sequence[Flags], among: Sequence[Flags] | None = None) -> Interval | None:
-        chosen = [np.ones(len(h), bool) for h in hits] if among is None else among
-        counts = np.array([(h & a).sum() for h, a in zip(hits, chosen, strict=True)])
-        totals = np.array([a.sum() for a in chosen])
+    def share(hits: Sequence[Flags], among: Sequence[Flags]) -> Interval | None:
+        counts = np.array([(h & a).sum() for h, a in zip(hits, among, strict=True)])
+        totals = np.array([a.sum() for a in among])
         return share_over_texts(counts, totals, confidence=confidence, seed=seed)
 
     def of_kind(*kinds: Kind) -> list[Flags]:
         return [np.isin(true.kinds, kinds) for true in truth]
 
-    everything = share(same)
-    named = share(right)
-    content = share(right, of_kind(Kind.WORD, Kind.NAME, Kind.UNKNOWN))
-    certain = share(sure)
-    empty = Interval(0.0, None, None, (0.0,), "texts")
+    every = of_kind(*Kind)
+    none = Interval(0.0, None, None, (0.0,), "texts")
     return Recovered(
         reader,
         len(truth),
-        int(sum(len(true.ids) for true in truth)),
-        everything or empty,
-        named or empty,
-        content or empty,
+        sum(len(true.ids) for true in truth),
+        share(same, every) or none,
+        share(right, every) or none,
+        share(right, of_kind(Kind.WORD, Kind.NAME, Kind.UNKNOWN)) or none,
         share(right, of_kind(Kind.NAME)),
         share(right, of_kind(Kind.NUMBER)),
-        certain or empty,
+        share(sure, every) or none,
         share(right, sure),
     )

@@ -55,37 +55,32 @@ class WordMeans:
         return _normalized(out)
 
 
-class MeaningSimilarity:
-    """Cosines by one judge, with what these true texts have in common taken away."""
+def meaning_cosines(
+    judge: Judge, texts: Sequence[str], shown: Sequence[str], pool: Sequence[str]
+) -> tuple[Array, Array, Array]:
+    """Cosines of each true text with the one `shown` in its place, with another true text (that
+    half of all texts further on) and with its nearest in the pool, (texts,) each.
 
-    def __init__(self, judge: Judge, texts: Sequence[str]) -> None:
-        self._judge = judge
-        placed = judge.directions(texts)
-        self._mean = placed.mean(axis=0)
-        self._true = self._seen(placed)
+    What the true texts have in common is taken away; what the judge cannot place stays 0.
+    """
+    placed = judge.directions(texts)
+    mean = placed.mean(axis=0)
 
-    def with_texts(self, others: Sequence[str]) -> Array:
-        """The cosine of each true text and the one in its place, (texts,)."""
-        return self._cosines(self._seen(self._judge.directions(others)))
+    def seen(rows: Vectors) -> Vectors:
+        return _normalized((rows - mean) * np.any(rows != 0, axis=1)[:, None])
 
-    def of_random_pairs(self) -> Array:
-        """The cosine of each true text and another: that half of all texts further on."""
-        return self._cosines(np.roll(self._true, len(self._true) // 2, axis=0))
+    def cosines(others: Vectors) -> Array:
+        return np.asarray(np.einsum("ij,ij->i", true, others), np.float64)
 
-    def with_nearest(self, candidates: Sequence[str]) -> Array:
-        """The cosine of each true text and its nearest among these, (texts,)."""
-        others = self._seen(self._judge.directions(candidates)).T
-        blocks = range(0, len(self._true), _ROWS)
-        best = [(self._true[start : start + _ROWS] @ others).max(axis=1) for start in blocks]
-        return np.concatenate(best).astype(np.float64)
-
-    def _seen(self, placed: Vectors) -> Vectors:
-        """Seen from the mean of the true texts; what could not be placed stays 0."""
-        return _normalized((placed - self._mean) * np.any(placed != 0, axis=1)[:, None])
-
-    def _cosines(self, others: Vectors) -> Array:
-        cosines: Array = np.einsum("ij,ij->i", self._true, others).astype(np.float64)
-        return cosines
+    true = seen(placed)
+    near = seen(judge.directions(pool)).T
+    blocks = range(0, len(true), _ROWS)
+    nearest = [(true[start : start + _ROWS] @ near).max(axis=1) for start in blocks]
+    return (
+        cosines(seen(judge.directions(shown))),
+        cosines(np.roll(true, len(true) // 2, axis=0)),
+        np.concatenate(nearest).astype(np.float64),
+    )
 
 
 def _normalized(rows: Vectors) -> Vectors:

@@ -26,8 +26,6 @@ from inkblur.evaluation.measures.words import words_of
 from inkblur.types import Ids, choose
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from scipy.sparse import csr_matrix
 
 
@@ -87,10 +85,10 @@ def rates(truth: Sequence[Any] | Ids, answers: Sequence[Any] | Ids) -> Rates:
     with warnings.catch_warnings():
         # It suspects a regression where most texts have a class of their own.
         warnings.filterwarnings("ignore", message="The number of unique classes")
-        means = precision_recall_fscore_support(truth, answers, average="macro", zero_division=0)[
-            :3
-        ]
-        return Rates(float(accuracy_score(truth, answers)), *(float(mean) for mean in means))
+        *means, _ = precision_recall_fscore_support(
+            truth, answers, average="macro", zero_division=0
+        )
+        return Rates(*map(float, (accuracy_score(truth, answers), *means)))
 
 
 def label_answers(
@@ -167,14 +165,11 @@ def _classifier(kind: UtilityClassifier, texts: int, seed: int) -> Any:
     from sklearn.neighbors import KNeighborsClassifier
     from sklearn.svm import LinearSVC
 
-    makers: dict[UtilityClassifier, Callable[[], Any]] = {
-        UtilityClassifier.NAIVE_BAYES: lambda: MultinomialNB(alpha=0.01),
-        UtilityClassifier.SVM: lambda: LinearSVC(C=1.0, max_iter=20_000, random_state=seed),
-        UtilityClassifier.NEIGHBORS: lambda: KNeighborsClassifier(
-            n_neighbors=min(5, texts), metric="cosine", algorithm="brute"
-        ),
-    }
-    return makers[kind]()
+    if kind is UtilityClassifier.NAIVE_BAYES:
+        return MultinomialNB(alpha=0.01)
+    if kind is UtilityClassifier.SVM:
+        return LinearSVC(C=1.0, max_iter=20_000, random_state=seed)
+    return KNeighborsClassifier(n_neighbors=min(5, texts), metric="cosine", algorithm="brute")
 
 
 def _tf_idf(train: Any, test: Any) -> tuple[Any, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from inkblur.errors import MissingExtra
+from inkblur.errors import needs
 from inkblur.evaluation.reports.charts import Column, Figure, Series, chart
 from inkblur.evaluation.reports.tables import (
     attack_names,
@@ -27,19 +27,9 @@ from inkblur.evaluation.results import ADAPTIVE, STATIC, Evaluation, headline
 
 def require_page_libraries() -> None:
     """Fail now, and not after the measuring, where Jinja or matplotlib is not installed."""
-    if missing := [name for name in ("jinja2", "matplotlib") if not _importable(name)]:
-        raise MissingExtra(
-            f"the HTML page needs {' and '.join(missing)}: pip install 'inkblur[evaluation]', or "
-            "leave the page out"
-        )
-
-
-def _importable(name: str) -> bool:
-    try:
-        importlib.import_module(name)
-    except ImportError:
-        return False
-    return True
+    for library in ("jinja2", "matplotlib"):
+        with needs(f"the HTML page needs {library}", "evaluation", "leave the page out"):
+            importlib.import_module(library)
 
 
 def page(template: str, **values: Any) -> str:

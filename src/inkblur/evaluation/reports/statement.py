@@ -102,7 +102,7 @@ def make_statement(
                 facts.losses(),
                 facts.not_protected(),
                 facts.assumptions(),
-                facts.composition(),
+                StatementSection("Composition so far", tuple(facts.account())),
                 _opinion(risk),
                 facts.checklist(risk),
             ),
@@ -287,10 +287,7 @@ class _Facts:
             "What the guarantee assumes", (), lines or ("Nothing is promised.",)
         )
 
-    def composition(self) -> StatementSection:
-        return StatementSection("Composition so far", tuple(self._account()))
-
-    def _account(self) -> list[str]:
+    def account(self) -> list[str]:
         lines = []
         ledger = self.report["ledger"]
         if ledger is None:
@@ -331,7 +328,7 @@ class _Facts:
                 "whoever runs the program holds the original texts and the key; recipients get "
                 "only the release. The draws for a text depend on no other text",
             ),
-            ("composition", " ".join(self._account())),
+            ("composition", " ".join(self.account())),
             (
                 "mechanism",
                 f"{self.spec.name}; metric {self.guarantee.metric.value}, on the public word "

@@ -37,17 +37,31 @@ def tuning_page(
 def tuning_figure(goal: Goal, trials: Sequence[Trial]) -> Figure:
     """Utility left over what the criterion weighs against it, the chosen setting ringed."""
     best = goal.best(trials)
-    risk = _risk_name(goal)
+    risk, of, most = _risk(goal)
+
+    def spot(trial: Trial) -> Spot:
+        return Spot(trial.name, of(trial), trial.utility)
+
     return scatter(
-        paths(trials, lambda trial: _spot(goal, trial)),
+        paths(trials, spot),
         title=f"Utility left over {risk}",
         x_label=risk,
         y_label="utility left",
-        chosen=_spot(goal, best) if best is not None else None,
+        chosen=spot(best) if best is not None else None,
         least_y=goal.utility_floor,
-        most_x=_most_risk(goal),
+        most_x=most,
         diagonal=goal.criterion is Criterion.LARGEST_GAP,
     )
+
+
+def _risk(goal: Goal) -> tuple[str, Callable[[Trial], float], float | None]:
+    """What the criterion weighs against utility: its name, a trial's share, the most allowed."""
+    if goal.criterion is Criterion.LARGEST_GAP:
+        return "attack left", lambda trial: trial.attack_left or 0.0, None
+    if goal.most_attack is not None:
+        return "authors named by the worst attack", lambda trial: trial.attack, goal.most_attack
+    most = None if goal.most_survival is None else goal.most_survival / 100
+    return "words kept", lambda trial: (trial.survival or 0.0) / 100, most
 
 
 def paths(trials: Sequence[Trial], spot: Callable[[Trial], Spot]) -> dict[str, list[Spot]]:
@@ -83,28 +97,6 @@ def trials_table(goal: Goal, trials: Sequence[Trial]) -> Table:
         for trial in trials
     )
     return Table("", "", columns, rows)
-
-
-def _spot(goal: Goal, trial: Trial) -> Spot:
-    return Spot(trial.name, _risk(goal, trial), trial.utility)
-
-
-def _risk(goal: Goal, trial: Trial) -> float:
-    if goal.criterion is Criterion.LARGEST_GAP:
-        return trial.attack_left or 0.0
-    return trial.attack if goal.most_attack is not None else (trial.survival or 0.0) / 100
-
-
-def _risk_name(goal: Goal) -> str:
-    if goal.criterion is Criterion.LARGEST_GAP:
-        return "attack left"
-    return "authors named by the worst attack" if goal.most_attack is not None else "words kept"
-
-
-def _most_risk(goal: Goal) -> float | None:
-    if goal.most_attack is not None:
-        return goal.most_attack
-    return goal.most_survival / 100 if goal.most_survival is not None else None
 
 
 def _wanted(goal: Goal) -> str:

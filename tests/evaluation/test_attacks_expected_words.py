@@ -6,10 +6,10 @@ import pytest
 from inkblur import Embedding, Exponential, seeded_rng
 from inkblur.evaluation.attacks.base import attribute
 from inkblur.evaluation.attacks.channel import channel_of
+from inkblur.evaluation.attacks.expected_words import ExpectedWords
 from inkblur.evaluation.attacks.language import unigram
 from inkblur.evaluation.attacks.reading import Reader
 from inkblur.evaluation.attacks.svm import LinearSvm
-from inkblur.evaluation.attacks.undone import ExpectedWords
 from inkblur.evaluation.attacks.views import Words
 
 pytest.importorskip("sklearn")
