@@ -25,7 +25,7 @@ from inkblur.mechanisms.staircase.packed import PackedPart, PackedSets
 from inkblur.mechanisms.staircase.sets import Part, Sets, UnsoundSets, build
 from inkblur.mechanisms.staircase.units import Steps, safe_for_null, word_units
 from inkblur.rng import keyed_rng, seeded_rng
-from inkblur.types import NULL_ID
+from inkblur.types import NULL_ID, Ids, Vectors
 
 EXACT = Context(prec=60)
 TOTAL = 1 << 64
@@ -328,6 +328,33 @@ def test_sets_as_bits_and_as_ids_draw_the_same_words(
     assert np.array_equal(as_ids.draw(ids, bits), as_bits.draw(ids, bits))
     for word in range(NULL_ID, words, 7):
         assert np.array_equal(as_ids.weights(word), as_bits.weights(word))
+
+
+def test_memory_does_not_grow_with_the_vocabulary_squared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Words are compared with all others so many at a time that a fixed number of products is held:
+    with 3 million words, 192 rows would take 2 GB for each thread.
+    """
+    embedding = table(12, 300, "zipf")
+    held: list[int] = []
+    products = Grid.products
+
+    def noted(grid: Grid, ids: Ids) -> Vectors:
+        found = products(grid, ids)
+        held.append(found.size)
+        return found
+
+    monkeypatch.setattr(Grid, "products", noted)
+    expected = [all_weights(Staircase(embedding, epsilon=e, cache=None)) for e in (3.0, 9.0)]
+    assert max(held) > 3000
+    held.clear()
+    home = "inkblur.mechanisms.staircase"
+    monkeypatch.setattr(f"{home}.sets._PRODUCTS", 3000)
+    monkeypatch.setattr(f"{home}.choice._COSINES", 3000)
+    monkeypatch.setattr(f"{home}.choice._profiles", {})
+    made = [Staircase(embedding, epsilon=e, cache=None) for e in (3.0, 9.0)]
+    assert [type(each._sets) for each in made] == [PackedSets, Sets]
+    assert [all_weights(each) for each in made] == expected
+    assert max(held) == 3000
 
 
 @pytest.mark.parametrize(("tau", "room"), [(0.05, 1_000), (0.2, 2_000)])  # as ids, as bits

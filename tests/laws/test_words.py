@@ -14,7 +14,7 @@ from inkblur.mechanisms.nearest.engine import Engine
 from inkblur.mechanisms.perturbation import Perturbation
 from inkblur.protocols import Noise
 from inkblur.rng import Rows, seeded_rng
-from inkblur.types import Points
+from inkblur.types import NULL_ID, Points
 from tests.laws.catalogue import ALL, PRIVATE, VECTOR, label, make
 
 EPSILON = 1.5
@@ -73,6 +73,18 @@ def test_lambda_zero_is_laplace_bit_for_bit(toy: Embedding) -> None:
         round_noise.noise.around(centers, seeded_rng(1)), flat.noise.around(centers, seeded_rng(1))
     )
     assert np.array_equal(round_noise.replace(ids, seeded_rng(1)), flat.replace(ids, seeded_rng(1)))
+
+
+@pytest.mark.parametrize("setting", ALL, ids=label)
+def test_survival_is_the_share_of_words_that_stay_and_a_null_word_never_does(
+    setting: tuple[str, dict[str, Any]], toy: Embedding
+) -> None:
+    mechanism = make(setting, toy, EPSILON)
+    for ids in ([NULL_ID], [NULL_ID, 0, 1, NULL_ID, 2]):
+        drawn = np.array(ids * DRAWS)
+        stayed = float((mechanism.replace(drawn, seeded_rng(1)) == drawn).mean())
+        found = mechanism.survival(np.array(ids * (DRAWS // 10)), seeded_rng(2))
+        assert found == pytest.approx(stayed, abs=0.015)
 
 
 class Forgetful:

@@ -40,7 +40,7 @@ from inkblur.mechanisms.loss import remembered_loss
 from inkblur.mechanisms.nearest.cpu.native import processors
 from inkblur.mechanisms.rating import SENSITIVITY, CosineRating, Rating, checked
 from inkblur.rng import Rng, Rows
-from inkblur.types import Array, Bounding, Ids, Metric, choose, positive
+from inkblur.types import NULL_ID, Array, Bounding, Ids, Metric, choose, positive
 
 _BLOCK_BYTES = 64 << 20  # ratings computed at a time
 _TOKENS = 1 << 21  # draws in flight
@@ -163,9 +163,9 @@ class Exponential(DiscreteMechanism):
     def survival(self, ids: Ids, rng: Rng) -> float:
         """Mean probability that these words come out unchanged: exact, so `rng` is not used."""
         step = max(1, _BLOCK_BYTES // (8 * self.rating.size))
-        total = 0.0
-        for start in range(0, len(ids), step):
-            block = ids[start : start + step]
+        total, known = 0.0, ids[ids != NULL_ID]
+        for start in range(0, len(known), step):
+            block = known[start : start + step]
             total += float(self.probabilities(block)[np.arange(len(block)), block].sum())
         return total / len(ids)
 

@@ -36,7 +36,8 @@ TAUS = tuple(
 )
 _SAMPLE = 512  # quantiles of running text
 _NOMINAL = 1 << 50  # units in all while choosing
-_BATCH = 32
+_BATCH = 32  # words of the sample that are compared with all words at a time, at most
+_COSINES = 1 << 22  # such comparisons that are held at a time, at most
 _SMALL = 4096  # words: faster computed than read from a file
 
 
@@ -77,12 +78,13 @@ def profile(
     }
     whole = dict.fromkeys(powers, 0.0)
     near = {power: np.zeros(len(TAUS)) for power in powers}
-    for start in range(0, len(words), _BATCH):
-        batch = words[start : start + _BATCH]
+    step = max(1, min(_BATCH, _COSINES // len(embedding)))
+    for start in range(0, len(words), step):
+        batch = words[start : start + step]
         keys = order.keys(batch)
         cosines = cosine.cosines(batch)
         for row, (word, weight) in enumerate(
-            zip(batch.tolist(), weights[start : start + _BATCH].tolist(), strict=True)
+            zip(batch.tolist(), weights[start : start + step].tolist(), strict=True)
         ):
             by_nearness = order.order(word, keys[row])
             similar = cosines[row][by_nearness]

@@ -18,7 +18,7 @@ from inkblur.blas import one_thread
 from inkblur.mechanisms.nearest.cpu.native import processors
 from inkblur.mechanisms.staircase import native
 from inkblur.mechanisms.staircase.nearness import Grid
-from inkblur.mechanisms.staircase.sets import NearSets, UnsoundSets, plainly
+from inkblur.mechanisms.staircase.sets import NearSets, UnsoundSets, plainly, words_at_a_time
 from inkblur.mechanisms.staircase.units import WordUnits
 from inkblur.types import Ids
 
@@ -26,7 +26,7 @@ SetBits = NDArray[np.uint64]  # (sets, blocks): bit y % 64 of block y // 64 stan
 
 STRIDE = 32  # blocks between two marks
 _BLOCK = 64  # words a block
-_ROWS = 16  # words whose products with the whole vocabulary one thread holds
+_ROWS = 16  # words whose products with the whole vocabulary one thread holds at most
 
 
 def shorter(tau: float, words: int) -> bool:
@@ -71,8 +71,10 @@ def build(grid: Grid, ids: Ids, units: WordUnits, near: int) -> PackedPart:
     bits = np.empty((len(ids), -(-len(grid) // _BLOCK)), dtype=np.uint64)
     last = np.empty(len(ids), dtype=np.int32)
 
+    step = words_at_a_time(grid, _ROWS)
+
     def some(start: int) -> None:
-        rows = slice(start, start + _ROWS)
+        rows = slice(start, start + step)
         words = ids[rows]
         found = native.near_bits(
             grid.products(words), grid.handicaps, words, units, near, bits[rows]
@@ -81,7 +83,7 @@ def build(grid: Grid, ids: Ids, units: WordUnits, near: int) -> PackedPart:
 
     grid.points, grid.handicaps  # noqa: B018  computed once, before the threads start
     with one_thread(), ThreadPoolExecutor(processors()) as pool:
-        list(pool.map(some, range(0, len(ids), _ROWS)))
+        list(pool.map(some, range(0, len(ids), step)))
     return PackedPart(bits, last)
 
 

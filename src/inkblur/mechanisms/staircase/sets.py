@@ -26,7 +26,8 @@ from inkblur.types import Ids
 
 Members = NDArray[np.unsignedinteger]  # ids, in as few bytes as the vocabulary allows
 
-_ROWS = 192  # words whose products with the whole vocabulary one thread holds
+_ROWS = 192  # words whose products with the whole vocabulary one thread holds at most
+_PRODUCTS = 1 << 24  # products that it holds at most: 64 MB
 STRIDE = 64  # members between two marks
 _PASS = 1 << 20  # members whose units are summed at a time
 _SORTED = 512  # nearest words that are sorted at first
@@ -63,9 +64,10 @@ class Part:
 def build(grid: Grid, ids: Ids, units: WordUnits, near: int) -> Part:
     """The sets of these words. The same for any number of threads and words at a time."""
     kind = np.min_scalar_type(len(grid) - 1)
+    step = words_at_a_time(grid, _ROWS)
 
     def some(start: int) -> Part:
-        words = ids[start : start + _ROWS]
+        words = ids[start : start + step]
         part = native.near_sets(grid.products(words), grid.handicaps, words, units, near)
         if part is not None:
             lengths, members, last = part
@@ -75,7 +77,12 @@ def build(grid: Grid, ids: Ids, units: WordUnits, near: int) -> Part:
 
     grid.points, grid.handicaps  # noqa: B018  computed once, before the threads start
     with one_thread(), ThreadPoolExecutor(processors()) as pool:
-        return joined(pool.map(some, range(0, len(ids), _ROWS)), kind)
+        return joined(pool.map(some, range(0, len(ids), step)), kind)
+
+
+def words_at_a_time(grid: Grid, most: int) -> int:
+    """How many words, up to `most`, one thread compares with the whole vocabulary at a time."""
+    return max(1, min(most, _PRODUCTS // len(grid)))
 
 
 def plainly(
