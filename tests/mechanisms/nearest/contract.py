@@ -170,6 +170,19 @@ class BackendContract:
         vectors = (rng.normal(size=(800, 20)) + 1e4).astype(np.float32)
         same(backend, vectors, around(rng, vectors, 200, 2.0))
 
+    @pytest.mark.parametrize(
+        ("column", "spread"), [(1e6, 1e-3), (1e30, 1e-10), (1e10, 1e-44), (3e38, 1.0), (3e38, 1e-44)]
+    )
+    def test_a_column_that_is_the_same_in_every_word(
+        self, backend: Backend, rng: Rng, column: float, spread: float
+    ) -> None:
+        """It says nothing, however large it is beside the others."""
+        vectors = (rng.normal(size=(300, 5)) * spread).astype(np.float32)
+        vectors[:, 2] = column
+        queries = vectors[rng.integers(0, 300, 60)] + spread * rng.normal(size=(60, 5))
+        queries[:30, 2] = vectors[0, 2]
+        same(backend, vectors, queries)
+
     def test_batches_do_not_matter(self, backend: Backend, rng: Rng) -> None:
         vectors = rng.normal(size=(2100, 25)).astype(np.float32)
         queries = around(rng, vectors, 1500, 6.0)

@@ -23,6 +23,7 @@ PLAN = 6  # int64 numbers of a token to draw: id, first number of its row in the
 _COLUMNS = 64  # columns of int8 come in multiples of this: one step of the scan
 _ROWS = 1 << 16  # words prepared at a time; a multiple of the panel
 _UP = 1 + 1e-9  # norms are rounded up by more than float64 can have lost in them
+_SHORT = 2.0**-40  # least radius: room for rounding that float32 holds with all its digits
 
 Tensor = Any  # torch is not typed for us: it is absent where the types are checked
 
@@ -122,7 +123,10 @@ def load(vectors: Float32s, device: Tensor) -> DeviceVocabulary:
         total += rows.double().sum(dim=0)
     center = total / words
     largest = max(float((raw[s : s + _ROWS].double() - center).abs().max()) for s in blocks)
-    shrink = 2.0 ** -math.floor(math.log2(largest)) if largest > 0 else 1.0  # exact
+    most = max(float(raw[s : s + _ROWS].abs().max()) for s in blocks)
+    shrink = 1.0
+    if largest > 0:  # a power of two: exact, and no number leaves the range of float32
+        shrink = 2.0 ** min(-math.floor(math.log2(largest)), 126 - math.floor(math.log2(most)))
     center *= shrink
     half = torch.empty(words, **f64)
     for start in blocks:
@@ -135,7 +139,7 @@ def load(vectors: Float32s, device: Tensor) -> DeviceVocabulary:
     filled = torch.cat([order, order[-1:].expand(padded - words)])
     table, half = raw[filled], half[filled]
     del raw
-    radius = float((2 * half[-1]).sqrt()) * _UP
+    radius = max(float((2 * half[-1]).sqrt()) * _UP, _SHORT)
     codes = torch.zeros((padded, -(-n // _COLUMNS) * _COLUMNS), dtype=torch.int8, device=device)
     scale, length, lost = (torch.empty(padded // PANEL, **f64) for _ in range(3))
     for start in range(0, padded, _ROWS):
