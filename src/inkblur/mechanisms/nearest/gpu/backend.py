@@ -34,9 +34,10 @@ limit is (1 + 5 g) times the smallest; those that even float64 cannot separate g
 `canonical.decide` on the host. So the ids are those of the CPU backends, bit for bit.
 
 Lengths are in a unit, a power of two, in which the largest |a_j| lies in [1, 2), or below where a
-coordinate that dwarfs it would leave the range of float32. Batches overlap: while the device searches one, the host copies the next into pinned memory and uploads it. Where
-noise is elliptical the device draws it too (`nearest_around`, `noise`): 48 bytes a query go up,
-and the host fetches only those noisy vectors that it must judge itself.
+coordinate that dwarfs it would leave the range of float32. Batches overlap: while the device
+searches one, the host copies the next into pinned memory and uploads it. Where noise is elliptical
+the device draws it too (`nearest_around`, `noise`): 48 bytes a query go up, and the host fetches
+only those noisy vectors that it must judge itself.
 """
 
 from __future__ import annotations
