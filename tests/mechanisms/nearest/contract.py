@@ -171,7 +171,8 @@ class BackendContract:
         same(backend, vectors, around(rng, vectors, 200, 2.0))
 
     @pytest.mark.parametrize(
-        ("column", "spread"), [(1e6, 1e-3), (1e30, 1e-10), (1e10, 1e-44), (3e38, 1.0), (3e38, 1e-44)]
+        ("column", "spread"),
+        [(1e6, 1e-3), (1e30, 1e-10), (1e10, 1e-44), (3e38, 1.0), (3e38, 1e-44)],
     )
     def test_a_column_that_is_the_same_in_every_word(
         self, backend: Backend, rng: Rng, column: float, spread: float
