@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,11 @@ from tests.made_strengths import keep_made_strengths
 WORDS = [f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(60)]
 TEXTS = ["waa wab.", None, "wac", "", "waa wab.", None, "wad wae 47"]
 KEY = b"k" * 32
+
+
+class Pair(NamedTuple):
+    one: str
+    other: str
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +55,7 @@ def test_lists_tuples_and_arrays(spec: inkblur.ReleaseSpec, expected: list[str |
     assert isinstance(array, np.ndarray)
     assert array.tolist() == expected
     assert released([], spec) == []
+    assert len(released(Pair("waa", "wab"), spec)) == 2  # they were charged, and lost
     assert expected[0] != expected[4]  # equal texts draw independently
 
 
@@ -147,6 +153,7 @@ def test_what_is_returned_repeats_the_release(
     [
         ("waa", {}, "not one text"),
         (["waa", 3], {}, "text 1 is of type int"),
+        ([np.array(["waa", "wab"])], {}, "text 0 is of type ndarray"),
         (np.array([["waa"]], dtype=object), {}, "one dimension"),
         ({"text": ["waa"]}, {}, "of a table, give one column"),
         (pa.table({"text": ["waa"]}), {}, "of a table, give one column"),

@@ -133,6 +133,7 @@ def test_every_field_is_in_the_json(field: str) -> None:
         ({"epsilon": 1.0, "columns": [1]}, "columns must be a list of names"),
         ({"epsilon": 1.0, "drop": 5}, "drop must be a list of names"),
         ({"epsilon": 1.0, "id_column": 7}, "id_column must be a text"),
+        ({"epsilon": 1.0, "encoding": None}, "encoding must be a text"),
         ({"epsilon": 1.0, "unit": "text", "pool": "a.pool", "names": "blur"}, "nothing of a"),
         ({"epsilon": 1.0, "unit": "text", "pool": "a.pool", "names_tagger": True}, "nothing of a"),
         (
@@ -145,6 +146,11 @@ def test_every_field_is_in_the_json(field: str) -> None:
 def test_what_describes_no_release_is_refused(body: Any, message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         ReleaseSpec.from_json(body)
+
+
+def test_what_is_nested_without_end_is_no_spec() -> None:
+    with pytest.raises(ParameterError, match="the spec is not JSON"):
+        read_spec("[" * 100_000)
 
 
 def test_defaults_and_order_make_no_difference() -> None:

@@ -24,7 +24,7 @@ from inkblur.ledger import Ledger
 from inkblur.pools.privatizer import PoolPrivatizer
 from inkblur.rng import Rng, secure_rng
 from inkblur.spec import ReleaseSpec
-from inkblur.types import Record, ReleaseKind
+from inkblur.types import Record, ReleaseKind, is_missing
 
 T = TypeVar("T")
 Text = str | None
@@ -153,7 +153,7 @@ def _opened(texts: Any) -> tuple[list[Text], Callable[[list[Text]], Any]]:
         raise ParameterError("give a list of texts, not one text")
     library = type(texts).__module__.split(".")[0]
     if isinstance(texts, (list, tuple)):
-        return _checked(texts), type(texts)
+        return _checked(texts), list if isinstance(texts, list) else tuple
     if isinstance(texts, np.ndarray):
         if texts.ndim != 1:
             raise ParameterError(f"an array of texts has one dimension, this one has {texts.ndim}")
@@ -176,8 +176,8 @@ def _checked(values: Sequence[Any]) -> list[Text]:
     for place, value in enumerate(values):
         if isinstance(value, str):
             rows.append(str(value))
-        elif value is None or type(value).__name__ == "NAType" or value != value:
-            rows.append(None)  # NaN differs from itself; pandas.NA has no truth value
+        elif is_missing(value):
+            rows.append(None)
         else:
             raise ParameterError(f"text {place} is of type {type(value).__name__}, not str")
     return rows

@@ -357,7 +357,7 @@ def read_spec(text: str) -> ReleaseSpec:
     """
     try:
         body = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ParameterError(f"the spec is not JSON: {error}") from None
     if isinstance(body, dict) and "spec" in body:
         body = body["spec"]

@@ -28,8 +28,9 @@ def check_types(spec: ReleaseFields) -> None:
             or not all(isinstance(name, str) for name in value)
         ):
             raise ParameterError(f"{field.name} must be a list of names, got {value!r}")
-        if str(field.type).startswith("str") and not isinstance(
-            value, str | Enum | os.PathLike | None
+        missing = value is None and field.type != "str"
+        if str(field.type).startswith("str") and not (
+            missing or isinstance(value, str | Enum | os.PathLike)
         ):
             raise ParameterError(f"{field.name} must be a text, got {value!r}")
 

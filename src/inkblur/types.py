@@ -165,6 +165,17 @@ def fixed_length(value: int) -> int:
     return length
 
 
+def is_missing(value: object) -> bool:
+    """Whether a value stands for none: None, NaN, and what pandas has for them.
+
+    >>> is_missing(None), is_missing(float("nan")), is_missing(0), is_missing("")
+    (True, True, False, False)
+    """
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, numbers.Real) and value != value
+
+
 def real(value: object, name: str) -> float:
     """A real number as a float; True, NumPy's True and '85' are none."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):

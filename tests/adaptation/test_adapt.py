@@ -231,9 +231,11 @@ def test_adapting_twice_keeps_both_corpora_and_both_lines() -> None:
     assert among([*TEXTS[:4], "VOTE; goal", "other"], twice.corpus).tolist() == [True] * 5 + [False]
 
 
-def test_texts_that_teach_nothing_are_counted() -> None:
+@pytest.mark.parametrize("missing", [None, math.nan])  # as in a column of pandas
+def test_texts_that_teach_nothing_are_counted(missing: float | None) -> None:
     texts = [*TEXTS, "", "goal", "xyzzy"]
-    adapted = adapt_embedding(table(), texts, {"topic": [*TOPICS, "sport", None, "sport"]})
+    labels: Any = [*TOPICS, "sport", missing, "sport"]
+    adapted = adapt_embedding(table(), texts, {"topic": labels})
     plain = adapt_embedding(table(), TEXTS, {"topic": TOPICS})
     assert (adapted.adaptations[0].documents, adapted.adaptations[0].skipped) == (5, 3)
     assert adapted.adaptations[0].corpus_sha256 == plain.adaptations[0].corpus_sha256

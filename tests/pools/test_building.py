@@ -131,6 +131,10 @@ def test_labels_may_be_numbers(tmp_path: Path) -> None:
     assert pool.label_names == ("0", "1")
     write_pool(tmp_path / "a.pool", pool)
     assert open_pool(tmp_path / "a.pool").facts() == pool.facts()
+    pd = pytest.importorskip("pandas")
+    shuffled = pd.DataFrame({"text": TEXTS, "label": LABELS}).sample(frac=1, random_state=1)
+    by_place = build_pool(shuffled["text"], TABLE, labels=shuffled["label"])
+    assert by_place.accuracy > 0.8
     with pytest.raises(ParameterError, match="120 texts need as many labels, got 119"):
         build_pool(TEXTS, TABLE, labels=LABELS[1:])
 
@@ -222,9 +226,13 @@ def test_labels_that_come_out_for_certain_are_labels_all_the_same() -> None:
     assert best(found, 0.5, labels=1).share == 1.0
 
 
-def test_what_is_expected_by_meaning_alone_is_what_happens(pool: Pool) -> None:
-    made = PoolStaircase(pool, TABLE, epsilon=3.0, tau=0.2, order="meaning")
+@pytest.mark.parametrize(
+    ("order", "tau"), [("meaning", 0.2), ("label", 0.8)], ids=["by meaning", "beyond its label"]
+)
+def test_what_is_expected_of_an_order_is_what_happens(pool: Pool, order: str, tau: float) -> None:
+    made = PoolStaircase(pool, TABLE, epsilon=3.0, tau=tau, order=order)
     encoded = made.encode(list(pool.texts))
+    encoded.labels[:] = pool.given
     kept = np.zeros((2, len(pool)))
     points = pool.points / np.linalg.norm(pool.points, axis=1, keepdims=True)
     for row in range(len(pool)):

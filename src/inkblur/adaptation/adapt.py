@@ -14,7 +14,7 @@ from inkblur.documents.tokens import written_words
 from inkblur.embeddings.adaptation import Adaptation, LabelColumn
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
-from inkblur.types import positive
+from inkblur.types import is_missing, positive
 
 VECTOR_LENGTH = 0.65  # of alpha x vector about the center, in the mean, unless alpha is given
 
@@ -122,7 +122,7 @@ def usual_alpha(base: Embedding) -> float:
 
 
 def _checked(texts: Sequence[str], labels: Labels) -> dict[str, list[str | None]]:
-    """Columns as long as the corpus, blank labels as None."""
+    """Columns as long as the corpus, blank and missing labels as None."""
     if not labels:
         raise ParameterError("name at least one column of labels")
     for column, given in labels.items():
@@ -131,7 +131,7 @@ def _checked(texts: Sequence[str], labels: Labels) -> dict[str, list[str | None]
                 f"{len(texts)} texts need as many labels; the column {column!r} has {len(given)}"
             )
     return {
-        column: [str(label).strip() or None if label is not None else None for label in given]
+        column: [None if is_missing(label) else str(label).strip() or None for label in given]
         for column, given in labels.items()
     }
 

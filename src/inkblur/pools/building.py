@@ -53,8 +53,9 @@ def build_pool(
     looks at all texts of its label, which wants a GPU. `encoder` takes the place of the embedding's
     words, such as :class:`inkblur.pools.transformer.TransformerEncoder`.
     """
-    if labels is not None and len(labels) != len(texts):
-        raise ParameterError(f"{len(texts)} texts need as many labels, got {len(labels)}")
+    given = None if labels is None else [str(label) for label in labels]  # by place, not by index
+    if given is not None and len(given) != len(texts):
+        raise ParameterError(f"{len(texts)} texts need as many labels, got {len(given)}")
     cleaned = clean(texts, choose(Identifiers, identifiers, "identifiers"))
     encoder = WordEncoder(embedding) if encoder is None else encoder
     with one_thread():  # many small products
@@ -68,14 +69,14 @@ def build_pool(
     kept = [cleaned.texts[row] for row in known]
     if len(known) < len(towards):
         towards = towards[known]
-    named = ("",) if labels is None else tuple(str(labels[cleaned.rows[row]]) for row in known)
+    named = ("",) if given is None else tuple(given[cleaned.rows[row]] for row in known)
     numbers, names = _numbered(named, len(kept), name)
     center = center_of(towards)
     points = points_of(towards, center)
     del towards  # a million texts are to be built in 2 GB
-    model, given = None, numbers
+    model, guessed = None, numbers
     if labels is not None:
-        model, given = classifier.fit(kept, points, numbers)
+        model, guessed = classifier.fit(kept, points, numbers)
     order, cells, cell_labels = _in_cells(points, numbers, len(names), exact=exact)
     points = points[order]
     middles = [points[a:b].sum(axis=0, dtype=np.int64) for a, b in pairwise(cells.tolist())]
@@ -87,7 +88,7 @@ def build_pool(
         cell_points=on_sphere(np.stack(middles)).astype(np.int16),
         cell_labels=cell_labels,
         label_names=names,
-        given=given[order],
+        given=guessed[order],
         classifier=model,
         encoder=encoder.name,
         provenance={

@@ -43,7 +43,7 @@ _HELD = 1 << 25  # products that are held at once: there are fewer such texts in
 class PoolExpectation:
     """What to expect of a release with this share of a label's mass near each text."""
 
-    share: float  # in (0, 1]
+    share: float  # of a label; above 1 where that of others is near too
     label: float  # probability that the label comes out right; 1 where there are no labels
     meaning: float  # mean cosine of a text and what replaces it
     random: float  # mean cosine of a text and one drawn from q
@@ -51,8 +51,11 @@ class PoolExpectation:
 
     def sentence(self, labels: int) -> str:
         """For the person who is about to release."""
-        by_label = labels > 1 and self.first is Nearest.LABEL
-        near = f"share {self.share:g} of {'each label' if by_label else 'the pool'} is near a text"
+        near = f"share {self.share:g} of the pool is near a text"
+        if labels > 1 and self.first is Nearest.LABEL:
+            near = f"share {self.share:g} of each label is near a text"
+            if self.share > 1:
+                near = f"its label and share {self.share / labels:g} of the pool are near a text"
         right = f"; expected label accuracy {self.label:.3f}" if labels > 1 else ""
         return (
             f"{near}{right}; expected cosine to the true text {self.meaning:.3f} "
@@ -68,9 +71,12 @@ def expectations(
     By label first and, in a pool that is small enough, by meaning alone: with many labels the
     texts of one are a small part of the pool, and at a small epsilon seldom come out.
     """
-    found = _by_label(pool, epsilon, extra)
+    found = _by_label(pool, epsilon, tuple(share for share in extra if share <= 1))
+    found += _in_order(pool, epsilon, Nearest.LABEL, [share for share in extra if share > 1])
     if len(pool.label_names) > 1 and len(pool) <= LARGE:
-        found += _by_meaning(pool, epsilon, extra)
+        usual = [share for share in _SHARES if _FEWEST / len(pool) <= share]
+        shares = sorted({*usual, *(share for share in extra if share < 1)})
+        found += _in_order(pool, epsilon, Nearest.MEANING, shares)
     return found
 
 
@@ -94,10 +100,14 @@ def _by_label(pool: Pool, epsilon: float, extra: tuple[float, ...]) -> list[Pool
     return found
 
 
-def _by_meaning(pool: Pool, epsilon: float, extra: tuple[float, ...]) -> list[PoolExpectation]:
+def _in_order(
+    pool: Pool, epsilon: float, first: Nearest, shares: list[float]
+) -> list[PoolExpectation]:
+    """The same text by text, in any order, for shares that go on beyond a label."""
+    if not shares:
+        return []
     labels = len(pool.label_names)
-    usual = [share for share in _SHARES if _FEWEST / len(pool) <= share]
-    shares = np.array(sorted({*usual, *(share for share in extra if share < 1)}))
+    near = np.array(shares) / (labels if first is Nearest.LABEL else 1)  # of the pool
     sizes = np.diff(pool.label_starts)
     chance = 1 / (labels * sizes.astype(np.float64))[pool.labels]  # q
     rows = _playing(pool)
@@ -105,26 +115,26 @@ def _by_meaning(pool: Pool, epsilon: float, extra: tuple[float, ...]) -> list[Po
     squared = float(np.square(pool.points[rows].astype(np.int64)).sum() / len(rows))
     weight = 1 / np.bincount(pool.labels[rows], minlength=labels)[pool.labels[rows]]
     weight /= np.cumsum(weight)[-1]  # labels weigh alike
-    order = Order(pool, text_units(pool, labels << 40), Nearest.MEANING)
+    order = Order(pool, text_units(pool, labels << 40), first)
     high, low = heights(epsilon)
-    mass = (high - low) / low * shares
+    mass = (high - low) / low * near
     total, random = np.zeros((2, len(shares))), 0.0
     for place, row in enumerate(rows.tolist()):
-        seen = order.nearness(0, points[place : place + 1])[0]
-        nearest = np.argsort(-seen, kind="stable")
+        nearest = order.whole(int(pool.given[row]), points[place])
         nearest = nearest[nearest != row]
+        seen = pool.points[nearest].astype(np.float32) @ points[place]
         q = chance[nearest]
         reached = np.cumsum(q)
-        last = np.minimum(np.searchsorted(reached, shares * reached[-1]), len(q) - 1)
+        last = np.minimum(np.searchsorted(reached, near * reached[-1]), len(q) - 1)
         right = np.cumsum(q * (pool.labels[nearest] == pool.labels[row]))
-        close = np.cumsum(q * seen[nearest].astype(np.float64)) / squared
+        close = np.cumsum(q * seen.astype(np.float64)) / squared
         for kept, sums in enumerate((right, close)):
             inside, anywhere = sums[last] / reached[last], sums[-1] / reached[-1]
             total[kept] += weight[place] * (anywhere + mass * inside) / (1 + mass)
         random += float(weight[place] * close[-1] / reached[-1])
     return [
-        PoolExpectation(share, label, meaning, random, Nearest.MEANING)
-        for share, label, meaning in zip(shares.tolist(), *total.tolist(), strict=True)
+        PoolExpectation(share, label, meaning, random, first)
+        for share, label, meaning in zip(shares, *total.tolist(), strict=True)
     ]
 
 

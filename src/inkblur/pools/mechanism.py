@@ -153,7 +153,7 @@ class PoolStaircase:
     def expected(self) -> PoolExpectation:
         """What to expect of a release, measured on the pool."""
         parts = len(self.pool.label_names) if self.order is Nearest.LABEL else 1
-        share = min(1.0, self.tau * parts)
+        share = self.tau * parts
         found = expectations(self.pool, self.epsilon, (share,))
         return next(e for e in found if e.share == share and e.first is self.order)
 
