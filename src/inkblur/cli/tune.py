@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from inkblur.cli import options, texts, tune_progress
+from inkblur.cli import options, texts
 from inkblur.cli.console import WRITTEN, plain_errors, talk
 from inkblur.cli.console import data as out
 from inkblur.errors import InkblurError, ParameterError
@@ -192,7 +192,7 @@ def tune(
         table = given.table()
         html.require_page_libraries()
         texts.make_folder(output)
-        with tune_progress.shown(len(settings), output / FILE) as show:
+        with texts.kept_progress(len(settings), output / FILE) as show:
             trials = tuned(dataset, table, settings, plan, output, words=words, on_trial=show)
         best = goal.best(trials)
         found = {

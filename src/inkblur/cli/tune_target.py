@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from inkblur.cli import options, texts, tune_progress
+from inkblur.cli import options, texts
 from inkblur.cli.console import data as out
 from inkblur.cli.console import talk
 from inkblur.cli.options import written
@@ -69,7 +69,7 @@ def run(request: Request) -> None:
     parts = _parts(request, table)
     html.require_page_libraries()
     texts.make_folder(request.output)
-    with tune_progress.shown(len(candidates) + 1, request.output / FILE) as show:
+    with texts.kept_progress(len(candidates) + 1, request.output / FILE) as show:
         found = search(
             parts, table, candidates, target, request.plan, request.output, on_trial=show
         )

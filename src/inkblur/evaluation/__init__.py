@@ -7,25 +7,16 @@ else of Inkblur but its top-level names. Each is loaded when first used, from th
 
 from __future__ import annotations
 
-import ast
-import importlib
-from pathlib import Path
 from typing import Any
 
-_STUB = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
-_HOMES = {
-    imported.name: node.module
-    for node in _STUB.body
-    if isinstance(node, ast.ImportFrom) and node.module is not None
-    for imported in node.names
-}
-__all__ = sorted(_HOMES)
+from inkblur.lazy_names import LazyNames
+
+_NAMES = LazyNames(__name__, __file__)
+__all__ = sorted(_NAMES.homes)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'inkblur.evaluation' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    return _NAMES.load(name)
 
 
 def __dir__() -> list[str]:

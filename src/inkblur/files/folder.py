@@ -281,11 +281,8 @@ def _nothing_left(state: Checkpoint, *, unless: bool) -> Iterator[None]:
 def _joined(summaries: list[Summary | PoolSummary]) -> Summary | PoolSummary:
     """What a run did, over all files: what one of them shows, the guarantee names."""
     last = summaries[-1]
-    counts: Counter[str] = Counter()
-    lengths: Counter[int] = Counter()
-    for each in summaries:
-        counts.update(each.counts)
-        lengths.update(each.lengths)
+    counts: Counter[str] = sum((each.counts for each in summaries), Counter())
+    lengths: Counter[int] = sum((each.lengths for each in summaries), Counter())
     fates = [each.fate for each in summaries]
     left_out = None if last.fate.left_out is None else sum(fate.left_out or 0 for fate in fates)
     shown = [line for each in summaries for line in each.guarantee.passed]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, Field, model_validator
 
 from inkblur.errors import ParameterError
 from inkblur.mechanisms import CATALOGUE
@@ -41,12 +41,10 @@ MechanismName = Annotated[
 ]
 
 
-class ReleaseSettings(BaseModel):
+class ReleaseSettings(
+    BaseModel, extra="forbid", json_schema_extra={"examples": [{"strength": "medium"}]}
+):
     """How to release: the fields of `inkblur.ReleaseSpec` that a caller may choose."""
-
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"strength": "medium"}]}
-    )
 
     mechanism: MechanismName | None = Field(None, description="A name from /v1/mechanisms.")
     strength: Literal["light", "medium", "strong"] | None = Field(
@@ -79,17 +77,15 @@ class ReleaseSettings(BaseModel):
         return ReleaseSpec(**chosen, embedding=tables.embedding, pool=pool, **layout)
 
 
-class ReleaseTexts(ReleaseSettings):
+class ReleaseTexts(
+    ReleaseSettings,
+    json_schema_extra={
+        "examples": [
+            {"texts": ["The doctor was angry.", None], "ids": ["7", "8"], "strength": "medium"}
+        ]
+    },
+):
     """Texts to release."""
-
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {"texts": ["The doctor was angry.", None], "ids": ["7", "8"], "strength": "medium"}
-            ]
-        },
-    )
 
     texts: list[str | None] = Field(min_length=1, max_length=MOST_TEXTS)
     ids: list[Name] | None = Field(
@@ -161,23 +157,19 @@ class ReleasedTexts(BaseModel):
     largest_loss: float = Field(description="Of one text, over all its releases so far.")
 
 
-class PreviewText(ReleaseSettings):
+class PreviewText(
+    ReleaseSettings,
+    json_schema_extra={"examples": [{"text": "The doctor was angry.", "strength": "medium"}]},
+):
     """A text to look at before anything is released."""
-
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={"examples": [{"text": "The doctor was angry.", "strength": "medium"}]},
-    )
 
     text: str = Field(min_length=1, max_length=20_000)
 
 
-class PreviewWord(ReleaseSettings):
+class PreviewWord(
+    ReleaseSettings, json_schema_extra={"examples": [{"word": "doctor", "strength": "medium"}]}
+):
     """A word to draw several times."""
-
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"word": "doctor", "strength": "medium"}]}
-    )
 
     word: str = Field(min_length=1, max_length=200)
     draws: int = Field(10, ge=1, le=100)
@@ -215,20 +207,16 @@ class DrawnWord(BaseModel):
     stays: float | None
 
 
-class Person(BaseModel):
+class Person(
+    BaseModel, extra="forbid", json_schema_extra={"examples": [{"person": "ada@example.org"}]}
+):
     """Whose account to look up."""
-
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"person": "ada@example.org"}]}
-    )
 
     person: Name
     caller: Name = Field("", description="Whose records, where there are tokens.")
 
 
-class Anchor(BaseModel):
+class Anchor(BaseModel, extra="forbid", json_schema_extra={"examples": [{"anchor": None}]}):
     """What `anchor` was earlier, kept elsewhere."""
-
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"anchor": None}]})
 
     anchor: Annotated[str, Field(max_length=200)] | None = None

@@ -1,0 +1,62 @@
+"""Where each public name lives: read by type checkers, and by `__init__.py` to load it."""
+
+from inkblur.adaptation.adapt import adapt_embedding
+from inkblur.desk import CountedRelease, ReleaseDesk, ReleaseOrder
+from inkblur.documents import TokenPolicies, Treatment
+from inkblur.documents.privatizer import Privatizer
+from inkblur.documents.sklearn import TextPrivatizer
+from inkblur.documents.sklearn_vectors import VectorPrivatizer
+from inkblur.documents.tf_vector import SyntheticVectors
+from inkblur.documents.vectorizer import Vectorizer
+from inkblur.embeddings import Embedding, import_embedding, load_embedding
+from inkblur.errors import (
+    BudgetExceeded,
+    EmbeddingError,
+    Incomposable,
+    InkblurError,
+    InputError,
+    MissingExtra,
+    NoGuarantee,
+    OutputError,
+    ParameterError,
+    PrivacyError,
+    PrivateCalibration,
+    Unreachable,
+    WeakSetting,
+)
+from inkblur.files.preview import preview_file
+from inkblur.files.release import privatize_file
+from inkblur.files.spending import Limits
+from inkblur.guarantees import Guarantee, compose
+from inkblur.ledger import Ledger, open_ledger
+from inkblur.mechanisms import make_mechanism
+from inkblur.mechanisms.angular import AngularLaplace
+from inkblur.mechanisms.exponential import Exponential
+from inkblur.mechanisms.perturbation import ComponentLaplace, Laplace, Mahalanobis
+from inkblur.mechanisms.staircase import Staircase
+from inkblur.pools import Pool, PoolPrivatizer, PoolStaircase, build_pool
+from inkblur.pools.sklearn import PoolTextPrivatizer
+from inkblur.pools.store import open_pool, write_pool
+from inkblur.pools.transformer import TransformerEncoder
+from inkblur.rng import Rng, keyed_rng, secure_rng, seeded_rng
+from inkblur.series import privatize
+from inkblur.spec import ReleaseSpec
+from inkblur.types import Record
+
+__version__: str
+
+# fmt: off
+__all__ = [
+    "AngularLaplace", "BudgetExceeded", "ComponentLaplace", "CountedRelease", "Embedding",
+    "EmbeddingError", "Exponential", "Guarantee", "Incomposable", "InkblurError", "InputError",
+    "Laplace", "Ledger", "Limits", "Mahalanobis", "MissingExtra", "NoGuarantee", "OutputError",
+    "ParameterError", "Pool", "PoolPrivatizer", "PoolStaircase", "PoolTextPrivatizer",
+    "PrivacyError", "PrivateCalibration", "Privatizer", "Record", "ReleaseDesk", "ReleaseOrder",
+    "ReleaseSpec", "Rng",
+    "Staircase", "SyntheticVectors", "TextPrivatizer", "TokenPolicies", "TransformerEncoder",
+    "Treatment", "Unreachable", "VectorPrivatizer", "Vectorizer", "WeakSetting", "__version__",
+    "adapt_embedding", "build_pool", "compose", "import_embedding", "keyed_rng",
+    "load_embedding", "make_mechanism", "open_ledger", "open_pool", "preview_file", "privatize",
+    "privatize_file", "secure_rng", "seeded_rng", "write_pool",
+]
+# fmt: on
