@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 import numpy as np
 
 from inkblur.embeddings.table import Embedding
-from inkblur.evaluation.attacks.base import Attack, AuthorAnswers, ScoringAttack, judged
+from inkblur.evaluation.attacks.base import Attack, Attribution, ScoringAttack, judged
 from inkblur.evaluation.attacks.catalogue import (
     ATTACKS,
     CHANNEL_ATTACKS,
@@ -119,15 +119,15 @@ class AuthorAttacks:
                     scores[scenario].append(found)
             else:
                 answers = attack.predict(asked)
-            yield Attacked(name, scenario, kind, judged(name, answers, everyone, studied))
+            yield Attacked(scenario, kind, judged(name, answers, everyone, studied))
         if STACKED in self.plan.attacks:
             for scenario, heard in scores.items():
                 said = self._stacked(scenario, heard)
                 if said is not None:
                     kind = STATIC if releaser is None else ADAPTIVE
-                    yield Attacked(STACKED, scenario, kind, said)
+                    yield Attacked(scenario, kind, said)
 
-    def _stacked(self, scenario: str, scores: Sequence[Array]) -> AuthorAnswers | None:
+    def _stacked(self, scenario: str, scores: Sequence[Array]) -> Attribution | None:
         everyone, studied = self.data.test.authors, self._studied(scenario)
         suspects = np.unique(studied)
         truth = np.searchsorted(suspects, everyone[np.isin(everyone, studied)])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from inkblur.evaluation.attacks.base import AuthorAnswers
+from inkblur.evaluation.attacks.base import Attribution
 from inkblur.evaluation.measures.bootstrap import over_repeated_texts
 from inkblur.evaluation.measures.meaning import Meaning
 from inkblur.evaluation.measures.utility import FIELDS, LabelAnswers
@@ -19,10 +19,9 @@ Scored = tuple[str, LabelAnswers]  # by an analyst: adaptive or static
 class Attacked:
     """One attack in one repetition."""
 
-    name: str
     scenario: str
     kind: str
-    found: AuthorAnswers
+    found: Attribution
 
 
 def joined_attacks(
@@ -33,23 +32,22 @@ def joined_attacks(
     """
     joined = []
     for same in zip(*repeats, strict=True):
-        first = same[0]
+        first, found = same[0], same[0].found
         spread = over_repeated_texts(
-            first.found.truth, [one.found.answers for one in same], confidence=confidence, seed=seed
+            found.truth, [one.found.answers for one in same], confidence=confidence, seed=seed
         )
-        counts = first.found.counts
         joined.append(
             AttackResult(
-                first.name,
+                found.attack,
                 first.scenario,
                 first.kind,
                 spread["accuracy"],
                 spread["f1"],
-                counts.chance,
-                counts.authors,
-                counts.known,
-                counts.unknown,
-                counts.strangers,
+                found.chance,
+                found.authors,
+                found.known,
+                found.unknown,
+                found.strangers,
             )
         )
     return joined

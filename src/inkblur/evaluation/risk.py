@@ -121,9 +121,8 @@ class AttackRisk:
 
     def to_json(self) -> dict[str, Any]:
         """As one JSON object, rounded."""
-        numbers = ("accuracy", "chance", "risk", "low", "high")
-        body: dict[str, Any] = {"attack": self.attack, "kind": self.kind}
-        return body | {name: round(getattr(self, name), 4) for name in numbers}
+        body = asdict(self)
+        return {k: round(v, 4) if isinstance(v, float) else v for k, v in body.items()}
 
 
 def above_chance(accuracy: float, chance: float) -> float:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, Self
 
 import numpy as np
@@ -77,6 +77,8 @@ class Attribution:
     correct: int
     undecided: int  # of `unknown`, answered DONT_KNOW
     strangers: int  # other unknown texts, by authors without any known text
+    truth: Ids = field(repr=False, compare=False)  # (unknown,): the author of each
+    answers: Ids = field(repr=False, compare=False)  # (unknown,): who was named, or DONT_KNOW
 
     @property
     def accuracy(self) -> float:
@@ -177,19 +179,10 @@ def attribute(
     familiar = np.isin(everyone, np.asarray(known, dtype=np.int64))
     asked = [text for text, keep in zip(texts, familiar, strict=True) if keep]
     answers = attack.predict(asked) if asked else np.empty(0, np.int64)
-    return judged(attack.name, answers, everyone, known).counts
+    return judged(attack.name, answers, everyone, known)
 
 
-@dataclass(frozen=True, slots=True)
-class AuthorAnswers:
-    """What an attack said of each text whose author is a suspect."""
-
-    counts: Attribution
-    truth: Ids
-    answers: Ids
-
-
-def judged(name: str, answers: Ids, authors: ArrayLike, known: ArrayLike) -> AuthorAnswers:
+def judged(name: str, answers: Ids, authors: ArrayLike, known: ArrayLike) -> Attribution:
     """Count the answers of an attack, one for each of `authors` who is among the `known`."""
     everyone, studied = np.asarray(authors, np.int64), np.asarray(known, np.int64)
     familiar = np.isin(everyone, studied)
@@ -198,7 +191,7 @@ def judged(name: str, answers: Ids, authors: ArrayLike, known: ArrayLike) -> Aut
             "no unknown text is by an author with known texts, so nothing can be attributed"
         )
     truth = everyone[familiar]
-    counts = Attribution(
+    return Attribution(
         attack=name,
         authors=len(np.unique(studied)),
         known=len(studied),
@@ -206,5 +199,6 @@ def judged(name: str, answers: Ids, authors: ArrayLike, known: ArrayLike) -> Aut
         correct=int((answers == truth).sum()),
         undecided=int((answers == DONT_KNOW).sum()),
         strangers=int((~familiar).sum()),
+        truth=truth,
+        answers=answers,
     )
-    return AuthorAnswers(counts, truth, answers)
