@@ -67,7 +67,7 @@ def _svg(drawing: Drawing, readings: Sequence[Reading]) -> str:
         held = [r for r in mine if drawing.panel is None or _named(r, drawing.panel) == panel]
         _panel(place, drawing, held, _lines(drawing, mine))
         if panel:
-            place.set_title(f"{drawing.panel} {panel}", fontsize=10)
+            place.set_title(f"{drawing.panel}: {panel}", fontsize=10)
     axes[0].set_ylabel(drawing.measure)
     entries = {
         label: handle

@@ -136,7 +136,8 @@ def summary(records: Sequence[ExperimentRecord], command: Command | None = None)
     """
     seconds = sum(record.processor_seconds for record in records)
     took = (
-        f"{_time(seconds)} of processor time ({_time(seconds / 2)} if two cores share it evenly)."
+        f"{_time(seconds)} of processor time ({_time(seconds / 2)} if two cores share it evenly: "
+        "computed, not run)."
     )
     if command is not None and command.did(records):
         count = len(command.experiments)

@@ -73,6 +73,13 @@ def test_a_loss_beyond_the_margin_fails_the_claim(
     assert "ours" in claims[0].statistic
 
 
+def test_where_nothing_is_found_there_is_nothing_to_lose() -> None:
+    found = {(lam, epsilon): _spam(1, 5) for lam in (0.0, 1.0) for epsilon in JUDGED}
+    claim, *_ = utility._no_loss(utility.TASKS[1], found)
+    assert claim.verdict is Verdict.OPEN
+    assert "finds 0.5% of what it looks for" in claim.undecided
+
+
 @pytest.mark.parametrize(
     ("steps", "verdict"),
     [
