@@ -32,3 +32,4 @@ def test_the_wheel_holds_the_product_alone() -> None:
     files |= {"publish.js", "ledger.js", "icon.svg"}
     assert {f"inkblur/service/static/{file}" for file in files} <= set(names)
     assert "inkblur/evaluation/reports/templates/base.html" in names
+    assert "inkblur/evaluation/__init__.pyi" in names  # read when the package is imported

@@ -245,12 +245,8 @@ class PreparedEvaluation:
         """What the release measured last is worth, where it came from a pool: first repetition."""
         if not isinstance(releaser, PoolReleaser):
             return None
-        train, test = (released.texts for released in self._first)
-        labels = self.data.train.labels, self.data.test.labels
         pool = releaser.mechanism.pool
-        return measured_stand_ins(
-            pool, train, test, self.test, labels, self._models, judge, self.plan
-        )
+        return measured_stand_ins(pool, self._first, self.data, self.test, judge, self.plan)
 
     def examples(self, releasers: Sequence[Releaser]) -> tuple[Example, ...]:
         """Test texts before and after (measured releases, first repetition), names masked."""

@@ -43,16 +43,13 @@ def linking(texts: Sequence[str], authors: ArrayLike, *, confidence: float, seed
         raise ParameterError(
             f"linking compares at most {MOST_TEXTS:,} texts, got {len(texts):,}: give a sample"
         )
-    together = numbers[:, None] == numbers[None, :]
-    apart = ~together
-    np.fill_diagonal(together, False)
-    if not together.any() or not apart.any():
+    left, right = np.triu_indices(len(texts), 1)
+    same = numbers[left] == numbers[right]
+    if not same.any() or same.all():
         raise ParameterError(
             "linking needs two texts of one author, and texts of at least two authors"
         )
-    left, right = np.triu_indices(len(texts), 1)
     ranks = np.unique(similarities(texts)[left, right], return_inverse=True)[1]
-    same = together[left, right]
 
     def area(rows: Ids) -> float:
         # A pair counts as often as both its texts were drawn; a text is no pair with itself.

@@ -129,12 +129,9 @@ def _normals(stated: Array, which: Ids, out: Ids, spread: Array) -> Array:
     for row in range(len(stated)):
         here = np.flatnonzero(which == row)
         order = np.argsort(-stated[row], kind="stable")
-        place = np.empty(len(order), dtype=np.int64)
-        place[order] = np.arange(len(order))
-        ends = np.cumsum(stated[row][order])
-        found = place[out[here]]
-        chance = stated[row][out[here]]
-        ranks = ends[found] - chance * spread[here]
+        ends = np.empty(len(order))
+        ends[order] = np.cumsum(stated[row][order])
+        ranks = ends[out[here]] - stated[row][out[here]] * spread[here]
         normals[here] = ndtri(np.clip(ranks, 1e-16, 1 - 1e-16))
     return normals
 

@@ -30,8 +30,10 @@ def _built() -> Any:
     return kernel if hasattr(kernel, "near_bits") else None  # else built from older sources
 
 
-def _kernel() -> Any:
-    return None if PLAIN_VARIABLE in os.environ else _built()
+def _call(function: str, *arguments: Any) -> Any:
+    """What a function of the kernel gives; None without the extension."""
+    kernel = None if PLAIN_VARIABLE in os.environ else _built()
+    return None if kernel is None else getattr(kernel, function)(*arguments)
 
 
 def built() -> bool:
@@ -43,19 +45,14 @@ def near_sets(
     products: Vectors, handicaps: NDArray[np.int32], words: Ids, units: WordUnits, near: int
 ) -> _SELECTED | None:
     """Lengths, members and last words of the sets of `words`; None without the extension."""
-    kernel = _kernel()
-    if kernel is None:
-        return None
-    found: _SELECTED = kernel.near_sets(products, handicaps, words, units, near)
+    found: _SELECTED | None = _call("near_sets", products, handicaps, words, units, near)
     return found
 
 
 def at(tables: Tables, units: WordUnits, ids: Ids, places: WordUnits) -> Ids | None:
     """See `Sets.at`; None without the extension."""
-    kernel = _kernel()
-    if kernel is None:
-        return None
-    found: Ids = kernel.at(
+    found: Ids | None = _call(
+        "at",
         ids,
         places,
         tables.starts,
@@ -79,28 +76,19 @@ def near_bits(
     rows: SetBits,
 ) -> NDArray[np.int32] | None:
     """Writes the sets of `words` into `rows`; their last words, or None without the extension."""
-    kernel = _kernel()
-    if kernel is None:
-        return None
-    last: NDArray[np.int32] = kernel.near_bits(products, handicaps, words, units, near, rows)
+    last: NDArray[np.int32] | None
+    last = _call("near_bits", products, handicaps, words, units, near, rows)
     return last
 
 
 def bit_marks(bits: SetBits, units: WordUnits) -> NDArray[np.int64] | None:
     """See `PackedTables.marks`; None without the extension."""
-    kernel = _kernel()
-    if kernel is None:
-        return None
-    marks: NDArray[np.int64] = kernel.bit_marks(bits, units)
+    marks: NDArray[np.int64] | None = _call("bit_marks", bits, units)
     return marks
 
 
 def at_bits(tables: PackedTables, units: WordUnits, ids: Ids, places: WordUnits) -> Ids | None:
     """See `PackedSets.at`; None without the extension."""
-    kernel = _kernel()
-    if kernel is None:
-        return None
-    found: Ids = kernel.at_bits(
-        ids, places, tables.row_of, tables.bits, tables.marks, tables.last, units
-    )
+    columns = tables.row_of, tables.bits, tables.marks, tables.last
+    found: Ids | None = _call("at_bits", ids, places, *columns, units)
     return found
