@@ -9,9 +9,13 @@ import pytest
 from inkblur.errors import MissingExtra, ParameterError
 from inkblur.evaluation.attacks import spelling, tagging
 from inkblur.evaluation.attacks.base import DONT_KNOW, attribute
-from inkblur.evaluation.attacks.classifiers import MOST_AUTHORS, AuthorClassifier, make_classifier
 from inkblur.evaluation.attacks.reverse import reverse_vectorized
-from inkblur.evaluation.attacks.writeprints import WritePrints
+from inkblur.evaluation.attacks.writeprints import (
+    MOST_AUTHORS,
+    AuthorClassifier,
+    WritePrints,
+    make_classifier,
+)
 from inkblur.evaluation.attacks.writeprints_features import GROUPS, TextReading, WritePrintsFeatures
 from reproduction import corpora
 

@@ -28,7 +28,7 @@ def run(
     from rich.markup import escape
 
     from inkblur.errors import ParameterError
-    from inkblur.evaluation.audit.pool_choice import audit_pool
+    from inkblur.evaluation.audit.choice import audit_pool
     from inkblur.rng import seeded_rng
 
     names = [name for name, value in words_only.items() if value is not None]

@@ -9,7 +9,6 @@ from inkblur.documents.tokens import TokenClass, tokenize
 from inkblur.evaluation.attacks.base import DONT_KNOW, Attack, attribute
 from inkblur.evaluation.attacks.catalogue import CHANNEL_ATTACKS
 from inkblur.evaluation.attacks.channel import channel_of
-from inkblur.evaluation.attacks.classifiers import AuthorClassifier, make_classifier
 from inkblur.evaluation.attacks.koppel import Koppel, NgramWeighting, Similarity
 from inkblur.evaluation.attacks.language import Trigrams, entering_ids, unigram
 from inkblur.evaluation.attacks.likelihood import Likelihood
@@ -19,6 +18,7 @@ from inkblur.evaluation.attacks.reverse import reverse_vectorized
 from inkblur.evaluation.attacks.stacking import stacked_across
 from inkblur.evaluation.attacks.svm import LinearSvm
 from inkblur.evaluation.attacks.views import Words
+from inkblur.evaluation.attacks.writeprints import AuthorClassifier, make_classifier
 from inkblur.evaluation.attacks.writeprints_features import WritePrintsFeatures, measured_groups
 from inkblur.evaluation.dataset import Dataset, Names, Scenario, make_dataset
 from inkblur.evaluation.measures.bootstrap import (

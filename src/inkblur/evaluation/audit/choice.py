@@ -1,7 +1,8 @@
 """Does a mechanism that states its probabilities draw by them, and do they keep the bound?
 
-Such a mechanism (`exponential`, `staircase`) adds no noise: it knows P(output | input) exactly. So
-its claim falls into two halves that can be checked each by itself, in any vocabulary:
+Such a mechanism (`exponential`, `staircase`, the staircase over a pool of texts) adds no noise: it
+knows P(output | input) exactly. So its claim falls into two halves that can be checked each by
+itself, in any vocabulary:
 
 * what it states keeps the claim: the largest log-ratio of stated probabilities is at most epsilon;
 * what it draws is what it states. Outputs are turned into normals by their stated probabilities:
@@ -25,10 +26,12 @@ from inkblur.evaluation.audit.normality import InsideAudit, LawCheck, normality_
 from inkblur.evaluation.measures.intervals import checked_confidence
 from inkblur.guarantees import rounded_up
 from inkblur.mechanisms.base import DiscreteMechanism
+from inkblur.pools.privatizer import PoolPrivatizer
 from inkblur.rng import Rng
-from inkblur.types import NULL_ID, Array, Ids, whole
+from inkblur.types import NULL_ID, Array, Ids, Piece, Record, whole
 
-_WORDS = 48  # input words, the null word among them
+_WORDS = 48  # input words, the null word among them; of a pool, texts and an empty one
+_CELLS = 1 << 23  # of the table of a pool's stated probabilities, at most
 _TEMPERATURES = (0.25, 0.5, 0.8, 1.25, 2.0, 4.0)
 _ROUNDING = 1e-9  # relative: what float64 may add to a log-ratio
 
@@ -91,6 +94,44 @@ def audit_choice(
     )
 
 
+def audit_pool(
+    blur: PoolPrivatizer, *, rng: Rng, draws: int = 20_000, confidence: float = 0.99
+) -> ChoiceAudit:
+    """Test draws against stated probabilities, and these against the claimed bound.
+
+    Texts of the pool play private ones, one without a known word beside them. Sentences are drawn
+    as texts are, so the audit is of one draw in either case. What is tried is the whole release:
+    encoding, keyed streams, 64 bits, the search for the text that owns them. What it is held
+    against is computed another way, by marking every unit of the pool.
+    """
+    mechanism = blur.mechanism
+    pool, draws = mechanism.pool, whole(draws, "draws")
+    inputs = min(_WORDS, _CELLS // len(pool), len(pool)) - 1
+    if inputs < 1:
+        raise ParameterError(f"a pool of {len(pool):,} texts is too large to audit at once")
+    order = rng.child("pool audit", "texts").permutation(len(pool))
+    texts = [*(pool.texts[row] for row in np.sort(order[:inputs]).tolist()), ""]
+    encoded = mechanism.encode(texts)
+    stated = np.stack([mechanism.weights(encoded, row) for row in range(len(texts))]) / 2.0**64
+    places = {text: place for place, text in enumerate(pool.texts)}
+    one_draw = PoolPrivatizer(mechanism, unit=Piece.TEXT)
+
+    def draw(which: Ids) -> Ids:
+        records = [Record(str(place), texts[row]) for place, row in enumerate(which.tolist())]
+        drawn = one_draw.release_batch(records, rng.child("pool audit", "draws"))
+        return np.array([places[text] for text in drawn.texts], dtype=np.int64)
+
+    return audit_draws(
+        stated,
+        draw,
+        rng=rng,
+        draws=draws,
+        confidence=confidence,
+        bound=mechanism.guarantee.epsilon,
+        unit="texts",
+    )
+
+
 def audit_draws(
     stated: Array,
     draw: Callable[[Ids], Ids],
@@ -104,6 +145,7 @@ def audit_draws(
     """The same for any choice: `stated` holds P(output | input), (inputs, outputs); `draw` gives an
     output for each input, by its row.
     """
+    confidence = checked_confidence(confidence)
     # Each input twice in a row: draws that neighbors share show where the inputs are the same.
     which = np.resize(np.repeat(np.arange(len(stated)), 2), draws)
     out = draw(which)
@@ -116,7 +158,7 @@ def audit_draws(
     return ChoiceAudit(
         words=len(stated),
         draws=draws,
-        confidence=checked_confidence(confidence),
+        confidence=confidence,
         laws=laws,
         stated_loss=float((logs.max(axis=0) - logs.min(axis=0)).max()),
         bound=bound,
