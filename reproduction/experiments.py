@@ -135,7 +135,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         Experiment(
             "adapted/pairs",
             "none of the papers",
-            "Does it so on collections that took no part in its design?",
+            "Does it do so on collections that took no part in its design?",
             ("glove", "c50", "pan18", "sms", "tweets"),
         ),
         Experiment(

@@ -24,7 +24,7 @@ _TEMPLATE = """{% extends "base.html" %}
 {% for section in sections %}
 <h2 id="{{ section.anchor }}">{{ section.experiment.name }}</h2>
 <p>{{ section.experiment.question }}</p>
-<p class="soft">{{ section.experiment.repeats }}. Commit {{ section.record.commits|join(", ") }},
+<p class="soft">Repeats: {{ section.experiment.repeats }}. Commit {{ section.record.commits|join(", ") }},
 measured on {{ section.record.days|join(", ") }} (UTC), seed {{ section.record.seed }},
 {{ section.record.seconds|round|int }} s
 ({{ section.record.processor_seconds|round|int }} s of processor time) on
@@ -101,7 +101,7 @@ def reproduction_document(
         parts += [
             f"## {section.experiment.name}",
             "",
-            f"{section.experiment.question} ({section.experiment.repeats}.)",
+            f"{section.experiment.question} (Repeats: {section.experiment.repeats}.)",
             "",
             f"Commit {', '.join(record.commits)}, measured on {', '.join(record.days)} (UTC), seed "
             f"{record.seed}, {record.seconds:,.0f} s ({record.processor_seconds:,.0f} s of "
