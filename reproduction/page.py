@@ -10,7 +10,7 @@ from inkblur.evaluation import Cell, Table, TableRow, heads, page, write_atomica
 from reproduction.command import Command
 from reproduction.datasets import SOURCES
 from reproduction.record_tables import Section, overview, sections
-from reproduction.result import Claim, ExperimentRecord, Verdict
+from reproduction.result import UNDECIDED, Claim, ExperimentRecord, Verdict
 
 DOCUMENT, PAGE, FIGURES = "reproduction.md", "reproduction.html", "figures"
 
@@ -24,7 +24,8 @@ _TEMPLATE = """{% extends "base.html" %}
 {% for section in sections %}
 <h2 id="{{ section.anchor }}">{{ section.experiment.name }}</h2>
 <p>{{ section.experiment.question }}</p>
-<p class="soft">Repeats: {{ section.experiment.repeats }}. Commit {{ section.record.commits|join(", ") }},
+<p class="soft">Repeats: {{ section.experiment.repeats }}.
+Commit {{ section.record.commits|join(", ") }},
 measured on {{ section.record.days|join(", ") }} (UTC), seed {{ section.record.seed }},
 {{ section.record.seconds|round|int }} s
 ({{ section.record.processor_seconds|round|int }} s of processor time) on
@@ -146,10 +147,13 @@ def summary(records: Sequence[ExperimentRecord], command: Command | None = None)
             f"{_time(command.seconds)} by the clock on {command.workers} "
             f"worker{'s' * (command.workers != 1)}; {took}"
         )
-    judged = [c for record in records if not record.quick for c in record.outcome.claims]
+    outcomes = [record.outcome for record in records if not record.quick]
+    judged = [claim for outcome in outcomes for claim in outcome.claims]
+    without = sum(note.startswith(UNDECIDED) for outcome in outcomes for note in outcome.notes)
     verdicts = [
         _verdicts("Claims of the papers", [claim for claim in judged if not claim.ours]),
         _verdicts("Claims of ours", [claim for claim in judged if claim.ours]),
+        f"Not judged, as the notes say: {without} more of ours." * bool(without),
     ]
     return (
         f"Experiments: {len(records)}. {' '.join(filter(None, verdicts)) or 'No claim is judged.'} "

@@ -10,7 +10,7 @@ from inkblur.evaluation import Array
 from reproduction.attack_vs_label import MeasuredColumns, at_attack
 from reproduction.estimate import Estimate
 from reproduction.resampled_texts import COLLECTIONS, over_texts
-from reproduction.result import Claim, Drawing, Reading, Where
+from reproduction.result import UNDECIDED, Claim, Drawing, Reading, Where
 
 STATIC, ADAPTIVE, STRONGER = "static attack", "adaptive attack", "stronger attack"
 UTILITY, LEFT, UNCHANGED = "utility", "utility left", "words unchanged"
@@ -101,7 +101,7 @@ def level_claim(
     known = reached(values)
     if len(known) < 2:
         return (
-            f'Undecided: {name} ("{text}"): {len(known)} of {len(values)} runs reach the level of '
+            f'{UNDECIDED}{name} ("{text}"): {len(known)} of {len(values)} runs reach the level of '
             "attack, and two are needed."
         )
     if len(known) < len(values):

@@ -21,6 +21,7 @@ from reproduction.reasons import UNEXPLAINED
 from reproduction.record_tables import sections
 from reproduction.result import Drawing, ExperimentRecord, Reading
 from reproduction.runner import gathered, reproduce
+from reproduction.utility_at_attack import level_claim
 from tests.reproduction.made import NAME, Made
 
 
@@ -72,6 +73,14 @@ def test_the_summary_counts_the_papers_claims_and_ours_apart(record: ExperimentR
     both = replace(record, outcome=replace(record.outcome, claims=(claim, ours)))
     assert "papers: 1; 1 hold, 0 fail, 0 stay open. Claims of ours: 1; 0 hold, 1" in summary([both])
     assert "No claim is judged." in summary([replace(both, quick=True)])
+
+
+def test_the_summary_counts_claims_without_a_number(record: ExperimentRecord) -> None:
+    note = level_claim("rises", "It rises.", "", [None, None], 0.0)
+    assert isinstance(note, str)
+    assert "Not judged" not in summary([record])
+    noted = replace(record, outcome=replace(record.outcome, notes=(note, "a note")))
+    assert "Not judged, as the notes say: 1 more of ours. (Open" in summary([noted])
 
 
 def test_the_clock_is_that_of_one_command(tmp_path: Path, record: ExperimentRecord) -> None:
