@@ -28,9 +28,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     with (tmp_path / "public.csv").open("w", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(["writer", "body"])
-        for author in range(8):
-            own = np.arange(10 * author, 10 * author + 10)
-            for _ in range(12):
+        for author in range(16):
+            own = np.arange(5 * author, 5 * author + 5)
+            for _ in range(20):
                 mine = rng.random(80) < 0.6
                 ids = np.where(mine, rng.choice(own, 80), rng.integers(80, size=80))
                 rows.writerow([f"author {author}", " ".join(WORDS[i] for i in ids)])

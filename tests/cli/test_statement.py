@@ -252,7 +252,7 @@ def measured(report: dict[str, Any], **changes: Any) -> dict[str, Any]:
             for measure in ("words recovered", "numbers recovered")
         ),
     ]
-    made = {"form": "raw", "proper_nouns_redacted": False}
+    made: dict[str, Any] = {"form": "raw", "proper_nouns_redacted": False, "data": {"texts": 1_200}}
     made |= {"before": before.to_json(), "settings": [body]}
     return json.loads(json.dumps(made))  # type: ignore[no-any-return]
 
@@ -272,6 +272,18 @@ def test_what_was_measured_answers_the_three_questions(folder: Path) -> None:
         "reading (unigram), words recovered: 0.12 (interval 0.10 to 0.15)"
     )
     assert "F1 0.70 (svm, 40 texts, untouched 0.90)" in table(text, "topic")["utility"][0]
+
+
+def test_which_texts_were_evaluated_is_said(folder: Path) -> None:
+    """Six texts were released; an evaluation of others with the same settings is no lie, but the
+    reader must know.
+    """
+    report = privatize("--mechanism", "laplace", "--epsilon", "3")
+    assert "evaluation of" not in explained()
+    Path("evaluation.json").write_text(json.dumps(measured(report)))
+    text = explained("--evaluation", "evaluation.json")
+    assert "an evaluation of 1,200 texts with the settings of this release" in text
+    assert "Whether they are the released texts is not checked" in text
 
 
 def test_the_author_is_named_by_the_strongest_attack_before_and_after(folder: Path) -> None:

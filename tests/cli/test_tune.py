@@ -54,6 +54,9 @@ def test_a_choice_is_made_printed_and_written(posts: Path, vectors: Path, tmp_pa
     assert (folder / "tune.jsonl").is_file()
     page = (folder / "tune.html").read_text(encoding="utf-8")
     assert f"epsilon {body['best']['setting']['epsilon']:g}</b>" in page
+    warned = "looks a little better on the texts that chose it"
+    assert warned in page
+    assert warned in " ".join(result.stderr.split())
     for name in NAMES:
         assert name not in result.output + (folder / "tune.json").read_text(encoding="utf-8") + page
 

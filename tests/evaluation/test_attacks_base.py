@@ -31,7 +31,22 @@ def test_counts_and_shares() -> None:
     assert (result.correct, result.undecided, result.strangers) == (2, 1, 2)
     assert result.accuracy == 0.5
     assert result.precision == pytest.approx(2 / 3)
-    assert result.chance == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize(
+    ("known", "chance"),
+    [
+        ([0, 1, 4], 1 / 3),  # evenly among three
+        ([0, 0, 1, 4], 0.75),  # always author 0, who has written most
+        ([0, 1, 1, 4], 1 / 3),  # author 1 would be right once in four
+        ([0, 0, 1, 1, 4], 0.5),  # 0 or 1, by a coin
+    ],
+)
+def test_guessing_knows_who_has_written_most(known: list[int], chance: float) -> None:
+    """An attack that answers one prolific author to everything has learned nothing from a text."""
+    result = attribute(Repeats(), ["0"] * 4, [0, 0, 0, 1], known=known)
+    assert result.accuracy == 0.75
+    assert result.chance == pytest.approx(chance)
 
 
 def test_an_attack_that_never_answers_has_no_precision() -> None:

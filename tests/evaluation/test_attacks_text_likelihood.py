@@ -7,6 +7,7 @@ import pytest
 
 from inkblur.embeddings.table import Embedding
 from inkblur.evaluation.attacks import text_likelihood
+from inkblur.evaluation.attacks.base import DONT_KNOW
 from inkblur.evaluation.attacks.channel import ExactChannel
 from inkblur.evaluation.attacks.likelihood import Likelihood
 from inkblur.evaluation.attacks.text_likelihood import TextLikelihood
@@ -52,6 +53,22 @@ def named(attack: Likelihood) -> float:
 def test_what_stands_together_names_authors_of_the_same_words() -> None:
     assert named(Likelihood(CHANNEL, TABLE)) < 0.65
     assert named(TextLikelihood(CHANNEL, TABLE)) > 0.9
+
+
+@pytest.mark.parametrize("kind", [Likelihood, TextLikelihood])
+def test_known_texts_without_a_word_add_nothing(kind: type[Likelihood]) -> None:
+    """Each was taken for a text that the author might write again, word for word."""
+    known, authors = written(2, seed=1)
+    asked = released(written(3, seed=2)[0])
+    blank = ["", "?!", ":-)"] * 4
+    plain = kind(CHANNEL, TABLE).fit(known, authors)
+    beside = kind(CHANNEL, TABLE).fit([*blank, *known], np.append(np.zeros(12, np.int64), authors))
+    np.testing.assert_allclose(beside.scores(asked), plain.scores(asked))
+    silent = kind(CHANNEL, TABLE).fit([*known, "?!"], np.append(authors, 2))
+    assert silent.suspects.tolist() == [0, 1, 2]
+    assert 2 not in silent.predict(asked)
+    nobody = kind(CHANNEL, TABLE).fit(["?!", ":-)"], [0, 1])
+    assert nobody.predict(asked).tolist() == [DONT_KNOW] * len(asked)
 
 
 def test_texts_without_words_of_their_own_are_their_author() -> None:

@@ -15,8 +15,10 @@ from inkblur.cli.tune import tune as tune_command
 from inkblur.documents.privatizer import Privatizer
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
+from inkblur.evaluation.attacks.base import DONT_KNOW
 from inkblur.evaluation.attacks.catalogue import NAMES, USUAL
 from inkblur.evaluation.attacks.stacking import stacked_across
+from inkblur.evaluation.author_attacks import AuthorAttacks
 from inkblur.evaluation.dataset import Dataset, make_dataset
 from inkblur.evaluation.evaluate import PreparedEvaluation, evaluate
 from inkblur.evaluation.plan import Plan
@@ -58,6 +60,19 @@ def data(length: int = 60) -> Dataset:
             names.append(f"author {author}")
             labels.append("odd" if author % 2 else "even")
     return make_dataset(texts, authors=names, labels=labels, seed=4, test_share=0.5)
+
+
+def test_nobody_is_named_for_an_empty_text() -> None:
+    """The weighed answer of several attacks named whom the classifiers like best without a word."""
+    texts = [f"{word} w{number}" for number in range(4) for word in "abcdefghij"]
+    parts = ["train"] * 30 + ["test"] * 20
+    authors = list("abcdefghij") * 5
+    made = make_dataset([*texts, *[" "] * 10], authors=authors, parts=parts, seed=4)
+    attacks = AuthorAttacks(made, made.train.texts, table(), replace(PLAN, attacks=USUAL))
+    found = attacks.on_true_texts(made.test.texts, lambda what: None)
+    assert [each.found.attack for each in found] == list(USUAL)
+    for each in found:
+        assert each.found.answers[10:].tolist() == [DONT_KNOW] * 10, each.found.attack
 
 
 class Leaky(WordMechanism):

@@ -28,6 +28,25 @@ def test_the_interval_of_the_accuracy_is_that_of_a_share(texts: int, right: int)
     assert found.high == pytest.approx(share + half, abs=0.2 * half)
 
 
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_none_or_all_of_a_few_texts_are_no_proof_about_others(repeats: int) -> None:
+    """Resamples of 40 texts of which none was named hold none either; "0 % to 0 %" said too much:
+    were one text in twelve named, there would be none among 40 once in forty times.
+    """
+    truth = np.arange(40)
+    none, every = (
+        over_repeated_texts(truth, [said] * repeats, confidence=0.95, seed=1)["accuracy"]
+        for said in (truth + 1, truth)
+    )
+    assert (none.mean, none.low) == (0.0, 0.0)
+    assert (every.mean, every.high) == (1.0, 1.0)
+    assert none.high == pytest.approx(1 - 0.025 ** (1 / 40))
+    assert every.low == pytest.approx(0.025 ** (1 / 40))
+    traced = share_over_texts(truth * 0, truth * 0 + 1, confidence=0.95, seed=1)
+    assert traced is not None
+    assert (traced.mean, traced.low, traced.high) == (none.mean, none.low, none.high)
+
+
 def test_every_score_lies_within_its_interval_and_more_confidence_is_wider() -> None:
     rng = np.random.default_rng(4)
     truth = rng.integers(0, 5, 300)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from inkblur.errors import InkblurError, ParameterError
 from inkblur.evaluation.attacks.inference import infer
 from inkblur.evaluation.dataset import make_dataset
 from inkblur.evaluation.evaluate import evaluate
@@ -78,6 +80,28 @@ def test_a_consistent_release_is_not_traced_as_if_its_words_were_drawn_one_by_on
     assert not any("by the channel and" in measure for measure in measures[1])
 
 
+def test_without_reading_the_other_attacks_through_the_channel_are_tried_all_the_same() -> None:
+    """They went with it, and the weaker ones by words alone stood for the risk."""
+    texts, names, labels = corpus()
+    data = make_dataset(texts, authors=names, secrets=labels, seed=5)
+    spec = ReleaseSpec("staircase", epsilon=3.0)
+    (found,) = evaluate(data, table(), [spec], replace(PLAN, read_texts=0)).settings
+    measures = [each.measure for each in found.disclosures]
+    assert not any(each.attack.startswith("reading") for each in found.disclosures)
+    assert any("by the channel and" in measure for measure in measures)
+    assert any("guessed, by the channel" in measure for measure in measures)
+
+
+def test_a_sample_of_a_file_in_order_of_authors_has_texts_of_both() -> None:
+    """The first 500 were one author's, so that linking was left out without a word."""
+    texts, names, _ = corpus(each=610, authors=2)
+    parts = ["train" if row % 610 < 10 else "test" for row in range(len(texts))]
+    data = make_dataset(texts, authors=names, parts=parts, seed=5)
+    plan = replace(PLAN, meaning_texts=0, read_texts=0)
+    (found,) = evaluate(data, table(), [ReleaseSpec("laplace", epsilon=200.0)], plan).settings
+    assert value(found.disclosures, "linking", "area") > 0.7
+
+
 def test_the_page_leads_with_the_strongest_attack_and_shows_every_disclosure() -> None:
     found = report(ReleaseSpec("laplace", epsilon=5.0))
     (lead,) = strongest_table(found)
@@ -97,3 +121,42 @@ def test_a_secret_may_be_a_number() -> None:
     data = make_dataset(texts, authors=names, secrets=secrets, seed=5)
     assert set(data.train.secrets) == {"0", "1"}
     assert infer(data.train.texts, data.train.secrets, data.test.texts, data.test.secrets, seed=1)
+
+
+@pytest.mark.parametrize(
+    ("secrets", "message"),
+    [(["x"] * 32, "1 different values"), (["x", "y"] * 12 + ["z"] * 8, "secret that the training")],
+)
+def test_secrets_that_cannot_be_inferred_are_refused_before_any_attack(
+    secrets: list[str], message: str
+) -> None:
+    texts = corpus()[0]
+    parts = ["train"] * 24 + ["test"] * 8
+    with pytest.raises(ParameterError, match=message):
+        make_dataset(texts, secrets=secrets, authors=["a", "b"] * 16, parts=parts, seed=5)
+
+
+@pytest.mark.parametrize(
+    ("public", "model", "message"),
+    [
+        (["two words"], "", "no text of three words"),
+        ([], "nowhere", "no language model at nowhere"),
+    ],
+)
+def test_readers_without_anything_to_read_with_are_refused_before_any_attack(
+    public: list[str], model: str, message: str
+) -> None:
+    pytest.importorskip("transformers")
+    texts, names, _ = corpus()
+    data = make_dataset(texts, authors=names, seed=5)
+    steps: list[str] = []
+    with pytest.raises(InkblurError, match=message):
+        evaluate(
+            data,
+            table(),
+            [ReleaseSpec("staircase", epsilon=3.0)],
+            replace(PLAN, reading_model=model),
+            public=public,
+            on_step=lambda what, done, total: steps.append(what),
+        )
+    assert steps == []

@@ -125,6 +125,13 @@ def test_the_headline_is_the_scenario_of_the_largest_risk() -> None:
     assert "90% of the texts" in headline(replace(found, attacks=(wide, narrow)), result.before)
 
 
+def test_where_one_author_alone_is_attacked_nothing_is_above_chance() -> None:
+    texts, names, labels = corpus(authors=2)
+    data = make_dataset(texts[:9], authors=names[:9], labels=labels[:9], seed=5)
+    (result,) = evaluate(data, table(), [ReleaseSpec("laplace", 50.0)], QUICK).settings
+    assert [(a.chance, a.above_chance) for a in result.attacks] == [(1.0, 0.0)] * 2
+
+
 def test_no_noise_changes_nothing_and_much_noise_hides() -> None:
     settings = [ReleaseSpec("laplace", 1e4), ReleaseSpec("laplace", 0.05)]
     faint, loud = evaluate(made(), table(), settings, QUICK).settings
@@ -289,6 +296,19 @@ class TestData:
         report = evaluate(data, table(), [ReleaseSpec("laplace", 50.0)], QUICK)
         assert report.before.attacks[0].authors == 5
 
+    def test_copies_of_a_text_stay_in_one_part(self) -> None:
+        """A static attacker who knows one copy would name the author of another by it."""
+        texts, names, labels = corpus(each=6)
+        copies = [*texts, *(f"{text.capitalize()}." for text in texts)]
+        data = make_dataset(copies, authors=[*names] * 2, labels=[*labels] * 2, seed=5)
+        plain = make_dataset(texts, authors=names, labels=labels, seed=5)
+        assert data.facts.test == 2 * plain.facts.test
+        known = {text.lower().rstrip(".") for text in data.train.texts}
+        assert not known & {text.lower().rstrip(".") for text in data.test.texts}
+        given = ["train"] * len(texts) + ["test"] * len(texts)  # as the data says
+        data = make_dataset(copies, authors=[*names] * 2, parts=given, seed=5)
+        assert data.facts.test == len(texts)
+
     def test_an_author_of_the_test_part_alone_is_counted_and_left_out(self) -> None:
         texts, names, labels = corpus()
         parts = ["test" if row % 4 == 0 else "train" for row in range(len(texts))]
@@ -371,6 +391,7 @@ class TestData:
             ({"labels": ["x"] * 4}, "2 different labels are needed, found 1"),
             ({"labels": [None] * 4}, "2 different labels are needed, found 0"),
             ({"authors": ["a", "b", "c", "d"]}, "has one text only"),
+            ({"texts": ["p", "p", "q", "q!"], "authors": ["a", "a", "b", "b"]}, "copies of one"),
             ({"authors": ["a", "b"]}, "4 texts need as many authors, got 2"),
             ({"authors": ["a", "b"] * 2, "parts": ["train"] * 4}, "both are needed"),
             (
@@ -388,7 +409,7 @@ class TestData:
         self, options: dict[str, Any], message: str
     ) -> None:
         with pytest.raises(ParameterError, match=message):
-            make_dataset(["p", "q", "r", "s"], seed=1, **options)
+            make_dataset(**{"texts": ["p", "q", "r", "s"], "seed": 1, **options})
 
     def test_nothing_but_empty_texts_is_refused(self) -> None:
         with pytest.raises(ParameterError, match="not empty"):

@@ -19,6 +19,7 @@ from inkblur.evaluation.tuning.adapted_grid import Candidate
 from inkblur.evaluation.tuning.criterion import Criterion, Goal, tune
 from inkblur.evaluation.tuning.four_way_split import TextShare
 from inkblur.evaluation.tuning.trials import FILE, AttackLeft, Trial
+from inkblur.mechanisms.staircase.making import causal_model
 from inkblur.mechanisms.staircase.mechanism import Staircase
 from inkblur.pools import build_pool
 from inkblur.pools.store import write_pool
@@ -84,6 +85,33 @@ def test_a_language_model_can_be_tuned(tmp_path: Path) -> None:
     plain = Staircase(table(), epsilon=4.0, frequency_power=1.0, cache=None)
     every = plain.probabilities(np.arange(len(table()))).diagonal().mean()
     assert found.survival == pytest.approx(100 * every)
+
+
+def test_another_language_model_in_the_same_place_is_measured_anew(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    options = {"base": "lm", "language_model": str(tmp_path / "model")}
+    spec = ReleaseSpec("staircase", 4.0, parameters=options)
+    found: list[Trial] = []
+    for spread in (0.02, 0.5, 0.02):
+        causal_model.cache_clear()  # as in a process of its own
+        save_tiny_model(tmp_path / "model", [" ".join(table().words)] * 20, spread=spread)
+        found += tune(made(), table(), [spec], PLAN, tmp_path / "tuned", words=10)
+    hashes = [each.candidate.model_sha256 for each in found if each.candidate is not None]
+    assert hashes[0] == hashes[2] != hashes[1]
+    lines = (tmp_path / "tuned" / FILE).read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 4  # the run, the texts as they are, and two models
+    assert found[2] == found[0]
+
+
+def test_a_folder_of_another_version_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its attacks may be others: their results do not belong side by side."""
+    tune(made(), table(), GRID[:1], PLAN, tmp_path, words=10)
+    monkeypatch.setattr("inkblur.evaluation.tuning.trials.version", lambda name: "0.0.9")
+    with pytest.raises(InputError, match="inkblur differs"):
+        tune(made(), table(), GRID[:1], PLAN, tmp_path, words=10)
 
 
 def chosen(trials: list[Trial], criterion: str, **floors: float) -> float | None:

@@ -17,7 +17,7 @@ from scipy.stats import binom
 import inkblur
 from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.documents.vectorizer import Vectorizer
-from inkblur.evaluation.audit.choice import ChoiceAudit, audit_choice
+from inkblur.evaluation.audit.choice import ChoiceAudit, audit_choice, audit_draws
 from inkblur.evaluation.audit.lower_bound import Audit, audit_mechanism
 from inkblur.evaluation.audit.noise import NoiseAudit, audit_noise
 from inkblur.mechanisms.base import DiscreteMechanism, WordMechanism
@@ -348,6 +348,38 @@ def test_exponential_drawn_at_twice_epsilon_is_convicted(
     if kind is TwiceEpsilon:  # what the likelihood ratio is for: it sees this in few draws
         by_name = {law.name: law.p_value for law in audit.inside.laws}
         assert by_name["another temperature"] < audit.inside.threshold
+
+
+def test_an_output_that_some_words_cannot_have_is_convicted() -> None:
+    """Also beside one that no word has, whose loss is none: it hid an infinite one."""
+    stated = np.array([[0.5, 0.5, 0.0, 0.0], [0.3, 0.4, 0.0, 0.3]])
+    uniforms = np.random.default_rng(1).random(2_000)
+    audit = audit_draws(
+        stated,
+        lambda which: (uniforms[:, None] > stated[which].cumsum(axis=1)).sum(axis=1),
+        rng=seeded_rng(1),
+        draws=2_000,
+        confidence=0.99,
+        bound=8.0,
+    )
+    assert audit.stated_loss == np.inf
+    assert not audit.failed_laws
+    assert audit.flagged
+
+
+def test_an_output_that_is_stated_to_be_impossible_is_convicted() -> None:
+    """One draw in 2,000 is enough: its likelihood under the claim is 0, not NaN."""
+    drawn = (np.random.default_rng(1).random(2_000) > 0.5).astype(np.int64)
+    drawn[7] = 2
+    audit = audit_draws(
+        np.array([[0.5, 0.5, 0.0]]),
+        lambda which: drawn,
+        rng=seeded_rng(1),
+        draws=2_000,
+        confidence=0.99,
+        bound=8.0,
+    )
+    assert {law.name: law.p_value for law in audit.laws}["another temperature"] == 0.0
 
 
 class SharedChoice(Exponential):

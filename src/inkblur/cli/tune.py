@@ -219,6 +219,8 @@ def tune(
                 f"none of the {len(trials)} settings meets the floor; widen the grid or lower it"
             )
         talk.print(f"[green]best:[/] {best.name}; wrote tune.html, tune.json into {output}")
+        if len(trials) > 1:
+            talk.print(tuning_page.CHOSEN_BY)
 
 
 def _settings(given: options.Given) -> list[ReleaseSpec]:

@@ -13,7 +13,13 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 import numpy as np
 
 from inkblur.embeddings.table import Embedding
-from inkblur.evaluation.attacks.base import Attack, Attribution, ScoringAttack, judged
+from inkblur.evaluation.attacks.base import (
+    DONT_KNOW,
+    Attack,
+    Attribution,
+    ScoringAttack,
+    judged,
+)
 from inkblur.evaluation.attacks.catalogue import (
     ATTACKS,
     CHANNEL_ATTACKS,
@@ -122,19 +128,24 @@ class AuthorAttacks:
             yield Attacked(scenario, kind, judged(name, answers, everyone, studied))
         if STACKED in self.plan.attacks:
             for scenario, heard in scores.items():
-                said = self._stacked(scenario, heard)
+                said = self._stacked(scenario, heard, texts)
                 if said is not None:
                     kind = STATIC if releaser is None else ADAPTIVE
                     yield Attacked(scenario, kind, said)
 
-    def _stacked(self, scenario: str, scores: Sequence[Array]) -> Attribution | None:
+    def _stacked(
+        self, scenario: str, scores: Sequence[Array], texts: Sequence[str]
+    ) -> Attribution | None:
         everyone, studied = self.data.test.authors, self._studied(scenario)
         suspects = np.unique(studied)
-        truth = np.searchsorted(suspects, everyone[np.isin(everyone, studied)])
-        joined = stacked_across(scores, truth)
+        familiar = np.isin(everyone, studied)
+        joined = stacked_across(scores, np.searchsorted(suspects, everyone[familiar]))
         if joined is None:
             return None
-        return judged(STACKED, suspects[joined.argmax(axis=1)], everyone, studied)
+        answers = suspects[joined.argmax(axis=1)]
+        blank = [not texts[row].strip() for row in np.flatnonzero(familiar).tolist()]
+        answers[blank] = DONT_KNOW
+        return judged(STACKED, answers, everyone, studied)
 
     def _studied(self, scenario: str) -> Ids:
         """The authors of the known texts, text by text."""

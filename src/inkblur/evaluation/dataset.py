@@ -4,7 +4,8 @@ Rules, each counted in the report:
 
 - texts are split by a seed unless the data says which part each belongs to: of every author's texts
   (of every label's, where no author is known) `test_share` go to the test part, at least one and
-  never all;
+  never all; an author's texts with the same words in the same order count as one and stay
+  together, because whoever knows one copy needs no style to name the author of another;
 - an author with one text: it goes to the training part, so they are a suspect of the attacks but
   none of their texts is attacked;
 - an author of the test part without a training text (a stranger): no attack can name them, so
@@ -29,6 +30,8 @@ from numpy.typing import NDArray
 
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.base import DONT_KNOW, number_authors
+from inkblur.evaluation.attacks.inference import checked_secrets
+from inkblur.evaluation.measures.words import words_of
 from inkblur.rng import seeded_rng
 from inkblur.types import Ids
 
@@ -209,7 +212,9 @@ def make_dataset(
             f"at least 2 different labels are needed, found {count}; leave the labels out to "
             "measure attacks alone"
         )
-    tested = _given(parts) if parts is not None else _drawn(numbers, topics, test_share, seed)
+    tested = (
+        _given(parts) if parts is not None else _drawn(texts, numbers, topics, test_share, seed)
+    )
 
     def part(wanted: bool) -> DatasetPart:
         rows = np.flatnonzero(tested == wanted)
@@ -224,8 +229,9 @@ def make_dataset(
     train, test = part(False), part(True)
     if parts is None and not len(test):
         raise ParameterError(
-            "every author (without authors: every label) has one text only, so there is none to "
-            "try an attack or a classifier on: give at least one of them a second text"
+            "every author (without authors: every label) has one text only, or copies of one, so "
+            "there is none to try an attack or a classifier on: give at least one of them a second "
+            "text"
         )
     if not len(train) or not len(test):
         raise ParameterError(
@@ -237,6 +243,8 @@ def make_dataset(
             "no author has texts in both parts, so no attack can be tried: every author of the "
             "training part needs a second text"
         )
+    if secrets is not None:
+        checked_secrets(train.secrets, test.secrets)
     facts = _facts(texts, train, test)
     return Dataset(train, test, facts, Names(authors if authors is not None else []))
 
@@ -272,7 +280,7 @@ def _given(parts: Sequence[str]) -> NDArray[np.bool_]:
 
 
 def _drawn(
-    numbers: Ids, topics: Sequence[str | None], test_share: float, seed: int
+    texts: Sequence[str], numbers: Ids, topics: Sequence[str | None], test_share: float, seed: int
 ) -> NDArray[np.bool_]:
     """Which texts are tested: a share of each author's, or else of each label's."""
     if not 0 < test_share < 1:
@@ -282,8 +290,25 @@ def _drawn(
         groups[author if author != DONT_KNOW else f"label {topic}"].append(row)
     uniforms = seeded_rng(seed).child("split").rows(len(numbers), 1)[:, 0]
     tested = np.zeros(len(numbers), dtype=bool)
-    for rows in groups.values():
-        if len(rows) > 1:
-            count = min(max(1, round(test_share * len(rows))), len(rows) - 1)
-            tested[sorted(rows, key=lambda row: uniforms[row])[:count]] = True
+    for group, rows in groups.items():
+        by_author = not isinstance(group, str) and len(rows) > 1
+        units = copies_together(rows, texts) if by_author else [[row] for row in rows]
+        if len(units) > 1:
+            count = min(max(1, round(test_share * len(units))), len(units) - 1)
+            for unit in sorted(units, key=lambda unit: uniforms[unit[0]])[:count]:
+                tested[unit] = True
     return tested
+
+
+def copies_together(rows: Sequence[int], texts: Sequence[str]) -> list[list[int]]:
+    """The rows, those of texts with the same words together, whatever their capitals and signs;
+    the first decides the order.
+
+    >>> copies_together([0, 1, 2, 3], ["The cat.", "?", "the CAT", "?"])
+    [[0, 2], [1], [3]]
+    """
+    units: dict[Hashable, list[int]] = {}
+    for row in rows:
+        words = tuple(words_of(texts[row]))
+        units.setdefault(words or row, []).append(row)
+    return list(units.values())

@@ -21,7 +21,7 @@ from inkblur.evaluation.attacks.candidates import Candidates
 from inkblur.evaluation.attacks.channel import Channel, channel_of
 from inkblur.evaluation.attacks.fluent_channel import FluentChannel
 from inkblur.evaluation.attacks.inference import infer
-from inkblur.evaluation.attacks.language import Trigrams, entering_ids, unigram
+from inkblur.evaluation.attacks.language import Trigrams, check_lessons, entering_ids, unigram
 from inkblur.evaluation.attacks.likelihood import Likelihood
 from inkblur.evaluation.attacks.linking import MOST_TEXTS, linking
 from inkblur.evaluation.attacks.model_reading import PASSAGE, ModelReader
@@ -35,6 +35,7 @@ from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.releasers import Released, Releaser, TextReleaser
 from inkblur.evaluation.results import ADAPTIVE, STATIC, Disclosure, Interval
 from inkblur.mechanisms.base import WordMechanism
+from inkblur.mechanisms.staircase.making import causal_model
 from inkblur.protocols import TextMechanism
 from inkblur.rng import Rng
 from inkblur.types import Ids, ReleaseKind
@@ -52,7 +53,8 @@ class Disclosing:
     data: Dataset
     train: Sequence[str]  # in the form that is released
     test: Sequence[str]
-    read: Sequence[int]  # rows of the test part that are read word by word
+    order: Sequence[int]  # rows of the test part that are not blank, by chance: samples come first
+    read: int  # of those, how many are read word by word
     public: Sequence[str]  # texts to learn a language model from; may be empty
     embedding: Embedding
     plan: Plan
@@ -64,7 +66,7 @@ class Disclosing:
         """All that can be measured about this release."""
         found = [*self._repetition(test), *self._originals(test), *self._secrets(train, test)]
         mechanism = _read_mechanism(releaser)
-        if mechanism is not None and self.read:
+        if mechanism is not None:
             assert isinstance(releaser, TextReleaser)
             named = releaser.spec.names != Treatment.NULL.value
             channel = channel_of(mechanism, rng.child("simulated"))
@@ -78,7 +80,7 @@ class Disclosing:
     def _reading(
         self, mechanism: WordMechanism, channel: Channel, names_enter: bool, rng: Rng
     ) -> Iterator[Disclosure]:
-        read = [self.test[row] for row in self.read]
+        read = [self.test[row] for row in self.order[: self.read]]
         truth = [true_words(text, self.embedding, names_enter=names_enter) for text in read]
         truth = [words for words in truth if len(words.ids)]
         if not truth:
@@ -162,7 +164,7 @@ class Disclosing:
             yield Disclosure("repetition", measure, share, found.chance, "in another's text")
 
     def _originals(self, test: Released) -> Iterator[Disclosure]:
-        rows = [row for row, text in enumerate(self.test) if text.strip()][:_COMPARED]
+        rows = sorted(self.order[:_COMPARED])
         released = [test.texts[row] for row in rows]
         if len(rows) > 1:
             traced = single_out([self.test[row] for row in rows], released)
@@ -173,8 +175,8 @@ class Disclosing:
             ):  # fmt: skip
                 yield self._singled_out(measure, hits)
         authors = self.data.test.authors
-        known = [row for row in range(len(test.texts)) if authors[row] >= 0 and test.texts[row]]
-        known = known[: min(_COMPARED, MOST_TEXTS)]
+        known = [row for row in self.order if authors[row] >= 0 and test.texts[row]]
+        known = sorted(known[: min(_COMPARED, MOST_TEXTS)])
         if known:
             try:
                 area = linking(
@@ -191,7 +193,8 @@ class Disclosing:
     def _traced(
         self, mechanism: WordMechanism, channel: Channel, names_enter: bool, rng: Rng
     ) -> Iterator[Disclosure]:
-        words = (true_words(text, self.embedding, names_enter=names_enter) for text in self.test)
+        texts = (self.test[row] for row in self.order)
+        words = (true_words(text, self.embedding, names_enter=names_enter) for text in texts)
         first = (TrueWords(w.ids[:_TRACED], w.kinds[:_TRACED]) for w in words if len(w.ids))
         truth = list(islice(first, _TRACED))
         if len(truth) > 1:
@@ -243,6 +246,14 @@ class Disclosing:
 
     def _share(self, hits: Ids, totals: Ids) -> Interval | None:
         return share_over_texts(hits, totals, confidence=self.plan.confidence, seed=self.plan.seed)
+
+
+def check_readers(embedding: Embedding, public: Sequence[str], reading_model: str) -> None:
+    """Fail now, and not after the attacks, where a reader has nothing to read with."""
+    if public:
+        check_lessons([entering_ids(text, embedding) for text in public])
+    if reading_model:
+        causal_model(embedding, reading_model)  # kept for the reader
 
 
 def _read_mechanism(releaser: Releaser) -> WordMechanism | None:

@@ -23,7 +23,7 @@ from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.base import DONT_KNOW
 from inkblur.evaluation.author_attacks import AuthorAttacks
 from inkblur.evaluation.dataset import Dataset
-from inkblur.evaluation.disclosure import Disclosing
+from inkblur.evaluation.disclosure import Disclosing, check_readers
 from inkblur.evaluation.measures.meaning import Meaning, meaning_kept
 from inkblur.evaluation.measures.similarity import Judge
 from inkblur.evaluation.measures.utility import UtilityClassifier, label_answers
@@ -81,6 +81,8 @@ def evaluate(
     made = [releaser(s, embedding) if isinstance(s, ReleaseSpec) else s for s in settings]
     if len({each.name for each in made}) != len(made):
         raise ParameterError("a setting was given twice")
+    if plan.read_texts:
+        check_readers(embedding, public, plan.reading_model)
     prepared = PreparedEvaluation(data, embedding, plan)
     total = prepared.steps(None) + sum(
         plan.repeats * prepared.steps(each) + prepared.last_steps for each in made
@@ -232,7 +234,8 @@ class PreparedEvaluation:
             self.data,
             self.train,
             self.test,
-            self._order[: self.plan.read_texts],
+            self._order,
+            self.plan.read_texts,
             public,
             self.embedding,
             self.plan,

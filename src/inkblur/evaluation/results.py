@@ -62,6 +62,15 @@ class Interval:
         return replace(self, low=max(0.0, self.low), high=min(1.0, self.high))
 
 
+def above_chance(accuracy: float, chance: float) -> float:
+    """(accuracy - chance) / (1 - chance); 0 where guessing is always right.
+
+    >>> round(above_chance(0.55, 0.1), 3), above_chance(1.0, 1.0)
+    (0.5, 0.0)
+    """
+    return (accuracy - chance) / (1 - chance) if chance < 1 else 0.0
+
+
 @dataclass(frozen=True, slots=True)
 class AttackResult:
     """One attack in one scenario."""
@@ -80,7 +89,7 @@ class AttackResult:
     @property
     def above_chance(self) -> float:
         """The risk: (accuracy - chance) / (1 - chance); below 0 for an attack worse than chance."""
-        return (self.accuracy.mean - self.chance) / (1 - self.chance)
+        return above_chance(self.accuracy.mean, self.chance)
 
 
 @dataclass(frozen=True, slots=True)

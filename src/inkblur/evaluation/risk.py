@@ -29,7 +29,7 @@ from inkblur.evaluation.attacks.svm import LinearSvm
 from inkblur.evaluation.attacks.text_likelihood import TextLikelihood
 from inkblur.evaluation.attacks.views import Words
 from inkblur.evaluation.measures.bootstrap import percentile_interval, resample_counts
-from inkblur.evaluation.results import ADAPTIVE, STATIC
+from inkblur.evaluation.results import ADAPTIVE, STATIC, above_chance
 from inkblur.rng import Rng, seeded_rng
 from inkblur.types import Array, Ids, Record
 
@@ -45,7 +45,15 @@ class AuthorTexts:
     known: tuple[str, ...]
     known_authors: Ids
     attacked: tuple[str, ...]
-    attacked_authors: Ids
+    attacked_authors: Ids  # each has a known text: nobody else can be named
+
+    def __post_init__(self) -> None:
+        strangers = np.setdiff1d(self.attacked_authors, self.known_authors)
+        if len(strangers):
+            raise ParameterError(
+                f"{len(strangers)} attacked authors, such as {strangers[0]}, have no known text, "
+                "so no attack can name them: leave their texts out"
+            )
 
     @property
     def suspects(self) -> Ids:
@@ -125,15 +133,6 @@ class AttackRisk:
         return {k: round(v, 4) if isinstance(v, float) else v for k, v in body.items()}
 
 
-def above_chance(accuracy: float, chance: float) -> float:
-    """(accuracy - chance) / (1 - chance), at least 0.
-
-    >>> round(above_chance(0.55, 0.1), 3)
-    0.5
-    """
-    return max(0.0, (accuracy - chance) / (1.0 - chance))
-
-
 def strongest(
     attempts: Iterable[Attempt], *, confidence: float = 0.95, seed: int = 1
 ) -> AttackRisk:
@@ -156,14 +155,8 @@ def strongest(
     times = resample_counts(_RESAMPLES, len(shares), seeded_rng(seed).child("authors"))
     low, high = percentile_interval(times @ shares / len(shares), confidence)
     accuracy = float(shares.mean())
-    return AttackRisk(
-        *name,
-        accuracy,
-        chance,
-        above_chance(accuracy, chance),
-        above_chance(low, chance),
-        above_chance(high, chance),
-    )
+    risks = (max(0.0, above_chance(share, chance)) for share in (accuracy, low, high))
+    return AttackRisk(*name, accuracy, chance, *risks)
 
 
 def attempts(

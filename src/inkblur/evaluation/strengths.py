@@ -16,6 +16,7 @@ import numpy as np
 
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
+from inkblur.evaluation.dataset import copies_together
 from inkblur.evaluation.risk import AttackRisk, Attempt, AuthorTexts, attempts, strongest
 from inkblur.mechanisms.calibration import calibrate
 from inkblur.rng import seeded_rng
@@ -107,7 +108,7 @@ def search_strengths(
     """
     own: dict[str, Any] = dict(spec.parameters)
     center = calibrate(spec.mechanism, table, survival=0.5, **own)
-    falling = [float(f"{each:.3g}") for each in center * np.geomspace(*_SPREAD, _STEPS)][::-1]
+    rising = [float(f"{each:.3g}") for each in center * np.geomspace(*_SPREAD, _STEPS)]
     untouched = attempts(texts, None, table, seeded_rng(seed), seed=seed)
     measured: dict[float, SettingRisk] = {}
 
@@ -122,26 +123,39 @@ def search_strengths(
             )
         return measured[epsilon].worst(CHOOSING)
 
-    def largest(limit: float) -> SettingRisk | None:
-        place = bisect_left(falling, True, key=lambda epsilon: worst(epsilon) <= limit)
-        return measured[falling[place]] if place < len(falling) else None
+    def first_above(limit: float, start: int) -> int:
+        """The place of the first epsilon above the limit, from a place where no smaller one is."""
+        known = (p for p in range(start, _STEPS) if rising[p] in measured)
+        end = next((p for p in known if worst(rising[p]) > limit), _STEPS)
+        return bisect_left(rising, True, start, end, key=lambda epsilon: worst(epsilon) > limit)
 
-    found = [largest(MARGIN * strength.most_risk) for strength in Strength]
-    return chosen({each.parameters["epsilon"]: each for each in found if each is not None})
+    place = 0
+    for strength in reversed(Strength):
+        place = first_above(MARGIN * strength.most_risk, place)
+    return chosen(measured)
 
 
 def author_texts(texts: Sequence[str], authors: Ids, *, seed: int = 1) -> AuthorTexts:
-    """Half of each author's texts known and half attacked; authors with one text are left out."""
-    order = seeded_rng(seed).child("known or attacked").permutation(len(texts))
+    """Half of each author's texts known and half attacked; authors with one text are left out.
+
+    Copies of a text count as one and stay together.
+    """
+    by_author: dict[int, list[int]] = {}
+    for row in seeded_rng(seed).child("known or attacked").permutation(len(texts)).tolist():
+        if authors[row] >= 0 and texts[row].strip():
+            by_author.setdefault(int(authors[row]), []).append(row)
     known: list[int] = []
     attacked: list[int] = []
-    for author in np.unique(authors[authors >= 0]).tolist():
-        rows = [row for row in order.tolist() if authors[row] == author and texts[row].strip()]
-        if len(rows) > 1:
-            known += rows[: len(rows) // 2]
-            attacked += rows[len(rows) // 2 :]
+    for _, rows in sorted(by_author.items()):
+        units = copies_together(rows, texts)
+        if len(units) > 1:
+            half = len(units) // 2
+            known += [row for unit in units[:half] for row in unit]
+            attacked += [row for unit in units[half:] for row in unit]
     if not known:
-        raise ParameterError("no author has two texts that are not empty: nothing to attack")
+        raise ParameterError(
+            "no author has two different texts that are not empty: nothing to attack"
+        )
     return AuthorTexts(
         tuple(texts[row] for row in known),
         authors[known],

@@ -77,6 +77,7 @@ class Attribution:
     correct: int
     undecided: int  # of `unknown`, answered DONT_KNOW
     strangers: int  # other unknown texts, by authors without any known text
+    chance: float  # accuracy of who looks at no text: see `guessing`
     truth: Ids = field(repr=False, compare=False)  # (unknown,): the author of each
     answers: Ids = field(repr=False, compare=False)  # (unknown,): who was named, or DONT_KNOW
 
@@ -90,11 +91,6 @@ class Attribution:
         """Share of the answers that were right; 0 where the attack never answered."""
         answered = self.unknown - self.undecided
         return self.correct / answered if answered else 0.0
-
-    @property
-    def chance(self) -> float:
-        """What guessing evenly among the suspects would reach."""
-        return 1.0 / self.authors
 
 
 def number_authors(names: Iterable[Hashable]) -> Ids:
@@ -182,6 +178,20 @@ def attribute(
     return judged(attack.name, answers, everyone, known)
 
 
+def guessing(truth: Ids, known: Ids) -> float:
+    """What is named right without looking at any text, among authors with known texts.
+
+    Either of two guesses, whichever is better: evenly among all suspects, or always one of those
+    who wrote most of the known texts. An attack that learned nothing may still find the latter.
+
+    >>> guessing(np.array([0, 0, 0, 1]), np.array([0, 0, 1])), guessing(np.arange(4), np.arange(4))
+    (0.75, 0.25)
+    """
+    suspects, times = np.unique(known, return_counts=True)
+    prolific = suspects[times == times.max()]
+    return max(1.0 / len(suspects), float(np.isin(truth, prolific).mean()) / len(prolific))
+
+
 def judged(name: str, answers: Ids, authors: ArrayLike, known: ArrayLike) -> Attribution:
     """Count the answers of an attack, one for each of `authors` who is among the `known`."""
     everyone, studied = np.asarray(authors, np.int64), np.asarray(known, np.int64)
@@ -199,6 +209,7 @@ def judged(name: str, answers: Ids, authors: ArrayLike, known: ArrayLike) -> Att
         correct=int((answers == truth).sum()),
         undecided=int((answers == DONT_KNOW).sum()),
         strangers=int((~familiar).sum()),
+        chance=guessing(truth, studied),
         truth=truth,
         answers=answers,
     )

@@ -50,17 +50,10 @@ def infer(
     >>> found.accuracy, found.chance
     (1.0, 0.5)
     """
-    names = sorted({label for label in known_labels if label is not None})
-    if len(names) < 2:
-        raise ParameterError(
-            f"the secret column has {len(names)} different values in the training part, at least "
-            "2 are needed"
-        )
+    names = checked_secrets(known_labels, labels)
     number = {name: place for place, name in enumerate(names)}
     studied = [row for row, label in enumerate(known_labels) if label is not None]
     asked = [row for row, label in enumerate(labels) if label in number]
-    if not asked:
-        raise ParameterError("no test text has a secret that the training part has too")
     classes = np.array([number[str(known_labels[row])] for row in studied])
     truth = np.array([number[str(labels[row])] for row in asked])
     learned = attack if attack is not None else LinearSvm(seed=seed)
@@ -71,3 +64,16 @@ def infer(
         learned.predict([texts[row] for row in asked]),
         float((truth == commonest).mean()),
     )
+
+
+def checked_secrets(known: Sequence[str | None], asked: Sequence[str | None]) -> list[str]:
+    """The different labels that the known texts have, or an error where none can be inferred."""
+    names = sorted({label for label in known if label is not None})
+    if len(names) < 2:
+        raise ParameterError(
+            f"the secret column has {len(names)} different values in the training part, at least "
+            "2 are needed"
+        )
+    if not set(names) & set(asked):
+        raise ParameterError("no test text has a secret that the training part has too")
+    return names

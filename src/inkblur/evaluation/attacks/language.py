@@ -68,6 +68,12 @@ def unigram(embedding: Embedding, texts: Sequence[Ids] = ()) -> Array:
     return mixed
 
 
+def check_lessons(texts: Sequence[Ids]) -> None:
+    """Raise where nobody can learn from public texts which words follow which."""
+    if not any(len(text) > 2 for text in texts):
+        raise ParameterError("the public file has no text of three words to learn from")
+
+
 class Trigrams:
     """P(word | the two before it), by interpolated absolute discounting.
 
@@ -79,8 +85,7 @@ class Trigrams:
     """
 
     def __init__(self, texts: Sequence[Ids], prior: Array) -> None:
-        if not any(len(text) > 2 for text in texts):
-            raise ParameterError("the public file has no text of three words to learn from")
+        check_lessons(texts)
         self.size = len(prior) - 1
         self.prior = prior
         base = len(prior)

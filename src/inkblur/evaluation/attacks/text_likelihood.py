@@ -55,14 +55,18 @@ class TextLikelihood(Likelihood):
         each = max(1, _MOST // len(self.suspects))
         seen = np.zeros(len(self.suspects), np.int64)
         pieces: dict[tuple[int, int], int] = {}  # of an author, by number
-        words: list[Ids] = []
-        places: list[Ids] = []
+        words: list[Ids] = [np.empty(0, np.int64)]
+        places: list[Ids] = [np.empty(0, np.int64)]
         for text, author in zip(texts, rows.tolist(), strict=True):
             ids = entering_ids(text, self.embedding) % (len(self.embedding) + 1)
+            if not len(ids):
+                continue  # nothing was written that could be written again
             piece = pieces.setdefault((author, int(seen[author] % each)), len(pieces))
             seen[author] += 1
             words.append(np.searchsorted(self._words, ids))
             places.append(np.full(len(ids), piece))
+        for author in np.flatnonzero(seen == 0).tolist():
+            pieces[author, 0] = len(pieces)  # a suspect all the same
         columns, lines = np.concatenate(words), np.concatenate(places)
         shape = (len(pieces), len(self._words))
         each_word = 1.0 / np.bincount(lines, minlength=len(pieces))[lines]

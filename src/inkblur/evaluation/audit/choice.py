@@ -150,7 +150,8 @@ def audit_draws(
     which = np.resize(np.repeat(np.arange(len(stated)), 2), draws)
     out = draw(which)
     spread = rng.child("choice audit", "spread").rows(draws, 1)[:, 0]
-    logs = np.log(stated)
+    with np.errstate(divide="ignore"):  # a word that never comes out
+        logs = np.log(stated)
     laws = (
         *normality_checks(_normals(stated, which, out, spread)[:, None]),
         LawCheck("another temperature", _temperature(logs, which, out)),
@@ -160,10 +161,16 @@ def audit_draws(
         draws=draws,
         confidence=confidence,
         laws=laws,
-        stated_loss=float((logs.max(axis=0) - logs.min(axis=0)).max()),
+        stated_loss=_largest_loss(logs),
         bound=bound,
         unit=unit,
     )
+
+
+def _largest_loss(logs: Array) -> float:
+    """The largest log-ratio of an output; one that never comes out, whatever enters, loses none."""
+    some = logs[:, logs.max(axis=0) > -np.inf]
+    return float((some.max(axis=0) - some.min(axis=0)).max())
 
 
 def _normals(stated: Array, which: Ids, out: Ids, spread: Array) -> Array:
@@ -184,6 +191,7 @@ def _temperature(logs: Array, which: Ids, out: Ids) -> float:
     ratios = []
     for power in _TEMPERATURES:
         totals = logsumexp(power * logs, axis=1)
-        ratios.append(float((power * chances - totals[which] - chances).sum()))
+        # Not power * chances - chances: an output stated to be impossible is evidence, not NaN.
+        ratios.append(float(((power - 1) * chances - totals[which]).sum()))
     evidence = float(logsumexp(ratios)) - np.log(len(ratios))
     return float(np.exp(-max(evidence, 0.0)))

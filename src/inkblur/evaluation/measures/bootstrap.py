@@ -3,16 +3,21 @@
 Units are drawn again with replacement, the measure is computed on each resample, and the interval
 holds the middle of what was found (Efron's percentile interval). Draws come from a seeded stream,
 so a figure can be made again. Classifiers are not trained again.
+
+Where all texts came out alike (none named, or all) resamples show no spread, though other texts
+might: there the interval of a share of texts is the exact one.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from inkblur.evaluation.measures.intervals import clopper_pearson_lower, clopper_pearson_upper
 from inkblur.evaluation.measures.utility import FIELDS, rates
 from inkblur.evaluation.results import Interval
 from inkblur.rng import Rng, seeded_rng
@@ -106,6 +111,7 @@ def over_repeated_texts(
         drawn = np.mean([one[name] for one in again], axis=0)
         low, high = percentile_interval(drawn, confidence)
         found[name] = Interval(sum(values) / len(values), low, high, values, "texts")
+    found["accuracy"] = _with_spread(found["accuracy"], len(truth), confidence)
     return found
 
 
@@ -139,4 +145,16 @@ def share_over_texts(hits: Ids, totals: Ids, *, confidence: float, seed: int) ->
         total = totals[rows].sum()
         return float(hits[rows].sum() / total) if total else math.nan  # says nothing of a share
 
-    return statistic_over_texts(share, len(totals), confidence=confidence, seed=seed)
+    found = statistic_over_texts(share, len(totals), confidence=confidence, seed=seed)
+    single = bool((totals <= 1).all())  # it is the texts themselves that are counted
+    return _with_spread(found, int(totals.sum()), confidence) if single else found
+
+
+def _with_spread(share: Interval, texts: int, confidence: float) -> Interval:
+    """The share of so many texts; the exact interval where it is that of none or of all."""
+    tail = (1 - confidence) / 2
+    if share.mean == 0:
+        return replace(share, high=float(clopper_pearson_upper(0, texts, tail)))
+    if share.mean == 1:
+        return replace(share, low=float(clopper_pearson_lower(texts, texts, tail)))
+    return share

@@ -9,13 +9,22 @@ from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any
 
 from inkblur.errors import ParameterError
-from inkblur.evaluation.reports.plots import COLORS, GRID, INK, PAGE, inline_svg, new_figure
+from inkblur.evaluation.reports.plots import (
+    COLORS,
+    GRID,
+    INK,
+    MARKERS,
+    PAGE,
+    inline_svg,
+    new_figure,
+)
 from inkblur.evaluation.results import Interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MOST_NAMED = 6  # lines with a color and a name of their own; with more, colors would repeat
+_NAMES_A_ROW = 2  # of the legend under a chart
 _LETTERS = 14  # of a group's name that fit under one column
 
 
@@ -33,7 +42,7 @@ class Series:
 
     name: str
     points: tuple[Interval | None, ...]
-    color: int = 0
+    color: int = 0  # beyond the colors there are, the same ones with another marker
     dashed: bool = False
 
 
@@ -70,7 +79,8 @@ def chart(
     """Shares between 0 and 1 over columns, with error bars; `mark` draws one level across."""
     if not columns or not series:
         raise ParameterError("nothing to draw")
-    figure, axes = new_figure(max(4.8, 0.7 + 0.95 * len(columns)), 3.6)
+    named = math.ceil(len(series) / _NAMES_A_ROW)
+    figure, axes = new_figure(max(4.8, 0.7 + 0.95 * len(columns)), max(3.6, 2.6 + 0.2 * named))
     axes.set_ylim(0, 1)
     axes.set_xlim(-0.6, len(columns) - 0.4)
     labels = [column.label for column in columns]
@@ -83,10 +93,12 @@ def chart(
         name, level = mark
         axes.axhline(level, color=INK, linewidth=0.8, linestyle=":", clip_on=False)
         axes.text(-0.58, level + 0.015, name, color=INK, fontsize=9)
+    # So that error bars do not overlap, and that points stay in their column.
+    step = min(0.08, 0.8 / len(series))
     for number, line in enumerate(series):
-        shift = 0.08 * (number - (len(series) - 1) / 2)  # so that error bars do not overlap
-        _draw_series(axes, line, columns, shift)
-    figure.legend(loc="outside lower left", ncols=2, frameon=False, labelcolor=INK, fontsize=9)
+        _draw_series(axes, line, columns, step * (number - (len(series) - 1) / 2))
+    legend: dict[str, Any] = {"frameon": False, "labelcolor": INK, "fontsize": 9}
+    figure.legend(loc="outside lower left", ncols=_NAMES_A_ROW, **legend)
     return Figure(title, inline_svg(figure, title))
 
 
@@ -166,7 +178,8 @@ def _draw_spot(axes: Axes, spot: Spot, tip: str, *, marker: str = "o", **style: 
 
 
 def _draw_series(axes: Axes, line: Series, columns: Sequence[Column], shift: float) -> None:
-    color = COLORS[line.color % len(COLORS)]
+    again, color_place = divmod(line.color, len(COLORS))
+    color, marker = COLORS[color_place], MARKERS[again]
     dash = "--" if line.dashed else "-"
     face = PAGE if line.dashed else color
     held = [
@@ -182,8 +195,8 @@ def _draw_series(axes: Axes, line: Series, columns: Sequence[Column], shift: flo
             interval = [_inside(point.low), _inside(point.high)]
             axes.plot([x, x], interval, color=color, linewidth=1, clip_on=False)
         tip = f"tip {line.name}, {column.group} {column.label}: {point.mean:.3f}"
-        axes.plot([x], [y], "o", color=color, markerfacecolor=face, clip_on=False, gid=tip)
-    axes.plot([], [], f"o{dash}", color=color, markerfacecolor=face, label=line.name)
+        axes.plot([x], [y], marker, color=color, markerfacecolor=face, clip_on=False, gid=tip)
+    axes.plot([], [], f"{marker}{dash}", color=color, markerfacecolor=face, label=line.name)
 
 
 def _name_groups(axes: Axes, columns: Sequence[Column]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from inkblur.errors import InputError, ParameterError
 from inkblur.evaluation.preprocessing import Form
+from inkblur.evaluation.results import above_chance
 from inkblur.spec import ReleaseSpec
 
 NOT_MEASURED = "not measured"
@@ -24,6 +25,7 @@ _READ = ("words recovered", "content words recovered", "words that the reader is
 class MeasuredRisk:
     """Figures for the release of a report."""
 
+    texts: int  # of the evaluation: not always those of the release
     author: str  # how often the author is named
     questions: dict[str, str]  # singling out, linkability, inference: only what was measured
     utility: str
@@ -51,7 +53,8 @@ def measured_risk(evaluation: Mapping[str, Any], wanted: ReleaseSpec) -> Measure
             named = f"author named: {author}"
             other = questions.get("linkability")
             questions["linkability"] = f"{other}; {named}" if other else named
-        return MeasuredRisk(author, questions, _utility(found, before))
+        texts = int(evaluation["data"]["texts"])
+        return MeasuredRisk(texts, author, questions, _utility(found, before))
     except (KeyError, TypeError, AttributeError):
         raise InputError(
             "the evaluation is not one of this version; run `inkblur evaluate` again"
@@ -94,9 +97,7 @@ def _check_same(
 def _author(found: Mapping[str, Any], before: Mapping[str, Any]) -> str:
     if not found["attacks"]:
         return NOT_MEASURED
-    worst = max(
-        found["attacks"], key=lambda a: (a["accuracy"]["mean"] - a["chance"]) / (1 - a["chance"])
-    )
+    worst = max(found["attacks"], key=lambda a: above_chance(a["accuracy"]["mean"], a["chance"]))
     bases = [a["accuracy"]["mean"] for a in before["attacks"] if a["scenario"] == worst["scenario"]]
     untouched = f", untouched {max(bases):.0%}" if bases else ""
     accuracy = worst["accuracy"]

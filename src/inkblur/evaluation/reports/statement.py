@@ -367,11 +367,15 @@ def _opinion(risk: MeasuredRisk | None) -> StatementSection:
     answers = {} if risk is None else risk.questions
     rows = [("question", "asked", "measured")]
     rows += [(name, asked, answers.get(name, NOT_MEASURED)) for name, asked in _QUESTIONS]
-    return StatementSection(
-        "The three questions of Opinion 05/2014",
-        ("Measured attacks are lower bounds: an attacker who was not tried may do better.",),
-        rows=tuple(rows),
-    )
+    paragraphs = ["Measured attacks are lower bounds: an attacker who was not tried may do better."]
+    if risk is not None:
+        paragraphs.append(
+            f"Figures come from an evaluation of {risk.texts:,} texts with the settings of this "
+            "release. Whether they are the released texts is not checked; on other texts the "
+            "figures may be others."
+        )
+    title = "The three questions of Opinion 05/2014"
+    return StatementSection(title, tuple(paragraphs), rows=tuple(rows))
 
 
 def _full(line: str) -> str:

@@ -13,6 +13,11 @@ from inkblur.evaluation.reports.tables import Cell, Table, family, heads, row
 from inkblur.evaluation.tuning.criterion import Criterion, Goal
 from inkblur.evaluation.tuning.trials import Trial
 
+CHOSEN_BY = (
+    "The best of several settings looks a little better on the texts that chose it than on others: "
+    "measure it again with `inkblur evaluate` on texts that took no part."
+)
+
 
 def tuning_page(
     goal: Goal, trials: Sequence[Trial], *, facts: Facts, embedding: Mapping[str, Any], plan: Plan
@@ -28,6 +33,7 @@ def tuning_page(
         wanted=_wanted(goal),
         best=best.name if best is not None else None,
         reached=_reached(best) if best is not None else "",
+        chosen_by=CHOSEN_BY if len(trials) > 1 else "",
         reading=_reading(goal),
         figure=tuning_figure(goal, trials),
         table=trials_table(goal, trials),

@@ -22,7 +22,7 @@ from inkblur.evaluation.dataset import Dataset
 from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.tuning.adapted_grid import Candidate
 from inkblur.evaluation.tuning.four_way_split import TextShare
-from inkblur.evaluation.tuning.trials import Trial, Trials, checked, refuse_unproved
+from inkblur.evaluation.tuning.trials import Trial, Trials, bound, refuse_unproved
 from inkblur.spec import ReleaseSpec
 from inkblur.types import whole
 
@@ -99,7 +99,7 @@ def tune(
     """
     whole(words, "words")
     refuse_unproved(settings)
-    candidates = [Candidate(checked(setting, embedding)) for setting in settings]
+    candidates = bound([Candidate(setting) for setting in settings], embedding)
     trials = Trials({TextShare.VALIDATION: data}, embedding, plan, folder, words=words)
     found = []
     for done, candidate in enumerate(candidates):

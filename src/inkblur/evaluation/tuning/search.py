@@ -23,7 +23,7 @@ from inkblur.evaluation.results import STATIC
 from inkblur.evaluation.tuning.adapted_grid import Candidate, Metrics
 from inkblur.evaluation.tuning.four_way_split import FourWaySplit, TextShare
 from inkblur.evaluation.tuning.target import Aim, Target, frontier
-from inkblur.evaluation.tuning.trials import Trial, Trials, checked
+from inkblur.evaluation.tuning.trials import Trial, Trials, bound
 
 _FORMS = ("raw", "content")
 
@@ -120,7 +120,8 @@ def search(
     `plan` says how, but for its analysts. `folder` holds what is known already; `on_trial` hears
     of every measurement before it is made, with how many are done.
     """
-    _check(candidates, base, plan)
+    _check(candidates, plan)
+    candidates = bound(candidates, base)
     datasets = {TextShare.VALIDATION: parts.validation, TextShare.HELD_OUT: parts.held_out}
     plan = replace(plan, analysts=(STATIC,))
     work = Trials(datasets, base, plan, folder, metrics=Metrics(base, parts))
@@ -144,7 +145,7 @@ def search(
     )
 
 
-def _check(candidates: Sequence[Candidate], base: Embedding, plan: Plan) -> None:
+def _check(candidates: Sequence[Candidate], plan: Plan) -> None:
     if not candidates:
         raise ParameterError("no setting to measure")
     if not plan.attacks or not plan.models:
@@ -152,5 +153,3 @@ def _check(candidates: Sequence[Candidate], base: Embedding, plan: Plan) -> None
     if plan.form not in _FORMS or plan.redact:
         # Shortened further, a text could become one that the metric was learned from.
         raise ParameterError("a target takes texts as raw or content, with nothing redacted")
-    for setting in dict.fromkeys(candidate.setting for candidate in candidates):
-        checked(setting, base)

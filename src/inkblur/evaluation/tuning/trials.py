@@ -14,6 +14,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -115,14 +116,18 @@ class Trial:
             "attack_between": list(self.attack_between) if self.attacks else None,
             "gap": self.gap,
         }
-        return {"setting": setting, **body, **derived}
+        model = self.candidate.model_sha256 if self.candidate is not None else None
+        named = {"model_sha256": model} if model is not None else {}
+        return {"setting": setting, **named, **body, **derived}
 
     @classmethod
     def from_json(cls, body: dict[str, Any]) -> Trial:
         """The trial that :meth:`to_json` wrote."""
         setting = body["setting"]
         own = {field.name: body[field.name] for field in fields(cls) if field.name in body}
-        own["candidate"] = Candidate.from_json(setting) if setting is not None else None
+        own["candidate"] = (
+            Candidate.from_json(setting, body.get("model_sha256")) if setting is not None else None
+        )
         own["part"] = TextShare(body["part"])
         own["attacks"] = tuple(AttackLeft(**attack) for attack in body["attacks"])
         return cls(**own)
@@ -270,7 +275,7 @@ def _fingerprint(
         rows = [part.texts, part.authors.tolist(), part.labels]
         digest.update(json.dumps(rows).encode("utf-8"))
     digest.update(json.dumps([asdict(plan), others, embedding.sha256]).encode("utf-8"))
-    return {"run": digest.hexdigest()}
+    return {"run": digest.hexdigest(), "inkblur": version("inkblur")}
 
 
 def refuse_unproved(settings: Sequence[ReleaseSpec]) -> None:
@@ -283,10 +288,21 @@ def refuse_unproved(settings: Sequence[ReleaseSpec]) -> None:
             )
 
 
-def checked(setting: ReleaseSpec, embedding: Embedding) -> ReleaseSpec:
-    """The setting, a wrong value refused before hours of work; a pool is bound by its content."""
-    if setting.pool is not None:
-        pool = setting.pool_privatizer(embedding).mechanism.pool
-        return setting.varied(pool_sha256=pool.sha256)
-    setting.mechanism_on(embedding)
-    return setting
+def bound(candidates: Sequence[Candidate], embedding: Embedding) -> list[Candidate]:
+    """The candidates with the fingerprints of the files they name, for a folder may outlive those.
+
+    A wrong value is refused here, before hours of work.
+    """
+    fingerprints: dict[ReleaseSpec, tuple[ReleaseSpec, str | None]] = {}
+    for setting in dict.fromkeys(candidate.setting for candidate in candidates):
+        if setting.pool is not None:
+            pool = setting.pool_privatizer(embedding).mechanism.pool
+            fingerprints[setting] = setting.varied(pool_sha256=pool.sha256), None
+        else:
+            model = setting.mechanism_on(embedding).parameters.get("model_sha256")
+            fingerprints[setting] = setting, None if model is None else str(model)
+    made = []
+    for candidate in candidates:
+        setting, model_sha256 = fingerprints[candidate.setting]
+        made.append(replace(candidate, setting=setting, model_sha256=model_sha256))
+    return made
