@@ -97,6 +97,26 @@ def test_what_does_not_fit_is_refused(folder: Path, tmp_path: Path) -> None:
         inkblur.ReleaseSpec(epsilon=1.0, encoder=str(folder))
 
 
+@pytest.mark.parametrize("damaged", ["config.json", "tokenizer.json", "model.safetensors"])
+def test_a_damaged_model_is_one_line(folder: Path, tmp_path: Path, damaged: str) -> None:
+    for name in ("config.json", "tokenizer.json", "model.safetensors"):
+        body = (folder / name).read_bytes()
+        (tmp_path / name).write_bytes(body[: len(body) // 2] if name == damaged else body)
+    with pytest.raises(InputError, match=f"no sentence transformer can be read from {tmp_path}: "):
+        TransformerEncoder(tmp_path).directions(["alpha beta"])
+
+
+def test_a_long_text_is_cut_to_what_the_model_takes(folder: Path, tmp_path: Path) -> None:
+    from transformers import BertConfig, BertModel
+
+    kind: Any = BertModel
+    config = BertConfig.from_pretrained(folder, max_position_embeddings=16)
+    kind(config).save_pretrained(tmp_path)
+    (tmp_path / "tokenizer.json").write_bytes((folder / "tokenizer.json").read_bytes())
+    short, long = TransformerEncoder(tmp_path).directions(["alpha " * 16, "alpha " * 40])
+    assert short == pytest.approx(long)
+
+
 def test_another_model_is_another_encoder(folder: Path, tmp_path: Path) -> None:
     for name in ("config.json", "tokenizer.json", "model.safetensors"):
         (tmp_path / name).write_bytes((folder / name).read_bytes())

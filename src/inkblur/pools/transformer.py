@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -66,17 +67,31 @@ class TransformerEncoder:
             from transformers import AutoModel
 
         torch.set_num_threads(1)  # the last bits of a sum depend on the number of threads
-        model = AutoModel.from_pretrained(
-            self.folder, local_files_only=True, use_safetensors=True, dtype=torch.float32
-        )
+        with self._read():
+            model = AutoModel.from_pretrained(
+                self.folder, local_files_only=True, use_safetensors=True, dtype=torch.float32
+            )
         return model.eval()
+
+    @contextmanager
+    def _read(self) -> Iterator[None]:
+        """What the libraries raise on a damaged file, in one line."""
+        try:
+            yield
+        except Exception as error:  # tokenizers and safetensors have exceptions of their own
+            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            raise InputError(
+                f"no sentence transformer can be read from {self.folder}: {reason}"
+            ) from None
 
     @cached_property
     def _tokenizer(self) -> Any:
         from tokenizers import Tokenizer
 
-        tokenizer = Tokenizer.from_file(str(self.folder / "tokenizer.json"))
-        tokenizer.enable_truncation(_PIECES)
+        with self._read():
+            tokenizer = Tokenizer.from_file(str(self.folder / "tokenizer.json"))
+        positions = getattr(self._model.config, "max_position_embeddings", _PIECES)
+        tokenizer.enable_truncation(min(_PIECES, positions))
         tokenizer.no_padding()  # it would count as words
         return tokenizer
 
