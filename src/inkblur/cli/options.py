@@ -222,7 +222,11 @@ class Given:
 
     def table(self) -> Embedding:
         """The word vectors that were named."""
-        return embedding_from(self.fields.get("embedding"), self.fields.get("vocabulary"))
+        from inkblur.embeddings import load_embedding
+
+        words = self.fields.get("vocabulary")
+        vocabulary = None if words is None else Path(words)
+        return load_embedding(self.fields.get("embedding"), vocabulary=vocabulary)
 
 
 def typed(spec: ReleaseSpec) -> list[str]:
@@ -249,13 +253,6 @@ def one_of(given: dict[str, object | None], *, required: str | None = None) -> s
     if not names and required:
         raise typer.BadParameter(required)
     return names[0] if names else None
-
-
-def embedding_from(source: str | None, vocabulary: str | None = None) -> Embedding:
-    """The embedding that the options name."""
-    from inkblur.embeddings import load_embedding
-
-    return load_embedding(source, vocabulary=None if vocabulary is None else Path(vocabulary))
 
 
 def rng_from(key_file: Path | None, seed: int | None) -> Rng:

@@ -53,6 +53,7 @@ class Request:
 
 def run(request: Request) -> None:
     """Search, write the files, print the frontier; exit code 1 where the target is not met."""
+    from inkblur.embeddings import load_embedding
     from inkblur.errors import InkblurError
     from inkblur.evaluation.reports import html, target_page
     from inkblur.evaluation.tuning.adapted_grid import BETA, adapted_grid
@@ -62,7 +63,7 @@ def run(request: Request) -> None:
     from inkblur.files.summary import described
 
     target = Target.parse(request.target)
-    table = options.embedding_from(request.embedding, None)
+    table = load_embedding(request.embedding)
     candidates = adapted_grid(
         request.settings, table, alphas=request.alphas, smoothings=request.smoothings
     )

@@ -255,12 +255,9 @@ def _read(source: Source, table: Embedding, *, skip_public: bool) -> _Extract:
 
 def _at_strengths(spec: ReleaseSpec, epsilons: Sequence[float]) -> Iterator[ReleaseSpec]:
     none = {"epsilon": None, "strength": None, "level": None, "radius": None}
-    if epsilons:
-        for epsilon in sorted(epsilons, reverse=True):
-            yield spec.varied(**{**none, "epsilon": epsilon})
-    else:
-        for strength in Strength:
-            yield spec.varied(**{**none, "strength": strength.value})
+    usual = [{"strength": strength.value} for strength in Strength]
+    for how in [{"epsilon": each} for each in sorted(epsilons, reverse=True)] or usual:
+        yield spec.varied(**{**none, **how})
 
 
 def _looks(

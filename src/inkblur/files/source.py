@@ -126,7 +126,7 @@ class Source:
         if self._started:
             raise ParameterError(f"{self.name} can be read only once; open it again")
         self._started = True
-        return self._named(self._unique(self._reader.batches(most, chars)))
+        return self._named(self._reader.batches(most, chars))
 
     def bytes_read(self) -> int:
         """How far into the file reading has come, of `bytes_total`."""
@@ -150,27 +150,23 @@ class Source:
         """Texts read so far that had occurred before, blank ones aside."""
         return self._occurrences.repeated
 
-    def _unique(self, batches: Iterator[Batch]) -> Iterator[Batch]:
-        """Refuse a second row with an id of the id column."""
-        seen = UniqueIds()
-        for batch in batches:
-            if self.layout.id_column is not None:
-                repeat = seen.add([record.id for record in batch.records[:: batch.width]])
-                if repeat is not None:
-                    raise InputError(
-                        f"{batch.place(repeat)} of {self.name} repeats an id of column "
-                        f"{self.layout.id_column!r}; ids must differ, or drop `id_column=`"
-                    )
-            yield batch
-
     def _named(self, batches: Iterator[Batch]) -> Iterator[Batch]:
-        """Give every record its id; several texts of a row get an id each."""
+        """Give every record its id; several texts of a row get an id each. A second row with an id
+        of the id column is refused.
+        """
+        seen = UniqueIds()
         for batch in batches:
             ids = self._occurrences.ids(batch.texts, self.layout.columns)
             if self.layout.id_column is None:
                 yield batch.with_ids(ids)
-            else:
-                yield batch.with_ids_by_column(self.layout.columns)
+                continue
+            repeat = seen.add([record.id for record in batch.records[:: batch.width]])
+            if repeat is not None:
+                raise InputError(
+                    f"{batch.place(repeat)} of {self.name} repeats an id of column "
+                    f"{self.layout.id_column!r}; ids must differ, or drop `id_column=`"
+                )
+            yield batch.with_ids_by_column(self.layout.columns)
 
     def __enter__(self) -> Self:
         return self

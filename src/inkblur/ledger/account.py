@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Self
 
 from inkblur.errors import InputError, ParameterError
@@ -152,16 +153,15 @@ class _Grant:
         if not self._limits:
             self._spend(range(len(rows)), rows)
             return
-        start = 0
-        for stop in range(1, len(rows) + 1):
-            if stop == len(rows) or rows[stop].id != rows[start].id:
-                record = range(start, stop)
-                over = self._over(record, rows)
-                if over is None:
-                    self._spend(record, rows)
-                else:
-                    self.exceeded.append(over)
-                start = stop
+        stop = 0
+        for _, group in groupby(rows, key=lambda row: row.id):
+            record = range(stop, stop + sum(1 for _ in group))
+            over = self._over(record, rows)
+            if over is None:
+                self._spend(record, rows)
+            else:
+                self.exceeded.append(over)
+            stop = record.stop
 
     def result(self, granted: Iterable[int]) -> Charged:
         """What it came to."""
