@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
+from rich.table import Table
 
-from inkblur.cli import audit_pool, density, options, texts
+from inkblur.cli import density, options, texts
 from inkblur.cli.console import WRITTEN, data, plain_errors, progress, talk
 from inkblur.errors import ParameterError
 from inkblur.spec import MECHANISM
@@ -93,9 +95,8 @@ def audit(
                 "--texts": texts_file,
                 "--output": output,
             }
-            audit_pool.run(
-                given, words_only, draws=draws, confidence=confidence, seed=seed, as_json=as_json
-            )
+            options.refuse_given(words_only, "{} cannot be used with --pool: leave it out")
+            _audit_pool(given, draws, confidence, seed, as_json)
             return
         entry = find(given.fields["mechanism"])
         own = given.own(entry)
@@ -134,9 +135,46 @@ def audit(
                 density.print_density(spread)
         if output is not None:
             _write(output, body, results)
-        if any(found.flagged for found in audits):
-            talk.print("[bold red]the claim is false[/] in at least one setting")
-            raise typer.Exit(1)
+        _judge(audits)
+
+
+def _audit_pool(
+    given: options.Given, draws: int, confidence: float, seed: int, as_json: bool
+) -> None:
+    """Whether texts are drawn from a pool as it says, at every setting."""
+    from inkblur.evaluation.audit.choice import audit_pool
+    from inkblur.rng import seeded_rng
+
+    specs, table = given.over_a_pool(), given.table()
+    share = _shared(confidence, len(specs))
+    audits = [
+        audit_pool(spec.pool_privatizer(table), rng=seeded_rng(seed), draws=draws, confidence=share)
+        for spec in specs
+    ]
+    if as_json:
+        found = [
+            {"setting": spec.to_json(), **audit.to_json()}
+            for spec, audit in zip(specs, audits, strict=True)
+        ]
+        body = {"seed": seed, "confidence": confidence, "audits": found}
+        data.print_json(json.dumps(body, allow_nan=False))
+    else:
+        for spec, audit in zip(specs, audits, strict=True):
+            data.print(f"[bold]{escape(spec.name)}[/]")
+            for line in audit.findings or (audit.verdict(),):
+                data.print(f"  {escape(line)}")
+    _judge(audits)
+
+
+def _judge(audits: Sequence[Any]) -> None:
+    if any(audit.flagged for audit in audits):
+        talk.print("[bold red]the claim is false[/] in at least one setting")
+        raise typer.Exit(1)
+
+
+def _shared(confidence: float, settings: int) -> float:
+    """The allowed error is shared between the settings, so that it holds for the whole table."""
+    return 1 - (1 - confidence) / settings
 
 
 def _usual_epsilons(entry: Entry, given: options.Given, table: Embedding) -> list[float]:
@@ -198,8 +236,7 @@ def _audited(
 ) -> list[Audit]:
     from inkblur.evaluation.audit.lower_bound import audit_mechanism
 
-    # The allowed error is shared between the settings, so that it holds for the whole table.
-    share = 1 - (1 - confidence) / len(made)
+    share = _shared(confidence, len(made))
     found = []
     with progress("auditing the claim", "settings", len(made)) as bar:
         for mechanism in made:
@@ -211,9 +248,6 @@ def _audited(
 
 
 def _print(results: Sequence[PrivacyStatistics], audits: Sequence[Audit]) -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
     from inkblur.guarantees import rounded_down, rounded_up
 
     first = results[0]

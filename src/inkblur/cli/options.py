@@ -255,6 +255,13 @@ def one_of(given: dict[str, object | None], *, required: str | None = None) -> s
     return names[0] if names else None
 
 
+def refuse_given(given: Mapping[str, object | None], message: str) -> None:
+    """Refuse options that were given; the message's {} names them."""
+    names = [name for name, value in given.items() if value is not None]
+    if names:
+        raise ParameterError(message.format(" and ".join(names)))
+
+
 def rng_from(key_file: Path | None, seed: int | None) -> Rng:
     """A key from a file, a seed, or by default a fresh secret key."""
     from inkblur.rng import keyed_rng, secure_rng, seeded_rng

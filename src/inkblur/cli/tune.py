@@ -16,7 +16,7 @@ from inkblur.errors import InkblurError, ParameterError
 from inkblur.spec import MECHANISM
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from inkblur.evaluation.tuning.trials import Trial
     from inkblur.spec import ReleaseSpec
@@ -126,19 +126,19 @@ def tune(
         }
         if target is None:
             of_targets = {"--authors": authors, "--alpha": alpha, "--smoothing": smoothing}
-            _refuse(of_targets, "{} can only be used with --target")
+            options.refuse_given(of_targets, "{} can only be used with --target")
         else:
-            _refuse(floors, "{} and --target are two different goals: give only one")
-            _refuse(
+            options.refuse_given(floors, "{} and --target are two different goals: give only one")
+            options.refuse_given(
                 {"--split-column": split_column},
                 "{} cannot be used with --target, which splits the texts itself",
             )
-            _refuse(
+            options.refuse_given(
                 {"--pool": given.fields.get("pool")},
                 "{} cannot be used with --target: a pool learns its labels by itself; choose by "
                 "--criterion",
             )
-            _refuse(
+            options.refuse_given(
                 {"--vocabulary": given.fields.get("vocabulary")},
                 "{} cannot be used with --target: limit the word vectors first, with `inkblur "
                 "embeddings import`",
@@ -245,10 +245,3 @@ def _print(trials: Sequence[Trial], best: Trial | None) -> None:
         survival = f"{trial.survival or 0.0:.1f}"
         grid.add_row(escape(name), survival, *cells, style="bold" if trial is best else None)
     out.print(grid)
-
-
-def _refuse(given: Mapping[str, object | None], message: str) -> None:
-    """Refuse options that were given; the message's {} names them."""
-    names = [name for name, value in given.items() if value is not None]
-    if names:
-        raise ParameterError(message.format(" and ".join(names)))
