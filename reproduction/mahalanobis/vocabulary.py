@@ -14,8 +14,8 @@ _QUICK_WORDS = 2_000  # the commonest
 class CollectionVocabulary:
     """The collections' words in one set of vectors, `glove` or `word2vec`; loaded on first use.
 
-    The paper takes the vocabulary from the texts that are protected. That is a leak (DESIGN rule
-    6); it is done here because the paper's numbers depend on it.
+    The paper takes the vocabulary from the texts that are protected. That is a leak,
+    done here because the paper's numbers depend on it.
     """
 
     def __init__(self, work: Context, vectors: str) -> None:

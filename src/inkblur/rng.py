@@ -7,9 +7,9 @@ pure function of (key, record, mechanism): the same for every batch size, worker
 crash. A device that computes ChaCha20 itself gets the addresses of the rows (`RowAddresses`)
 instead of the rows; either way they count as drawn, so no row serves two tokens.
 
-Why a stream is bound to its content *and* to the mechanism (DESIGN section 6 names the first
-only): two texts that shared noise could be subtracted from each other, and so could one text
-released twice from the same draws at two epsilons (x + Z and x + Z/2 give x away exactly).
+Why a stream is bound to its content *and* to the mechanism: two texts that shared noise could be
+subtracted from each other, and so could one text released twice from the same draws at two epsilons
+(x + Z and x + Z/2 give x away exactly).
 Binding both makes a repeated call a replay, which spends nothing, and every other call a fresh
 independent draw, which composes.
 """

@@ -1,7 +1,7 @@
 """Records of the file that are also in a public corpus that something was learned from.
 
-What was learned from a text cannot protect it (DESIGN, section 4.6). All such records are found
-before the run is refused, or they are left out where the caller says so.
+What was learned from a text cannot protect it. All such records are found before the run is
+refused, or they are left out where the caller says so.
 """
 
 from __future__ import annotations

@@ -198,7 +198,7 @@ class Summary:
         }
 
     def to_json(self) -> dict[str, Any]:
-        """The report file (DESIGN section 8)."""
+        """The report file."""
         mechanism = self.privatizer.mechanism
         return {
             "mechanism": {"name": mechanism.name, **mechanism.parameters},

@@ -1,7 +1,7 @@
 """What the GPU search keeps on the device: the vocabulary, a batch of queries, and its results.
 
 Shapes: B queries, P panels of `PANEL` words, V words sorted by length, n dimensions padded to K
-columns. Lengths are in the vocabulary's unit. `gpu` has the mathematics.
+columns. Lengths are in the vocabulary's unit. `backend` has the mathematics.
 """
 
 from __future__ import annotations

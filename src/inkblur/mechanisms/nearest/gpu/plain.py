@@ -1,6 +1,6 @@
 """The steps of the GPU search in plain torch: slow, easy to read, and the same on any device.
 
-`kernel` has the same functions as fused kernels; tests assert that both find the same. `gpu`
+`kernel` has the same functions as fused kernels; tests assert that both find the same. `backend`
 says what is computed and why it is exact, and sets counters and minima to their start.
 """
 
