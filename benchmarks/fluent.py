@@ -74,7 +74,7 @@ def speed(table: inkblur.Embedding, options: argparse.Namespace) -> Iterator[dic
     mechanism = Setting(8.0, chosen.taus[8.0], chosen.shape, options.model).mechanism(table)
     yield {"seconds_to_load": time.perf_counter() - began, **mechanism.parameters}
     blur = inkblur.Privatizer(mechanism)
-    source = [first_words(text, 100) for text in reuters_c50().test.texts]
+    source = [first_words(text, options.speed_words) for text in reuters_c50().test.texts]
     texts = (source * 4)[: options.speed_texts]
     records = [inkblur.Record(str(row), text) for row, text in enumerate(texts)]
     blur.release_batch(records[: len(records) // 8 or 1], inkblur.seeded_rng(1))  # warm
@@ -231,6 +231,7 @@ def main() -> None:
     parser.add_argument("--judge-seconds", type=float, default=60.0)
     parser.add_argument("--judge-model", default="", help="a causal model's folder or .gguf file")
     parser.add_argument("--speed-texts", type=int, default=4096)
+    parser.add_argument("--speed-words", type=int, default=100, help="of each text")
     parser.add_argument("--author-collections", default="news,fan_fiction")
     parser.add_argument("--author-texts", type=int, default=10, help="of each author and part")
     parser.add_argument("--attacked-texts", type=int, default=0, help="0: as many as are known")

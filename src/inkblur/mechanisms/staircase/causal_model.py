@@ -44,9 +44,11 @@ _ENDS = (".", "?", "!")
 # What may be followed by almost any word: the model says after these which words have a capital.
 _NEUTRAL = ("They talked about", "We heard that the", "This was sent by", "She went to see")
 _NAME = 4.0  # a word is a name if its capital form is so many times as likely as the other
-_CONTEXT = 256  # tokens that the model looks back on at most, and half of it at least
-# Texts that advance together: on a CPU more would pass 2 GB of memory.
-_TOGETHER = {"cpu": 48, "cuda": 1024}
+# Tokens that the model looks back on at most, and half of it at least. What is kept of them for as
+# many texts as advance together takes most of the memory, which stays under 2 GB on a CPU.
+_CONTEXT = 192
+# Texts that advance together.
+_TOGETHER = {"cpu": 44, "cuda": 1024}
 _FAINT = -100.0  # the logarithm of a frequency that counts as none
 _APART = 4  # words between two marks at least: else one short sentence asks for the next
 _ENDED = 4  # rows of ended texts are given up when they are one in so many
