@@ -8,7 +8,7 @@ Each measurement has a process of its own. Start-up is the time until the first 
 written, session and tables included. Rows a second are those of a second run over all rows, beyond
 what a run of 100 rows takes: looking at ids and starting tasks is paid once a run, and in the first
 run over all rows Java compiles what it will need (`warming`, paid once an executor). Processor time
-is that of all processes together, Java's too.
+is that of all processes together, Java's too; of Ray's actors, which end with every run, none.
 
 What an engine of so many workers loses is counted against as many processes that run the bare
 function side by side and share nothing: processors that share a cache or a core slow each other
@@ -44,6 +44,7 @@ SENTENCE = "the doctor was angry about a cold soup and my late train in a rainy 
 WORDS = SENTENCE.split()
 SPEC = ReleaseSpec("staircase", 8.0, id_column="id")
 SINGLE = ("polars", "duckdb")  # one process, whatever the machine has
+FORGETFUL = ("ray",)  # its processes end with every run, and their processor time with them
 
 FolderRun = Callable[[Path, Path], None]  # from a folder of parquet files to another
 
@@ -88,14 +89,15 @@ def _shown(
         print(f"{name}, {workers} workers: failed\n{done.stderr[-2000:]}", flush=True)
         return None
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    lost = ""
+    costs = [f"{found['rate']:,.0f} rows/s"]
     if bare is not None:
-        by_clock = 1 - found["rate"] / bare["rate"]
-        by_processor = 1 - bare["processor"] / found["processor"]
-        lost = f" ({by_clock:.0%} lost by the clock, {by_processor:.0%} of processor time)"
+        costs.append(f"{1 - found['rate'] / bare['rate']:.0%} lost by the clock")
+    if name not in FORGETFUL:
+        costs.append(f"{found['processor'] * 1e6:.0f} us of processors a row")
+        if bare is not None:
+            costs.append(f"{1 - bare['processor'] / found['processor']:.0%} lost of those")
     print(
-        f"{name}, {workers} workers: {found['rate']:,.0f} rows/s, "
-        f"{found['processor'] * 1e6:.0f} us of processors a row{lost}; first rows "
+        f"{name}, {workers} workers: {', '.join(costs)}; first rows "
         f"{found['start']:.1f} s, every run {found['again']:.1f} s, warming {found['warming']:.1f} "
         f"s, largest Python process {found['memory']:,.0f} MiB",
         flush=True,
