@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +17,7 @@ import typer
 from typer.testing import CliRunner
 
 from inkblur.cli.app import app
+from inkblur.mechanisms import CATALOGUE
 
 
 def commands(group: Any, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
@@ -42,6 +46,43 @@ def test_every_command_shows_an_example(path: tuple[str, ...]) -> None:
 def test_every_command_is_in_the_manual(path: tuple[str, ...]) -> None:
     manual = Path(__file__).parents[2] / "docs" / "commands.md"
     assert f"inkblur {' '.join(path)}" in manual.read_text(encoding="utf-8")
+
+
+def shown_commands() -> list[str]:
+    """Every command line of the help texts and of the documentation."""
+    found = []
+    for path in ALL:
+        command = find_command(path)
+        for text in (command.help or "", command.epilog or ""):
+            joined = re.sub(r"(?<=\S)\n[ ]*(?=\S)", " ", text)  # lines of one paragraph
+            found += re.findall(r"Example: (inkblur [^>]*)", joined)
+    root = Path(__file__).parents[2]
+    for page in (root / "README.md", *sorted((root / "docs").rglob("*.md"))):
+        text = page.read_text(encoding="utf-8").replace("\\\n", " ")
+        for block in re.findall(r"^```\w*\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+            found += re.findall(r"^(?:\$ )?(inkblur [^|>&\n]*)", block, re.MULTILINE)
+    return sorted(set(found))
+
+
+def find_command(path: Sequence[str]) -> Any:
+    command: Any = typer.main.get_command(app)
+    for name in path:
+        command = command.commands[name]
+    return command
+
+
+@pytest.mark.parametrize("shown", shown_commands())
+def test_commands_that_are_shown_are_understood(shown: str) -> None:
+    """Options that exist, and a mechanism that has the parameters it is given."""
+    words = shlex.split(shown)[1:]
+    depth = 2 if hasattr(find_command(words[:1]), "commands") else 1
+    command = find_command(words[:depth])
+    given = command.make_context(" ".join(words[:depth]), words[depth:]).params
+    usual = "exponential" if given.get("release") == "tf" else "staircase"
+    named = (given.get("mechanism") or usual).split(",")
+    known = {p.name for name in named for p in CATALOGUE[name].parameters}
+    own = {p.name for entry in CATALOGUE.values() for p in entry.parameters}
+    assert {name for name in own if given.get(name)} <= known
 
 
 @pytest.mark.parametrize(

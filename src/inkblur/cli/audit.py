@@ -79,7 +79,7 @@ def audit(
     is false. Of a pool (--unit text --pool FILE), the draws are tested against the exact
     probabilities that the pool states.
 
-    Example: inkblur audit --epsilon 5,10,20 --lambda 0,1 --words 200 -o audit
+    Example: inkblur audit -m mahalanobis --epsilon 5,10,20 --lambda 0,1 --words 200 -o audit
     """
     with plain_errors():
         from inkblur.evaluation.measures.intervals import checked_confidence

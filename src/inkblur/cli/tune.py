@@ -103,8 +103,8 @@ def tune(
     word vectors are adapted to the labels, as `inkblur embeddings adapt` does (beta stays 3:
     scaling alpha and beta together is the same as scaling epsilon).
 
-    Example: inkblur tune posts.csv --author-column user --label-column topic -e 20,40 --lambda 0,1
-    --criterion most-utility --most-attack 0.2 -o tuned
+    Example: inkblur tune posts.csv --author-column user --label-column topic -m mahalanobis
+    -e 20,40 --lambda 0,1 --criterion most-utility --most-attack 0.2 -o tuned
 
     Example: inkblur tune topics.csv --label-column topic --authors authors.csv --author-column user
     --target "attack<=0.2" --alpha 0.05,0.1 --smoothing 1,10 -m laplace -e 4,8,16 -o tuned
