@@ -127,7 +127,11 @@ def test_the_page_is_for_its_owner_and_shows_text_as_text(folder: Path) -> None:
     assert "<script>" not in page
     assert "&lt;script&gt;" in page
     assert not re.search(r'(src|href)="(?!#)', page)
-    assert "inkblur privatize in.csv" in page
+    command = re.search(r"<pre>(.*)</pre>", page)
+    assert command is not None
+    assert re.sub("<[^>]*>", "", command[1]).startswith(
+        "inkblur privatize in.csv -o in-blurred.csv"
+    )
     assert "not a release" in page
 
 
