@@ -55,7 +55,7 @@ def shown_commands() -> list[str]:
         command = find_command(path)
         for text in (command.help or "", command.epilog or ""):
             joined = re.sub(r"(?<=\S)\n[ ]*(?=\S)", " ", text)  # lines of one paragraph
-            found += re.findall(r"Example: (inkblur [^>]*)", joined)
+            found += re.findall(r"Example: (inkblur [^>\n]*)", joined)
     root = Path(__file__).parents[2]
     for page in (root / "README.md", *sorted((root / "docs").rglob("*.md"))):
         text = page.read_text(encoding="utf-8").replace("\\\n", " ")
