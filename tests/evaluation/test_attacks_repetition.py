@@ -25,6 +25,15 @@ def test_words_that_come_out_twice_are_counted_text_by_text() -> None:
     assert (copied.share, copied.chance) == (1.0, 0.0)
 
 
+def test_chance_is_a_text_by_another_author() -> None:
+    """In a file in order of authors the next text is mostly by the same one, on the same subject."""
+    true = ["wave fish", "wave tide", "wave boat", "rain wind", "rain cloud"]
+    released = [f"{text} {text}" for text in true]
+    assert repeated_words(true, released, authors=[0, 0, 0, 1, 1]).chance == 0.0
+    assert repeated_words(true, released).chance == 0.3
+    assert repeated_words(true, released, authors=[0] * 5).found.tolist() == [2] * 5
+
+
 def test_an_authors_texts_are_read_together() -> None:
     texts, authors = ["wave", "rain", "fish", "nobody's"], [3, 1, 3, -1]
     assert joined_by_author(texts, authors) == ["rain", "wave\nfish"]

@@ -145,7 +145,7 @@ class Disclosing:
     def _repetition(self, test: Released) -> Iterator[Disclosure]:
         yield from self._repeated(
             "content words that come out twice in a text: share that the true text has",
-            repeated_words(self.test, test.texts),
+            repeated_words(self.test, test.texts, authors=self.data.test.authors.tolist()),
         )
         if self.data.has_authors:
             authors = self.data.test.authors

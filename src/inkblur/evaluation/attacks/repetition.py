@@ -24,7 +24,7 @@ class Repeated:
 
     found: Ids  # (texts,): how many such words
     true: Ids  # (texts,): of those, how many the true text has
-    by_chance: Ids  # (texts,): how many another true text, the next one, has
+    by_chance: Ids  # (texts,): how many a true text by another author, the next one, has
 
     @property
     def share(self) -> float:
@@ -39,7 +39,13 @@ class Repeated:
         return float(self.by_chance.sum() / max(1, self.found.sum()))
 
 
-def repeated_words(true: Sequence[str], released: Sequence[str], *, times: int = 2) -> Repeated:
+def repeated_words(
+    true: Sequence[str],
+    released: Sequence[str],
+    *,
+    times: int = 2,
+    authors: Sequence[int] | None = None,  # of the texts; None: each by another
+) -> Repeated:
     """How often a content word that comes out at least `times` times in a text stands in it.
 
     >>> found = repeated_words(["the fish swam", "a road"], ["fish boat fish", "tree tree"])
@@ -47,11 +53,24 @@ def repeated_words(true: Sequence[str], released: Sequence[str], *, times: int =
     ([1, 1], [1, 0])
     """
     vocabularies = [set(words_of(text)) for text in true]
+    others = _by_another(range(len(true)) if authors is None else authors)
     rows = []
     for place, text in enumerate(released):
         counts = Counter(word for word in words_of(text) if word not in STOP_WORDS)
         again = {word for word, count in counts.items() if count >= times}
-        other = vocabularies[(place + 1) % len(vocabularies)]
+        other = vocabularies[others[place]]
         rows.append((len(again), len(again & vocabularies[place]), len(again & other)))
     table = np.array(rows, np.int64).reshape(-1, 3)
     return Repeated(table[:, 0], table[:, 1], table[:, 2])
+
+
+def _by_another(authors: Sequence[int]) -> list[int]:
+    """For each text the next one by another author, the first coming after the last; where all are
+    by one, the next.
+    """
+    count = len(authors)
+    found = [(place + 1) % count for place in range(count)]
+    for place in reversed(range(2 * count)):  # twice around, so that the end knows the beginning
+        here, after = place % count, (place + 1) % count
+        found[here] = after if authors[after] != authors[here] else found[after]
+    return found
