@@ -8,10 +8,17 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from inkblur.evaluation.attacks.base import judged
 from inkblur.evaluation.evaluate import evaluate
-from inkblur.evaluation.measures.bootstrap import over_repeated_texts, over_texts, share_over_texts
+from inkblur.evaluation.measures.bootstrap import (
+    over_repeated_texts,
+    over_texts,
+    rates_by_resample,
+    share_over_texts,
+)
 from inkblur.evaluation.measures.utility import FIELDS, rates
 from inkblur.evaluation.plan import Plan
+from inkblur.evaluation.repetitions import Attacked, joined_attacks
 
 from .made import corpus, table
 
@@ -61,6 +68,21 @@ def test_every_score_lies_within_its_interval_and_more_confidence_is_wider() -> 
         ends.append(wide[name].high)
         assert None not in ends
         assert all(left < right for left, right in pairwise(e for e in ends if e is not None))
+
+
+def test_no_answer_is_no_author() -> None:
+    """An attack that says "don't know" once is wrong once, and has no further author to miss."""
+    truth, answers = np.array([0, 0, 1, 1]), np.array([0, -1, 1, 1])
+    scored = over_repeated_texts(truth, [answers], confidence=0.95, seed=1, no_answer=-1)
+    assert scored["f1"].mean == pytest.approx((2 / 3 + 1) / 2)
+    assert scored["accuracy"].mean == 0.75
+    attacked = Attacked("all", "static", judged("svm", answers, truth, truth))
+    assert joined_attacks([[attacked]], 0.95, 1)[0].f1 == scored["f1"]
+    times = np.ones((1, 4))
+    resampled = rates_by_resample(times, truth, answers, no_answer=-1)
+    assert {name: float(found[0]) for name, found in resampled.items()} == pytest.approx(
+        {name: scored[name].mean for name in FIELDS}
+    )
 
 
 def test_texts_without_a_word_of_the_kind_have_no_say_in_its_share() -> None:

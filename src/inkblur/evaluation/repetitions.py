@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from inkblur.evaluation.attacks.base import Attribution
+from inkblur.evaluation.attacks.base import DONT_KNOW, Attribution
 from inkblur.evaluation.measures.bootstrap import over_repeated_texts
 from inkblur.evaluation.measures.meaning import Meaning
 from inkblur.evaluation.measures.utility import FIELDS, LabelAnswers
@@ -34,7 +34,11 @@ def joined_attacks(
     for same in zip(*repeats, strict=True):
         first, found = same[0], same[0].found
         spread = over_repeated_texts(
-            found.truth, [one.found.answers for one in same], confidence=confidence, seed=seed
+            found.truth,
+            [one.found.answers for one in same],
+            confidence=confidence,
+            seed=seed,
+            no_answer=DONT_KNOW,
         )
         joined.append(
             AttackResult(

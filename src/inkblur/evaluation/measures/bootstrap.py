@@ -52,14 +52,16 @@ def percentile_interval(values: Array, confidence: float = 0.95) -> tuple[float,
     return float(low), float(high)
 
 
-def rates_by_resample(times: Array | Ids, truth: Ids, answers: Ids) -> dict[str, Array]:
+def rates_by_resample(
+    times: Array | Ids, truth: Ids, answers: Ids, *, no_answer: int | None = None
+) -> dict[str, Array]:
     """Accuracy and mean precision, recall and F1 of each row of :func:`resample_counts`.
 
     As in `utility.rates`, the mean is over the classes that occur in a resample, in the truth or in
     the answers.
     """
     weights = np.asarray(times, dtype=np.float64)
-    classes = np.union1d(truth, answers)
+    classes = np.setdiff1d(np.union1d(truth, answers), [] if no_answer is None else [no_answer])
     true, said = truth[:, None] == classes, answers[:, None] == classes
     right = weights @ (true & said)
     occurs, answered = weights @ true, weights @ said
@@ -94,17 +96,19 @@ def over_repeated_texts(
     *,
     confidence: float,
     seed: int,
+    no_answer: Any = None,
 ) -> dict[str, Interval]:
     """The same for several answers to each text: means over repetitions, intervals over texts.
 
-    A text's answers of all repetitions are drawn together.
+    A text's answers of all repetitions are drawn together. `no_answer` names no class.
     """
     everything = np.array([*truth, *(said for each in answers for said in each)])
-    _, codes = np.unique(everything, return_inverse=True)
+    classes, codes = np.unique(everything, return_inverse=True)
+    silent = next((code for code, each in enumerate(classes.tolist()) if each == no_answer), None)
     true, *said = codes.reshape(len(answers) + 1, len(truth))
     times = resample_counts(RESAMPLES, len(truth), seeded_rng(seed).child("bootstrap"))
-    again = [rates_by_resample(times, true, each) for each in said]
-    measured = [rates(truth, each) for each in answers]
+    again = [rates_by_resample(times, true, each, no_answer=silent) for each in said]
+    measured = [rates(truth, each, no_answer=no_answer) for each in answers]
     found = {}
     for name in FIELDS:
         values = tuple(float(getattr(one, name)) for one in measured)

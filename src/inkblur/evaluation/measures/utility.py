@@ -67,8 +67,10 @@ class Rates:
 FIELDS = ("accuracy", "precision", "recall", "f1")
 
 
-def rates(truth: Sequence[Any] | Ids, answers: Sequence[Any] | Ids) -> Rates:
-    """Compare answers with the truth; a class is whatever occurs in either.
+def rates(
+    truth: Sequence[Any] | Ids, answers: Sequence[Any] | Ids, *, no_answer: Any = None
+) -> Rates:
+    """Compare answers with the truth; a class is whatever occurs in either, but for `no_answer`.
 
     A class that was never answered has precision 0, one that never occurs has recall 0, and a
     class where both are 0 has F1 0 (scikit-learn's `zero_division=0`).
@@ -85,8 +87,9 @@ def rates(truth: Sequence[Any] | Ids, answers: Sequence[Any] | Ids) -> Rates:
     with warnings.catch_warnings():
         # It suspects a regression where most texts have a class of their own.
         warnings.filterwarnings("ignore", message="The number of unique classes")
+        classes = [each for each in np.union1d(truth, answers).tolist() if each != no_answer]
         *means, _ = precision_recall_fscore_support(
-            truth, answers, average="macro", zero_division=0
+            truth, answers, labels=classes, average="macro", zero_division=0
         )
         return Rates(*map(float, (accuracy_score(truth, answers), *means)))
 
