@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Context, Decimal
 from fractions import Fraction
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from inkblur.pools import PoolPrivatizer, PoolStaircase
 from inkblur.pools.order import Nearest, Order, owner, text_units
 from inkblur.pools.torch_search import TorchSearch
 from inkblur.rng import keyed_rng, seeded_rng
-from inkblur.types import Ids, Record, Unit
+from inkblur.types import NULL_ID, Ids, Record, Unit
 from tests.pools.made import WORDS, pool, table
 
 EXACT = Context(prec=60)
@@ -91,6 +91,35 @@ def test_every_label_owns_exactly_the_same_units(
     assert steps.low * steps.units + steps.step * steps.near == TOTAL
     assert Decimal(steps.high) <= EXACT.exp(Decimal(epsilon)) * steps.low
     assert float(steps.tau) == pytest.approx(tau, rel=0.05)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 8.0, 14.0, 1e9])
+@pytest.mark.parametrize("tau", [1e-9, 1e-7, 0.01, 0.9])
+@pytest.mark.parametrize("order", ["label", "meaning"])
+def test_every_text_owns_its_numbers_at_any_epsilon_and_tau(
+    epsilon: float, tau: float, order: str
+) -> None:
+    """The first and the last of the numbers that draw each text: near, far, and for null."""
+    made = mechanism((5, 3, 2), epsilon, tau, cells=2, order=order)
+    encoded, steps = made.encode(["alpha beta"]), made.steps
+    units = made._order.units.tolist()
+    cut, ends = steps.step * steps.near, [0, *accumulate(units)]
+    far = [(cut + steps.low * first, cut + steps.low * end) for first, end in pairwise(ends)]
+    of_null = list(pairwise(-(-end * TOTAL // steps.units) for end in ends))
+    whole = made._order.whole(int(encoded.labels[0]), encoded.points[0].astype(np.float32)).tolist()
+    reached = [0, *(min(r, steps.near) for r in accumulate(units[text] for text in whole))]
+    near = [(steps.step * first, steps.step * end) for first, end in pairwise(reached)]
+    draw = made._drawing(encoded).words
+    for word, texts, numbers in (
+        (0, range(len(units)), far),
+        (NULL_ID, range(len(units)), of_null),
+        (0, whole, near),
+    ):
+        some = [(text, *edges) for text, edges in zip(texts, numbers, strict=True)]
+        owned = [(text, first, end) for text, first, end in some if first < end]
+        edges = [edge for _, first, end in owned for edge in (first, end - 1)]
+        drawn = draw(np.full(len(edges), word), np.array(edges, dtype=np.uint64))
+        assert drawn.tolist() == [text for text, _, _ in owned for _ in range(2)]
 
 
 def test_heavy_and_light_labels_weigh_alike() -> None:

@@ -118,11 +118,6 @@ def test_improved_is_the_formula_of_theorem_3_4(size: int) -> None:
     assert improved_bound(5000.0, size) == pytest.approx(2500 + math.log(size - 1), rel=1e-9)
 
 
-def test_improved_with_another_spread() -> None:
-    """eps grows with spread / sensitivity, as the theorem has it for asymmetric ratings."""
-    assert improved_bound(3.0, 10, spread=2.0) == improved_bound(6.0, 10)
-
-
 @pytest.mark.parametrize("call", [lambda: improved_bound(1.0, 1), lambda: improved_bound(0.0, 5)])
 def test_refusals(call: object) -> None:
     with pytest.raises(ParameterError):

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 
 from inkblur.errors import ParameterError
-from inkblur.mechanisms.rating import SENSITIVITY
 from inkblur.types import positive
 
 
@@ -31,14 +30,10 @@ def log_eta(epsilon: float, size: int) -> float:
     return math.log(math.exp(-half) + others) - half - math.log1p(others * math.exp(-half))
 
 
-def improved_bound(epsilon: float, size: int, *, spread: float = SENSITIVITY) -> float:
-    """Theorem 3.4: eps + ln eta(eps, L), with eps = epsilon x spread / sensitivity.
-
-    `spread` is the largest difference between two ratings *for one input*; for a symmetric rating
-    with all words adjacent it is the sensitivity itself (Corollary 3.5).
+def improved_bound(epsilon: float, size: int) -> float:
+    """Theorem 3.4 with ratings in [0, 1] and all words adjacent: epsilon + ln eta(epsilon, L).
 
     >>> round(improved_bound(47.5, 30_000), 3)
     34.059
     """
-    scaled = positive(epsilon, "epsilon") * positive(spread, "spread") / SENSITIVITY
-    return scaled + log_eta(scaled, size)
+    return epsilon + log_eta(epsilon, size)

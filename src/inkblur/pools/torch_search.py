@@ -60,10 +60,11 @@ class TorchSearch:
         out = np.empty(len(places), dtype=np.int64)
         cell = self._held[first : first + size].T
         step = max(1, _HELD // size)
-        with float32_products(), torch.inference_mode():
+        with torch.inference_mode():
             for start in range(0, len(order), step):
                 rows = order[start : start + step]
-                seen = torch.from_numpy(points[rows]).to(self._device) @ cell
+                with float32_products():  # these alone: other threads wait for it
+                    seen = torch.from_numpy(points[rows]).to(self._device) @ cell
                 wanted = torch.from_numpy(places[rows]).to(self._device)
                 out[rows] = self._owners(seen, wanted, int(ranks[rows].max()), least, extra)
         return out
