@@ -430,6 +430,24 @@ def test_threads_that_share_a_ledger_take_turns(ledger: Ledger) -> None:
     assert ledger.spent("p") == {SPACE: micros(8.0)}
 
 
+def test_a_thread_reads_nothing_of_another_ones_unfinished_transaction(ledger: Ledger) -> None:
+    """A server reads the ledger while it charges; an engine's tasks share one connection."""
+    seen: list[int] = []
+    reading = threading.Thread(target=lambda: seen.append(len(ledger.history())))
+
+    def fail_while_reading() -> None:
+        with ledger.store.transaction():
+            ledger.append("begun", "open", {"space": SPACE})
+            reading.start()
+            reading.join(0.3)  # it must wait for its turn
+            raise MemoryError
+
+    with pytest.raises(MemoryError):
+        fail_while_reading()
+    reading.join()
+    assert seen == [0]
+
+
 def test_a_ledger_is_closed_after_the_charge_under_way(place: str) -> None:
     """After a second Ctrl-C nobody waits for the thread that charges."""
     ledger, entered = open_ledger(place), threading.Event()
