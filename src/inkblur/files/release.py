@@ -12,6 +12,7 @@ from filecmp import cmp
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from inkblur.atomic_file import PRIVATE, write_atomically
 from inkblur.documents.fingerprints import ADAPTED
@@ -138,19 +139,12 @@ def privatize_file(
         ) as spending:
             rows: ChooseRows | None = None
             if limits and spending is not None:
-                waiting = lambda: on_progress(0, opened.bytes_total, 0)  # noqa: E731
+                waiting = partial(on_progress, 0, opened.bytes_total, 0)
                 [charged] = charge_ahead([source], made, spending, spec, limits, on_batch=waiting)
                 rows = partial(charged.rows, opened)
+            chosen: dict[str, Any] = {"skip_public": spec.skip_public, "rows": rows}
             if isinstance(made, SyntheticVectors):
-                summary = run_vectors(
-                    opened,
-                    str(target),
-                    made,
-                    rng,
-                    skip_public=spec.skip_public,
-                    rows=rows,
-                    spending=spending,
-                )
+                summary = run_vectors(opened, str(target), made, rng, spending=spending, **chosen)
             else:
                 copies = WorkerCopy(resolved, *each_search(where, threads)) if processes else None
                 sink_format = given if str(target) == "-" else None
@@ -164,10 +158,9 @@ def privatize_file(
                         rng,
                         workers=in_flight,
                         copies=copies,
-                        skip_public=spec.skip_public,
-                        rows=rows,
                         spending=spending,
                         on_batch=_reported(opened, on_progress),
+                        **chosen,
                     )
                     if spending is not None:
                         spending.about_to_show()  # the file appears when the sink is closed
@@ -177,8 +170,8 @@ def privatize_file(
             "inkblur": version("inkblur"),
             "spec": resolved.to_json(),
             **summary.to_json(),
+            "ledger": None if spending is None else spending.to_json(),
         }
-        body["ledger"] = None if spending is None else spending.to_json()
         text = json.dumps(body, indent=2, allow_nan=False) + "\n"
         write_atomically(Path(report), text, mode=PRIVATE)  # it counts what the true texts hold
     return summary
