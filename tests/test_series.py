@@ -159,6 +159,8 @@ def test_what_is_returned_repeats_the_release(
         (pa.table({"text": ["waa"]}), {}, "of a table, give one column"),
         (["waa", "wab"], {"ids": ["a", "a"]}, "2 different names"),
         (["waa"], {"ids": []}, "1 different names"),
+        (["waa", "wab"], {"ids": ["a", None]}, "some of the ids are missing"),
+        (["waa"], {"rng": KEY}, "rng must be a random stream"),
     ],
 )
 def test_what_is_no_column_of_texts_is_refused(
@@ -218,8 +220,9 @@ def test_the_users_own_ledger_is_the_default(
         inkblur.privatize(["waa wab"], spec=spec)
 
 
+@pytest.mark.parametrize("missing", [None, float("nan")])
 def test_a_list_keeps_to_budgets_all_of_it_or_nothing(
-    spec: inkblur.ReleaseSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spec: inkblur.ReleaseSpec, tmp_path: Path, missing: float | None
 ) -> None:
     def blur(*texts: str, limits: inkblur.Limits, **more: Any) -> None:
         inkblur.privatize(list(texts), spec=spec, ledger=tmp_path / "l.db", limits=limits, **more)
@@ -237,6 +240,8 @@ def test_a_list_keeps_to_budgets_all_of_it_or_nothing(
     person = inkblur.Limits(person_budget=2.0, radius=1.0)
     with pytest.raises(ParameterError, match="belongs to nobody"):
         blur("waa", limits=person)
+    with pytest.raises(ParameterError, match="belongs to nobody"):
+        blur("waa", people=[missing], limits=person)
     blur("wba wbb", people=["ada"], limits=person)
     with pytest.raises(inkblur.BudgetExceeded, match="person"):
         blur("wbc", people=["ada"], limits=person)

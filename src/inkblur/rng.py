@@ -91,10 +91,12 @@ class Rng(AddressedRows):
     True
     """
 
-    def __init__(self, key: bytes, *, seeded: bool = False, kept: bool = False) -> None:
+    def __init__(self, key: bytes | bytearray, *, seeded: bool = False, kept: bool = False) -> None:
+        if not isinstance(key, bytes | bytearray):
+            raise ParameterError(f"a key has {KEY_BYTES} bytes, got a {type(key).__name__}")
         if len(key) != KEY_BYTES:
             raise ParameterError(f"a key has {KEY_BYTES} bytes, got {len(key)}")
-        self._key = key
+        self._key = bytes(key)  # whoever wipes theirs must not change ours to zeros
         self.seeded = seeded  # True: reproducible by anyone, so not private
         self.kept = kept  # True: the key outlives this run, so ids matter across runs
         self._keystream: CipherContext | None = None  # stands at the cursor, where there is one
@@ -265,7 +267,7 @@ def secure_rng() -> Rng:
     return Rng(os.urandom(KEY_BYTES))
 
 
-def keyed_rng(key: bytes) -> Rng:
+def keyed_rng(key: bytes | bytearray) -> Rng:
     """A given 256-bit key: the same key repeats the same release.
 
     Under one key an id must name one record only: equal texts under one id come out alike.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -21,6 +21,7 @@ from inkblur.files.spending import Limits, Spending, accounted, spending_of
 from inkblur.files.summary import Fate, stated
 from inkblur.guarantees import Guarantee
 from inkblur.ledger import Ledger
+from inkblur.mechanisms.base import require_rng
 from inkblur.pools.privatizer import PoolPrivatizer
 from inkblur.rng import Rng, secure_rng
 from inkblur.spec import ReleaseSpec
@@ -87,9 +88,12 @@ def privatize(
     rows, back = _opened(texts)
     # By content as in a file, so that one key gives a list and a file the same.
     names = Occurrences().ids([row or "" for row in rows]) if ids is None else list(map(str, ids))
+    if ids is not None and any(map(is_missing, ids)):
+        raise ParameterError("some of the ids are missing: name every text")
     if len(names) != len(rows) or len(set(names)) != len(names):
         raise ParameterError(f"ids must be {len(rows):,} different names, one for each text")
-    owners = [None] * len(rows) if people is None else [str(each) for each in people]
+    known: Iterable[Any] = [None] * len(rows) if people is None else people
+    owners = [None if is_missing(who) else str(who) for who in known]
     if len(owners) != len(rows):
         raise ParameterError(f"people must be {len(rows):,} names, one for each text")
     limits = Limits() if limits is None else limits
@@ -100,7 +104,7 @@ def privatize(
             "without `ids=` a text with one letter changed would be a new record, with a fresh "
             "budget: name the texts, or limit what a person may spend with `person_budget=`"
         )
-    rng = secure_rng() if rng is None else rng
+    rng = secure_rng() if rng is None else require_rng(rng)
     table = spec.table()
     blur = spec.releaser(table)
     if isinstance(blur, Privatizer):

@@ -19,6 +19,8 @@ from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from inkblur.errors import ParameterError
+from inkblur.mechanisms.base import require_rng
 from inkblur.rng import (
     AddressedRows,
     JoinedRows,
@@ -210,6 +212,17 @@ def test_children_do_not_depend_on_the_cursor_nor_share_keys() -> None:
     assert before.starts.tolist() == [0]
 
 
+def test_a_key_that_is_wiped_elsewhere_stays_what_it_was() -> None:
+    """Else whoever wipes theirs would draw on under a key of zeros, which everybody knows."""
+    key = bytearray(KEY)
+    rng = keyed_rng(key)
+    before = rng.child("a").bits(1, 2).tolist()
+    key[:] = bytes(32)
+    assert rng.child("a").bits(1, 2).tolist() == before
+    with pytest.raises(ParameterError, match="a key has 32 bytes, got a str"):
+        keyed_rng("k" * 32)  # type: ignore[arg-type]
+
+
 def test_printing_shows_no_key() -> None:
     rng = Rng(KEY)
     shown = f"{rng.addresses(2, 3)!r} {rng!r}"
@@ -217,3 +230,5 @@ def test_printing_shows_no_key() -> None:
         assert str(int(word)) not in shown
         assert f"{int(word):x}" not in shown.lower()
     assert "keys" not in shown
+    with pytest.raises(ParameterError, match=r"made by secure_rng.* got bytes$"):
+        require_rng(KEY)

@@ -33,6 +33,7 @@ from inkblur.files.summary import Summary
 from inkblur.files.vectors import vector_format
 from inkblur.files.worker_pool import WorkerCopy, each_search
 from inkblur.ledger import Ledger, ledger_files
+from inkblur.mechanisms.base import require_rng
 from inkblur.mechanisms.nearest import engine
 from inkblur.mechanisms.nearest.cpu import native
 from inkblur.mechanisms.nearest.engine import Device
@@ -96,7 +97,7 @@ def privatize_file(
     (1, 4)
     >>> folder.cleanup()
     """
-    rng = secure_rng() if rng is None else rng
+    rng = secure_rng() if rng is None else require_rng(rng)
     if caller:
         rng = rng.child("caller", caller)
     in_flight = _in_flight(processes) if workers is None else whole(workers, "workers")

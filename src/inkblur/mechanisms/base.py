@@ -33,8 +33,8 @@ def require_rng(rng: object) -> Rng:
     """The random stream, or a clear error where something else was given."""
     if not isinstance(rng, Rng):
         raise ParameterError(
-            f"rng must be a random stream, made by secure_rng(), keyed_rng(key) or seeded_rng(7); "
-            f"got {rng!r}"
+            "rng must be a random stream, made by secure_rng(), keyed_rng(key) or seeded_rng(7); "
+            f"got {type(rng).__name__}"  # it may be the key itself
         )
     return rng
 
