@@ -194,13 +194,21 @@ def test_a_higher_share_is_drawn_higher_and_stays_inside() -> None:
 def test_every_attack_of_the_list_has_a_look_of_its_own_and_stays_in_its_column() -> None:
     kinds = [(name, color, dashed) for color, name in enumerate(NAMES) for dashed in (False, True)]
     points = (point(0.2), point(0.8))
-    series = [Series(f"{name} {dashed}", points, color, dashed) for name, color, dashed in kinds]
+    series = [
+        Series(f"{name}, static {dashed}", points, color, dashed) for name, color, dashed in kinds
+    ]
     svg = chart([Column("x", "g"), Column("y", "g")], series, title="t").svg
     tips = [g for g in ElementTree.fromstring(svg).iter("g") if g.find("title") is not None]
     drawn = [next(g.iter("use")).attrib for g in tips]
     assert len({(use["href"], use["style"]) for use in drawn}) == len(kinds) == 24
     left, right = ([float(use["x"]) for use in drawn[start::2]] for start in (0, 1))
     assert max(left) < min(right)
+    root = ElementTree.fromstring(svg)
+    width = float(root.attrib["viewBox"].split()[2])
+    ends = {
+        text.text: float(text.attrib["x"]) + 5 * len(text.text or "") for text in root.iter("text")
+    }
+    assert max(ends[line.name] for line in series) < width  # about 5 points a letter
     heights = {float(use["y"]) for use in drawn}  # of 0.2 and 0.8
     assert max(heights) - min(heights) > 0.6 * 72  # so an axis of an inch at least
 

@@ -80,7 +80,10 @@ def chart(
     if not columns or not series:
         raise ParameterError("nothing to draw")
     named = math.ceil(len(series) / _NAMES_A_ROW)
-    figure, axes = new_figure(max(4.8, 0.7 + 0.95 * len(columns)), max(3.6, 2.6 + 0.2 * named))
+    legend_width = _NAMES_A_ROW * (0.5 + 0.075 * max(len(line.name) for line in series))
+    figure, axes = new_figure(
+        max(4.8, 0.7 + 0.95 * len(columns), legend_width), max(3.6, 2.6 + 0.2 * named)
+    )
     axes.set_ylim(0, 1)
     axes.set_xlim(-0.6, len(columns) - 0.4)
     labels = [column.label for column in columns]
