@@ -115,6 +115,28 @@ def test_the_page_leads_with_the_strongest_attack_and_shows_every_disclosure() -
     assert linked[3].text == "0.500"  # like the area beside it, no share
 
 
+def test_who_infers_a_secret_knows_which_is_common() -> None:
+    """A rare label that noise hides is hardly ever named, so that nobody does worse than by guessing
+    the common one; an attack through the channel did.
+    """
+    texts, names, _ = corpus(each=30)
+    secrets = ["rare" if row % 10 == 0 else "common" for row in range(len(texts))]
+    data = make_dataset(texts, authors=names, secrets=secrets, seed=5)
+    spec = ReleaseSpec("exponential", epsilon=0.1)
+    (found,) = evaluate(data, table(), [spec], replace(PLAN, read_texts=0)).settings
+    guessed = [each for each in found.disclosures if each.attack == "inference"]
+    assert len(guessed) == 3
+    for each in guessed:
+        assert each.chance is not None
+        assert each.value.mean >= each.chance - 0.1, each.measure
+
+
+def test_nothing_is_said_by_an_empty_text_but_the_commonest_secret() -> None:
+    known, secrets = ["a boat", "a cloud", "boats sail"], ["sea", "sky", "sea"]
+    found = infer(known, secrets, ["", "cloud"], ["sea", "sky"], seed=1)
+    assert found.accuracy == 1.0
+
+
 def test_a_secret_may_be_a_number() -> None:
     texts, names, _ = corpus()
     secrets: list[Any] = [row % 2 for row in range(len(texts))]

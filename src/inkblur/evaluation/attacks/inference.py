@@ -2,7 +2,8 @@
 
 The attacker has texts whose label is known, released in the same way (adaptive) or as they were
 written (static), learns what tells the labels apart, and names those of other released texts. The
-attack is one on authors, with labels in their place.
+attack is one on authors, with labels in their place; but the attacker knows how common each label
+is, and names the commonest where a text says nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from inkblur.errors import ParameterError
-from inkblur.evaluation.attacks.base import Attack
+from inkblur.evaluation.attacks.base import DONT_KNOW, Attack
+from inkblur.evaluation.attacks.likelihood import Likelihood
 from inkblur.evaluation.attacks.svm import LinearSvm
 from inkblur.types import Ids
 
@@ -58,12 +60,15 @@ def infer(
     truth = np.array([number[str(labels[row])] for row in asked])
     learned = attack if attack is not None else LinearSvm(seed=seed)
     learned.fit([known[row] for row in studied], classes)
-    commonest = int(np.bincount(classes).argmax())
-    return Inferred(
-        truth,
-        learned.predict([texts[row] for row in asked]),
-        float((truth == commonest).mean()),
-    )
+    unnamed = [texts[row] for row in asked]
+    times = np.bincount(classes)
+    if isinstance(learned, Likelihood):  # which does not know how common a label is
+        answers = learned.named(unnamed, learned.scores(unnamed) + np.log(times / times.sum()))
+    else:
+        answers = learned.predict(unnamed)
+    commonest = int(times.argmax())
+    answers = np.where(answers == DONT_KNOW, commonest, answers)
+    return Inferred(truth, answers, float((truth == commonest).mean()))
 
 
 def checked_secrets(known: Sequence[str | None], asked: Sequence[str | None]) -> list[str]:
