@@ -12,6 +12,7 @@ import stat
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -180,6 +181,26 @@ def test_the_slider_moves_here_and_what_is_promised(page: Page) -> None:
     page.keyboard.press("Home")
     says(page, "#loss-word", "2.719")
     assert page.get_attribute("#slider", "aria-valuetext") == "strong, epsilon 1 a word"
+
+
+@pytest.mark.parametrize("width", [400, 1200])
+def test_no_two_words_of_the_curve_overlap(page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.reload()
+    page.wait_for_selector("#curve svg")
+    boxes = """all => all.map(text => {
+        const box = text.getBBox();
+        return [text.textContent, box.x, box.y, box.x + box.width, box.y + box.height];
+    })"""
+    page.focus("#slider")
+    page.keyboard.press("Home")
+    for strength in ("strong", "medium", "light"):
+        says(page, "#curve svg .here-text", strength)
+        found = page.locator("#curve svg text").evaluate_all(boxes)
+        for (one, left, top, right, bottom), (other, *box) in combinations(found, 2):
+            apart = right <= box[0] or box[2] <= left or bottom <= box[1] or box[3] <= top
+            assert apart, f"{one} and {other} at {strength}"
+        page.keyboard.press("ArrowRight")
 
 
 def test_the_topic_only_comes_sorted(page: Page) -> None:
@@ -360,6 +381,19 @@ def test_a_dropped_file_is_read_anew_in_another_encoding(page: Page, tmp_path: P
     assert page.input_value("#file") == ""  # it named the first file
     page.click("#forget")
     page.wait_for_selector("#step-release", state="hidden")
+
+
+def test_a_file_that_is_being_looked_at_is_not_released_yet(page: Page, tmp_path: Path) -> None:
+    upload(page, write_rows(tmp_path / "one.csv", [["a", "1", "the first file"]]))
+    waiting: list[Any] = []
+    page.route("**/preview", lambda request: waiting.append(request))
+    page.click("#look")
+    page.wait_for_timeout(300)
+    assert page.is_disabled("#release")
+    assert page.is_disabled("#forget")
+    waiting[0].continue_()
+    page.unroute("**/preview")
+    page.click("#forget")  # waits until it can be clicked
 
 
 def test_a_look_at_settings_that_were_changed_meanwhile_is_not_shown(

@@ -90,6 +90,9 @@ def test_a_release_that_is_refused_can_be_asked_for_again(client: TestClient) ->
     assert "`drop_columns`" in state["error"]
     client.post(f"{place}/release", json={**MEDIUM, "drop_columns": ["user"]})
     assert finished(client, name)["state"] == "done"
+    again = client.post(f"{place}/release", json={**MEDIUM, "drop_columns": ["user"]})
+    assert again.status_code == 409
+    assert "released already" in again.json()["error"]["message"]
 
 
 def test_after_an_hour_everything_is_gone(make_client: MakeClient, tmp_path: Path) -> None:

@@ -62,6 +62,13 @@ class Upload:
     results: dict[str, Path] = field(default_factory=dict)
     busy: bool = True  # its file is being written or read, so it must stay where it is
 
+    def why_not_now(self) -> str:
+        """What it is doing, for whoever asks for something else."""
+        if self.state == "done":
+            return "this upload is released already: download the results, or delete it"
+        doing = {"waiting": "waiting to be released", "running": "being released"}
+        return f"this upload is {doing.get(self.state, 'being read')}: try again when that is done"
+
     def to_json(self) -> dict[str, Any]:
         """For whoever uploaded it."""
         left = None
@@ -170,9 +177,7 @@ class Uploads:
 
     def _take(self, upload: Upload) -> None:
         if upload.busy or upload.state not in ("received", "failed"):
-            raise Problem(
-                HTTPStatus.CONFLICT, "upload", f"this upload is {upload.state}: wait, or delete it"
-            )
+            raise Problem(HTTPStatus.CONFLICT, "upload", upload.why_not_now())
         upload.busy = True
 
     def _rest(self, upload: Upload, state: str) -> None:
@@ -244,7 +249,7 @@ class Uploads:
     def delete(self, upload: Upload) -> None:
         """Whoever uploaded it is done with it."""
         if upload.busy:
-            raise Problem(HTTPStatus.CONFLICT, "upload", f"this upload is {upload.state}: wait")
+            raise Problem(HTTPStatus.CONFLICT, "upload", upload.why_not_now())
         self._remove(upload)
 
     def _remove(self, upload: Upload) -> None:

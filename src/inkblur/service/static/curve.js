@@ -67,14 +67,15 @@ function wordCurve(here) {
     const shown = stop.named ?? 0;
     picture.append(svg("circle", { class: stop.named === null ? "hollow" : "dot", cx: x(stop.meaning), cy: y(shown), r: 5 }));
     if (stop.strength && stop !== here) {
-      const below = stop !== known.at(-1); // the line rises to the right
-      const where = below ? { x: x(stop.meaning), y: y(shown) + 22, "text-anchor": "middle" } : { x: x(stop.meaning) + 9, y: y(shown) + 14 };
+      const first = stop === known[0]; // below the others the line rises to the right
+      const where = first ? { x: x(stop.meaning), y: y(shown) + 22, "text-anchor": "middle" } : { x: x(stop.meaning) + 9, y: y(shown) + 14 };
       picture.append(svg("text", where, stop.strength));
     }
   }
   const level = here.named ?? 0;
   const late = here.meaning > 0.5; // no room to the right of it
-  const beside = { x: x(here.meaning) + (late ? 12 : 15), y: y(level) - 15, "text-anchor": late ? "end" : "start" };
+  const under = here.named === null ? -15 : 20; // the rising line, and the next strength's name
+  const beside = { x: x(here.meaning) + (late ? 12 : 15), y: y(level) + under, "text-anchor": late ? "end" : "start" };
   picture.append(
     svg("circle", { class: "here", cx: x(here.meaning), cy: y(level), r: 10 }),
     svg("text", { class: "here-text", ...beside }, here.named === null ? "you are here, attack not measured" : `you are here: ${here.strength}`),

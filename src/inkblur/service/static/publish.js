@@ -153,7 +153,7 @@ function stale() {
 const look = guarded(async () => {
   const wanted = upload.upload;
   const before = changes;
-  $("look").disabled = true;
+  wait(true); // the server reads the file, and would refuse to release or delete it meanwhile
   $("looking").textContent = "Reading…";
   try {
     // Without `keep_columns`, so that every column that tells something is named.
@@ -180,7 +180,7 @@ const look = guarded(async () => {
     lost(error);
     throw error;
   } finally {
-    if (isShown(wanted)) $("look").disabled = false;
+    if (isShown(wanted)) wait(false);
   }
 });
 
