@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -68,8 +70,9 @@ def test_wrong_input_is_refused() -> None:
         blur.transform(["fine", None])
 
 
-def test_the_key_is_never_printed() -> None:
-    key = b"0123456789abcdef" * 2
+@pytest.mark.parametrize("kind", [bytes, bytearray])
+def test_the_key_is_never_printed(kind: Any) -> None:
+    key = kind(b"0123456789abcdef" * 2)
     blur = TextPrivatizer(Laplace(TABLE, epsilon=0.5), key=key)
     copy = clone(blur)
     pipeline = make_pipeline(blur, CountVectorizer())

@@ -41,6 +41,18 @@ def test_several_columns_of_odd_names(
     assert out.to_pydict() == release(one_batch(odd), several).to_pydict()
 
 
+def test_a_column_of_the_same_name_as_one_of_ours_is_a_column_like_any_other(
+    table: pa.Table, spec: ReleaseSpec, expected: pa.Table, ledger: Ledger
+) -> None:
+    """What it held came out in place of the released texts."""
+    with duckdb.connect() as connection:
+        connection.register("reviews", table)
+        query = "SELECT *, {'text': 'secret'} AS released FROM reviews -- all of them"
+        out = engine.privatize(connection, query, spec).to_arrow_table()
+    assert out["released"].to_pylist() == [{"text": "secret"}] * len(table)
+    assert out.drop_columns("released").to_pydict() == expected.to_pydict()
+
+
 def test_ids_are_looked_at_before_anything_runs(
     table: pa.Table, spec: ReleaseSpec, key_file: object, ledger: Ledger
 ) -> None:

@@ -65,7 +65,7 @@ class KeyedTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """scikit-learn's parameters, the key among them under a name that does not print it."""
         parameters: dict[str, Any] = super().get_params(deep)
-        if isinstance(self.key, bytes) and not isinstance(self.key, _Hidden):
+        if isinstance(self.key, bytes | bytearray) and not isinstance(self.key, _Hidden):
             parameters["key"] = _Hidden(self.key)
         return parameters
 

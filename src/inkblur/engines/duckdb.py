@@ -34,7 +34,7 @@ def privatize(
     function is registered for it.
     """
     plan = plan_release(spec, key_file=key_file)
-    rows = f"({query.strip().rstrip(';')})"
+    rows = f"({query.strip().rstrip(';')}\n)"  # its last line may be a comment
     plan.check(one_batch(connection.sql(f"FROM {rows} LIMIT {ROWS}").to_arrow_table()))
     name = _quoted(plan.id_column)
     [(repeated, missing)] = connection.sql(
@@ -48,7 +48,7 @@ def privatize(
         with plan.reserving() as over:
             for part in connection.sql(f"SELECT {needed} FROM {rows}").to_arrow_reader(_READ):
                 over += reservation.over_budget(part)
-    function = f"inkblur_{secrets.token_hex(6)}"
+    function = f"inkblur_{secrets.token_hex(6)}"  # and the name of what it gives: no column has it
     types = {c: connection.sql(f"SELECT {_quoted(c)} FROM {rows}").types[0] for c in plan.needed}
     connection.create_function(
         function,
@@ -61,11 +61,11 @@ def privatize(
         null_handling="special",  # a null text is the release's business
     )
     needed = ", ".join(f"{_quoted(c)} := {_quoted(c)}" for c in plan.needed)
-    texts = ", ".join(f"released.{_quoted(c)} AS {_quoted(c)}" for c in plan.columns)
-    left_out = ", ".join(map(_quoted, ("released", *plan.dropped)))
+    texts = ", ".join(f"{function}.{_quoted(c)} AS {_quoted(c)}" for c in plan.columns)
+    left_out = ", ".join(map(_quoted, (function, *plan.dropped)))
     return connection.sql(
         f"SELECT * EXCLUDE ({left_out}) REPLACE ({texts}) "
-        f"FROM (SELECT *, {function}(struct_pack({needed})) AS released FROM {rows})"
+        f"FROM (SELECT *, {function}(struct_pack({needed})) AS {function} FROM {rows})"
     )
 
 
