@@ -17,7 +17,7 @@ import secrets
 import shutil
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Self, cast
 
@@ -40,12 +40,20 @@ class AtomicFile:
     b'hello'
     """
 
-    def __init__(self, path: Path | None, *, mode: int | None = None) -> None:
+    def __init__(
+        self,
+        path: Path | None,
+        *,
+        mode: int | None = None,
+        on_show: Callable[[], None] = lambda: None,
+    ) -> None:
         """`mode` are the permissions; without it a file keeps those it had, a new one gets the
-        usual ones. A link at `path` is followed: its file is replaced, not the link.
+        usual ones. A link at `path` is followed: its file is replaced, not the link. `on_show` is
+        called before anybody can see a byte: when all are there, or of a stream, pipe or device at
+        the beginning.
         """
         self.name = "standard output" if path is None else str(path)
-        self._mode = mode
+        self._mode, self._on_show = mode, on_show
         self._path: Path | None = None
         self._replaces = False  # False: a stream or a device, which nothing can replace
         self._partial: Path | None = None
@@ -69,11 +77,6 @@ class AtomicFile:
         facts = self._path.stat()
         return facts.st_dev, facts.st_ino
 
-    @property
-    def hidden(self) -> bool:
-        """Whether nobody sees a byte before all are there: not so of a stream, pipe or device."""
-        return self._replaces
-
     def write(self, data: bytes | memoryview) -> None:
         """Write every byte; an unbuffered standard output (python -u) may take fewer at a time."""
         rest = memoryview(data)
@@ -96,6 +99,8 @@ class AtomicFile:
             else:
                 _remove_abandoned(self._path)
                 self._partial, self._file = _create_partial(self._path, self._mode)
+        if not self._replaces:
+            self._on_show()
         return self
 
     def __exit__(self, *failure: object) -> None:
@@ -117,6 +122,7 @@ class AtomicFile:
             os.fsync(self.file.fileno())
             if self._mode is None and self._path.exists():
                 shutil.copymode(self._path, self._partial)
+            self._on_show()
             self._partial.replace(self._path)
             self._partial = None
             _sync_folder(self._path.parent)

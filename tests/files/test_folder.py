@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -249,10 +250,10 @@ def test_a_budget_holds_over_all_files_before_anything_is_drawn(
 def test_an_interrupted_command_says_what_is_finished(
     data: Path, key: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(target: Path, source: Source) -> Sink:
+    def interrupted(target: Path, source: Source, on_show: Callable[[], None]) -> Sink:
         if target.name == "c.parquet":
             raise KeyboardInterrupt
-        return open_sink(target, source)
+        return open_sink(target, source, on_show=on_show)
 
     monkeypatch.setattr("inkblur.files.folder.open_sink", interrupted)
     options = ["--mechanism", "staircase", "--epsilon", "8", "--drop-column", "spare"]

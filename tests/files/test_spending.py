@@ -18,6 +18,7 @@ from inkblur import (
     Embedding,
     InputError,
     Limits,
+    OutputError,
     ParameterError,
     Privatizer,
     ReleaseSpec,
@@ -25,6 +26,7 @@ from inkblur import (
 )
 from inkblur.cli.app import app
 from inkblur.embeddings.store import write_store
+from inkblur.files.delimited import DelimitedEncoder
 from inkblur.files.release import ChargedFile, charge_ahead
 from inkblur.files.spending import COUNTED
 from inkblur.files.vectors import read_vectors
@@ -287,6 +289,22 @@ def test_a_crash_before_the_file_appears_gives_back_what_was_reserved(
     monkeypatch.setattr(Privatizer, "release_batch", real)
     with open_ledger(folder / "ledger.db") as ledger:
         assert ledger.spent("ada") == {}
+        assert [entry["state"] for entry in ledger.history()] == ["void"]
+
+
+def test_a_file_that_cannot_be_finished_gives_back_what_was_reserved(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk may be full when the last bytes are written: nothing appeared, nothing is spent."""
+
+    def full(self: DelimitedEncoder) -> str:
+        raise OutputError("no space left on device")
+
+    monkeypatch.setattr(DelimitedEncoder, "end", full)
+    with pytest.raises(OutputError, match="no space left"):
+        release(folder)
+    assert not (folder / "out.csv").exists()
+    with open_ledger(folder / "ledger.db") as ledger:
         assert [entry["state"] for entry in ledger.history()] == ["void"]
 
 

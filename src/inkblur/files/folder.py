@@ -36,7 +36,7 @@ from inkblur.files.run import run
 from inkblur.files.seen_ids import UniqueIds
 from inkblur.files.sink import open_sink
 from inkblur.files.source import open_described
-from inkblur.files.spending import GoingOn, Limits, accounted, spending_of
+from inkblur.files.spending import GoingOn, Limits, accounted, shown_by, spending_of
 from inkblur.files.summary import Summary, draws_a_text
 from inkblur.ledger import Ledger
 from inkblur.pools import PoolPrivatizer
@@ -145,7 +145,10 @@ def privatize_folder(
                 if isinstance(made, PoolPrivatizer):
                     refuse_own_source(file, made.mechanism.pool)
                 (out / name).parent.mkdir(parents=True, exist_ok=True)
-                with open_described(file, spec) as opened, open_sink(out / name, opened) as sink:
+                with (
+                    open_described(file, spec) as opened,
+                    open_sink(out / name, opened, on_show=shown_by(spending)) as sink,
+                ):
                     summaries.append(
                         run(
                             opened,
@@ -158,8 +161,6 @@ def privatize_folder(
                             spending=spending,
                         )
                     )
-                    if spending is not None:
-                        spending.about_to_show()
                 state.add({"file": str(name)})
         state.file.unlink()
     if not summaries:

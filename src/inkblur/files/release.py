@@ -28,7 +28,7 @@ from inkblur.files.run import ChooseRows, run
 from inkblur.files.run_vectors import VectorSummary, run_vectors
 from inkblur.files.sink import open_sink
 from inkblur.files.source import Source, open_described, texts_of_file
-from inkblur.files.spending import Limits, Spending, accounted, spending_of
+from inkblur.files.spending import Limits, Spending, accounted, shown_by, spending_of
 from inkblur.files.summary import Summary
 from inkblur.files.vectors import vector_format
 from inkblur.files.worker_pool import WorkerCopy, each_search
@@ -149,9 +149,8 @@ def privatize_file(
             else:
                 copies = WorkerCopy(resolved, *each_search(where, threads)) if processes else None
                 sink_format = given if str(target) == "-" else None
-                with open_sink(target, opened, format=sink_format) as sink:
-                    if spending is not None and not sink.hidden:
-                        spending.about_to_show()
+                show = shown_by(spending)
+                with open_sink(target, opened, format=sink_format, on_show=show) as sink:
                     summary = run(
                         opened,
                         sink,
@@ -163,8 +162,6 @@ def privatize_file(
                         on_batch=_reported(opened, on_progress),
                         **chosen,
                     )
-                    if spending is not None:
-                        spending.about_to_show()  # the file appears when the sink is closed
     summary = replace(summary, guarantee=accounted(summary.guarantee, spending))
     if report is not None:
         body = {

@@ -17,7 +17,7 @@ from inkblur.files.identifiers import ROWS, refuse_columns
 from inkblur.files.public_records import PublicRecords
 from inkblur.files.run import ChooseRows
 from inkblur.files.source import Source
-from inkblur.files.spending import Spending
+from inkblur.files.spending import Spending, shown_by
 from inkblur.files.summary import NOTE, Fate, described, draws_a_text, stated
 from inkblur.files.vectors import write_vectors
 from inkblur.guarantees import Guarantee, rounded_up
@@ -150,14 +150,13 @@ def run_vectors(
     if source.layout.id_column is not None:
         refuse_columns({source.layout.id_column: ids[:ROWS]}, source.layout.keep)
     guarantee = stated(synthetic, fate, rng, ["the texts' ids"])
-    if spending is not None:
-        spending.about_to_show()
     write_vectors(
         output,
         vstack(parts, format="csr"),
         vocabulary=synthetic.mechanism.vocabulary,
         ids=ids,
         guarantee=guarantee,
+        on_show=shown_by(spending),
     )
     seconds = time.perf_counter() - began
     return VectorSummary(synthetic, guarantee, len(ids), empty, survival, coverage, seconds, fate)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -18,7 +18,13 @@ from inkblur.files.records import Batch, Encoder, Schema
 from inkblur.files.source import Source, regular_file
 
 
-def open_sink(path: str | Path, source: Source, *, format: Format | None = None) -> Sink:
+def open_sink(
+    path: str | Path,
+    source: Source,
+    *,
+    format: Format | None = None,
+    on_show: Callable[[], None] = lambda: None,
+) -> Sink:
     """Where the released texts of `source` go: a file, or standard output (`-`).
 
     The format is `format`, or what the suffix says, or for standard output the source's. The same
@@ -34,7 +40,8 @@ def open_sink(path: str | Path, source: Source, *, format: Format | None = None)
     Otherwise: `OutputError`. Text is always written as UTF-8.
 
     The file appears when the `with` block ends well; after any error, Ctrl-C included, a file that
-    was there before is untouched (:class:`inkblur.atomic_file.AtomicFile`).
+    was there before is untouched. `on_show` is called before anybody can see a byte of it
+    (:class:`inkblur.atomic_file.AtomicFile`).
 
     >>> import tempfile
     >>> from inkblur.files.source import open_source
@@ -50,7 +57,7 @@ def open_sink(path: str | Path, source: Source, *, format: Format | None = None)
     """
     if is_stream(path):
         kind = format or source.schema.format
-        file = AtomicFile(None)
+        file = AtomicFile(None, on_show=on_show)
         same = regular_file(standard_output())
         if kind is Format.PARQUET and standard_output().isatty():
             raise OutputError(
@@ -58,7 +65,7 @@ def open_sink(path: str | Path, source: Source, *, format: Format | None = None)
             )
     else:
         kind = format_of(path, format, OutputError)
-        file = AtomicFile(Path(path))
+        file = AtomicFile(Path(path), on_show=on_show)
         same = file.identity()
     if same is not None and same == source.identity():
         raise OutputError(f"the output is the input itself ({source.name}); choose another output")
@@ -74,11 +81,6 @@ class Sink:
         self._encoder = encoder
         self._compressor = compressor
         self._open = False
-
-    @property
-    def hidden(self) -> bool:
-        """Whether nobody sees a record before all are there."""
-        return self._file.hidden
 
     def write(self, batch: Batch, texts: Sequence[str]) -> None:
         """Write the batch with `texts`, one a record, in place of its own."""

@@ -364,6 +364,11 @@ def continued_account(
     return ledger.continue_release(release, space=space, draw=f"{key} {made.spec}")
 
 
+def shown_by(spending: Spending | None) -> Callable[[], None]:
+    """What to call before output can be seen."""
+    return (lambda: None) if spending is None else spending.about_to_show
+
+
 def accounted(guarantee: Guarantee, spending: Spending | None) -> Guarantee:
     """The guarantee with the account so far, or with the warning that nobody keeps one."""
     if not guarantee.private:

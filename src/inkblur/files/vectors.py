@@ -13,7 +13,7 @@ import io
 import json
 import struct
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -75,15 +75,19 @@ def write_vectors(
     vocabulary: Sequence[str],
     ids: Sequence[str],
     guarantee: Guarantee,
+    on_show: Callable[[], None] = lambda: None,
 ) -> None:
-    """Write vectors, (documents, vocabulary), with the names of rows and columns."""
+    """Write vectors, (documents, vocabulary), with the names of rows and columns; `on_show` is
+    called before anybody can see them.
+    """
     if vectors.shape != (len(ids), len(vocabulary)):
         raise OutputError(
             f"{len(ids)} documents over {len(vocabulary)} words need a matrix of that shape, "
             f"got {vectors.shape}"
         )
     kind = vector_format(path)
-    with AtomicFile(None if kind is None else Path(path)) as out, out.named_errors():
+    place = None if kind is None else Path(path)
+    with AtomicFile(place, on_show=on_show) as out, out.named_errors():
         file = cast(BinaryIO, out.file)
         if kind is VectorFormat.NPZ:
             # SciPy's own five names, so that its reader opens the file; it ignores the others.
