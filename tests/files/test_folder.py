@@ -154,7 +154,7 @@ def test_a_run_that_failed_in_its_first_file_leaves_no_folders(
     out, rng = tmp_path / "out", keyed_rng(read_key(key))
     source = data / "year=*" / "*.parquet"
 
-    def interrupted(target: Path, source: Source) -> Sink:
+    def interrupted(target: Path, source: Source, on_show: Callable[[], None]) -> Sink:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as once:
