@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from inkblur.cli.app import app
+from inkblur.cli.console import data
 from inkblur.errors import ParameterError
 from inkblur.ledger import Charge, Ledger, micros, open_ledger
 
@@ -38,6 +39,14 @@ def test_show_spent_and_export(place: str) -> None:
     assert "nothing was released" in run("spent", "bob", "--ledger", place)[1]
     for words in ([], ["--csv", "-"]):
         assert len(run("export", *words, "--ledger", place)[1].splitlines()) == 2
+
+
+def test_a_narrow_terminal_cuts_no_figure(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data, "width", 40)
+    for words in (["ledger", "show", "--ledger", place], ["mechanisms"]):
+        output = CliRunner().invoke(app, words).stdout
+        assert "…" not in output
+        assert len(output.splitlines()[0]) == 40
 
 
 @pytest.mark.parametrize("end", ["", ".secret"])

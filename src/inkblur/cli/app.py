@@ -11,7 +11,7 @@ import typer
 
 from inkblur.cli.audit import audit
 from inkblur.cli.calibrate import calibrate
-from inkblur.cli.console import WRITTEN, data, plain_errors, talk
+from inkblur.cli.console import WRITTEN, data, plain_errors, print_table, talk
 from inkblur.cli.embeddings import app as embeddings
 from inkblur.cli.evaluate import evaluate
 from inkblur.cli.ledger import app as ledger
@@ -56,7 +56,7 @@ def mechanisms() -> None:
     table = Table("mechanism", "metric", "guarantee for one word", "from")
     for entry in CATALOGUE.values():
         table.add_row(entry.name, entry.metric.value, entry.promise, entry.source)
-    data.print(table)
+    print_table(table)
 
 
 def _moved(command: str) -> None:

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from inkblur.cli import density, options, texts
-from inkblur.cli.console import WRITTEN, data, plain_errors, progress, talk
+from inkblur.cli.console import WRITTEN, data, plain_errors, print_table, progress, talk
 from inkblur.errors import ParameterError
 from inkblur.spec import MECHANISM
 
@@ -263,7 +263,7 @@ def _print(results: Sequence[PrivacyStatistics], audits: Sequence[Audit]) -> Non
             for text in (f"{s.mean:.2f} ± {s.sd:.2f}", f"{s.p5:.0f}/{s.p50:.0f}/{s.p95:.0f}")
         ]
         table.add_row(f"{result.epsilon:g}", _shape(result.lam), *cells)
-    data.print(table)
+    print_table(table)
     claims = Table(
         *("epsilon", "lambda", "loss at least", "claimed at most", "accuracy", "allowed", "inside"),
         title="the claim, audited",
@@ -278,7 +278,7 @@ def _print(results: Sequence[PrivacyStatistics], audits: Sequence[Audit]) -> Non
             rounded_up(audit.game.highest_allowed),
             "-" if audit.inside is None else "FALSE" if audit.inside.flagged else "as claimed",
         )
-    data.print(claims)
+    print_table(claims)
     # With many settings only what needs attention is spelled out; the JSON holds it all.
     spelled = [audit for audit in audits if audit.flagged or len(audits) == 1]
     for audit in spelled or audits[:1]:

@@ -17,6 +17,7 @@ from inkblur.errors import InkblurError
 
 if TYPE_CHECKING:
     from rich.progress import Progress
+    from rich.table import Table
 
 talk = Console(stderr=True, highlight=False, soft_wrap=True)
 data = Console(highlight=False, soft_wrap=True)
@@ -57,6 +58,15 @@ def named_path(value: str) -> Path:
 
 
 WRITTEN: dict[str, Any] = {"parser": named_path, "metavar": "PATH"}  # of an option or argument
+
+
+def print_table(table: Table) -> None:
+    """Print data as a table. In a narrow terminal a long word goes on in the next line: a figure
+    that is cut short would be another one.
+    """
+    for column in table.columns:
+        column.overflow = "fold"
+    data.print(table)
 
 
 @contextmanager

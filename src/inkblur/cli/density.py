@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from inkblur.cli.console import data, talk
+from inkblur.cli.console import print_table, talk
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -58,7 +58,7 @@ def print_density(found: Density) -> None:
         ]
     for name, value in rows:
         table.add_row(name, value)
-    data.print(table)
+    print_table(table)
 
 
 def _texts(path: str, column: str) -> Generator[str, None, None]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from inkblur.cli import options, texts
-from inkblur.cli.console import WRITTEN, plain_errors, progress, talk
+from inkblur.cli.console import WRITTEN, plain_errors, print_table, progress, talk
 from inkblur.cli.console import data as out
 from inkblur.spec import MECHANISM
 
@@ -198,7 +198,7 @@ def _print(report: Evaluation) -> None:
         for row in shown.rows:
             style = "bold" if row.lead else None
             grid.add_row(*(escape(cell.text) for cell in row.cells), style=style)
-        out.print(grid)
+        print_table(grid)
         if shown.caption:
             out.print(escape(shown.caption))
     for result in report.settings:

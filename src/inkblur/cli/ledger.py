@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from inkblur.cli.console import data, plain_errors, talk
+from inkblur.cli.console import data, plain_errors, print_table, talk
 from inkblur.errors import InputError, OutputError
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def show(place: LedgerOption = None) -> None:
                 shown(release["amount"]),
                 release["state"],
             )
-        data.print(table)
+        print_table(table)
         if any(release["state"] == "reserved" for release in history):
             talk.print(
                 "reserved: the run was cut off, or the engine is lazy, so it is not known whether "

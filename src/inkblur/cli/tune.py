@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from inkblur.cli import options, texts
-from inkblur.cli.console import WRITTEN, plain_errors, talk
-from inkblur.cli.console import data as out
+from inkblur.cli.console import WRITTEN, plain_errors, print_table, talk
 from inkblur.errors import InkblurError, ParameterError
 from inkblur.spec import MECHANISM
 
@@ -244,4 +243,4 @@ def _print(trials: Sequence[Trial], best: Trial | None) -> None:
         name = f"{trial.name}{' (best)' if trial is best else ''}"
         survival = f"{trial.survival or 0.0:.1f}"
         grid.add_row(escape(name), survival, *cells, style="bold" if trial is best else None)
-    out.print(grid)
+    print_table(grid)

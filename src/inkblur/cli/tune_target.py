@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from inkblur.cli import options, texts
-from inkblur.cli.console import data as out
-from inkblur.cli.console import talk
+from inkblur.cli.console import print_table, talk
 from inkblur.cli.options import written
 
 if TYPE_CHECKING:
@@ -172,7 +171,7 @@ def _print(found: Search) -> None:
         grid.add_section()
         add(found.held_out_before, "held out")
         add(found.held_out, "held out", "bold")
-    out.print(grid)
+    print_table(grid)
 
 
 def _print_choice(found: Search, commands: Sequence[str]) -> None:
