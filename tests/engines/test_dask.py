@@ -49,6 +49,10 @@ def test_an_index_that_says_who_wrote_is_a_column_like_any_other(
     rows.index = [f"{number}@example.org" for number in rows["id"]]
     with pytest.raises(PrivacyError, match="its values look like e-mail addresses"):
         engine.privatize(dd.from_pandas(rows, npartitions=3), spec)
+    for name in ("id", "spare"):  # one that is read, one that is to be dropped
+        indexed = table.to_pandas().assign(id=[f"r{row}" for row in range(len(table))])
+        with pytest.raises(InputError, match=f"'{name}' is the index, not a column"):
+            engine.privatize(dd.from_pandas(indexed.set_index(name), npartitions=3), spec)
     assert ledger.history() == []
 
 

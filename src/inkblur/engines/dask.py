@@ -12,6 +12,7 @@ from pandas import CategoricalDtype
 from pandas.util import hash_pandas_object
 
 from inkblur.arrow import OVER, ReleasePlan, Reservation, one_batch, plan_release, refuse_ids
+from inkblur.errors import InputError
 from inkblur.files.identifiers import ROWS
 from inkblur.files.spending import Limits
 from inkblur.spec import ReleaseSpec
@@ -34,6 +35,9 @@ def privatize(
     plan = plan_release(spec, key_file=key_file)
     sample = frame.head(ROWS, npartitions=-1, compute=True)
     plan.check(one_batch(pa.Table.from_pandas(sample)))  # with its index, which comes out as well
+    named = [name for name in (*plan.needed, *plan.dropped) if name not in frame.columns]
+    if named:
+        raise InputError(f"{named[0]!r} is the index, not a column: `reset_index()` makes it one")
     ids = frame[plan.id_column]
     # Hashes come to one place: a count of each id would be sorted through the whole cluster.
     hashes, missing = dask.compute(
