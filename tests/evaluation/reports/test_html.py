@@ -141,6 +141,15 @@ def test_everything_of_the_report_is_on_the_page(report: Evaluation) -> None:
     assert text.index("names the author of 31%") < text.index("static")  # the adaptive one leads
 
 
+def test_attacks_that_were_not_tried_are_not_explained(report: Evaluation) -> None:
+    pytest.importorskip("jinja2")
+    assert "weighs what the others say" not in evaluation_page(report)
+    first = report.settings[0]
+    stacked = replace(first, attacks=(*first.attacks, replace(first.attacks[0], attack="stacked")))
+    both = replace(report, settings=(stacked, *report.settings[1:]))
+    assert "weighs what the others say" in evaluation_page(both)
+
+
 def test_texts_are_escaped(report: Evaluation) -> None:
     pytest.importorskip("jinja2")
     page = evaluation_page(report)

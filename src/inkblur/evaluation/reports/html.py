@@ -69,6 +69,7 @@ def evaluation_page(report: Evaluation) -> str:
         "evaluation.html",
         title="Inkblur evaluation",
         report=report,
+        tried={attack.attack for result in report.settings for attack in result.attacks},
         glance=[
             {"name": result.name, "sentence": headline(result, report.before)}
             for result in report.settings
