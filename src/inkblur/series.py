@@ -17,6 +17,7 @@ from inkblur.errors import ParameterError
 from inkblur.files.occurrences import Occurrences
 from inkblur.files.plain import LineEnds
 from inkblur.files.records import Batch
+from inkblur.files.run import release_records
 from inkblur.files.spending import Limits, Spending, accounted, spending_of
 from inkblur.files.summary import Fate, stated
 from inkblur.guarantees import Guarantee
@@ -138,7 +139,7 @@ def _released(
 ) -> Iterator[str]:
     for start in range(0, len(records), _RECORDS):
         some = records[start : start + _RECORDS]
-        released = blur.release_batch(some, rng)
+        released = release_records(blur, some, rng)
         if spending is not None:
             spending.charge((_batch(some), released.words, released.bases))
         yield from released.texts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,16 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from inkblur import Exponential, Laplace, Privatizer
+from inkblur.documents.privatizer import BatchRelease
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError
 from inkblur.files import open_sink, open_source, parquet
 from inkblur.files.formats import Format
 from inkblur.files.plain import LineEnds
 from inkblur.files.records import Batch, Schema
-from inkblur.files.run import run
+from inkblur.files.run import release_records, run
 from inkblur.files.summary import Summary
-from inkblur.rng import keyed_rng
+from inkblur.rng import Rng, keyed_rng
 from inkblur.types import Record
 
 
@@ -187,6 +189,25 @@ def test_categories_say_nothing_of_how_long_the_true_words_are(
         seen.append((column.dictionary.to_pylist(), pages.total_uncompressed_size))
     assert seen[0] == seen[1]
     assert seen[0][0] == ["high", "middle", "low"]
+
+
+def test_few_records_in_memory_are_drawn_at_a_time_where_a_length_fills_them(
+    toy: Embedding, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A table of short texts, each filled up to many words, must not be drawn all at once."""
+    mechanism, rng = Laplace(toy, epsilon=0.5), keyed_rng(bytes(32))
+    mechanism.batch = 100  # words
+    blur, drawn = Privatizer(mechanism, length=30), []
+    records = [Record(str(place), "wordaa") for place in range(10)]
+    whole, real = blur.release_batch(records, rng), Privatizer.release_batch
+
+    def seen(self: Privatizer, some: Sequence[Record], rng: Rng) -> BatchRelease:
+        drawn.append(len(some))
+        return real(self, some, rng)
+
+    monkeypatch.setattr(Privatizer, "release_batch", seen)
+    assert release_records(blur, records, rng) == whole
+    assert drawn == [3, 3, 3, 1]
 
 
 def test_long_rows_make_small_groups_however_they_come(monkeypatch: pytest.MonkeyPatch) -> None:

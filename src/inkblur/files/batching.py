@@ -73,14 +73,15 @@ class RowReader(ABC, Generic[K]):
         )
 
 
-def cuts(rows: Sequence[Texts], max_chars: int) -> Iterator[tuple[int, int]]:
-    """Where to cut: `start, stop` of each batch; a row above `max_chars` stands alone."""
+def cuts(sizes: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
+    """Where to cut rows of these sizes: `start, stop` of each batch; one above `most` stands
+    alone.
+    """
     start = size = 0
-    for i, texts in enumerate(rows):
-        length = sum(len(text or "") for text in texts)
-        if i > start and size + length > max_chars:
+    for i, each in enumerate(sizes):
+        if i > start and size + each > most:
             yield start, i
             start, size = i, 0
-        size += length
-    if start < len(rows):
-        yield start, len(rows)
+        size += each
+    if start < len(sizes):
+        yield start, len(sizes)

@@ -77,7 +77,8 @@ class ParquetReader:
         with _damage_named(self._name):
             for stretch in self._file.iter_batches(batch_size=self._stretch(max_records)):
                 texts = self._rows.texts(stretch, self._done + 1)
-                for start, stop in cuts(texts, max_chars):
+                sizes = [sum(len(text or "") for text in row) for row in texts]
+                for start, stop in cuts(sizes, max_chars):
                     part = stretch.slice(start, stop - start)
                     yield self._rows.batch(part, texts[start:stop], self._done + 1)
                     self._done += stop - start

@@ -140,7 +140,9 @@ def release_records(
     privatizer: Privatizer | PoolPrivatizer, records: Sequence[Record], rng: Rng
 ) -> BatchRelease:
     """Release records that are in memory, in pieces that suit the mechanism."""
-    pieces = cuts([(record.text,) for record in records], _LETTERS * privatizer.mechanism.batch)
+    # However short a text is, `length` words are drawn for it.
+    sizes = [max(len(record.text), _LETTERS * (privatizer.length or 0)) for record in records]
+    pieces = cuts(sizes, _LETTERS * privatizer.mechanism.batch)
     drawn = [privatizer.release_batch(records[start:stop], rng) for start, stop in pieces]
     return BatchRelease(
         tuple(text for part in drawn for text in part.texts),
