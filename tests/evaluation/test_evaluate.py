@@ -446,6 +446,24 @@ def test_releases_from_a_pool_are_measured_like_any_other(tmp_path: Path) -> Non
     assert found.settings["pool_sha256"] == pool.sha256
 
 
+def test_where_no_attack_knows_the_channel_the_page_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The figures of weaker attacks stood there alone."""
+    texts, _, labels = corpus(each=30, authors=1, seed=11)
+    write_pool(tmp_path / "a.pool", build_pool(texts, table(), labels=labels, name="made"))
+    spec = ReleaseSpec(epsilon=8.0, unit="text", pool=str(tmp_path / "a.pool"))
+    plan = replace(QUICK, attacks=("koppel", "likelihood"), repeats=1)
+
+    def notes(*settings: ReleaseSpec | Releaser) -> str:
+        return " ".join(evaluate(made(), table(), settings, plan).notes)
+
+    assert "Not tried on" not in notes(spec, ReleaseSpec("laplace", 50.0))
+    assert "Not tried on turned: likelihood." in notes(ReleaseSpec("laplace", 50.0), Turned())
+    monkeypatch.setattr("inkblur.evaluation.author_attacks.LARGEST_POOL", 29)
+    assert f"Not tried on {spec.name}: likelihood. They need" in notes(spec)
+
+
 def test_a_pool_at_a_small_epsilon_tells_no_label_and_keeps_no_meaning(tmp_path: Path) -> None:
     texts, _, labels = corpus(each=30, authors=1, seed=11)
     write_pool(tmp_path / "a.pool", build_pool(texts, table(), labels=labels, name="made"))

@@ -61,6 +61,19 @@ class AuthorAttacks:
         """How many attacks are tried on a release, or (None) on the texts as they are."""
         return sum(1 for _ in self._tries(releaser))
 
+    def notes(self, releasers: Sequence[Releaser]) -> list[str]:
+        """On which releases no attack could be tried that knows the channel, though one was named:
+        the others are weaker there, and their figures say less.
+        """
+        wanted = [name for name in self.plan.attacks if name in CHANNEL_ATTACKS]
+        blind = [each.name for each in releasers if not {*wanted} & {*_informed(each)}]
+        if not wanted or not blind or not self._suspects:
+            return []
+        return [
+            f"Not tried on {'; '.join(blind)}: {', '.join(wanted)}. They need a mechanism that "
+            f"draws words one by one, or a pool of at most {LARGEST_POOL:,} whole texts."
+        ]
+
     def on_true_texts(self, texts: Sequence[str], step: Step) -> list[Attacked]:
         """What attackers make of the texts as they are."""
         clear = ClearChannel(len(self.embedding)), self.embedding

@@ -115,7 +115,7 @@ def evaluate(
         before,
         found,
         prepared.examples(made),
-        (SEEDED_NOTE, *prepared.notes),
+        (SEEDED_NOTE, *prepared.notes, *prepared.authors.notes(made)),
     )
 
 
@@ -129,7 +129,7 @@ class PreparedEvaluation:
         self.data, self.embedding, self.plan = data, embedding, plan
         self.notes: tuple[str, ...] = ()
         self.train, self.test = self._formed()
-        self._authors = AuthorAttacks(data, self.train, embedding, plan)
+        self.authors = AuthorAttacks(data, self.train, embedding, plan)
         self._models = plan.models if data.has_labels else ()
         self._first = Released(()), Released(())  # train and test, of the release measured last
         self._shown: dict[str, list[str]] = {}  # examples after the release, by setting
@@ -142,7 +142,7 @@ class PreparedEvaluation:
         that can be tried, and what the analysts score.
         """
         analysts = 1 if releaser is None else len(self.plan.analysts)
-        return 1 + self._authors.count(releaser) + analysts * len(self._models)
+        return 1 + self.authors.count(releaser) + analysts * len(self._models)
 
     @property
     def last_steps(self) -> int:
@@ -165,7 +165,7 @@ class PreparedEvaluation:
     def baseline(self, step: Callable[[str], None] = lambda what: None) -> SettingResult:
         """Attacks and classifiers on the true texts, studied and tried without any release."""
         step("the texts as they are")
-        attacks = self._authors.on_true_texts(self.test, step)
+        attacks = self.authors.on_true_texts(self.test, step)
         utility = [
             self._scored(model, STATIC, self.train, self.test, 0, step) for model in self._models
         ]
@@ -206,9 +206,7 @@ class PreparedEvaluation:
                 self._shown[releaser.name] = [test.texts[row] for row in rows]
             if test.unchanged is not None:
                 unchanged.append(test.unchanged)
-            attacks.append(
-                self._authors.on_release(releaser, test.texts, train.texts, repeat, step)
-            )
+            attacks.append(self.authors.on_release(releaser, test.texts, train.texts, repeat, step))
             scores.append(self._both_analysts(train, test, true_train, repeat, step))
             meaning = self._meaning(test)
             if meaning is not None:
