@@ -133,14 +133,15 @@ class Vectorizer:
 
         if isinstance(texts, str):
             raise ParameterError("give a list of texts, not one text")
-        ids, weights, ends = [], [], [0]
+        # Both begin empty: there may be no text at all.
+        ids, weights, ends = [np.empty(0, dtype=np.int64)], [np.empty(0)], [0]
         for text in texts:
             terms, values, _ = self._read(text)
             ids.append(terms)
             weights.append(values)
             ends.append(ends[-1] + len(terms))
         return csr_matrix(
-            (_joined(weights, np.float64), _joined(ids, np.int64), ends),
+            (np.concatenate(weights), np.concatenate(ids), ends),
             shape=(len(ends) - 1, len(self.embedding)),
         )
 
@@ -245,7 +246,3 @@ class Vectorizer:
         return np.array(
             [math.log((1 + total) / (1 + counts[word])) + 1 for word in self.embedding.words]
         )
-
-
-def _joined(parts: list[Any], kind: Any) -> NDArray[Any]:
-    return np.concatenate(parts) if parts else np.empty(0, dtype=kind)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+
 from inkblur.documents.sklearn_base import KeyedTextTransformer
 from inkblur.pools.mechanism import PoolStaircase
 from inkblur.pools.privatizer import PoolPrivatizer
 
 
+@dataclass(eq=False, repr=False)
 class PoolTextPrivatizer(KeyedTextTransformer):
     """Texts in, texts of a public pool out; `fit` learns nothing from the data.
 
@@ -23,20 +26,12 @@ class PoolTextPrivatizer(KeyedTextTransformer):
     True
     """
 
-    def __init__(
-        self,
-        mechanism: PoolStaircase,
-        unit: str = "text",
-        *,
-        length: int | None = None,
-        key: bytes | None = None,
-        seed: int | None = None,
-    ) -> None:
-        self.mechanism = mechanism
-        self.unit = unit
-        self.length = length
-        self.key = key
-        self.seed = seed
+    mechanism: PoolStaircase
+    unit: str = "text"
+    _: KW_ONLY
+    length: int | None = None
+    key: bytes | None = None
+    seed: int | None = None
 
     def _refuse_weak(self) -> None:
         """No setting copies a text's words: nothing to refuse."""
