@@ -14,9 +14,16 @@ import numpy as np
 import pytest
 
 import inkblur
-from inkblur.errors import InputError, ParameterError
+from inkblur.errors import InputError, ParameterError, PrivateCalibration
 from inkblur.mechanisms.staircase.nearness import LONGEST
-from inkblur.pools import Identifiers, Pool, PoolStaircase, build_pool, classifier
+from inkblur.pools import (
+    Identifiers,
+    Pool,
+    PoolPrivatizer,
+    PoolStaircase,
+    build_pool,
+    classifier,
+)
 from inkblur.pools import building as built
 from inkblur.pools.choice import PoolExpectation, best, expectations
 from inkblur.pools.classifier import terms
@@ -137,6 +144,16 @@ def test_labels_may_be_numbers(tmp_path: Path) -> None:
     assert by_place.accuracy > 0.8
     with pytest.raises(ParameterError, match="120 texts need as many labels, got 119"):
         build_pool(TEXTS, TABLE, labels=LABELS[1:])
+
+
+def test_half_a_character_can_be_stored(tmp_path: Path) -> None:
+    """As Python holds what another program cut in the middle of an emoji."""
+    pool = build_pool([f"{text} \ud83d" for text in TEXTS], TABLE)
+    write_pool(tmp_path / "a.pool", pool)
+    assert open_pool(tmp_path / "a.pool").texts[0] == pool.texts[0]
+    blur = PoolPrivatizer(PoolStaircase(pool, TABLE, epsilon=3.0))
+    with pytest.raises(PrivateCalibration):
+        blur.refuse_own([f"{text} \ud83d" for text in TEXTS])
 
 
 def test_an_order_is_the_one_that_was_named(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,14 +53,14 @@ def clean(texts: Iterable[str], identifiers: Identifiers = Identifiers.MASK) -> 
     left_out: Counter[str] = Counter()
     masked = 0
     for row, text in enumerate(texts):
-        plain = " ".join(text.split())
+        plain = " ".join(text.encode(errors="replace").decode().split())  # no lone surrogates
         shown = plain if identifiers is Identifiers.KEEP else mask(plain)
         words = (t.kind is TokenClass.WORD for t in tokenize(MASKED.sub(" ", shown)))
         if sum(words) < LEAST_WORDS:
             left_out["too short"] += 1
         elif shown != plain and identifiers is Identifiers.DROP:
             left_out["identifier"] += 1
-        elif (same := sha256(shown.lower().encode("utf-8", "surrogatepass")).digest()[:16]) in seen:
+        elif (same := sha256(shown.lower().encode()).digest()[:16]) in seen:
             left_out["duplicate"] += 1
         else:
             seen.add(same)
