@@ -61,7 +61,9 @@ const start = guarded(async () => {
 });
 
 $("token-form").addEventListener("submit", guarded(async () => {
-  useToken($("token").value.trim());
+  const given = $("token").value.trim();
+  if (/[^!-~]/.test(given)) throw new Error("This is no token: it has a character that no token has. Copy it again."); // no header can hold it
+  useToken(given);
   await start();
 }));
 start();
