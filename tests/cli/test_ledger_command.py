@@ -130,7 +130,7 @@ def test_another_database_is_not_taken_for_a_file(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("place", ["", ".", "/"])
+@pytest.mark.parametrize("place", ["", ".", "/", "-"])
 def test_a_ledger_without_a_name_is_one_line(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ParameterError, match="a ledger is a file"):
         open_ledger(place)

@@ -138,7 +138,7 @@ def verify(
             data.print(problem)
         if problems:
             raise typer.Exit(1)
-        unseen = "" if anchor else "; without an anchor a removed end does not show"
+        unseen = "" if anchor else "; without --anchor, entries missing at the end are not noticed"
         talk.print(f"intact{unseen}")
 
 

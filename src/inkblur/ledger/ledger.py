@@ -82,7 +82,7 @@ def _chosen(place: str | Path | None) -> str | Path:
             )
         return place
     path = Path(place)
-    if not path.name:  # "", of a variable that is not set, or the folder itself
+    if not path.name or str(place) == "-":  # "", of a variable that is not set, or a folder
         raise ParameterError(f"a ledger is a file or a postgresql:// URL, got {str(place)!r}")
     return path
 
