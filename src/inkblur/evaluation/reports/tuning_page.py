@@ -15,7 +15,7 @@ from inkblur.evaluation.tuning.trials import Trial
 
 CHOSEN_BY = (
     "The best of several settings looks a little better on the texts that chose it than on others: "
-    "measure it again with `inkblur evaluate` on texts that took no part."
+    "measure it again (inkblur evaluate) on texts that took no part."
 )
 
 
