@@ -331,6 +331,21 @@ def test_weights_that_are_not_fingerprinted_are_not_read(folder: Path, tmp_path:
     torch.save(load_file(folder / "model.safetensors"), tmp_path / "pytorch_model.bin")
     with pytest.raises(InputError, match=r"no weights in a \.safetensors file"):
         open_model(str(tmp_path))
+    (tmp_path / "adapter.safetensors").write_bytes((folder / "model.safetensors").read_bytes())
+    with pytest.raises(InputError, match="no language model can be read"):
+        open_model(str(tmp_path))
+
+
+@pytest.mark.parametrize("damaged", ["config.json", "tokenizer.json", "model.safetensors"])
+def test_a_damaged_model_is_an_error_of_one_line(
+    folder: Path, tmp_path: Path, damaged: str
+) -> None:
+    for file in ("config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors"):
+        body = (folder / file).read_bytes()
+        (tmp_path / file).write_bytes(body[: len(body) // 2] if file == damaged else body)
+    with pytest.raises(InputError, match="no language model can be read") as wrong:
+        open_model(str(tmp_path))
+    assert "\n" not in str(wrong.value)
 
 
 def test_a_repeated_run_is_charged_where_the_model_expects_something_else(

