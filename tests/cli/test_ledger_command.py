@@ -9,7 +9,6 @@ import pytest
 from typer.testing import CliRunner
 
 from inkblur.cli.app import app
-from inkblur.cli.console import data
 from inkblur.errors import ParameterError
 from inkblur.ledger import Charge, Ledger, micros, open_ledger
 
@@ -42,7 +41,7 @@ def test_show_spent_and_export(place: str) -> None:
 
 
 def test_a_narrow_terminal_cuts_no_figure(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(data, "width", 40)
+    monkeypatch.setenv("COLUMNS", "40")
     for words in (["ledger", "show", "--ledger", place], ["mechanisms"]):
         output = CliRunner().invoke(app, words).stdout
         assert "…" not in output
