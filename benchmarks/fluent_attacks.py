@@ -44,7 +44,7 @@ from inkblur.evaluation import (
 )
 from reproduction.corpora import Corpus, Split
 
-STRENGTHS = (3.5, 2.5, 1.0)  # the staircase's light, medium and strong
+STRENGTHS = ("light", "medium", "strong")
 
 
 def _author_texts(split: Split, options: argparse.Namespace) -> AuthorTexts:
@@ -134,7 +134,9 @@ def reading(table: inkblur.Embedding, options: argparse.Namespace) -> Iterator[d
     """What three readers recover of both bases, and authors named from decoded texts."""
     model = ModelReader(table, *([options.model] if options.model else []))
     asked = settings(options)
-    for epsilon in STRENGTHS:  # each base with its own tau
+    for strength in STRENGTHS:  # each base with its own tau
+        stored = inkblur.ReleaseSpec("staircase", strength=strength).mechanism_on(table)
+        epsilon = float(stored.parameters["epsilon"])
         if "frequency" in options.bases:
             asked.append(Setting(epsilon))
         if "lm" in options.bases:
