@@ -28,14 +28,18 @@ from inkblur.evaluation.attacks.stacking import stacked, stacking_weights
 from inkblur.evaluation.attacks.svm import LinearSvm
 from inkblur.evaluation.attacks.text_likelihood import TextLikelihood
 from inkblur.evaluation.attacks.views import Words
-from inkblur.evaluation.measures.bootstrap import percentile_interval, resample_counts
+from inkblur.evaluation.measures.bootstrap import (
+    expanded_confidence,
+    percentile_interval,
+    resample_counts,
+)
 from inkblur.evaluation.results import ADAPTIVE, STATIC, above_chance
 from inkblur.rng import Rng, seeded_rng
 from inkblur.types import Array, Ids, Record
 
 _STUDIED = 50  # released texts an author that the adaptive attacker studies, copies counted
 _MOST_COPIES = 8
-_RESAMPLES = 1_000
+_RESAMPLES = 10_000  # with ten authors the interval ends at the 85th smallest and largest
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +144,8 @@ def strongest(
 
     Every author counts alike, however many of their texts are attacked. Otherwise an attack that
     answers one prolific author to everything would be far above chance without knowing anything.
-    The interval is the percentile bootstrap over authors, for the attack that was strongest.
+    The interval is over authors, for the attack that was strongest: the percentile bootstrap at a
+    level that makes up for how few they are (`expanded_confidence`).
     """
     groups: dict[tuple[str, str], list[Attempt]] = {}
     for attempt in attempts:
@@ -153,7 +158,8 @@ def strongest(
     name = max(by_author, key=lambda name: float(by_author[name].mean()))
     shares, chance = by_author[name], 1.0 / groups[name][0].suspects
     times = resample_counts(_RESAMPLES, len(shares), seeded_rng(seed).child("authors"))
-    low, high = percentile_interval(times @ shares / len(shares), confidence)
+    level = expanded_confidence(confidence, len(shares))
+    low, high = percentile_interval(times @ shares / len(shares), level)
     accuracy = float(shares.mean())
     risks = (max(0.0, above_chance(share, chance)) for share in (accuracy, low, high))
     return AttackRisk(*name, accuracy, chance, *risks)

@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtr, stdtrit
 
 from inkblur.evaluation.measures.intervals import clopper_pearson_lower, clopper_pearson_upper
 from inkblur.evaluation.measures.utility import FIELDS, rates
@@ -50,6 +51,27 @@ def percentile_interval(values: Array, confidence: float = 0.95) -> tuple[float,
     tail = (1 - confidence) / 2
     low, high = np.nanquantile(values, [tail, 1 - tail])
     return float(low), float(high)
+
+
+def expanded_confidence(confidence: float, units: int) -> float:
+    """The level at which a percentile interval of the mean of so few units covers `confidence`.
+
+    Resamples of n units spread less than their mean does, by sqrt((n - 1) / n), and a normal
+    quantile ignores that the spread itself was estimated: with 10 units, 95 % intervals cover 90 %.
+    The level takes Student's quantile and the missing factor instead,
+
+        1 - 2 Phi(-sqrt(n / (n - 1)) t),   t the (1 + confidence) / 2 quantile, n - 1 degrees
+
+    (the expanded percentile interval of Hesterberg, What Teachers Should Know About the Bootstrap,
+    2015). It falls to `confidence` as units grow. A single unit gives 1: every resample is it.
+
+    >>> [round(expanded_confidence(0.95, units), 4) for units in (10, 25, 1000)]
+    [0.9829, 0.9648, 0.9504]
+    """
+    if units < 2:
+        return 1.0
+    t = stdtrit(units - 1, (1 + confidence) / 2)
+    return float(1 - 2 * ndtr(-math.sqrt(units / (units - 1)) * t))
 
 
 def rates_by_resample(
