@@ -173,12 +173,14 @@ def attempts(
     *,
     seed: int = 1,
     lengths: Sequence[int] = (),
+    studied: int = _STUDIED,
 ) -> list[Attempt]:
     """Release the texts of both halves and attack them in every way.
 
     `blur` None attacks the texts as they are. `lengths` also attacks the first so many words of
     each text: a released word depends on no other, so the first words of a release are the release
-    of the first words.
+    of the first words. The adaptive attacker studies at least `studied` released texts an author,
+    copies with fresh noise where fewer texts are known (at most eight of each).
     """
     halves = texts.halves()
     shown = (None, *lengths)
@@ -187,7 +189,7 @@ def attempts(
         stream = rng.child(f"half {number}")
         released = _released(half.attacked, blur, stream.child("attacked"))
         cut = [_beginning(text, words) for words in shown for text in released]
-        scores = _scores(half, cut, blur, embedding, stream, seed)
+        scores = _scores(half, cut, blur, embedding, stream, seed, studied)
         found.append(dict(scores))
     return list(_answers(halves, found, shown))
 
@@ -222,6 +224,7 @@ def _scores(
     embedding: Embedding,
     stream: Rng,
     seed: int,
+    least: int,
 ) -> Iterator[tuple[tuple[str, str], Array]]:
     """Scores (texts, suspects) of each attack on released texts."""
 
@@ -246,7 +249,7 @@ def _scores(
         bayes.fit(half.known, half.known_authors)
         yield (bayes.name, STATIC), bayes.scores(released)
     each = len(half.known) / len(half.suspects)
-    copies = min(_MOST_COPIES, max(1, math.ceil(_STUDIED / each)))
+    copies = min(_MOST_COPIES, max(1, math.ceil(least / each)))
     studied: list[str] = []
     for copy in range(copies):
         studied += _released(half.known, blur, stream.child(f"known {copy}"))
