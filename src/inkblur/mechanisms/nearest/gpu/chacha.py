@@ -40,15 +40,9 @@ def put(out, low, high, column, width, live):
 
 @triton.jit
 def uniforms(
-    plan,
-    halves,
-    out,
-    count,
-    width,
-    PLAN: tl.constexpr,
-    BLOCKS: tl.constexpr,
-    LANES: tl.constexpr,
-):
+    plan, halves, out, count, width,
+    PLAN: tl.constexpr, BLOCKS: tl.constexpr, LANES: tl.constexpr,
+):  # fmt: skip
     """A block of ChaCha20's keystream a lane, as uniforms; `BLOCKS` blocks hold a token's row."""
     place = tl.program_id(0) * LANES + tl.arange(0, LANES)
     live = place < count

@@ -15,22 +15,9 @@ import triton.language as tl
 
 @triton.jit
 def prepare(
-    raw,
-    center,
-    constants,
-    points,
-    high,
-    low,
-    codes,
-    scale,
-    lost,
-    norms,
-    slack,
-    far,
-    N: tl.constexpr,
-    COLUMNS: tl.constexpr,
-    BLOCK: tl.constexpr,
-):
+    raw, center, constants, points, high, low, codes, scale, lost, norms, slack, far,
+    N: tl.constexpr, COLUMNS: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
     """One query: scaled, centered, rounded to int8 and to two float32 numbers, measured."""
     # float64 constants come through memory: as arguments they would be rounded to float32.
     row = tl.program_id(0).to(tl.int64)
@@ -64,19 +51,10 @@ def prepare(
 
 @triton.jit
 def scan(
-    points,
-    words,
-    maxima,
-    stride,
-    row_tiles,
-    tiles,
-    COLUMNS: tl.constexpr,
-    ROWS: tl.constexpr,
-    WORDS: tl.constexpr,
-    STEP: tl.constexpr,
-    PANEL: tl.constexpr,
-    STAGES: tl.constexpr,
-):
+    points, words, maxima, stride, row_tiles, tiles,
+    COLUMNS: tl.constexpr, ROWS: tl.constexpr, WORDS: tl.constexpr, STEP: tl.constexpr,
+    PANEL: tl.constexpr, STAGES: tl.constexpr,
+):  # fmt: skip
     """Largest integer product of each query with the words of each panel."""
     # Flattened: the loads of the next tile start while the maxima of this one are taken.
     for tile in tl.range(
@@ -101,25 +79,12 @@ def scan(
 @triton.jit
 def bounds(
     maxima,
-    scale,
-    half,
-    length,
-    lost,
-    row_scale,
-    row_lost,
-    row_norm,
-    row_slack,
-    sure,
-    pairs,
-    pair_rows,
-    pair_panels,
-    count,
-    stride,
-    capacity,
-    UPPER: tl.constexpr,
-    ROWS: tl.constexpr,
-    STEP: tl.constexpr,
-):
+    scale, half, length, lost,
+    row_scale, row_lost, row_norm, row_slack,
+    sure, pairs, pair_rows, pair_panels,
+    count, stride, capacity,
+    UPPER: tl.constexpr, ROWS: tl.constexpr, STEP: tl.constexpr,
+):  # fmt: skip
     """Each query's best lower bound, or the panels whose upper bound reaches it."""
     # Twice over the maxima: first each row's best lower bound, then the upper bounds that reach it.
     row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
@@ -149,31 +114,12 @@ def bounds(
 
 @triton.jit
 def sift(
-    codes,
-    half,
-    scale,
-    length,
-    lost,
-    row_codes,
-    row_scale,
-    row_lost,
-    row_norm,
-    row_slack,
-    sure,
-    pairs,
-    pair_rows,
-    pair_panels,
-    kept,
-    kept_rows,
-    kept_words,
-    words,
-    capacity,
-    kept_capacity,
-    COLUMNS: tl.constexpr,
-    STEP: tl.constexpr,
-    GROUP: tl.constexpr,
-    PANEL: tl.constexpr,
-):
+    codes, half, scale, length, lost,
+    row_codes, row_scale, row_lost, row_norm, row_slack,
+    sure, pairs, pair_rows, pair_panels, kept, kept_rows, kept_words,
+    words, capacity, kept_capacity,
+    COLUMNS: tl.constexpr, STEP: tl.constexpr, GROUP: tl.constexpr, PANEL: tl.constexpr,
+):  # fmt: skip
     """The words of surviving pairs that their own integer product does not rule out."""
     count = tl.minimum(tl.load(pairs), capacity)
     lane = tl.arange(0, GROUP * PANEL)
@@ -203,19 +149,9 @@ def sift(
 
 @triton.jit
 def rescore(
-    table,
-    high,
-    low,
-    kept,
-    kept_rows,
-    kept_words,
-    kept_squares,
-    least,
-    capacity,
-    N: tl.constexpr,
-    STEP: tl.constexpr,
-    GROUP: tl.constexpr,
-):
+    table, high, low, kept, kept_rows, kept_words, kept_squares, least, capacity,
+    N: tl.constexpr, STEP: tl.constexpr, GROUP: tl.constexpr,
+):  # fmt: skip
     """float32 squared distances of the words that are left."""
     count = tl.minimum(tl.load(kept), capacity)
     for i in range(tl.program_id(0) * GROUP, count, tl.num_programs(0) * GROUP):
@@ -239,21 +175,11 @@ def rescore(
 
 @triton.jit
 def choose(
-    kept,
-    kept_rows,
-    kept_words,
-    kept_squares,
-    limit,
-    near,
-    chosen,
-    unsure,
-    unsure_rows,
-    unsure_words,
-    capacity,
-    unsure_capacity,
-    LIST: tl.constexpr,
-    GROUP: tl.constexpr,
-):
+    kept, kept_rows, kept_words, kept_squares, limit, near, chosen,
+    unsure, unsure_rows, unsure_words,
+    capacity, unsure_capacity,
+    LIST: tl.constexpr, GROUP: tl.constexpr,
+):  # fmt: skip
     """Count and name the words within the limit, or list them where there are several."""
     count = tl.minimum(tl.load(kept), capacity)
     for i in range(tl.program_id(0) * GROUP, count, tl.num_programs(0) * GROUP):
@@ -279,17 +205,9 @@ def choose(
 
 @triton.jit
 def refine(
-    table,
-    points,
-    unsure,
-    unsure_rows,
-    unsure_words,
-    unsure_squares,
-    least64,
-    capacity,
-    N: tl.constexpr,
-    STEP: tl.constexpr,
-):
+    table, points, unsure, unsure_rows, unsure_words, unsure_squares, least64, capacity,
+    N: tl.constexpr, STEP: tl.constexpr,
+):  # fmt: skip
     """float64 squared distances of the listed words."""
     count = tl.minimum(tl.load(unsure), capacity)
     for i in range(tl.program_id(0), count, tl.num_programs(0)):
@@ -309,16 +227,9 @@ def refine(
 
 @triton.jit
 def settle(
-    unsure,
-    unsure_rows,
-    unsure_words,
-    unsure_squares,
-    limit64,
-    near64,
-    chosen,
-    capacity,
+    unsure, unsure_rows, unsure_words, unsure_squares, limit64, near64, chosen, capacity,
     GROUP: tl.constexpr,
-):
+):  # fmt: skip
     """Count and name the listed words within the float64 limit."""
     count = tl.minimum(tl.load(unsure), capacity)
     for i in range(tl.program_id(0) * GROUP, count, tl.num_programs(0) * GROUP):
