@@ -41,7 +41,7 @@ def made() -> Dataset:
 
 def trial(epsilon: float, survival: float, utility: float, *attacks: tuple[float, float]) -> Trial:
     left = tuple(
-        AttackLeft("koppel", f"top-{n}", "static", 5, 40, a, a, b)
+        AttackLeft("koppel", f"top-{n}", "static", 5, 40, a, 0.2, a, b)
         for n, (a, b) in enumerate(attacks)
     )
     candidate = Candidate(ReleaseSpec("laplace", epsilon))

@@ -102,8 +102,9 @@ def run(request: Request) -> None:
     if found.best is None:
         raise InkblurError(
             f"none of the {len(found.trials)} settings meets {target}; the nearest is "
-            f"{found.nearest.name}, attack {found.nearest.attack:.3f}, utility left "
-            f"{found.nearest.utility:.3f}: widen the grid or ask for less"
+            f"{found.nearest.name}, attack {found.nearest.attack:.3f} (guessing: "
+            f"{found.nearest.chance:.3f}), utility left {found.nearest.utility:.3f}: widen the "
+            "grid or ask for less"
         )
     _print_choice(found, commands)
 

@@ -37,7 +37,7 @@ def measured(
 ) -> Trial:
     adapted = AdaptedBy(alpha, 10.0)
     candidate = Candidate(ReleaseSpec("laplace", epsilon), adapted) if epsilon is not None else None
-    attacks = (AttackLeft("koppel", "all", "adaptive", 5, 40, attack, attack, attack),)
+    attacks = (AttackLeft("koppel", "all", "adaptive", 5, 40, attack, 0.2, attack, attack),)
     return Trial(candidate, part, None, utility / 2, utility, "svm", 90, 4, attacks)
 
 
@@ -115,12 +115,12 @@ def test_tables_have_every_trial_and_both_parts() -> None:
 
 def test_the_verdict_says_what_was_not_met() -> None:
     missed = " ".join(verdict(search("attack<=0.2", 0.3)))
-    assert "attack 20.0% of 40 texts" in missed
-    assert "attack 30.0% of 40 texts (for other texts like these 17% to 47%" in missed
+    assert "attack 20.0% of 40 texts (guessing: 20.0%), utility left 60.0%" in missed
+    assert "attack 30.0% of 40 texts (guessing: 20.0%; for other texts like these 17%" in missed
     assert "attack<=0.2 is not met on the held-out texts:" in missed
     assert "keeps about 50% of the utility" in missed  # 4 labels: F1 0.25, of 0.5
     met = " ".join(verdict(search("attack<=0.2", 0.05)))
-    assert "(for other texts like these 1% to 17%" in met
+    assert "for other texts like these 1% to 17%" in met
     assert "attack<=0.2 is met on the held-out texts." in met
     assert "have now judged" not in met
     assert "have now judged 3 choices" in " ".join(verdict(search("attack<=0.2", looks=3)))

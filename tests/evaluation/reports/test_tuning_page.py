@@ -24,8 +24,8 @@ EMBEDDING = {"name": "toy <i>", "words": 1000, "dimension": 50}
 
 def trial(epsilon: float, lam: float, survival: float, utility: float, left: float) -> Trial:
     attacks = (
-        AttackLeft("koppel", "all", "static", 3, 30, left / 2, left / 2, left),
-        AttackLeft("koppel", "top-2", "static", 2, 20, 0.1, 0.1, None),
+        AttackLeft("koppel", "all", "static", 3, 30, left / 2, 1 / 3, left / 2, left),
+        AttackLeft("koppel", "top-2", "static", 2, 20, 0.1, 0.5, 0.1, None),
     )
     candidate = Candidate(ReleaseSpec("mahalanobis", epsilon, parameters={"lam": lam}))
     rest = (utility / 2, utility, "svm", 90, 2, attacks)

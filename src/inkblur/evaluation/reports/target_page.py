@@ -45,6 +45,7 @@ def target_page(
         figure=frontier_figure(found),
         beta=f"{BETA:g}",
         guessing=f"{found.guessing:.0%}",
+        chance=f"{found.nearest.chance:.1%}",
         table=frontier_table(found),
     )
 
@@ -56,11 +57,11 @@ def verdict(found: Search) -> tuple[str, ...]:
         return ()
     low, high = held.attack_between
     sentences = [
-        f"On the texts that chose it: attack {best.attack:.1%} of {_attacked(best):,} texts, "
-        f"utility left {best.utility:.1%}.",
+        f"On the texts that chose it: attack {best.attack:.1%} of {_attacked(best):,} texts "
+        f"(guessing: {best.chance:.1%}), utility left {best.utility:.1%}.",
         f"On held-out texts, not used for the choice: attack {held.attack:.1%} of "
-        f"{_attacked(held):,} texts (for other texts like these {low:.0%} to {high:.0%}, with 95 % "
-        f"confidence), utility left {held.utility:.1%}.",
+        f"{_attacked(held):,} texts (guessing: {held.chance:.1%}; for other texts like these "
+        f"{low:.0%} to {high:.0%}, with 95 % confidence), utility left {held.utility:.1%}.",
         f"Guessing labels by their frequency alone keeps about {found.guessing:.0%} of "
         "the utility.",
     ]
@@ -143,7 +144,10 @@ def _spot(found: Trial) -> Spot:
 
 
 def _point(found: Trial) -> str:
-    return f"{found.name}: attack {found.attack:.1%}, utility left {found.utility:.1%}"
+    return (
+        f"{found.name}: attack {found.attack:.1%} (guessing: {found.chance:.1%}), "
+        f"utility left {found.utility:.1%}"
+    )
 
 
 def _attacked(found: Trial) -> int:

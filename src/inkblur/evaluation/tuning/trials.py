@@ -48,6 +48,7 @@ class AttackLeft:
     suspects: int
     attacked: int  # texts
     accuracy: float  # share of the attacked texts whose author is named
+    chance: float  # the same for guessing, without looking at any text
     f1: float
     left: float | None  # F1 after / F1 before; None where it reached nothing before
 
@@ -82,6 +83,11 @@ class Trial:
         return self.strongest.accuracy if self.strongest is not None else 0.0
 
     @property
+    def chance(self) -> float:
+        """Share of the same texts whose author is named by guessing."""
+        return self.strongest.chance if self.strongest is not None else 0.0
+
+    @property
     def attack_between(self) -> tuple[float, float]:
         """95 % bounds on the attack for other texts like these (Clopper and Pearson, both sides).
 
@@ -113,6 +119,7 @@ class Trial:
         del body["candidate"]
         derived = {
             "attack": self.attack if self.attacks else None,
+            "chance": self.chance if self.attacks else None,
             "attack_between": list(self.attack_between) if self.attacks else None,
             "gap": self.gap,
         }
@@ -245,6 +252,7 @@ def _left(same: Sequence[AttackResult], before: float) -> AttackLeft:
         best.authors,
         best.attacked,
         best.accuracy.mean,
+        best.chance,
         f1,
         relative(f1, before),
     )
