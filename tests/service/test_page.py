@@ -183,6 +183,18 @@ def test_the_slider_moves_here_and_what_is_promised(page: Page) -> None:
     assert page.get_attribute("#slider", "aria-valuetext") == "strong, epsilon 1 a word"
 
 
+def test_a_setting_that_was_not_attacked_has_no_height(page: Page) -> None:
+    """Drawn at the bottom it would read as: no author was named."""
+    page.focus("#slider")
+    page.keyboard.press("End")
+    says(page, "#curve svg .here-text", "not measured")
+    assert page.locator("#curve svg circle").count() == 3  # the strengths
+    lines = page.locator("#curve svg line.unknown")
+    spans = lines.evaluate_all("all => all.map(line => line.getBBox().height)")
+    axis = page.locator("#curve svg line.axis").evaluate_all("all => all.map(l => l.getBBox().y)")
+    assert spans == [max(axis) - min(axis)] * 3
+
+
 @pytest.mark.parametrize("width", [400, 1200])
 def test_no_two_words_of_the_curve_overlap(page: Page, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
@@ -194,8 +206,9 @@ def test_no_two_words_of_the_curve_overlap(page: Page, width: int) -> None:
     })"""
     page.focus("#slider")
     page.keyboard.press("Home")
-    for strength in ("strong", "medium", "light"):
-        says(page, "#curve svg .here-text", strength)
+    for strength in ("strong", "medium", "light", "epsilon 6", "epsilon 8", "epsilon 10"):
+        says(page, "#stop", strength)
+        says(page, "#curve svg .here-text", "not measured" if "epsilon" in strength else strength)
         found = page.locator("#curve svg text").evaluate_all(boxes)
         for (one, left, top, right, bottom), (other, *box) in combinations(found, 2):
             apart = right <= box[0] or box[2] <= left or bottom <= box[1] or box[3] <= top

@@ -25,7 +25,7 @@ from inkblur.cli.tune import tune
 
 app = typer.Typer(
     name="inkblur",
-    help="Differentially private text: hide who wrote it, keep what it says.",
+    help="Differentially private text: publish it without publishing its author.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,

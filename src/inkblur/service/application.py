@@ -82,7 +82,7 @@ def make_application(settings: ServiceSettings) -> Gate:
     app = FastAPI(
         title="Inkblur",
         version=version("inkblur"),
-        summary="Differentially private text: hide who wrote it, keep what it says.",
+        summary="Differentially private text: publish it without publishing its author.",
         lifespan=lifespan,
         docs_url=None,  # they load scripts from elsewhere
         redoc_url=None,

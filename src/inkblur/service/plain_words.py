@@ -47,8 +47,8 @@ def loss_of_a_text(guarantee: Guarantee, words: int) -> str:
     if total <= math.log(1000):
         return proved
     return (
-        f"{proved} That alone promises little about the text as a whole: what attacks made of "
-        "texts at this strength is measured, below."
+        f"{proved} That alone promises little about the text as a whole: what attacks make of such "
+        "texts has to be measured."
     )
 
 

@@ -10,7 +10,7 @@ export async function readChoices() {
 const KEEPS = {
   words: {
     title: "Words, in place",
-    hint: "Each word is replaced in its place by a random one, often one of similar meaning.",
+    hint: "Each word is replaced in its place by a random one. Words near it in meaning are likelier; at a small epsilon, thousands count as near.",
   },
   label: {
     title: "A label",

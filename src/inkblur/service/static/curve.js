@@ -63,25 +63,31 @@ function wordCurve(here) {
       svg("text", { x: x(1) - 10, y: y(choices.untouched) - 10, "text-anchor": "end" }, "untouched"),
     );
   }
-  for (const stop of stops) {
-    const shown = stop.named ?? 0;
-    picture.append(svg("circle", { class: stop.named === null ? "hollow" : "dot", cx: x(stop.meaning), cy: y(shown), r: 5 }));
+  for (const stop of stops.filter((each) => each.named === null)) { // the attack may lie anywhere
+    const mark = stop === here ? "unknown here" : "unknown";
+    picture.append(svg("line", { class: mark, x1: x(stop.meaning), x2: x(stop.meaning), y1: y(0), y2: y(1) }));
+  }
+  for (const stop of known) {
+    picture.append(svg("circle", { class: "dot", cx: x(stop.meaning), cy: y(stop.named), r: 5 }));
     if (stop.strength && stop !== here) {
       const first = stop === known[0]; // below the others the line rises to the right
-      const where = first ? { x: x(stop.meaning), y: y(shown) + 22, "text-anchor": "middle" } : { x: x(stop.meaning) + 9, y: y(shown) + 14 };
+      const where = first ? { x: x(stop.meaning), y: y(stop.named) + 22, "text-anchor": "middle" } : { x: x(stop.meaning) + 9, y: y(stop.named) + 14 };
       picture.append(svg("text", where, stop.strength));
     }
   }
-  const level = here.named ?? 0;
-  const late = here.meaning > 0.5; // no room to the right of it
-  const under = here.named === null ? -15 : 20; // the rising line, and the next strength's name
-  const beside = { x: x(here.meaning) + (late ? 12 : 15), y: y(level) + under, "text-anchor": late ? "end" : "start" };
-  picture.append(
-    svg("circle", { class: "here", cx: x(here.meaning), cy: y(level), r: 10 }),
-    svg("text", { class: "here-text", ...beside }, here.named === null ? "you are here, attack not measured" : `you are here: ${here.strength}`),
-  );
+  if (here.named === null) { // in the middle, where the words have room beside every such line
+    const middle = { x: x(0.5), y: y(0.56), "text-anchor": "middle" };
+    picture.append(svg("text", { class: "here-text", ...middle }, "you are here, attack not measured"));
+  } else {
+    const late = here.meaning > 0.5; // no room to the right of it
+    const beside = { x: x(here.meaning) + (late ? 12 : 15), y: y(here.named) + 20, "text-anchor": late ? "end" : "start" };
+    picture.append(
+      svg("circle", { class: "here", cx: x(here.meaning), cy: y(here.named), r: 10 }),
+      svg("text", { class: "here-text", ...beside }, `you are here: ${here.strength}`),
+    );
+  }
   $("curve").replaceChildren(picture);
   const parts = known.map((stop) => `${stop.strength} ${percent(stop.named)} at meaning ${stop.meaning.toFixed(2)}`);
   const untouched = choices.untouched === null ? "No attack was measured on this server's word vectors" : `Authors named: ${parts.join("; ")}; untouched texts: up to ${percent(choices.untouched)}. On public test texts with words in their places, the worst of several collections`;
-  $("curve-caption").textContent = `${untouched}. Hollow points were not attacked${measured.length ? "; the broken line only joins what was" : ""}. Meaning is computed for the words of a usual text.`;
+  $("curve-caption").textContent = `${untouched}. Settings with an upright broken line were not attacked${measured.length ? "; the other broken line only joins what was" : ""}. Meaning is computed for the words of a usual text.`;
 }
