@@ -21,9 +21,6 @@ from inkblur.embeddings import Embedding
 from inkblur.embeddings.frequencies import read_frequencies
 from inkblur.embeddings.store import write_store
 from inkblur.errors import InkblurError
-from inkblur.files.vectors import read_vectors, write_vectors
-from inkblur.guarantees import Guarantee
-from inkblur.types import Metric
 from tests.embeddings.vector_files import as_binary, as_text, packed, sample
 
 MEMORY = 1 << 30  # bytes that reading may take on top of what the imports map
@@ -41,14 +38,6 @@ def write_npy(path: Path) -> None:
     words, vectors = sample(20, 4)
     np.save(path, vectors)
     path.with_name("x.vocab.txt").write_bytes(b"\n".join(words) + b"\n")
-
-
-def write_npz(path: Path) -> None:
-    from scipy.sparse import csr_matrix
-
-    matrix = csr_matrix(np.arange(12).reshape(3, 4))
-    stated = Guarantee(epsilon=1.0, metric=Metric.EUCLIDEAN)
-    write_vectors(path, matrix, vocabulary=list("abcd"), ids=list("xyz"), guarantee=stated)
 
 
 def text_writer(*, header: bool) -> Callable[[Path], None]:
@@ -75,7 +64,6 @@ FORMATS: dict[str, tuple[str, Callable[[Path], None], Callable[[Path], object]]]
     "bzip2": ("x.bz2", text_writer(header=True), load_embedding),
     "zip": ("x.zip", text_writer(header=False), load_embedding),
     "npy": ("x.npy", write_npy, load_embedding),
-    "npz": ("x.npz", write_npz, read_vectors),
     "counts": ("x.txt", write_counts, read_frequencies),
 }
 

@@ -15,9 +15,8 @@ import pytest
 from inkblur import load_embedding
 from inkblur.embeddings import Embedding
 from inkblur.embeddings.store import write_store
-from inkblur.errors import EmbeddingError, InputError
-from inkblur.files.vectors import read_vectors
-from tests.embeddings.fuzz_readers import FORMATS, write_npz
+from inkblur.errors import EmbeddingError
+from tests.embeddings.fuzz_readers import FORMATS
 
 ROOT = Path(__file__).parents[2]
 MUTATIONS = 10_000
@@ -72,26 +71,6 @@ def test_a_store_with_nothing_inside(middle: bytes, tmp_path: Path) -> None:
     with pytest.raises(EmbeddingError, match=r"is not a readable \.ink file") as error:
         load_embedding(path)
     assert "\n" not in str(error.value)
-
-
-def test_an_index_out_of_range(tmp_path: Path) -> None:
-    path = tmp_path / "x.npz"
-    write_npz(path)
-    with np.load(path) as held:
-        parts = dict(held)
-    parts["indices"] = parts["indices"].copy()
-    parts["indices"][0] = 1_000_000
-    np.savez(path, **parts)
-    with pytest.raises(InputError, match="not a file of Inkblur's vectors"):
-        read_vectors(path)
-
-
-def test_vectors_that_unpack_to_far_more_than_their_size(tmp_path: Path) -> None:
-    path = tmp_path / "x.npz"
-    np.savez_compressed(path, data=np.zeros(1 << 26))
-    assert path.stat().st_size < 1 << 20
-    with pytest.raises(InputError, match="would unpack to"):
-        read_vectors(path)
 
 
 def test_a_packed_line_without_end(tmp_path: Path) -> None:

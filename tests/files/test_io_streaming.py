@@ -20,10 +20,9 @@ import inkblur.files.parquet
 from inkblur.errors import InputError
 from inkblur.files import open_source
 from inkblur.files.layout import Layout
-from inkblur.files.occurrences import digest
+from inkblur.files.occurrences import Occurrences, digest
 from inkblur.files.plain import LineEnds
 from inkblur.files.records import Batch
-from inkblur.files.seen_ids import UniqueIds
 from inkblur.types import Record
 from tests.files.passing import read, through
 
@@ -175,7 +174,7 @@ def test_a_csv_cell_above_the_limit_is_refused(
 @given(st.lists(st.lists(st.integers(0, 200).map(str), max_size=20), max_size=20))
 def test_unique_ids_against_a_set(batches: list[list[str]]) -> None:
     seen: set[str] = set()
-    unique = UniqueIds()
+    unique = Occurrences()
     for batch in batches:
         expected = None
         for i, name in enumerate(batch):
@@ -183,7 +182,7 @@ def test_unique_ids_against_a_set(batches: list[list[str]]) -> None:
                 expected = i
                 break
             seen.add(name)
-        assert unique.add(batch) == expected
+        assert unique.repeat(batch) == expected
         if expected is not None:
             break
 

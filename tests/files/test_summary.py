@@ -51,7 +51,13 @@ def summarized(blur: Privatizer, documents: list[str]) -> Summary:
     released = blur.release_batch(records, seeded_rng(3))
     typical = typical_loss(blur.mechanism)
     return Summary(
-        blur, blur.guarantee, typical, len(records), 0, released.counts, 1.0, Fate(("text",))
+        privatizer=blur,
+        guarantee=blur.guarantee,
+        typical=typical,
+        documents=len(records),
+        counts=released.counts,
+        seconds=1.0,
+        fate=Fate(("text",)),
     )
 
 

@@ -25,7 +25,7 @@ from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError, PrivateCalibration
 from inkblur.files import open_sink, open_source
 from inkblur.files.run import run
-from inkblur.files.run_vectors import run_vectors
+from inkblur.files.vectors import run_vectors
 from inkblur.guarantees import Guarantee, compose
 from inkblur.mechanisms.perturbation import Perturbation
 from inkblur.rng import secure_rng, seeded_rng

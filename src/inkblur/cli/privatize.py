@@ -14,9 +14,7 @@ from inkblur.cli import options
 from inkblur.cli.console import WRITTEN, plain_errors, progress, talk
 
 if TYPE_CHECKING:
-    from inkblur.files.pool_summary import PoolSummary
-    from inkblur.files.run_vectors import VectorSummary
-    from inkblur.files.summary import Summary
+    from inkblur.files.summary import RunSummary
     from inkblur.spec import ReleaseSpec
 
 
@@ -203,7 +201,7 @@ def _read(file: Path, given: options.Given) -> ReleaseSpec:
     return read_spec(text)
 
 
-def _print_summary(summary: Summary | PoolSummary | VectorSummary) -> None:
+def _print_summary(summary: RunSummary) -> None:
     for line in summary.lines():
         talk.print(escape(line))
     color = "green" if summary.guarantee.private else "bold red"

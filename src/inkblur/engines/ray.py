@@ -12,7 +12,7 @@ from ray.data import ActorPoolStrategy, Dataset
 
 from inkblur.arrow import OVER, ReleasePlan, Reservation, one_batch, plan_release, refuse_ids
 from inkblur.files.identifiers import ROWS
-from inkblur.files.seen_ids import UniqueIds
+from inkblur.files.occurrences import Occurrences
 from inkblur.files.spending import Limits
 from inkblur.spec import ReleaseSpec
 
@@ -34,19 +34,19 @@ def privatize(
     """The dataset with its texts released by so many actors; lazy, as every Ray dataset.
 
     An actor that dies is started again and its batches give the same bytes, charged once. The ids
-    are read once before, at eight bytes each on the driver. `options` go to `map_batches`. Under
+    are read once before, at sixteen bytes each on the driver. `options` go to `map_batches`. Under
     `limits` all texts are read once before, to reserve what they cost or to refuse all of them.
     The cluster needs a processor besides the actors', for what reads and writes.
     """
     _leave_a_processor(workers * options.get("num_cpus", 1))
     plan = plan_release(spec, key_file=key_file)
     plan.check(one_batch(data.take_batch(ROWS, batch_format="pyarrow")))
-    seen, count = UniqueIds(), 0
+    seen, count = Occurrences(), 0
     ids = data.select_columns([plan.id_column])
     for batch in ids.iter_batches(batch_size=1 << 17, batch_format="pyarrow"):
         column = batch[plan.id_column]
         count += len(column)
-        repeat = seen.add([str(name) for name in column.to_pylist()])
+        repeat = seen.repeat([str(name) for name in column.to_pylist()])
         refuse_ids(repeat is not None, column.null_count, plan.id_column)
     counted = plan.counted_in(ledger, limits)
     # A block goes to one actor whole, and Ray reads tens of megabytes into one. Smaller ones share

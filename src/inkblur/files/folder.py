@@ -25,7 +25,7 @@ from inkblur.errors import InputError, OutputError, ParameterError
 from inkblur.files.checkpoint import Checkpoint
 from inkblur.files.formats import Format, format_of
 from inkblur.files.identifiers import refuse_columns, refuse_identifiers
-from inkblur.files.pool_summary import PoolSummary
+from inkblur.files.occurrences import Occurrences
 from inkblur.files.release import (
     ChargedFile,
     charge_ahead,
@@ -33,11 +33,10 @@ from inkblur.files.release import (
     refuse_private_ingredients,
 )
 from inkblur.files.run import run
-from inkblur.files.seen_ids import UniqueIds
 from inkblur.files.sink import open_sink
 from inkblur.files.source import open_described
 from inkblur.files.spending import GoingOn, Limits, accounted, shown_by, spending_of
-from inkblur.files.summary import Summary, draws_a_text
+from inkblur.files.summary import RunSummary, draws_a_text
 from inkblur.ledger import Ledger
 from inkblur.pools import PoolPrivatizer
 from inkblur.rng import Rng
@@ -66,7 +65,7 @@ def privatize_folder(
     ledger: Ledger | str | Path | bool = True,
     limits: Limits | None = None,
     on_file: Callable[[str, int, int], None] = lambda name, done, total: None,
-) -> Summary | PoolSummary | None:
+) -> RunSummary | None:
     """Release every file of a folder, or of a pattern, into the folder `target`, by the same names.
 
     Hidden files and those that begin with `_`, as engines leave them, are passed over. `on_file` is
@@ -114,7 +113,7 @@ def privatize_folder(
     resolved = spec.resolved(table, made.mechanism)
     limits = Limits() if limits is None else limits
     budget = limits.for_guarantee(made.guaranteed(rng), spec.id_column)
-    summaries: list[Summary | PoolSummary] = []
+    summaries: list[RunSummary] = []
     with _alone(out) as state_file:
         state = _state(state_file, root, files, resolved, rng, counted=ledger is not False)
         done = {row["file"] for row in state.rows if "file" in row}
@@ -206,11 +205,11 @@ def _refuse_partitions(names: list[Path], spec: ReleaseSpec) -> None:
 
 def _check_ids(files: list[Path], spec: ReleaseSpec) -> None:
     """Read everything once, before anything is drawn: ids must differ over all files."""
-    seen = UniqueIds()
+    seen = Occurrences()
     for file in files:
         with open_described(file, spec) as opened:
             for batch in refuse_identifiers(opened, opened.batches(*_READ)):
-                repeat = seen.add([record.id for record in batch.records[:: batch.width]])
+                repeat = seen.repeat([record.id for record in batch.records[:: batch.width]])
                 if repeat is not None:
                     raise InputError(
                         f"{batch.place(repeat)} of {file} repeats an id of another file; ids must "
@@ -279,7 +278,7 @@ def _nothing_left(state: Checkpoint, *, unless: bool) -> Iterator[None]:
         raise
 
 
-def _joined(summaries: list[Summary | PoolSummary]) -> Summary | PoolSummary:
+def _joined(summaries: list[RunSummary]) -> RunSummary:
     """What a run did, over all files: what one of them shows, the guarantee names."""
     last = summaries[-1]
     counts: Counter[str] = sum((each.counts for each in summaries), Counter())
@@ -288,7 +287,7 @@ def _joined(summaries: list[Summary | PoolSummary]) -> Summary | PoolSummary:
     left_out = None if last.fate.left_out is None else sum(fate.left_out or 0 for fate in fates)
     shown = [line for each in summaries for line in each.guarantee.passed]
     median = draws_a_text(lengths)["median"] or None
-    joined = replace(
+    return replace(
         last,
         guarantee=replace(last.guarantee.passing(shown), typical_words=median),
         counts=counts,
@@ -302,7 +301,3 @@ def _joined(summaries: list[Summary | PoolSummary]) -> Summary | PoolSummary:
         documents=sum(each.documents for each in summaries),
         seconds=sum(each.seconds for each in summaries),
     )
-    if isinstance(joined, Summary):
-        empty = sum(each.empty for each in summaries if isinstance(each, Summary))
-        return replace(joined, empty=empty)
-    return joined

@@ -1,4 +1,4 @@
-"""How many times a text has occurred so far in a file, at sixteen bytes a distinct text."""
+"""How many times a text or an id has occurred so far, at sixteen bytes a distinct one."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ Run = tuple[NDArray[np.uint64], NDArray[np.int64]]  # sorted hashes, and how oft
 
 
 class Occurrences:
-    """Counts texts by a 64-bit hash, in sorted runs that are merged when they grow alike.
+    """Counts by 64-bit hashes, in sorted runs that are merged when they grow alike.
 
     Two texts that hash alike (3 in a million files of ten million texts) are counted together: the
-    second then gets a higher number than it needs, which changes its noise and nothing else.
+    second then gets a higher number than it needs, which changes its noise and nothing else. Of two
+    ids, the second is taken for a repeat, which stops the run.
     """
 
     def __init__(self) -> None:
@@ -31,23 +32,31 @@ class Occurrences:
         """
         named: Sequence[str | None] = columns if len(columns) > 1 else (None,)
         marks = [digest(*pair) for pair in zip(texts, cycle(named), strict=False)]
-        numbers = self.number(marks)
+        numbers = self.number(np.frombuffer(b"".join(mark[:8] for mark in marks), dtype="<u8"))
         # Blank texts are many, and say nothing.
         again = (text for text, n in zip(texts, numbers, strict=True) if n > 1)
         self.repeated += sum(bool(text.strip()) for text in again)
         return [f"{mark.hex()}.{n}" for mark, n in zip(marks, numbers, strict=True)]
 
-    def number(self, digests: Sequence[bytes]) -> list[int]:
-        """Which occurrence each text is, from 1 on.
+    def repeat(self, ids: Sequence[str]) -> int | None:
+        """The position of the first id that was given before, if any.
+
+        >>> seen = Occurrences()
+        >>> seen.repeat(["a", "b"]), seen.repeat(["c", "a"])
+        (None, 1)
+        """
+        numbers = self.number(np.array([hash(name) for name in ids], dtype=np.int64).view("<u8"))
+        return next((place for place, number in enumerate(numbers) if number > 1), None)
+
+    def number(self, hashes: NDArray[np.uint64]) -> list[int]:
+        """Which occurrence each of these is, from 1 on.
 
         >>> counted = Occurrences()
-        >>> one, two = digest("a"), digest("b")
-        >>> counted.number([one, two, one]), counted.number([one])
+        >>> counted.number(np.uint64([5, 7, 5])), counted.number(np.uint64([5]))
         ([1, 1, 2], [3])
         """
-        if not digests:
+        if not len(hashes):
             return []
-        hashes = np.frombuffer(b"".join(digest[:8] for digest in digests), dtype="<u8")
         fresh, which, counts = np.unique(hashes, return_inverse=True, return_counts=True)
         before = np.zeros(len(fresh), dtype=np.int64)
         for known, times in self._runs:

@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from inkblur.documents.survival import MANY
-from inkblur.files.summary import NOTE, Fate, described, draws_a_text
-from inkblur.guarantees import Guarantee, rounded_up
+from inkblur.files.summary import RunSummary
+from inkblur.guarantees import rounded_up
 from inkblur.pools.privatizer import PoolPrivatizer
 from inkblur.types import Piece
 
 
-@dataclass(frozen=True, slots=True)
-class PoolSummary:
-    """What a run did; the counts come from the true texts, so keep them inside."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolSummary(RunSummary):
+    """A release of whole texts or sentences."""
+
+    unit: ClassVar = "draws"
 
     privatizer: PoolPrivatizer
-    guarantee: Guarantee
-    documents: int
-    counts: Counter[str]
-    seconds: float
-    fate: Fate
-    lengths: Counter[int] = field(default_factory=Counter)  # texts by the number of their draws
-
-    @property
-    def draws_per_second(self) -> float:
-        """Texts or sentences drawn in a second, everything included."""
-        return self.counts["drawn"] / max(self.seconds, 1e-9)
 
     def lines(self) -> list[str]:
         """What happened, for the person who ran it."""
@@ -38,11 +28,11 @@ class PoolSummary:
             f"{len(pool):,} of {pool.name} (license: {pool.license}); {self.seconds:.1f} s, "
             f"{self.draws_per_second:,.0f} {unit}s/s",
             f"{self.counts['null']:,} without a known word were drawn at random",
-            *self._told_by_others(unit),
+            *self._unchanged(unit),
             *self.fate.lines(),
         ]
 
-    def _told_by_others(self, unit: str) -> list[str]:
+    def _unchanged(self, unit: str) -> list[str]:
         """How many true texts come out: only those that are in the pool can."""
         same, drawn = self.counts["unchanged"], self.counts["drawn"]
         if not same:
@@ -60,7 +50,7 @@ class PoolSummary:
         return lines
 
     def worth(self) -> list[str]:
-        """What the bound is worth, in plain words."""
+        """The bound between any two texts, where there is one."""
         if self.privatizer.piece is Piece.SENTENCE and not self.privatizer.hides_length:
             return []
         return [
@@ -68,18 +58,16 @@ class PoolSummary:
             f"{rounded_up(self.guarantee.loss(1.0))}."
         ]
 
-    def to_json(self) -> dict[str, Any]:
-        """The report file, as for words where it applies."""
-        privatizer, mechanism = self.privatizer, self.privatizer.mechanism
-        pool, expected = mechanism.pool, mechanism.expected
+    def details(self) -> dict[str, Any]:
+        """The pool, what to expect of it, and what was drawn."""
+        privatizer = self.privatizer
+        pool, expected = privatizer.mechanism.pool, privatizer.mechanism.expected
         return {
-            "mechanism": {"name": mechanism.name, **mechanism.parameters},
             "release": {
                 "kind": "pool",
                 "unit": privatizer.piece.value,
                 "length": privatizer.length,
             },
-            "guarantee": self.guarantee.to_json(),
             "pool": {
                 "name": pool.name,
                 "license": pool.license,
@@ -95,19 +83,9 @@ class PoolSummary:
                 "cosine": expected.meaning,
                 "cosine_of_random_pairs": expected.random,
             },
-            "embedding": described(mechanism.embedding),
             "draws": {
                 "total": self.counts["drawn"],
                 "without_known_words": self.counts["null"],
                 "unchanged": self.counts["unchanged"],
             },
-            "columns": self.fate.to_json(),
-            "documents": {
-                "total": self.documents,
-                "repeated": self.fate.repeated,
-                "draws": draws_a_text(self.lengths),
-            },
-            "seconds": round(self.seconds, 3),
-            "draws_per_second": round(self.draws_per_second, 1),
-            "note": NOTE,
         }

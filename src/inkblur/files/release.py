@@ -21,16 +21,14 @@ from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.documents.weakness import refuse_weak
 from inkblur.errors import InputError, OutputError, ParameterError, PrivateCalibration
 from inkblur.files.formats import Format, format_of, is_stream
-from inkblur.files.pool_summary import PoolSummary
 from inkblur.files.public_records import PublicRecords
 from inkblur.files.records import Batch
 from inkblur.files.run import ChooseRows, run
-from inkblur.files.run_vectors import VectorSummary, run_vectors
 from inkblur.files.sink import open_sink
 from inkblur.files.source import Source, open_described, texts_of_file
 from inkblur.files.spending import Limits, Spending, accounted, shown_by, spending_of
-from inkblur.files.summary import Summary
-from inkblur.files.vectors import vector_format
+from inkblur.files.summary import RunSummary
+from inkblur.files.vectors import run_vectors, vector_format
 from inkblur.files.worker_pool import WorkerCopy, each_search
 from inkblur.ledger import Ledger, ledger_files
 from inkblur.mechanisms.base import require_rng
@@ -65,7 +63,7 @@ def privatize_file(
     caller: str = "",
     on_progress: OnProgress = lambda done, total, words: None,
     on_expectation: Callable[[str], None] = lambda sentence: None,
-) -> Summary | PoolSummary | VectorSummary:
+) -> RunSummary:
     """Release every text of the file `source` into `target`; "-" is standard input or output.
 
     `rng` draws the noise: a fresh secret key if it is left out. `report` is a JSON file about the
@@ -112,7 +110,7 @@ def privatize_file(
         _check_writable(Path(report))
     given = None if spec.format is None else choose(Format, spec.format, "format")
     limits = Limits() if limits is None else limits
-    summary: Summary | PoolSummary | VectorSummary
+    summary: RunSummary
     with open_described(source, spec) as opened:
         table = spec.table()
         tf = spec.kind is ReleaseKind.TF

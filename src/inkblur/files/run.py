@@ -10,7 +10,7 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from inkblur.blas import one_thread
 from inkblur.documents.fingerprints import ADAPTED
@@ -24,7 +24,7 @@ from inkblur.files.records import Batch
 from inkblur.files.sink import Sink
 from inkblur.files.source import Source
 from inkblur.files.spending import Spending
-from inkblur.files.summary import MISSING, Fate, Summary, draws_a_text, stated
+from inkblur.files.summary import MISSING, Fate, RunSummary, Summary, draws_a_text, stated
 from inkblur.files.worker_pool import ReleaseRecords, WorkerCopy, worker_pool
 from inkblur.garbage import no_collection
 from inkblur.pools.privatizer import PoolPrivatizer
@@ -58,7 +58,7 @@ def run(
     rows: ChooseRows | None = None,
     spending: Spending | None = None,
     on_batch: Callable[[int, int], None] = lambda words, documents: None,
-) -> Summary | PoolSummary:
+) -> RunSummary:
     """Privatize every record of `source` into `sink`.
 
     Workers are threads; given `copies`, made from the spec of `privatizer`, each is a process with
@@ -73,7 +73,7 @@ def run(
     began = time.perf_counter()
     counts: Counter[str] = Counter()
     lengths: Counter[int] = Counter()
-    documents = empty = 0
+    documents = 0
     piece = privatizer.mechanism.batch if copies is None else max(privatizer.mechanism.batch, _SENT)
     if privatizer.length is not None:  # however short the texts, so many words are drawn for each
         batch_records = max(1, min(batch_records, piece // privatizer.length))
@@ -104,7 +104,7 @@ def run(
             counts.update(released.counts)
             lengths.update(released.words)
             documents += len(batch.records)
-            empty += sum(not record.text.strip() for record in batch.records)
+            counts["empty"] += sum(not record.text.strip() for record in batch.records)
             on_batch(counts["drawn"], documents)
             if number % _COLLECTED == 0:
                 gc.collect()  # a long run must not keep the garbage of the rest of the process
@@ -121,19 +121,17 @@ def run(
     guarantee = replace(
         stated(privatizer, fate, rng, shown), typical_words=draws_a_text(lengths)["median"] or None
     )
+    done: dict[str, Any] = {
+        "guarantee": guarantee,
+        "documents": documents,
+        "counts": counts,
+        "seconds": seconds,
+        "fate": fate,
+        "lengths": lengths,
+    }
     if isinstance(privatizer, PoolPrivatizer):
-        return PoolSummary(privatizer, guarantee, documents, counts, seconds, fate, lengths)
-    return Summary(
-        privatizer,
-        guarantee,
-        privatizer.typical_loss(),
-        documents,
-        empty,
-        counts,
-        seconds,
-        fate,
-        lengths,
-    )
+        return PoolSummary(privatizer=privatizer, **done)
+    return Summary(privatizer=privatizer, typical=privatizer.typical_loss(), **done)
 
 
 def release_records(

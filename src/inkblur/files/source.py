@@ -24,7 +24,6 @@ from inkblur.files.lines import Lines
 from inkblur.files.occurrences import Occurrences
 from inkblur.files.plain import TxtReader
 from inkblur.files.records import Batch
-from inkblur.files.seen_ids import UniqueIds
 from inkblur.spec import ReleaseSpec
 from inkblur.types import choose, whole
 
@@ -154,13 +153,13 @@ class Source:
         """Give every record its id; several texts of a row get an id each. A second row with an id
         of the id column is refused.
         """
-        seen = UniqueIds()
+        seen = Occurrences()
         for batch in batches:
             ids = self._occurrences.ids(batch.texts, self.layout.columns)
             if self.layout.id_column is None:
                 yield batch.with_ids(ids)
                 continue
-            repeat = seen.add([record.id for record in batch.records[:: batch.width]])
+            repeat = seen.repeat([record.id for record in batch.records[:: batch.width]])
             if repeat is not None:
                 raise InputError(
                     f"{batch.place(repeat)} of {self.name} repeats an id of column "

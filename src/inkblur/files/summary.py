@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from inkblur.documents.coverage import Coverage
 from inkblur.documents.policies import CLASSES, Treatment
@@ -96,26 +97,71 @@ def stated(
     return guarantee
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """What a run did, for the data owner: the counts come from the true text, so keep them
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary(ABC):
+    """What a run did, for the data owner: the counts come from the true texts, so keep them
     inside.
     """
 
-    privatizer: Privatizer
+    unit: ClassVar = "words"  # what is drawn
+
+    privatizer: AnyPrivatizer
     guarantee: Guarantee
-    typical: TypicalLoss
     documents: int
-    empty: int
     counts: Counter[str]
     seconds: float
     fate: Fate
     lengths: Counter[int] = field(default_factory=Counter)  # texts by the number of their draws
 
     @property
-    def words_per_second(self) -> float:
-        """Words drawn in a second, everything included."""
-        return self.counts["drawn"] / self.seconds if self.seconds > 0 else 0.0
+    def draws_per_second(self) -> float:
+        """Words, terms or texts drawn in a second, everything included."""
+        return self.counts["drawn"] / max(self.seconds, 1e-9)
+
+    @abstractmethod
+    def lines(self) -> list[str]:
+        """What happened, for the person who ran it."""
+
+    @abstractmethod
+    def worth(self) -> list[str]:
+        """What the bound is worth, in plain words."""
+
+    @abstractmethod
+    def details(self) -> dict[str, Any]:
+        """What the report holds for this kind of release alone."""
+
+    def blank(self) -> dict[str, int]:
+        """How many texts gave the mechanism nothing to work on, for the report."""
+        return {}
+
+    def to_json(self) -> dict[str, Any]:
+        """The report file."""
+        mechanism = self.privatizer.mechanism
+        return {
+            "mechanism": {"name": mechanism.name, **mechanism.parameters},
+            "guarantee": self.guarantee.to_json(),
+            "embedding": described(mechanism.embedding),
+            **self.details(),
+            "columns": self.fate.to_json(),
+            "documents": {
+                "total": self.documents,
+                **self.blank(),
+                "repeated": self.fate.repeated,
+                "left_out_as_public": self.fate.left_out or 0,
+                "draws": draws_a_text(self.lengths),
+            },
+            "seconds": round(self.seconds, 3),
+            f"{self.unit}_per_second": round(self.draws_per_second, 1),
+            "note": NOTE,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary(RunSummary):
+    """A release word by word."""
+
+    privatizer: Privatizer
+    typical: TypicalLoss
 
     @property
     def survival(self) -> Survival:
@@ -135,8 +181,9 @@ class Summary:
     def lines(self) -> list[str]:
         """What happened, for the person who ran it."""
         lines = [
-            f"{self.documents:,} texts ({self.empty:,} empty), {self.counts['drawn']:,} words "
-            f"drawn; {self.seconds:.1f} s, {self.words_per_second:,.0f} words/s",
+            f"{self.documents:,} texts ({self.counts['empty']:,} empty), "
+            f"{self.counts['drawn']:,} words drawn; {self.seconds:.1f} s, "
+            f"{self.draws_per_second:,.0f} words/s",
             *self.survival.lines(),
             *self.coverage.lines(self.privatizer.mechanism.embedding),
         ]
@@ -154,19 +201,18 @@ class Summary:
         return lines + self.fate.lines()
 
     def worth(self) -> list[str]:
-        """What the bound is worth for one word, in plain words; what attacks made of it."""
-        return [*self.typical.sentences(), *self._measured_risk()]
-
-    def _measured_risk(self) -> list[str]:
-        """Of a strength, for what it was measured on: texts whose every word is drawn."""
+        """The bound for one word, and the measured risk of a strength, which is that of texts whose
+        every word is drawn.
+        """
+        lines = list(self.typical.sentences())
         found = strength_of(self.privatizer.mechanism)
-        if found is None or not self.privatizer.plain:
-            return []
-        strength, measured = found
-        return [
-            f"{strength.value}: {measured.risk.sentence()}. A better attack may come: this is a "
-            "lower bound."
-        ]
+        if found is not None and self.privatizer.plain:
+            strength, measured = found
+            lines.append(
+                f"{strength.value}: {measured.risk.sentence()}. A better attack may come: this is "
+                "a lower bound."
+            )
+        return lines
 
     def _treated(self, treatment: Treatment, classes: Iterable[str]) -> dict[str, int]:
         """How many tokens of these classes were treated so."""
@@ -197,13 +243,10 @@ class Summary:
             **self.survival.to_json(),
         }
 
-    def to_json(self) -> dict[str, Any]:
-        """The report file."""
-        mechanism = self.privatizer.mechanism
+    def details(self) -> dict[str, Any]:
+        """The bound at typical distances, and what became of the words."""
         return {
-            "mechanism": {"name": mechanism.name, **mechanism.parameters},
             "release": {"kind": self.privatizer.kind.value, "length": self.privatizer.length},
-            "guarantee": self.guarantee.to_json(),
             "bound_at_typical_distances": {
                 "nearest_neighbor": {
                     "distance": _finite(self.typical.nearest_distance),
@@ -216,21 +259,13 @@ class Summary:
                 "words_measured": self.typical.sample,
                 "sentences": self.typical.sentences(),
             },
-            "embedding": described(mechanism.embedding),
-            "vocabulary": self.coverage.to_json(mechanism.embedding),
+            "vocabulary": self.coverage.to_json(self.privatizer.mechanism.embedding),
             "tokens": self.tokens(),
-            "columns": self.fate.to_json(),
-            "documents": {
-                "total": self.documents,
-                "empty": self.empty,
-                "repeated": self.fate.repeated,
-                "left_out_as_public": self.fate.left_out or 0,
-                "draws": draws_a_text(self.lengths),
-            },
-            "seconds": round(self.seconds, 3),
-            "words_per_second": round(self.words_per_second, 1),
-            "note": NOTE,
         }
+
+    def blank(self) -> dict[str, int]:
+        """Texts without a letter."""
+        return {"empty": self.counts["empty"]}
 
 
 def draws_a_text(lengths: Mapping[int, int]) -> dict[str, int]:

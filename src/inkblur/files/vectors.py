@@ -1,4 +1,4 @@
-"""Term-frequency vectors on disk: .npz, .parquet or .jsonl, whole or not at all.
+"""Releasing a stream of records as synthetic term-frequency vectors, in one file.
 
 .npz      a SciPy sparse matrix (`scipy.sparse.load_npz` reads it), and beside it in the same
           file the arrays `vocabulary` (columns), `ids` (rows) and `guarantee` (JSON); nothing
@@ -11,26 +11,36 @@ from __future__ import annotations
 
 import io
 import json
-import struct
-import zlib
+import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from tokenize import TokenError
-from typing import TYPE_CHECKING, BinaryIO, cast
-from zipfile import BadZipFile, ZipFile
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import numpy as np
 
 from inkblur.atomic_file import AtomicFile
-from inkblur.errors import MALFORMED, InputError, OutputError
-from inkblur.guarantees import Guarantee
+from inkblur.documents.coverage import Coverage
+from inkblur.documents.fingerprints import ADAPTED
+from inkblur.documents.survival import Survival
+from inkblur.documents.tf_vector import SyntheticVectors
+from inkblur.errors import OutputError, ParameterError
+from inkblur.files.identifiers import ROWS, refuse_columns
+from inkblur.files.public_records import PublicRecords
+from inkblur.files.run import ChooseRows
+from inkblur.files.source import Source
+from inkblur.files.spending import Spending, shown_by
+from inkblur.files.summary import Fate, RunSummary, stated
+from inkblur.guarantees import Guarantee, rounded_up
+from inkblur.rng import Rng
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 _KEY = b"inkblur"
+_RECORDS, _CHARACTERS = 1 << 14, 1 << 26  # read at a time
 
 
 class VectorFormat(Enum):
@@ -41,19 +51,126 @@ class VectorFormat(Enum):
     JSONL = ".jsonl"
 
 
-_LARGEST_UNPACKED = 1 << 28  # bytes that a file may unpack to, whatever its size
-_USUAL_RATIO = 50  # larger ones must be packed at most so many times smaller
-_MALFORMED = (*MALFORMED, MemoryError, BadZipFile, TokenError, struct.error, zlib.error)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorSummary(RunSummary):
+    """A release as term-frequency vectors."""
+
+    privatizer: SyntheticVectors
+    survival: Survival  # how many true terms the vectors show
+    coverage: Coverage  # how many true words are terms
+
+    def lines(self) -> list[str]:
+        """What happened, for the person who ran it."""
+        return [
+            f"{self.documents:,} texts ({self.counts['empty']:,} without a known term) as "
+            f"vectors of {self.privatizer.length:,} terms; {self.seconds:.1f} s, "
+            f"{self.draws_per_second:,.0f} terms/s",
+            *self.survival.lines(),
+            *self.coverage.lines(self.privatizer.mechanism.embedding),
+            *self.fate.lines(),
+        ]
+
+    def worth(self) -> list[str]:
+        """The bound between any two documents."""
+        return [
+            "Between any two documents the log of the likelihood ratio is at most "
+            f"{rounded_up(self.guarantee.loss(1.0))}."
+        ]
+
+    def details(self) -> dict[str, Any]:
+        """The bound, and how many true terms the vectors show."""
+        private = self.guarantee.private
+        return {
+            "release": {"kind": "tf", "length": self.privatizer.length},
+            "loss_between_any_two_documents": self.guarantee.loss(1.0) if private else None,
+            "vocabulary": self.coverage.to_json(self.privatizer.mechanism.embedding),
+            "terms": {
+                "drawn": self.counts["drawn"],
+                "distinct_true_terms": self.survival.known,
+                "shown": self.survival.unchanged,
+                "shown_share": round(self.survival.share, 4),
+                "hides_the_texts": self.survival.hides,
+                "sentences": self.survival.lines(),
+            },
+        }
+
+    def blank(self) -> dict[str, int]:
+        """Texts without a known term."""
+        return {"without_known_terms": self.counts["empty"]}
 
 
-@dataclass(frozen=True, slots=True)
-class VectorFile:
-    """What an .npz of vectors holds."""
+def run_vectors(
+    source: Source,
+    output: str,
+    synthetic: SyntheticVectors,
+    rng: Rng,
+    *,
+    skip_public: bool = False,
+    rows: ChooseRows | None = None,
+    spending: Spending | None = None,
+) -> VectorSummary:
+    """Draw a vector for every record of `source` and write them to `output`.
 
-    vectors: csr_matrix  # int64 (documents, vocabulary)
-    vocabulary: tuple[str, ...]
-    ids: tuple[str, ...]
-    guarantee: Guarantee  # for each row
+    Other columns are not written. Records are named by the id column, and otherwise numbered: the
+    ids that a source makes up are hashes of the true texts and are never written. Records of
+    a public corpus refuse the file; with `skip_public` they are left out instead. `rows` chooses
+    among what is left. `spending` is charged before anything is written.
+    """
+    from scipy.sparse import vstack
+
+    replaced = None if output == "-" else AtomicFile(Path(output)).identity()
+    if replaced is not None and replaced == source.identity():
+        raise OutputError(f"{output} is the input itself; choose another output")
+    if len(source.schema.columns) > 1:
+        raise ParameterError("a tf release is made from one text column; name one")
+    began = time.perf_counter()
+    corpora = [*synthetic.vectorizer.corpora, (synthetic.mechanism.embedding.corpus, ADAPTED)]
+    public = PublicRecords(corpora, skip=skip_public)
+    ids: list[str] = []
+    parts, empty = [synthetic.vectors([], rng).vectors], 0  # a file without records is no error
+    survival, coverage = Survival(0, 0, 0, 0), Coverage(0, 0)
+    batches = public.screened(source.batches(_RECORDS, _CHARACTERS))
+    for batch in batches if rows is None else rows(batches):
+        if spending is not None:
+            spending.charge((batch, [synthetic.length] * len(batch), synthetic.bases(batch.texts)))
+        release = synthetic.vectors(batch.records, rng)
+        parts.append(release.vectors)
+        named = source.layout.id_column is not None
+        ids += release.ids if named else map(str, range(len(ids), len(ids) + len(batch)))
+        empty += release.empty or 0
+        if release.survival is not None:
+            survival += release.survival
+        if release.coverage is not None:
+            coverage += release.coverage
+    fate = Fate(
+        columns=source.schema.columns,
+        dropped=source.copied,
+        repeated=source.repeated,
+        left_out=public.count if skip_public else None,
+        over_budget=None if spending is None else spending.left_out,
+    )
+    if source.layout.id_column is not None:
+        refuse_columns({source.layout.id_column: ids[:ROWS]}, source.layout.keep)
+    guarantee = stated(synthetic, fate, rng, ["the texts' ids"])
+    write_vectors(
+        output,
+        vstack(parts, format="csr"),
+        vocabulary=synthetic.mechanism.vocabulary,
+        ids=ids,
+        guarantee=guarantee,
+        on_show=shown_by(spending),
+    )
+    return VectorSummary(
+        privatizer=synthetic,
+        guarantee=guarantee,
+        documents=len(ids),
+        counts=Counter(drawn=len(ids) * synthetic.length, empty=empty),
+        seconds=time.perf_counter() - began,
+        fate=fate,
+        lengths=Counter({synthetic.length: len(ids)}),
+        survival=survival,
+        coverage=coverage,
+    )
 
 
 def vector_format(path: str | Path) -> VectorFormat | None:
@@ -108,39 +225,6 @@ def write_vectors(
             for name, counts in _rows(vectors, vocabulary, ids):
                 line = json.dumps({"id": name, "counts": counts}, ensure_ascii=False)
                 out.write(line.encode() + b"\n")
-
-
-def read_vectors(path: str | Path) -> VectorFile:
-    """Read back an .npz that :func:`write_vectors` wrote."""
-    from scipy.sparse import csr_matrix
-
-    try:
-        _check_unpacked_size(Path(path))
-        with np.load(path, allow_pickle=False) as held:
-            vocabulary, ids = (tuple(held[name].tolist()) for name in ("vocabulary", "ids"))
-            if not all(isinstance(name, str) for name in (*vocabulary, *ids)):
-                raise ValueError("its words or ids are not text")
-            matrix = csr_matrix(
-                (held["data"], held["indices"], held["indptr"]), shape=(len(ids), len(vocabulary))
-            )
-            matrix.check_format(full_check=True)  # an index out of range kills the process later
-            if matrix.data.dtype.kind not in "iu":
-                raise ValueError(f"its counts are {matrix.data.dtype}")
-            guarantee = Guarantee.from_json(json.loads(str(held["guarantee"])))
-            return VectorFile(matrix, vocabulary, ids, guarantee)
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
-    except _MALFORMED as error:
-        why = (str(error).splitlines() or [type(error).__name__])[0]
-        raise InputError(f"{path} is not a file of Inkblur's vectors ({why})") from None
-
-
-def _check_unpacked_size(path: Path) -> None:
-    """Refuse a small file that unpacks to gigabytes, before any of it is unpacked."""
-    with ZipFile(path) as archive:
-        unpacked = sum(entry.file_size for entry in archive.infolist())
-    if unpacked > max(_LARGEST_UNPACKED, _USUAL_RATIO * path.stat().st_size):
-        raise ValueError(f"it would unpack to {unpacked:,} bytes")
 
 
 def _parquet(rows: Iterator[tuple[str, dict[str, int]]], guarantee: Guarantee) -> bytes:
