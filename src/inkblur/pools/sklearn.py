@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 
 from inkblur.documents.sklearn_base import KeyedTextTransformer
@@ -35,6 +36,9 @@ class PoolTextPrivatizer(KeyedTextTransformer):
 
     def _refuse_weak(self) -> None:
         """No setting copies a text's words: nothing to refuse."""
+
+    def _refuse_own(self, texts: Sequence[str]) -> None:
+        self._releaser().refuse_own(texts)
 
     def _releaser(self) -> PoolPrivatizer:
         return PoolPrivatizer(self.mechanism, unit=self.unit, length=self.length)

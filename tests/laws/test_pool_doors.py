@@ -1,0 +1,106 @@
+"""A pool made from the texts to protect would publish them word for word: no door lets it through."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import inkblur
+from inkblur import arrow
+from inkblur.desk import ReleaseDesk, ReleaseOrder
+from inkblur.embeddings.store import write_store
+from inkblur.errors import PrivateCalibration
+from inkblur.files.spending import Limits
+from inkblur.pools import Pool, PoolStaircase, build_pool
+from inkblur.pools.sklearn import PoolTextPrivatizer
+from inkblur.pools.store import write_pool
+from inkblur.rng import write_key
+from inkblur.spec import ReleaseSpec
+from tests.pools.test_building import TABLE, TEXTS
+
+OTHERS = [f"{text} alpha sigma alpha" for text in TEXTS]
+MIXED = {
+    "its own": [text.upper().replace(" ", "  ") for text in TEXTS],
+    "its own between texts too short for a pool": [
+        x for text in TEXTS for x in (text, *["hi"] * 4)
+    ],
+    "some": [*OTHERS, *TEXTS[:50]],
+    "few": TEXTS[:20],
+}
+
+
+@pytest.fixture(scope="module")
+def made() -> Pool:
+    return build_pool(TEXTS, TABLE, name="toy", license="CC0")
+
+
+@pytest.fixture
+def spec(made: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ReleaseSpec:
+    write_store(tmp_path / "toy.ink", TABLE)
+    write_pool(tmp_path / "toy.pool", made)
+    write_key(tmp_path / "key")
+    monkeypatch.setenv(arrow.KEY_FILE, str(tmp_path / "key"))
+    monkeypatch.setenv("INKBLUR_LEDGER", str(tmp_path / "ledger.db"))
+    return ReleaseSpec(
+        epsilon=4.0,
+        unit="text",
+        pool=str(tmp_path / "toy.pool"),
+        embedding=str(tmp_path / "toy.ink"),
+        id_column="id",
+    )
+
+
+def rows(texts: list[str]) -> pa.RecordBatch:
+    return pa.record_batch({"id": list(range(len(texts))), "text": texts})
+
+
+def by_list(spec: ReleaseSpec, texts: list[str], folder: Path) -> None:
+    inkblur.privatize(texts, spec=spec.varied(id_column=None))
+
+
+def by_file(spec: ReleaseSpec, texts: list[str], folder: Path) -> None:
+    (folder / "in.txt").write_text("\n".join(texts) + "\n")
+    inkblur.privatize_file(folder / "in.txt", folder / "out.txt", spec.varied(id_column=None))
+
+
+def by_batch(spec: ReleaseSpec, texts: list[str], folder: Path) -> None:
+    arrow.release(rows(texts), spec, limits=Limits(budget=100.0))
+
+
+def by_plan(spec: ReleaseSpec, texts: list[str], folder: Path) -> None:
+    arrow.plan_release(spec)(rows(texts))
+
+
+def by_desk(spec: ReleaseSpec, texts: list[str], folder: Path) -> None:
+    with inkblur.open_ledger() as ledger:
+        desk = ReleaseDesk(inkblur.keyed_rng(os.urandom(32)), ledger)
+        [answer] = desk.release([ReleaseOrder(rows(texts), spec)])
+    if isinstance(answer, Exception):
+        raise answer
+
+
+def by_transformer(spec: ReleaseSpec, texts: list[str], folder: Path) -> None:
+    pool = inkblur.open_pool(str(spec.pool))
+    PoolTextPrivatizer(PoolStaircase(pool, TABLE, epsilon=4.0), seed=1).transform(texts)
+
+
+DOORS = (by_list, by_file, by_batch, by_plan, by_desk, by_transformer)
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_no_door_releases_the_texts_that_the_pool_is_made_of(
+    door: Callable[[ReleaseSpec, list[str], Path], None], spec: ReleaseSpec, tmp_path: Path
+) -> None:
+    for which in ("its own", "its own between texts too short for a pool"):
+        with pytest.raises(PrivateCalibration, match="built from the file being protected"):
+            door(spec, MIXED[which], tmp_path)
+    with inkblur.open_ledger() as ledger:
+        assert not [
+            each for each in ledger.history() if each["records"] and each["state"] != "void"
+        ]
+    for which in ("some", "few"):
+        door(spec, MIXED[which], tmp_path)
