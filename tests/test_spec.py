@@ -148,6 +148,18 @@ def test_what_describes_no_release_is_refused(body: Any, message: str) -> None:
         ReleaseSpec.from_json(body)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"mechanism": "laplace", "epsilon": 1, "epsilon": 60}',
+        '{"spec": {"epsilon": 1, "columns": ["a"], "epsilon": 60}}',
+    ],
+)
+def test_a_key_that_is_given_twice_is_refused(text: str) -> None:
+    with pytest.raises(ParameterError, match="the spec has the key 'epsilon' twice"):
+        read_spec(text)
+
+
 def test_what_is_nested_without_end_is_no_spec() -> None:
     with pytest.raises(ParameterError, match="the spec is not JSON"):
         read_spec("[" * 100_000)

@@ -356,12 +356,21 @@ def read_spec(text: str) -> ReleaseSpec:
     'laplace, epsilon 2'
     """
     try:
-        body = json.loads(text)
+        body = json.loads(text, object_pairs_hook=_each_key_once)
     except (ValueError, RecursionError) as error:
         raise ParameterError(f"the spec is not JSON: {error}") from None
     if isinstance(body, dict) and "spec" in body:
         body = body["spec"]
     return ReleaseSpec.from_json(body)
+
+
+def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; of a key that is there twice, Python would take the last without a word."""
+    body = dict(pairs)
+    if len(body) != len(pairs):
+        twice = next(key for i, (key, _) in enumerate(pairs) if key in dict(pairs[:i]))
+        raise ParameterError(f"the spec has the key {twice!r} twice; remove one")
+    return body
 
 
 def grid(
