@@ -3,7 +3,8 @@
     INKBLUR_DATA=... python benchmarks/attackers.py c50 pan novels --epsilon 66,85
 
 prints, for each collection and each epsilon of the mechanism, the share of authors that the static
-and the adaptive attacker name. C50 is cut to 20 known and 20 attacked texts an author.
+and the adaptive attacker name. C50 is cut to 20 attacked texts an author, and to `--known` (20)
+known ones.
 """
 
 from __future__ import annotations
@@ -15,22 +16,23 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 import inkblur
-from inkblur.evaluation import Koppel, LinearSvm, attribute
+from inkblur.evaluation import Koppel, LinearSvm, Words, attribute
 from reproduction.corpora import Split, english_novels, pan18, reuters_c50
 
 
-def _c50() -> Split:
+def _c50(known: int) -> Split:
     whole = reuters_c50()
-    return Split(whole.train.first_of_each_author(20), whole.test.first_of_each_author(20))
+    return Split(whole.train.first_of_each_author(known), whole.test.first_of_each_author(20))
 
 
-COLLECTIONS: dict[str, Callable[[], Split]] = {
+COLLECTIONS: dict[str, Callable[[int], Split]] = {
     "c50": _c50,
-    "pan": lambda: pan18(1),
-    "novels": english_novels,
+    "pan": lambda known: pan18(1),
+    "novels": lambda known: english_novels(),
 }
 ATTACKS: dict[str, Callable[[], LinearSvm | Koppel]] = {
     "svm": lambda: LinearSvm(seed=1),
+    "svm-words": lambda: LinearSvm(seed=1, view=Words(), name="svm-words"),
     "koppel": lambda: Koppel(seed=1),
 }
 
@@ -59,15 +61,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("collections", nargs="+", choices=COLLECTIONS)
     parser.add_argument("--mechanism", default="mahalanobis")
-    parser.add_argument("--epsilon", default="66,85")
+    parser.add_argument("--epsilon", default="66,85", help='"" for the texts as they are alone')
     parser.add_argument("--attacks", default="svm,koppel")
+    parser.add_argument("--known", type=int, default=20)
     options = parser.parse_args()
     for name in options.collections:
-        split = COLLECTIONS[name]()
+        split = COLLECTIONS[name](options.known)
         for attack in options.attacks.split(","):
             print(name, "untouched", attack, named(attack, split, split.train.texts,
                   split.test.texts), flush=True)  # fmt: skip
-        for epsilon in map(float, options.epsilon.split(",")):
+        for epsilon in map(float, filter(None, options.epsilon.split(","))):
             known = released(split.train.texts, options.mechanism, epsilon, "train")
             asked = released(split.test.texts, options.mechanism, epsilon, "test")
             for attack in options.attacks.split(","):

@@ -2,12 +2,14 @@
 
     INKBLUR_DATA=... python tools/bundled/strengths.py measure results.jsonl --workers 16
     python tools/bundled/strengths.py store results.jsonl
+    python tools/bundled/strengths.py attacks results.jsonl
 
 `measure` releases and attacks the texts of three public collections (C50: 50 known and 10 attacked
 texts an author; PAN 2018, problem 1; english-novels) with each mechanism at each epsilon of a grid.
 Each (mechanism, epsilon, collection, repetition) is a line of the file; lines that are there
 already are not measured again, so a run that was stopped goes on. `store` chooses the epsilons on
-one half of the authors, judges them on the other, and writes the file that `--strength` reads.
+one half of the authors, judges them on the other, and writes the file that `--strength` reads;
+`show` only prints what it would. `attacks` prints what every single attack names.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import kept_lines  # before NumPy
+import numpy as np
 
 import inkblur
 from inkblur.evaluation.risk import Attempt, AuthorTexts, attempts
@@ -146,9 +149,47 @@ def show(options: argparse.Namespace) -> None:
                 print("|", mechanism, strength.value, "|", words, "words |", " | ".join(cells), "|")
 
 
+def show_attacks(options: argparse.Namespace) -> None:
+    """What each attack names of whole texts, every author alike (and every text alike); then how
+    often stacking leads, and by how much on average over the best of the others.
+    """
+    leads: dict[str, list[float]] = {name: [] for name in COLLECTIONS}
+    for mechanism, measured in settings(Path(options.results)).items():
+        for epsilon, setting in sorted(measured.items()):
+            for collection, tried in setting.tried.items():
+                for half in (0, 1):
+                    named = _named([a for a in tried if a.half == half and a.words is None])
+                    cells = [f"{name} {mean:.3f} ({texts:.3f})" for name, (mean, texts) in named]
+                    print("|", mechanism, f"{epsilon:g}", collection, f"half {half} |", *cells)
+                    means = {name: mean for name, (mean, _) in named}
+                    if "stacked both" in means:
+                        leads[collection].append(means.pop("stacked both") - max(means.values()))
+    for collection, gains in leads.items():
+        ahead = sum(gain > 0 for gain in gains)
+        mean = sum(gains) / max(1, len(gains))
+        print(f"{collection}: stacking leads in {ahead} of {len(gains)}, by {mean:+.3f} on average")
+
+
+def _named(tried: list[Attempt]) -> list[tuple[str, tuple[float, float]]]:
+    """Accuracy of each attack over its repetitions, by authors and by texts; the best first."""
+    groups: dict[str, list[Attempt]] = {}
+    for each in tried:
+        groups.setdefault(f"{each.attack} {each.kind}", []).append(each)
+    found = {
+        name: (
+            float(np.mean([each.by_author.mean() for each in same])),
+            float(np.mean([each.correct.mean() for each in same])),
+        )
+        for name, same in groups.items()
+    }
+    return sorted(found.items(), key=lambda item: -item[1][0])
+
+
 def main() -> None:
     """Parse and run."""
-    command, first = kept_lines.command(__doc__, measure, store=store, show=show)
+    command, first = kept_lines.command(
+        __doc__, measure, store=store, show=show, attacks=show_attacks
+    )
     first.add_argument("--mechanisms", nargs="+", default=list(GRID), choices=GRID)
     first.add_argument("--collections", nargs="+", default=list(COLLECTIONS), choices=COLLECTIONS)
     first.add_argument("--epsilons", nargs="*", type=float, default=[])
