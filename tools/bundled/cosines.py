@@ -19,6 +19,7 @@ SEED = 20_261_116
 SETTINGS = (
     ("staircase", 4.5),
     ("mahalanobis", 50.0),
+    ("staircase", 7.0),
     ("staircase", 8.0),
     ("mahalanobis", 60.0),
     ("exponential", 18.0),
