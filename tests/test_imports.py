@@ -20,7 +20,7 @@ ORDER = [
     ("mechanisms",),
     ("documents",),
     ("adaptation", "pools"),
-    ("spec_fields",),
+    ("sklearn", "spec_fields"),
     ("spec_checks",),
     ("spec",),
     ("ledger",),

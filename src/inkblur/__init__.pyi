@@ -4,8 +4,6 @@ from inkblur.adaptation.adapt import adapt_embedding
 from inkblur.desk import CountedRelease, ReleaseDesk, ReleaseOrder
 from inkblur.documents import TokenPolicies, Treatment
 from inkblur.documents.privatizer import Privatizer
-from inkblur.documents.sklearn import TextPrivatizer
-from inkblur.documents.sklearn_vectors import VectorPrivatizer
 from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.documents.vectorizer import Vectorizer
 from inkblur.embeddings import Embedding, import_embedding, load_embedding
@@ -35,11 +33,11 @@ from inkblur.mechanisms.exponential import Exponential
 from inkblur.mechanisms.perturbation import ComponentLaplace, Laplace, Mahalanobis
 from inkblur.mechanisms.staircase import Staircase
 from inkblur.pools import Pool, PoolPrivatizer, PoolStaircase, build_pool
-from inkblur.pools.sklearn import PoolTextPrivatizer
 from inkblur.pools.store import open_pool, write_pool
 from inkblur.pools.transformer import TransformerEncoder
 from inkblur.rng import Rng, keyed_rng, secure_rng, seeded_rng
 from inkblur.series import privatize
+from inkblur.sklearn import PoolTextPrivatizer, TextPrivatizer, VectorPrivatizer
 from inkblur.spec import ReleaseSpec
 from inkblur.types import Record
 

@@ -14,6 +14,7 @@ from inkblur.spec_fields import ReleaseFields
 from inkblur.types import Metric, Piece, ReleaseKind
 
 POOL_MECHANISM = "staircase"
+POOL_EPSILONS = (2.0, 4.0, 6.0)  # for a text or a sentence, where none is given
 
 
 def check_types(spec: ReleaseFields) -> None:

@@ -13,11 +13,11 @@ from sklearn.naive_bayes import MultinomialNB  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
 
 from inkblur import Laplace, Privatizer  # noqa: E402
-from inkblur.documents.sklearn import TextPrivatizer  # noqa: E402
 from inkblur.embeddings.table import Embedding  # noqa: E402
 from inkblur.errors import ParameterError  # noqa: E402
 from inkblur.guarantees import NOBODY_COUNTS  # noqa: E402
 from inkblur.rng import keyed_rng  # noqa: E402
+from inkblur.sklearn import TextPrivatizer  # noqa: E402
 from inkblur.types import Record  # noqa: E402
 
 TABLE = Embedding(["good", "fine", "bad", "poor"], np.eye(4) * 9, name="four")

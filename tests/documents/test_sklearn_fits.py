@@ -19,11 +19,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 from inkblur import Exponential, Laplace
-from inkblur.documents.sklearn import TextPrivatizer
-from inkblur.documents.sklearn_vectors import VectorPrivatizer
 from inkblur.documents.vectorizer import Vectorizer
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError, WeakSetting
+from inkblur.sklearn import TextPrivatizer, VectorPrivatizer
 
 TABLE = Embedding(["good", "fine", "bad", "poor"], np.eye(4) * 9, name="four")
 VECTORIZER = Vectorizer(TABLE)

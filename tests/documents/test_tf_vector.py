@@ -18,7 +18,6 @@ from sklearn.base import clone
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 
-from inkblur.documents.sklearn_vectors import VectorPrivatizer
 from inkblur.documents.tf_vector import SyntheticVectors, VectorRelease, pick
 from inkblur.documents.vectorizer import Vectorizer
 from inkblur.embeddings.table import Embedding
@@ -30,6 +29,7 @@ from inkblur.mechanisms.loss import tight_loss
 from inkblur.mechanisms.perturbation import Laplace
 from inkblur.mechanisms.staircase import Staircase
 from inkblur.rng import keyed_rng, seeded_rng
+from inkblur.sklearn import VectorPrivatizer
 from inkblur.types import Record, Unit
 
 WORDS = ["cat", "dog", "sky"]

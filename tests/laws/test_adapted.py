@@ -16,8 +16,6 @@ import pytest
 from inkblur import Exponential, Laplace, Privatizer
 from inkblur.adaptation.adapt import adapt_embedding
 from inkblur.documents import analysis, tokens
-from inkblur.documents.sklearn import TextPrivatizer
-from inkblur.documents.sklearn_vectors import VectorPrivatizer
 from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.documents.tokens import Token, tokenize
 from inkblur.documents.vectorizer import Vectorizer
@@ -29,6 +27,7 @@ from inkblur.files.vectors import run_vectors
 from inkblur.guarantees import Guarantee, compose
 from inkblur.mechanisms.perturbation import Perturbation
 from inkblur.rng import secure_rng, seeded_rng
+from inkblur.sklearn import TextPrivatizer, VectorPrivatizer
 from inkblur.types import Record
 from tests.laws.catalogue import ALL, PRIVATE, VECTOR, label, make
 

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from inkblur import Privatizer, Staircase, privatize_file
-from inkblur.documents.sklearn import TextPrivatizer
 from inkblur.embeddings.store import write_store
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import Incomposable, ParameterError
 from inkblur.guarantees import compose
 from inkblur.rng import keyed_rng
 from inkblur.service.plain_words import loss_of_a_text, loss_of_a_word
+from inkblur.sklearn import TextPrivatizer
 from inkblur.spec import ReleaseSpec
 from inkblur.types import NULL_ID, Ids, Record, Unit
 from tests.laws.catalogue import ALL, label, make

@@ -22,7 +22,7 @@ from inkblur.errors import ParameterError
 from inkblur.mechanisms.catalogue import CATALOGUE, Entry, find
 from inkblur.mechanisms.parameters import Parameter
 from inkblur.spec import ReleaseSpec, grid, options_of_a_spec
-from inkblur.spec_checks import POOL_MECHANISM
+from inkblur.spec_checks import POOL_EPSILONS, POOL_MECHANISM
 
 if TYPE_CHECKING:
     from inkblur.embeddings import Embedding
@@ -76,7 +76,6 @@ BudgetRadius = Annotated[
 
 _SEVERAL = "One or more, comma-separated."
 _OWN = "Options of single mechanisms"
-POOL_EPSILONS = (2.0, 4.0, 6.0)  # for a text, where none is given
 _POOLED = ("unit", "pool", "keep_meaning", "order", "encoder")
 _STRENGTHS = ("epsilon", "strength", "level")
 

@@ -129,11 +129,11 @@ def _stacked(seen: Preview) -> Table:
 
 
 def _strengths(seen: Preview) -> Table:
-    heads = seen.looks[0].heads
+    heads = list(seen.looks[0].figures)
     table = Table(expand=True)
     for name in heads:
         last = name == heads[-1]
         table.add_column(name, ratio=1 if last else None, overflow="fold")
     for look in seen.looks:
-        table.add_row(*map(escape, look.figures()))
+        table.add_row(*map(escape, look.figures.values()))
     return table

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -24,14 +24,16 @@ from inkblur.documents.weakness import refuse_weak
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError, ParameterError, WeakSetting
 from inkblur.files.identifiers import ROWS, ColumnValues, collect_values, telling_columns
-from inkblur.files.pool_preview import POOL_EPSILONS, PoolLook, pool_looks
 from inkblur.files.public_records import PublicRecords
 from inkblur.files.release import refuse_private_ingredients
 from inkblur.files.source import Source, open_described
 from inkblur.guarantees import Guarantee
-from inkblur.mechanisms.strengths import Risk, risk_of
+from inkblur.mechanisms.strengths import risk_of
+from inkblur.pools.pool import Pool
+from inkblur.pools.privatizer import PoolPrivatizer
 from inkblur.rng import Rng, secure_rng
 from inkblur.spec import ReleaseSpec
+from inkblur.spec_checks import POOL_EPSILONS
 from inkblur.types import NULL_ID, Ids, Record, ReleaseKind, Strength
 
 TEXTS = 5  # that are shown
@@ -53,21 +55,11 @@ T = TypeVar("T")
 class Look:
     """The texts at one strength."""
 
-    heads: ClassVar = (
-        "strength",
-        "epsilon",
-        "unchanged words",
-        "of content words",
-        "measured risk",
-    )
-
     spec: ReleaseSpec  # with its strength or epsilon, as it can be run
     epsilon: float
     guarantee: Guarantee
     texts: tuple[str, ...]
-    left: float  # expected share of the known words that come out as they were written
-    content_left: float  # the same of the words that are not function words
-    risk: Risk | None
+    measured: dict[str, str]  # what to expect of it, by name
     refusal: str = ""  # why `privatize_file` would refuse it; empty where it would not
 
     @property
@@ -75,15 +67,10 @@ class Look:
         """light, or epsilon 20."""
         return self.spec.strength or f"epsilon {self.epsilon:g}"
 
-    def figures(self) -> tuple[str, ...]:
-        """What `heads` names."""
-        return (
-            self.name,
-            f"{self.epsilon:g}",
-            f"{self.left:.0%}",
-            f"{self.content_left:.0%}",
-            NO_RISK if self.risk is None else self.risk.sentence(),
-        )
+    @property
+    def figures(self) -> dict[str, str]:
+        """A row of the table of strengths, by the names of its columns."""
+        return {"strength": self.name, **self.measured}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +87,9 @@ class Preview:
     counts: Counter[str]  # what became of the tokens, as in the run's summary
     language: FunctionWords
     texts: tuple[str, ...]
-    looks: tuple[Look, ...] | tuple[PoolLook, ...]
+    looks: tuple[Look, ...]
     missing: dict[str, str]  # strengths that the mechanism has not, and why
+    pool: Pool | None  # whose texts replace those of the file
 
     def facts(self) -> list[tuple[str, str]]:
         """What was found in the file, a line each."""
@@ -115,9 +103,12 @@ class Preview:
         if self.telling:
             found = "; ".join(f"{name} ({why})" for name, why in self.telling.items())
             facts.append(("identifiers?", f"{found}: privatize stops until dropped or kept"))
-        first = self.looks[0]
-        if isinstance(first, PoolLook):  # nothing of a text passes, whatever its words
-            return [*facts, *first.facts(), ("language", self.language.line())]
+        if self.pool is not None:  # nothing of a text passes, whatever its words
+            size = f"{len(self.pool):,} texts"
+            facts.append(("pool", f"{self.pool.name}, {size}, license: {self.pool.license}"))
+            if len(self.pool.label_names) > 1:
+                facts.append(("labels", ", ".join(self.pool.label_names[:20])))
+            return [*facts, ("language", self.language.line())]
         facts += [
             ("names found", self._names(words)),
             ("unknown words", f"{_share(unknown, words)} of {words:,} words"),
@@ -193,13 +184,7 @@ def preview_file(
         entering += analysis.ids
     ids = np.array(_evenly([i for i in entering if i != NULL_ID], _WORDS), dtype=np.int64)
     known = np.resize(ids, _WORDS) if len(ids) else ids  # few words are drawn several times
-    looks: Sequence[Look] | Sequence[PoolLook]
-    missing: dict[str, str] = {}
-    if spec.pool is not None:
-        chosen = sorted(epsilons or POOL_EPSILONS, reverse=True)
-        looks = pool_looks([spec.varied(epsilon=each) for each in chosen], table, shown)
-    else:
-        looks, missing = _looks(_at_strengths(spec, epsilons), table, shown, known)
+    looks, missing, pool = _looks(_at_strengths(spec, epsilons), table, shown, known)
     words = sum(n for name, n in counts.items() if name.split()[0] in _WORD_CLASSES)
     function = sum(n for name, n in counts.items() if name.startswith("stop_words"))
     return Preview(
@@ -213,8 +198,9 @@ def preview_file(
         counts=counts,
         language=FunctionWords(words, function),
         texts=tuple(shown),
-        looks=tuple(looks),  # type: ignore[arg-type]  # all of one kind
+        looks=tuple(looks),
         missing=missing,
+        pool=pool,
     )
 
 
@@ -255,60 +241,79 @@ def _read(source: Source, table: Embedding, *, skip_public: bool) -> _Extract:
 
 def _at_strengths(spec: ReleaseSpec, epsilons: Sequence[float]) -> Iterator[ReleaseSpec]:
     none = {"epsilon": None, "strength": None, "level": None, "radius": None}
-    usual = [{"strength": strength.value} for strength in Strength]
+    usual: list[dict[str, Any]] = [{"strength": strength.value} for strength in Strength]
+    if spec.pool is not None and not epsilons:
+        epsilons = POOL_EPSILONS
     for how in [{"epsilon": each} for each in sorted(epsilons, reverse=True)] or usual:
         yield spec.varied(**{**none, **how})
 
 
 def _looks(
     specs: Iterator[ReleaseSpec], table: Embedding, texts: Sequence[str], known: Ids
-) -> tuple[list[Look], dict[str, str]]:
-    """The texts under each spec; and the strengths that do not exist, with the reason."""
+) -> tuple[list[Look], dict[str, str], Pool | None]:
+    """The texts under each spec; the strengths that do not exist, with the reason; and the pool."""
     looks: list[Look] = []
     missing: dict[str, str] = {}
+    pool: Pool | None = None
     failed: ParameterError | None = None
     rng = secure_rng()
+    records = [Record(str(place), text) for place, text in enumerate(texts)]
     for spec in specs:
         try:
-            blur = spec.privatizer(table)
+            blur = spec.releaser(table)
         except ParameterError as error:
             if spec.strength is None:
                 raise
             missing[spec.strength], failed = str(error), error
             continue
-        looks.append(_look(spec, blur, texts, known, rng))
+        refusal = ""
+        if isinstance(blur, PoolPrivatizer):
+            pool = blur.mechanism.pool
+            measured = _of_a_pool(blur)
+        else:
+            measured = _of_words(spec, blur, known, rng)
+            try:
+                refuse_weak(blur.mechanism, accept_weak=spec.accept_weak)
+            except WeakSetting as error:
+                refusal = str(error)
+        drawn = blur.release_batch(records, rng.next_child("preview")).texts
+        epsilon = float(blur.mechanism.parameters["epsilon"])
+        looks.append(Look(spec, epsilon, blur.guarantee, drawn, measured, refusal))
     if not looks and failed is not None:
         raise failed
-    return looks, missing
+    return looks, missing, pool
 
 
-def _look(spec: ReleaseSpec, blur: Privatizer, texts: Sequence[str], known: Ids, rng: Rng) -> Look:
-    refusal = ""
-    try:
-        refuse_weak(blur.mechanism, accept_weak=spec.accept_weak)
-    except WeakSetting as error:
-        refusal = str(error)
-    records = [Record(str(place), text) for place, text in enumerate(texts)]
+def _of_words(spec: ReleaseSpec, blur: Privatizer, known: Ids, rng: Rng) -> dict[str, str]:
+    """The expected share of known words that stay, of all and of content words; and the risk."""
     vocabulary = blur.mechanism.vocabulary
     function = np.array([folded(vocabulary[i]) in STOP_WORDS for i in known.tolist()], dtype=bool)
-    shares = [
+    of_function, of_content = [
         blur.mechanism.survival(part, rng.next_child("preview")) if len(part) else 0.0
         for part in (known[function], known[~function])
     ]
     content = float(np.mean(~function)) if len(known) else 0.0
-    strength = None if spec.strength is None else Strength(spec.strength)
-    return Look(
-        spec=spec,
-        epsilon=float(blur.mechanism.parameters["epsilon"]),
-        guarantee=blur.guarantee,
-        texts=blur.release_batch(records, rng).texts,
-        left=(1 - content) * shares[0] + content * shares[1],
-        content_left=shares[1],
-        risk=None
-        if strength is None or not blur.plain
-        else risk_of(strength, spec.mechanism, blur.mechanism.embedding, **spec.parameters),
-        refusal=refusal,
-    )
+    risk = None
+    if spec.strength is not None and blur.plain:
+        strength, mechanism = Strength(spec.strength), blur.mechanism
+        risk = risk_of(strength, spec.mechanism, mechanism.embedding, **spec.parameters)
+    return {
+        "epsilon": f"{float(blur.mechanism.parameters['epsilon']):g}",
+        "unchanged words": f"{(1 - content) * of_function + content * of_content:.0%}",
+        "of content words": f"{of_content:.0%}",
+        "measured risk": NO_RISK if risk is None else risk.sentence(),
+    }
+
+
+def _of_a_pool(blur: PoolPrivatizer) -> dict[str, str]:
+    """What was measured on the pool."""
+    expected, labels = blur.mechanism.expected, blur.mechanism.pool.label_names
+    return {
+        "share near": f"{expected.share:g}",
+        "label kept": f"{expected.label:.0%}" if len(labels) > 1 else "-",
+        "cosine": f"{expected.meaning:.2f}",
+        "cosine of random pairs": f"{expected.random:.2f}",
+    }
 
 
 def _evenly(items: Sequence[T], most: int) -> list[T]:

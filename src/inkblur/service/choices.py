@@ -8,12 +8,12 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from inkblur.documents.nearness import expected_cosine, usual_words
-from inkblur.files.pool_preview import POOL_EPSILONS
 from inkblur.mechanisms.base import DiscreteMechanism
 from inkblur.mechanisms.strengths import measured_strengths
 from inkblur.pools import PoolPrivatizer
 from inkblur.service.state import Service
 from inkblur.spec import ReleaseSpec
+from inkblur.spec_checks import POOL_EPSILONS
 
 OFFERED = "staircase"
 _WEAKER = (6.0, 8.0, 10.0)  # epsilons beyond light, to see what they would give: not attacked
@@ -120,7 +120,7 @@ def _pool(service: Service) -> OfferedPool | None:
     if tables.pool is None:
         return None
     stops = []
-    for epsilon in sorted(POOL_EPSILONS):
+    for epsilon in POOL_EPSILONS:
         spec = ReleaseSpec(
             epsilon=epsilon, unit="text", pool=tables.pool, embedding=tables.embedding
         )

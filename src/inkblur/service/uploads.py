@@ -302,7 +302,7 @@ def _shown(seen: Preview) -> dict[str, Any]:
             {
                 "name": look.name,
                 "texts": [beginning(text) for text in look.texts],
-                "figures": dict(zip(look.heads, look.figures(), strict=True)),
+                "figures": look.figures,
                 "refusal": look.refusal or None,
             }
             for look in seen.looks

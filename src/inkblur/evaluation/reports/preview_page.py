@@ -10,7 +10,7 @@ from inkblur.files.preview import NOTE, Preview, beginning
 def preview_page(seen: Preview, command: str) -> str:
     """The page; `command` is what to type next."""
     # The first and the last column hold words.
-    first, *figures, last = seen.looks[0].heads
+    first, *figures, last = seen.looks[0].figures
     names = ("as it is", *(look.name for look in seen.looks))
     texts = [
         list(zip(names, map(beginning, (text, *(k.texts[i] for k in seen.looks))), strict=True))
@@ -25,7 +25,7 @@ def preview_page(seen: Preview, command: str) -> str:
         texts=texts,
         strengths=plain_table(
             (first, *(f"#{head}" for head in figures), last),
-            [look.figures() for look in seen.looks],
+            [tuple(look.figures.values()) for look in seen.looks],
         ),
         warnings=seen.warnings(),
         command=command,

@@ -1,40 +1,33 @@
-"""What the scikit-learn transformers share (extra `sklearn`)."""
+"""Releases as scikit-learn transformers (extra `sklearn`)."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from inkblur.documents.policies import TokenPolicies
+from inkblur.documents.privatizer import Privatizer
+from inkblur.documents.tf_vector import SyntheticVectors
+from inkblur.documents.vectorizer import Vectorizer
 from inkblur.documents.weakness import refuse_weak
 from inkblur.errors import ParameterError, needs
 from inkblur.guarantees import NOBODY_COUNTS, Guarantee
+from inkblur.mechanisms.base import DiscreteMechanism, WordMechanism
+from inkblur.pools.mechanism import PoolStaircase
+from inkblur.pools.privatizer import PoolPrivatizer
 from inkblur.rng import Rng, keyed_rng, secure_rng, seeded_rng
 from inkblur.types import Record
 
 with needs("this needs scikit-learn", "sklearn"):
     from sklearn.base import BaseEstimator, TransformerMixin
 
-
-class Guaranteed(Protocol):
-    """Anything that releases under a guarantee: Privatizer, SyntheticVectors."""
-
-    mechanism: Any
-
-    def guaranteed(self, rng: Rng) -> Guarantee:
-        """What is promised about a release drawn from `rng`."""
-        ...
-
-
-class ReleasesInBatches(Guaranteed, Protocol):
-    """Anything that releases texts as texts."""
-
-    def release_batch(self, records: Sequence[Record], rng: Rng) -> Any:
-        """The texts under `.texts`, one a record."""
-        ...
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 
 class _Hidden(bytes):
@@ -77,19 +70,22 @@ class KeyedTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return state
 
     @abstractmethod
-    def _releaser(self) -> Guaranteed:
+    def _releaser(self) -> Privatizer | PoolPrivatizer | SyntheticVectors:
         """What does the work, made from the parameters: wrong ones raise here."""
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803 (scikit-learn's name)
         """Check the settings. Nothing is learned: fitting on protected text would be a leak."""
         if hasattr(X, "tocsr"):
             raise ParameterError("give a list of texts, not a sparse matrix")
-        self._refuse_weak()
+        self._checked()
         return self
 
-    def _refuse_weak(self) -> None:
-        """Raise where the setting hides nothing and nobody accepted that."""
-        refuse_weak(self._releaser().mechanism, accept_weak=self.accept_weak)
+    def _checked(self) -> Any:
+        """What does the work; raises where the setting hides nothing and nobody accepted that."""
+        made = self._releaser()
+        if not isinstance(made, PoolPrivatizer):  # a pool copies none of a text's words
+            refuse_weak(made.mechanism, accept_weak=self.accept_weak)
+        return made
 
     @property
     def guarantee(self) -> Guarantee:
@@ -127,24 +123,122 @@ class KeyedTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 class KeyedTextTransformer(KeyedTransformer):
     """A transformer that gives a text for a text."""
 
-    @abstractmethod
-    def _releaser(self) -> ReleasesInBatches: ...
-
     def transform(self, X: Any) -> list[str] | NDArray[np.object_]:  # noqa: N803 (scikit-learn's)
         """The texts, replaced: a list, or an array of one column where `X` is a table."""
         texts, table = texts_of(X)
-        records, releaser = records_of(texts), self._releaser()
-        self._refuse_weak()
-        self._refuse_own(texts)
-        released = releaser.release_batch(records, self._rng()).texts
+        records, made = records_of(texts), self._checked()
+        if isinstance(made, PoolPrivatizer):
+            made.refuse_own(texts)
+        released = made.release_batch(records, self._rng()).texts
         return np.array([[text] for text in released], dtype=object) if table else list(released)
-
-    def _refuse_own(self, texts: Sequence[str]) -> None:
-        """Raise where what comes out was made from these texts."""
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """The name of the column, as it was given."""
         return np.array(["text"] if input_features is None else input_features, dtype=object)
+
+
+@dataclass(eq=False, repr=False)
+class TextPrivatizer(KeyedTextTransformer):
+    """Texts in, blurred texts out; `fit` learns nothing from the data.
+
+    `key` (32 bytes) makes the run repeatable, `seed` makes it repeatable by anyone and so not
+    private; without either, each `transform` draws a fresh key. A text's id is its position in `X`,
+    so transform one set of texts only under one key: equal texts at one position come out alike.
+
+    A list or a column of texts gives a list; a table of one column (a DataFrame, an array of shape
+    (n, 1)) gives an array of that shape, as a ColumnTransformer needs it. A setting at which more
+    than 95 % of the words would stay is refused unless `accept_weak` is True.
+
+    >>> import inkblur
+    >>> table = inkblur.Embedding(["cat", "dog"], [[0.0, 0.0], [0.0, 9.0]], name="toy")
+    >>> blur = TextPrivatizer(inkblur.Laplace(table, epsilon=0.3), seed=1)
+    >>> blur.fit_transform(["A dog."])
+    ['cat dog.']
+    """
+
+    mechanism: WordMechanism
+    release: str = "sequence"
+    _: KW_ONLY
+    policies: TokenPolicies | None = None
+    length: int | None = None
+    consistent: bool = False
+    key: bytes | None = None
+    seed: int | None = None
+    accept_weak: bool = False
+
+    def _releaser(self) -> Privatizer:
+        return Privatizer(
+            self.mechanism,
+            release=self.release,
+            policies=self.policies,
+            length=self.length,
+            consistent=self.consistent,
+        )
+
+
+@dataclass(eq=False, repr=False)
+class PoolTextPrivatizer(KeyedTextTransformer):
+    """Texts in, texts of a public pool out; `fit` learns nothing from the data.
+
+    `key`, `seed` and the ids of texts are as in :class:`TextPrivatizer`.
+
+    >>> import inkblur
+    >>> table = inkblur.Embedding(["cat", "dog", "sky"], [[1, 0], [1, 1], [-1, 0]], name="toy")
+    >>> texts = [f"{a} {b} {c}" for a in table.words for b in table.words for c in table.words]
+    >>> pool = inkblur.build_pool(texts, table, name="toy")
+    >>> blur = PoolTextPrivatizer(inkblur.PoolStaircase(pool, table, epsilon=6.0), seed=1)
+    >>> blur.fit_transform(["A cat and a cat."])[0] in texts
+    True
+    """
+
+    mechanism: PoolStaircase
+    unit: str = "text"
+    _: KW_ONLY
+    length: int | None = None
+    key: bytes | None = None
+    seed: int | None = None
+
+    def _releaser(self) -> PoolPrivatizer:
+        return PoolPrivatizer(self.mechanism, unit=self.unit, length=self.length)
+
+
+@dataclass(eq=False, repr=False)
+class VectorPrivatizer(KeyedTransformer):
+    """Texts in, synthetic term-frequency vectors out; `fit` learns nothing from the data.
+
+    It stands where a CountVectorizer would: `make_pipeline(VectorPrivatizer(...),
+    MultinomialNB())`. `key`, `seed`, `accept_weak` and the ids of texts are as in
+    :class:`TextPrivatizer`.
+
+    >>> import inkblur
+    >>> words, vectors = ["cat", "dog", "sky"], [[1, 0.1], [1, 0.3], [-1, 0.2]]
+    >>> vectorizer = Vectorizer(inkblur.Embedding(words, vectors, name="toy"))
+    >>> mechanism = inkblur.Exponential(vectorizer.embedding, epsilon=8.0)
+    >>> blur = VectorPrivatizer(mechanism, vectorizer, length=9, seed=1)
+    >>> blur.fit_transform(["A cat.", "The sky!"]).shape
+    (2, 3)
+    """
+
+    mechanism: DiscreteMechanism
+    vectorizer: Vectorizer
+    _: KW_ONLY
+    length: int
+    key: bytes | None = None
+    seed: int | None = None
+    accept_weak: bool = False
+
+    def transform(self, X: Any) -> csr_matrix:  # noqa: N803 (scikit-learn's name)
+        """A synthetic vector for each text, (texts, vocabulary)."""
+        records, made = records_of(texts_of(X)[0]), self._checked()
+        vectors: csr_matrix = made.vectors(records, self._rng()).vectors
+        return vectors
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """The vocabulary, in the order of the columns."""
+        return self.vectorizer.get_feature_names_out()
+
+    def _releaser(self) -> SyntheticVectors:
+        return SyntheticVectors(self.mechanism, self.vectorizer, self.length)
 
 
 def texts_of(documents: Any) -> tuple[Sequence[Any], bool]:
