@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
-from inkblur.documents.lemmas import lemma
-from inkblur.documents.vectorizer import Vectorizer
+from inkblur.documents.vectorizer import Vectorizer, lemma
 from inkblur.documents.wordnet import synonym_sets, synonyms
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import EmbeddingError, InputError, MissingExtra, ParameterError

@@ -77,8 +77,7 @@ def serve(
             import uvicorn
 
             from inkblur.service.application import ServiceSettings, make_application
-            from inkblur.service.limits import RequestLimits
-            from inkblur.service.origins import is_loopback
+            from inkblur.service.limits import RequestLimits, is_loopback
             from inkblur.service.schemas import PublicTables
             from inkblur.service.tokens import read_tokens
         except ImportError as error:

@@ -12,8 +12,7 @@ from itertools import chain
 from operator import itemgetter
 from typing import NamedTuple, cast
 
-from inkblur.documents.name_tagger import tagged_names
-from inkblur.documents.names import is_name
+from inkblur.documents.names import is_name, tagged_names
 from inkblur.documents.policies import TokenPolicies, Treatment
 from inkblur.documents.stop_words import STOP_WORDS
 from inkblur.documents.tokens import Token, TokenClass, tokenize

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from inkblur.documents.analysis import Analysis, Analyst, Slot, assemble, folded
 from inkblur.documents.fingerprints import ADAPTED, refuse_corpus
-from inkblur.documents.name_tagger import CONTEXTUAL
+from inkblur.documents.names import CONTEXTUAL
 from inkblur.documents.policies import TokenPolicies, Treatment
 from inkblur.documents.stop_words import STOP_WORDS
 from inkblur.errors import InputError, ParameterError

@@ -20,11 +20,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from inkblur.documents.coverage import Coverage
 from inkblur.documents.fingerprints import ADAPTED, refuse_corpus
 from inkblur.documents.privatizer import base_of
-from inkblur.documents.survival import Survival
 from inkblur.documents.vectorizer import Vectorizer
+from inkblur.documents.word_shares import Coverage, Survival
 from inkblur.errors import ParameterError
 from inkblur.guarantees import Guarantee
 from inkblur.mechanisms.base import DiscreteMechanism, for_rng, require_rng

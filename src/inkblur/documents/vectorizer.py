@@ -6,22 +6,22 @@ import hashlib
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from inkblur.documents.analysis import folded
-from inkblur.documents.coverage import Coverage
 from inkblur.documents.fingerprints import ADAPTED, fingerprints, refuse_corpus
-from inkblur.documents.lemmas import lemma
 from inkblur.documents.names import is_name
 from inkblur.documents.policies import Treatment
 from inkblur.documents.stop_words import STOP_WORDS
 from inkblur.documents.tokens import written_words
+from inkblur.documents.word_shares import Coverage
 from inkblur.documents.wordnet import synonyms as wordnet_synonyms
 from inkblur.embeddings.table import Embedding, Fingerprints
-from inkblur.errors import ParameterError
+from inkblur.errors import ParameterError, needs
 from inkblur.types import NULL_ID, Array, Ids, Morphology, Weighting, choose, whole
 
 if TYPE_CHECKING:
@@ -246,3 +246,14 @@ class Vectorizer:
         return np.array(
             [math.log((1 + total) / (1 + counts[word])) + 1 for word in self.embedding.words]
         )
+
+
+@lru_cache(maxsize=1 << 18)
+def lemma(word: str) -> str:
+    """The dictionary form of an English word in lower case (went: go); an unknown word stays.
+
+    The dictionary is that of simplemma (extra `lemma`), so it is public.
+    """
+    with needs("lemmas need simplemma", "lemma", "choose morphology lower"):
+        import simplemma
+    return str(simplemma.lemmatize(word, lang="en")).lower()

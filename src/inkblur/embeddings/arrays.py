@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from inkblur.embeddings.header import check_dimension
+from inkblur.embeddings.stream import check_dimension
 from inkblur.errors import MALFORMED, EmbeddingError
 from inkblur.types import Vectors
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from enum import Enum
 
-from inkblur.embeddings.header import header_of
-from inkblur.embeddings.stream import ByteSource
+from inkblur.embeddings.stream import ByteSource, header_of
 from inkblur.errors import EmbeddingError
 from inkblur.types import Vectors
 

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as csv
 
-from inkblur.embeddings.header import BOM
+from inkblur.embeddings.stream import BOM
 from inkblur.errors import EmbeddingError
 from inkblur.types import Vectors
 

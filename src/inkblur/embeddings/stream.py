@@ -1,4 +1,4 @@
-"""Bytes of a vector file, plain or compressed, in blocks that end where a line ends."""
+"""Bytes of a vector file, plain or compressed, in blocks that end where a line ends; its header."""
 
 from __future__ import annotations
 
@@ -19,6 +19,9 @@ Progress = Callable[[int, int], None]  # bytes of the file read so far, bytes in
 PROBE = 1 << 18  # how far a format is sniffed: 100 lines of 300 numbers
 BLOCK = 1 << 22  # one parse: small enough to stay near the cache, large enough to share out
 LONGEST_LINE = 1 << 26
+BOM = b"\xef\xbb\xbf"  # some editors put it before the first character of UTF-8 text
+LARGEST_DIMENSION = 1 << 14  # word vectors have some hundreds; a wrong number here costs gigabytes
+_HEADER = 64  # bytes that a header has at most
 
 _BZIP2_BLOCK = b"\x31\x41\x59\x26\x53\x59"
 _BROKEN = (
@@ -146,3 +149,42 @@ class ByteSource:
                 )
         if tail:
             yield tail + b"\n"
+
+
+def header_of(probe: bytes) -> tuple[int, int] | None:
+    r"""(words, dimension) where the first line is a header.
+
+    >>> header_of(b"400000 300\nthe 0.1"), header_of(b"the 0.1 0.2\n")
+    ((400000, 300), None)
+    """
+    line = probe.removeprefix(BOM)[:_HEADER].split(b"\n", 1)[0]
+    fields = line.split()
+    if len(fields) != 2 or not all(field.isdigit() for field in fields):
+        return None
+    return int(fields[0]), int(fields[1])
+
+
+def check_dimension(dimension: int, where: str) -> None:
+    """Refuse a dimension that no word vectors have, before memory is taken for it."""
+    if dimension > LARGEST_DIMENSION:
+        raise EmbeddingError(
+            f"{where} gives vectors of {dimension} numbers, more than {LARGEST_DIMENSION}; "
+            "is this a file of word vectors?"
+        )
+
+
+def checked_header(source: ByteSource) -> tuple[int, int]:
+    """Read the header off `source`, or say that there is none."""
+    header = header_of(source.peek(_HEADER + len(BOM)))
+    if header is None:
+        raise EmbeddingError(
+            f"line 1 of {source.path} is not a word2vec header (two whole numbers, words and "
+            'dimension); GloVe files have none: try `format="glove"`'
+        )
+    words, dimension = header
+    if words < 1 or dimension < 1:
+        raise EmbeddingError(f"line 1 of {source.path} promises {words} words x {dimension}")
+    check_dimension(dimension, f"line 1 of {source.path}")
+    line = source.peek(_HEADER + len(BOM)).split(b"\n", 1)[0]
+    source.read(len(line) + 1)
+    return header

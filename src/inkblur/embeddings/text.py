@@ -17,9 +17,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from inkblur.embeddings.header import BOM, check_dimension, checked_header
 from inkblur.embeddings.numbers import NumberLines, dimension_of
-from inkblur.embeddings.stream import ByteSource
+from inkblur.embeddings.stream import BOM, ByteSource, check_dimension, checked_header
 from inkblur.errors import EmbeddingError
 from inkblur.types import Vectors
 

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from inkblur.embeddings.header import checked_header
-from inkblur.embeddings.stream import BLOCK, ByteSource
+from inkblur.embeddings.stream import BLOCK, ByteSource, checked_header
 from inkblur.errors import EmbeddingError
 from inkblur.types import Vectors
 

@@ -15,10 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from inkblur.errors import InputError
-from inkblur.files.batching import Texts
 from inkblur.files.formats import listed
 from inkblur.files.layout import Layout
-from inkblur.files.records import Batch
+from inkblur.files.records import Batch, Texts
 from inkblur.types import Record
 
 

@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from inkblur.errors import InputError, OutputError
-from inkblur.files.batching import Row, RowReader
 from inkblur.files.formats import Format, listed
 from inkblur.files.layout import Layout, Quoting
 from inkblur.files.lines import MAX_LINE, Lines
-from inkblur.files.records import Batch, Columns, Encoder, Schema
+from inkblur.files.records import Batch, Columns, Encoder, Row, RowReader, Schema
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,11 +18,10 @@ import pyarrow.parquet as pq
 
 from inkblur.errors import InputError
 from inkblur.files.arrow_rows import ArrowColumns, ArrowRows, is_plain, used
-from inkblur.files.batching import cuts
 from inkblur.files.compression import Drain
 from inkblur.files.formats import Format
 from inkblur.files.layout import Layout
-from inkblur.files.records import Batch, Encoder, Schema
+from inkblur.files.records import Batch, Encoder, Schema, cuts
 
 Codec = Literal["gzip", "brotli", "lz4", "zstd", "snappy", "none"]
 

@@ -10,11 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from inkblur.errors import OutputError
-from inkblur.files.batching import Row, RowReader
 from inkblur.files.formats import Format, listed
 from inkblur.files.layout import Layout
 from inkblur.files.lines import Lines
-from inkblur.files.records import Batch, Columns, Encoder, Schema
+from inkblur.files.records import Batch, Columns, Encoder, Row, RowReader, Schema
 
 
 @dataclass(frozen=True, slots=True)

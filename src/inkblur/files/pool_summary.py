@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from inkblur.documents.survival import MANY
+from inkblur.documents.word_shares import MANY
 from inkblur.files.summary import RunSummary
 from inkblur.guarantees import rounded_up
 from inkblur.pools.privatizer import PoolPrivatizer

@@ -16,11 +16,11 @@ import numpy as np
 
 from inkblur.documents.analysis import Analyst, folded
 from inkblur.documents.fingerprints import ADAPTED
-from inkblur.documents.language import FunctionWords
 from inkblur.documents.policies import Treatment
 from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.stop_words import STOP_WORDS
 from inkblur.documents.weakness import refuse_weak
+from inkblur.documents.word_shares import FunctionWords
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError, ParameterError, WeakSetting
 from inkblur.files.identifiers import ROWS, ColumnValues, collect_values, telling_columns

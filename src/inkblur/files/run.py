@@ -15,12 +15,11 @@ from typing import Any, TypeVar
 from inkblur.blas import one_thread
 from inkblur.documents.fingerprints import ADAPTED
 from inkblur.documents.privatizer import BatchRelease, Privatizer
-from inkblur.files.batching import cuts
 from inkblur.files.formats import Format
 from inkblur.files.identifiers import refuse_identifiers
 from inkblur.files.pool_summary import PoolSummary
 from inkblur.files.public_records import PublicRecords
-from inkblur.files.records import Batch
+from inkblur.files.records import Batch, cuts
 from inkblur.files.sink import Sink
 from inkblur.files.source import Source
 from inkblur.files.spending import Spending

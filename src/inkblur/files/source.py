@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from inkblur.errors import InputError, ParameterError
-from inkblur.files.batching import RowReader
 from inkblur.files.compression import compression_of, decompressed
 from inkblur.files.delimited import DelimitedReader
 from inkblur.files.formats import Format, format_of, is_stream
@@ -23,7 +22,7 @@ from inkblur.files.layout import Layout, Quoting, layout_of
 from inkblur.files.lines import Lines
 from inkblur.files.occurrences import Occurrences
 from inkblur.files.plain import TxtReader
-from inkblur.files.records import Batch
+from inkblur.files.records import Batch, RowReader
 from inkblur.spec import ReleaseSpec
 from inkblur.types import choose, whole
 

@@ -8,10 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from inkblur.documents.coverage import Coverage
 from inkblur.documents.policies import CLASSES, Treatment
 from inkblur.documents.privatizer import Privatizer
-from inkblur.documents.survival import Survival
+from inkblur.documents.word_shares import Coverage, Survival
 from inkblur.embeddings.table import Embedding
 from inkblur.files.formats import listed
 from inkblur.files.public_records import LEFT_OUT

@@ -22,10 +22,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 import numpy as np
 
 from inkblur.atomic_file import AtomicFile
-from inkblur.documents.coverage import Coverage
 from inkblur.documents.fingerprints import ADAPTED
-from inkblur.documents.survival import Survival
 from inkblur.documents.tf_vector import SyntheticVectors
+from inkblur.documents.word_shares import Coverage, Survival
 from inkblur.errors import OutputError, ParameterError
 from inkblur.files.identifiers import ROWS, refuse_columns
 from inkblur.files.public_records import PublicRecords

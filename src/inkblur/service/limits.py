@@ -8,6 +8,7 @@ import time
 import traceback
 from dataclasses import dataclass
 from http import HTTPStatus
+from urllib.parse import urlsplit
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect, Request
@@ -15,7 +16,6 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from inkblur.service.metrics import ServiceMetrics
-from inkblur.service.origins import refusal
 from inkblur.service.page import HEADERS
 from inkblur.service.problems import Problem, fault, gone, problem
 from inkblur.service.tokens import LOCAL, Caller, Role, Tokens
@@ -26,6 +26,7 @@ _TOKEN = ("/v1/", "/metrics")  # paths that need a token, where there are tokens
 _BODY_SECONDS = 30.0  # for a body that is held in memory to arrive
 _STILL_SECONDS = 30.0  # without a byte of a file sent or taken: a place in the queue is free again
 _SLOW = "the request did not arrive in time; send it again"
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 log = logging.getLogger("inkblur.service")
 
 
@@ -224,3 +225,33 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
 
 async def _empty() -> Message:
     return {"type": "http.request", "body": b"", "more_body": False}
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address to listen on can be reached from this machine alone.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("0.0.0.0"), is_loopback("")
+    (True, False, False)
+    """
+    return host in _LOOPBACK
+
+
+def refusal(headers: dict[str, str], *, open_to_all: bool) -> str | None:
+    """Why a browser must not send this request; `open_to_all` where no token is asked for.
+
+    A page on another site must not ask in its reader's name, so other origins are refused. Where
+    whoever reaches the loopback address may ask, so is a host name that is not this machine's: a
+    foreign name may be made to point there (DNS rebinding).
+    """
+    host = headers.get("host", "")
+    try:
+        named, origin = urlsplit(f"//{host}").hostname, urlsplit(headers.get("origin", f"//{host}"))
+    except ValueError:
+        return "the Host or Origin header is no address"
+    if open_to_all and named not in _LOOPBACK:
+        return "this server answers to localhost, 127.0.0.1 and [::1] alone"
+    if origin.netloc != host:
+        return "requests from other sites are refused"
+    if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+        return "requests from other sites are refused"
+    return None
