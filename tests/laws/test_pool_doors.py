@@ -16,9 +16,9 @@ from inkblur.embeddings.store import write_store
 from inkblur.errors import PrivateCalibration
 from inkblur.files.spending import Limits
 from inkblur.pools import Pool, PoolStaircase, build_pool
-from inkblur.pools.sklearn import PoolTextPrivatizer
 from inkblur.pools.store import write_pool
 from inkblur.rng import write_key
+from inkblur.sklearn import PoolTextPrivatizer
 from inkblur.spec import ReleaseSpec
 from tests.pools.test_building import TABLE, TEXTS
 
