@@ -42,6 +42,21 @@ def test_categories_of_true_texts_do_not_come_out(
     assert arrived.to_pydict() == expected.to_pydict()
 
 
+def test_categories_of_rows_that_are_left_out_do_not_come_out(
+    table: pa.Table, spec: ReleaseSpec, expected: pa.Table, ledger: Ledger
+) -> None:
+    rows = table.to_pandas()
+    rows["stars"] = rows["stars"].astype("category").cat.add_categories([99])
+    rows["spare"] = rows["spare"].astype("category")
+    rows = rows.set_axis(rows["stars"].rename("graded"))
+    out = engine.privatize(dd.from_pandas(rows, npartitions=3, sort=False), spec)
+    computed = out.compute(scheduler="sync")
+    assert computed["stars"].dtype == out["stars"].dtype == object
+    assert "category" not in (str(computed.index.dtype), str(out.index.dtype))
+    arrived = pa.Table.from_pandas(computed, preserve_index=False).sort_by("id")
+    assert arrived.to_pydict() == expected.to_pydict()
+
+
 def test_an_index_that_says_who_wrote_is_a_column_like_any_other(
     table: pa.Table, spec: ReleaseSpec, key_file: object, ledger: Ledger
 ) -> None:

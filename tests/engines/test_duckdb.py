@@ -26,6 +26,25 @@ def test_a_query_comes_out_as_from_one_machine_and_is_charged_once(
         assert charged(ledger) == once
 
 
+def test_categories_of_rows_that_are_left_out_do_not_come_out(
+    table: pa.Table, spec: ReleaseSpec, expected: pa.Table, ledger: Ledger
+) -> None:
+    with duckdb.connect() as connection:
+        connection.register("reviews", table)
+        connection.execute("CREATE TYPE grade AS ENUM ('0', '1', '2', '3', '4', 'SECRET')")
+        query = "SELECT * REPLACE (stars::VARCHAR::grade AS stars) FROM reviews"
+        out = engine.privatize(connection, query, spec)
+        assert "SECRET" not in str(out.types)
+        arrived = out.to_arrow_table()
+        assert "SECRET" not in str(arrived.to_pylist())
+        stars = [int(value) for value in arrived["stars"].to_pylist()]
+        assert stars == expected["stars"].to_pylist()
+        assert arrived["text"].to_pylist() == expected["text"].to_pylist()
+        query = "SELECT * REPLACE ([stars::VARCHAR::grade] AS stars) FROM reviews"
+        with pytest.raises(InputError, match="column 'stars' of the query has ENUMs within it"):
+            engine.privatize(connection, query, spec)
+
+
 def test_several_columns_of_odd_names(
     table: pa.Table, spec: ReleaseSpec, key_file: object, ledger: Ledger
 ) -> None:

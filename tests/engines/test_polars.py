@@ -21,6 +21,29 @@ def test_a_frame_comes_out_as_from_one_machine(
     assert [release["state"] for release in ledger.history()] == ["confirmed"]
 
 
+@pytest.mark.parametrize("lazy", [False, True])
+def test_categories_of_rows_that_are_left_out_do_not_come_out(
+    table: pa.Table, spec: ReleaseSpec, expected: pa.Table, ledger: Ledger, lazy: bool
+) -> None:
+    grades = pl.Enum([*"01234", "SECRET"])
+    graded = pl.col("stars").cast(pl.String).cast(grades)
+    frame = pl.from_arrow(table).with_columns(
+        enum=graded,
+        category=pl.when(pl.col("stars") < 9).then(graded.cast(pl.Categorical)),
+        nested=pl.concat_list(pl.struct(grade=graded)),
+        array=pl.concat_list(graded).list.to_array(1),
+    )
+    out = engine.privatize(frame.lazy() if lazy else frame, spec).lazy()
+    assert "SECRET" not in str(out.collect_schema())
+    collected = out.collect()
+    assert collected.schema == out.collect_schema()
+    assert b"SECRET" not in collected.write_ipc(None).getvalue()
+    assert collected["enum"].to_list() == collected["category"].to_list()
+    assert collected["enum"].to_list() == [row[0]["grade"] for row in collected["nested"].to_list()]
+    assert collected["enum"].cast(pl.Int64).to_list() == collected["stars"].to_list()
+    assert collected.select(expected.column_names).to_dict(as_series=False) == expected.to_pydict()
+
+
 @pytest.mark.parametrize("way", ["in-memory", "streaming"])
 def test_a_lazy_frame_may_be_collected_again_and_is_charged_once(
     table: pa.Table, spec: ReleaseSpec, expected: pa.Table, ledger: Ledger, way: str

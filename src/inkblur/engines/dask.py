@@ -28,10 +28,11 @@ def privatize(
 ) -> DataFrame:
     """The frame with its texts released; lazy, as every Dask frame, and safe to compute again.
 
-    Index, columns and their types stay as they are, but for `spec.drop_columns`. The ids are
-    read once before, at eight bytes each on the client. Under `limits` all texts are read before,
+    Index, columns and their types stay as they are, but for `spec.drop_columns` and categories,
+    which become plain values. The ids are read once before, at eight bytes each on the client. Under `limits` all texts are read before,
     to reserve what they cost or to refuse all of them.
     """
+    frame = _plain(frame)
     plan = plan_release(spec, key_file=key_file)
     sample = frame.head(ROWS, npartitions=-1, compute=True)
     plan.check(one_batch(pa.Table.from_pandas(sample)))  # with its index, which comes out as well
@@ -52,15 +53,19 @@ def privatize(
         with counted.reserving() as over:
             over += list(reserved.compute())
     meta = frame._meta.drop(columns=list(plan.dropped))
-    meta = meta.astype({name: _kind(meta[name].dtype) for name in plan.columns})
     return frame.map_partitions(
         _released, counted.texts_alone(), plan.needed, plan.dropped, meta=meta
     )
 
 
-def _kind(dtype: Any) -> Any:
-    """Of released texts: a category's dtype lists the true ones, and knows no others."""
-    return object if isinstance(dtype, CategoricalDtype) else dtype
+def _plain(frame: DataFrame) -> DataFrame:
+    """The frame without categories: their dtype lists true texts, and values of rows that somebody
+    left out.
+    """
+    if isinstance(frame.index.dtype, CategoricalDtype):
+        frame = frame.map_partitions(lambda rows: rows.set_axis(rows.index.astype(object)))
+    kinds = frame.dtypes.items()
+    return frame.astype({n: object for n, kind in kinds if isinstance(kind, CategoricalDtype)})
 
 
 def _hashed(ids: Any) -> Any:
@@ -80,9 +85,7 @@ def _released(
     """A pandas frame with its texts released."""
     out = plan(one_batch(pa.Table.from_pandas(rows[list(needed)], preserve_index=False)))
     texts = {
-        name: type(rows[name])(out[name].to_pandas(), dtype=_kind(rows[name].dtype)).set_axis(
-            rows.index
-        )
+        name: type(rows[name])(out[name].to_pandas(), dtype=rows[name].dtype).set_axis(rows.index)
         for name in out.schema.names
     }
     return rows.assign(**texts).drop(columns=list(dropped))

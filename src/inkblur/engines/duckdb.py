@@ -10,6 +10,7 @@ import duckdb
 import pyarrow as pa
 
 from inkblur.arrow import ReleasePlan, one_batch, plan_release, refuse_ids
+from inkblur.errors import InputError
 from inkblur.files.identifiers import ROWS
 from inkblur.files.spending import Limits
 from inkblur.spec import ReleaseSpec
@@ -30,11 +31,11 @@ def privatize(
     read, and it may be read again.
 
     The query runs once before, for its ids, and under `limits` once more, to reserve what its texts
-    cost or to refuse all of them. The relation lives as long as the connection, where a
-    function is registered for it.
+    cost or to refuse all of them. A column of an ENUM becomes plain strings. The relation lives as
+    long as the connection, where a function is registered for it.
     """
     plan = plan_release(spec, key_file=key_file)
-    rows = f"({query.strip().rstrip(';')}\n)"  # its last line may be a comment
+    rows = _plain(connection, f"({query.strip().rstrip(';')}\n)")  # its end may be a comment
     plan.check(one_batch(connection.sql(f"FROM {rows} LIMIT {ROWS}").to_arrow_table()))
     name = _quoted(plan.id_column)
     [(repeated, missing)] = connection.sql(
@@ -67,6 +68,20 @@ def privatize(
         f"SELECT * EXCLUDE ({left_out}) REPLACE ({texts}) "
         f"FROM (SELECT *, {function}(struct_pack({needed})) AS {function} FROM {rows})"
     )
+
+
+def _plain(connection: duckdb.DuckDBPyConnection, rows: str) -> str:
+    """The rows without ENUMs, which list the values of rows that a query leaves out, too."""
+    found = connection.sql(f"FROM {rows}")
+    listed = [(n, k) for n, k in zip(found.columns, found.types, strict=True) if "ENUM(" in str(k)]
+    for name, kind in listed:
+        if kind.id != "enum":
+            raise InputError(
+                f"column {name!r} of the query has ENUMs within it, whose types would list all of "
+                "their values: cast it, or leave it out of the query"
+            )
+    plain = ", ".join(f"{_quoted(name)}::VARCHAR AS {_quoted(name)}" for name, _ in listed)
+    return f"(SELECT * REPLACE ({plain}) FROM {rows})" if plain else rows
 
 
 class _Function:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import polars as pl
 import pyarrow as pa
@@ -26,12 +26,12 @@ def privatize(
 ) -> PolarsFrame:
     """The frame with its texts released; a lazy frame stays lazy, and may be collected again.
 
-    Columns, their order and rows stay as they are, but for `spec.drop_columns`. The ids of a lazy
-    frame are read once before. Under `limits` all texts are read before, to reserve what they cost
+    Columns, their order and rows stay as they are, but for `spec.drop_columns` and categories, which
+    become plain strings. The ids of a lazy frame are read once before. Under `limits` all texts are read before, to reserve what they cost
     or to refuse all of them.
     """
     plan = plan_release(spec, key_file=key_file)
-    lazy = frame.lazy()
+    lazy = _plain(frame.lazy())
     plan.check(one_batch(lazy.head(ROWS).collect().to_arrow()))
     ids = pl.col(plan.id_column)
     facts = lazy.select(
@@ -63,6 +63,24 @@ def privatize(
     collected = out.collect()
     plan.confirm()
     return collected
+
+
+def _plain(frame: pl.LazyFrame) -> pl.LazyFrame:
+    """The frame without categories: their list may name values of rows that somebody left out."""
+    kinds = frame.collect_schema().items()
+    return frame.cast({name: plain for name, kind in kinds if (plain := _plain_type(kind)) != kind})
+
+
+def _plain_type(kind: Any) -> Any:
+    if isinstance(kind, pl.Categorical | pl.Enum):
+        return pl.String()
+    if isinstance(kind, pl.List):
+        return pl.List(_plain_type(kind.inner))
+    if isinstance(kind, pl.Array):
+        return pl.Array(_plain_type(kind.inner), kind.size)
+    if isinstance(kind, pl.Struct):
+        return pl.Struct({field.name: _plain_type(field.dtype) for field in kind.fields})
+    return kind
 
 
 def _reserved(rows: pl.Series, reservation: Reservation) -> pl.Series:
