@@ -132,6 +132,21 @@ class CountingRating(TableRating):
         return super().block(rows, columns)
 
 
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_a_long_computation_says_how_far_it_is(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, symmetric: bool
+) -> None:
+    rating = random_rating(1, 9, symmetric=symmetric)
+    monkeypatch.setattr(loss_module, "_BLOCK", 3)
+    tight_loss(rating, 3.0)
+    assert not caplog.messages
+    for seconds in ("_QUIET", "_EVERY"):
+        monkeypatch.setattr(loss_module, seconds, 0.0)
+    tight_loss(rating, 3.0)
+    assert len(caplog.messages) == (12 if symmetric else 18)  # both passes
+    assert "all pairs of 9 words: 100 % done, about 0 min left" in caplog.messages[-1]
+
+
 def test_the_loss_is_remembered_and_a_damaged_file_ignored(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

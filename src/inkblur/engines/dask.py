@@ -29,8 +29,8 @@ def privatize(
     """The frame with its texts released; lazy, as every Dask frame, and safe to compute again.
 
     Index, columns and their types stay as they are, but for `spec.drop_columns` and categories,
-    which become plain values. The ids are read once before, at eight bytes each on the client. Under `limits` all texts are read before,
-    to reserve what they cost or to refuse all of them.
+    which become plain values. The ids are read once before, at eight bytes each on the client.
+    Under `limits` all texts are read before, to reserve what they cost or to refuse all of them.
     """
     frame = _plain(frame)
     plan = plan_release(spec, key_file=key_file)

@@ -26,9 +26,9 @@ def privatize(
 ) -> PolarsFrame:
     """The frame with its texts released; a lazy frame stays lazy, and may be collected again.
 
-    Columns, their order and rows stay as they are, but for `spec.drop_columns` and categories, which
-    become plain strings. The ids of a lazy frame are read once before. Under `limits` all texts are read before, to reserve what they cost
-    or to refuse all of them.
+    Columns, their order and rows stay as they are, but for `spec.drop_columns` and categories,
+    which become plain strings. The ids of a lazy frame are read once before. Under `limits` all
+    texts are read before, to reserve what they cost or to refuse all of them.
     """
     plan = plan_release(spec, key_file=key_file)
     lazy = _plain(frame.lazy())

@@ -11,6 +11,8 @@ It depends on public data alone, so it is computed once and kept in the user's c
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -28,9 +30,11 @@ from inkblur.types import NULL_ID, Array, Ids
 _BLOCK = 2048  # 32 MB a block of float64; a few are alive at a time
 _SMALL = 2048  # words
 _VERSION = 2  # of the numbers below: raise it when they change
+_QUIET, _EVERY = 10.0, 60.0  # seconds before the first notice, and between two
 _THREADS = 2  # one block's exponentials run beside another's matrix product
 
 T = TypeVar("T")
+_log = logging.getLogger("inkblur")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +50,9 @@ class TightLoss:
 def tight_loss(rating: Rating, epsilon: float) -> TightLoss:
     """Eq. 1 for this rating and epsilon, computed now."""
     kappa = epsilon / (2 * SENSITIVITY)
-    log_z = _normalizers(rating, kappa)
-    highest, lowest = _extremes(rating, kappa, log_z)
+    notice = _Notice(rating)
+    log_z = _normalizers(rating, kappa, notice)
+    highest, lowest = _extremes(rating, kappa, log_z, notice)
     output = int(np.argmax(highest - lowest))
     everything = np.arange(NULL_ID, rating.size)
     column = _column(rating, everything, output, kappa) - log_z[everything]
@@ -59,7 +64,32 @@ def tight_loss(rating: Rating, epsilon: float) -> TightLoss:
     )
 
 
-def _normalizers(rating: Rating, kappa: float) -> Array:
+class _Notice:
+    """Says how far a long computation is: a large vocabulary takes the better part of an hour."""
+
+    def __init__(self, rating: Rating) -> None:
+        self._words, self._blocks = rating.size, 2 * len(list(_pairs(rating)))
+        self._done, self._began = 0, time.monotonic()
+        self._next = self._began + _QUIET
+
+    def __call__(self) -> None:
+        """Another block is done."""
+        self._done += 1
+        now = time.monotonic()
+        if now < self._next:
+            return
+        self._next = now + _EVERY
+        left = (now - self._began) * (self._blocks / self._done - 1)
+        _log.warning(
+            "working out the privacy loss over all pairs of %s words: %d %% done, about %d min "
+            "left; it is kept for the next time",
+            f"{self._words:,}",
+            100 * self._done // self._blocks,
+            -(-left // 60),
+        )
+
+
+def _normalizers(rating: Rating, kappa: float, notice: Callable[[], None]) -> Array:
     """ln Z_v - kappa of every word; the null word's stands last, where NULL_ID finds it."""
     totals = np.zeros(rating.size + 1)
 
@@ -69,6 +99,7 @@ def _normalizers(rating: Rating, kappa: float) -> Array:
         return rows, columns, values.sum(axis=1), values.sum(axis=0)
 
     for rows, columns, across, down in _in_order(sums, _pairs(rating)):
+        notice()
         totals[rows] += across
         if rating.symmetric and rows != columns:
             totals[columns] += down
@@ -78,7 +109,9 @@ def _normalizers(rating: Rating, kappa: float) -> Array:
     return logs
 
 
-def _extremes(rating: Rating, kappa: float, log_z: Array) -> tuple[Array, Array]:
+def _extremes(
+    rating: Rating, kappa: float, log_z: Array, notice: Callable[[], None]
+) -> tuple[Array, Array]:
     """The largest and smallest ln pi(v, w) of every column w, up to one constant."""
     null = kappa * rating.block(np.array([NULL_ID]), slice(0, rating.size))[0]
     highest = null - log_z[NULL_ID]
@@ -97,6 +130,7 @@ def _extremes(rating: Rating, kappa: float, log_z: Array) -> tuple[Array, Array]
         return found
 
     for found in _in_order(ends, _pairs(rating)):
+        notice()
         for columns, high, low in found:
             np.maximum(highest[columns], high, out=highest[columns])
             np.minimum(lowest[columns], low, out=lowest[columns])
