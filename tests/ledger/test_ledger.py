@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import os
+import random
 import signal
 import sqlite3
 import stat
@@ -282,6 +283,52 @@ def test_an_amount_below_nothing_refills_no_budget(tmp_path: Path) -> None:
         with pytest.raises(sqlite3.IntegrityError):
             release.charge([Charge("a", "text", "a", 1, -5)])
         assert len(list(ledger.export())) == 1  # the header
+
+
+def test_many_charges_of_one_call_are_kept_as_they_were_given(ledger: Ledger) -> None:
+    chance = random.Random(5)
+    given = [
+        Charge(
+            f"record {i}",
+            "text",
+            f"text {i}",
+            chance.randrange(1000),
+            chance.randrange(1 << chance.randrange(1, 62)),
+            chance.choice([None, "p", "q"]),
+        )
+        for i in range(2000)
+    ]
+    for replayed in (0, 2000):
+        with opened(ledger) as release:
+            assert release.charge(given).replayed == replayed
+            release.confirm()
+    hashed = ledger.secret.hash
+    expected = [
+        (
+            hashed("id", each.id).hex(),
+            hashed("content", each.content).hex(),
+            "" if each.person is None else hashed("person", each.person).hex(),
+            hashed("draw", "key a", "text", each.id, each.content, "").hex(),
+            str(each.words),
+            str(each.amount),
+        )
+        for each in given
+    ]
+    assert [row[3:] for row in ledger.export()][1:] == expected * 2
+    assert ledger.verify() == []
+
+
+@pytest.mark.parametrize("most", [(1 << 62, 1), (1, 1 << 62), (1, 10**30)])
+def test_what_no_column_holds_is_refused(ledger: Ledger, most: tuple[int, int]) -> None:
+    """SQLite cuts charges at fixed places: a longer number would move all that follow it."""
+    with opened(ledger) as release:
+        with pytest.raises(ParameterError, match=r"record a: .* too much"):
+            release.charge([Charge("a", "text", "a", *most), charge("b")])
+        release.charge([Charge("a", "text", "a", (1 << 62) - 1, (1 << 62) - 1), charge("b")])
+        release.confirm()
+    kept = [row[-2:] for row in ledger.export()]
+    assert kept[1:] == [(str((1 << 62) - 1),) * 2, ("10", str(micros(8.0)))]
+    assert ledger.verify() == []
 
 
 def test_a_ledger_needs_its_own_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Self
 
 from inkblur.errors import InputError, ParameterError
-from inkblur.ledger.charges import Budget, Charge, Exceeded
+from inkblur.ledger.charges import MOST, Budget, Charge, Exceeded
 from inkblur.ledger.history import ChargeRow, History, forget_sums
 from inkblur.ledger.secret import framed
 
@@ -116,14 +116,19 @@ class ReleaseAccount:
         of_person = {person: secret.hash("person", person) for person in people}
         rows = []
         for id, column, content, words, amount, who, base in charges:
+            if words >= MOST or amount >= MOST:
+                raise ParameterError(
+                    f"record {id}: {words} words and a loss of {amount} micro-units are too much "
+                    "to keep account of"
+                )
             name, text = framed(id), framed(content)
-            hashed = of_id.copy(), of_content.copy(), of_draw[column].copy()
-            hashed[0].update(name)
-            hashed[1].update(text)
-            hashed[2].update(name + text + framed(base))
+            ids, contents, draws = of_id.copy(), of_content.copy(), of_draw[column].copy()
+            ids.update(name)
+            contents.update(text)
+            draws.update(name + text + framed(base))
             person = None if who is None else of_person[who]
-            ids, contents, draws = [each.digest() for each in hashed]
-            rows.append(ChargeRow(ids, contents, person, draws, words, amount))
+            row = ids.digest(), contents.digest(), person, draws.digest(), words, amount
+            rows.append(ChargeRow._make(row))
         return rows
 
     def _history(self, rows: Sequence[ChargeRow], limits: Budget) -> History:
@@ -175,26 +180,25 @@ class _Grant:
 
     def _spend(self, positions: range, rows: Sequence[ChargeRow]) -> None:
         """Enter what these rows add; a draw that was made before adds nothing."""
-        people, spent, own = self._history.people, self._history.spent, self._history.own
+        charged, spent, own = self._history.charged, self._history.spent, self._history.own
         most = self._most_spent
         self.granted += positions
         for row in rows[positions.start : positions.stop]:
             record, content, person, draw, _, amount = row
-            charged = people.get(draw)
-            if charged is None:
+            if draw in charged:
+                self.replayed += 1
+            else:
+                charged.add(draw)
                 self.fresh += amount
                 spent[record] = spent.get(record, 0) + amount
                 spent[content] = spent.get(content, 0) + amount
-                charged = people[draw] = set()
-            else:
-                self.replayed += 1
-            if (draw, person) not in own:  # a retry is not written again
-                own.add((draw, person))
+            whose = draw if person is None else draw + person
+            if whose not in own:  # a retry is not written again
+                own.add(whose)
                 self.kept.append(row)
-            if person not in charged:
-                charged.add(person)
-                if person is not None:
-                    spent[person] = spent.get(person, 0) + amount
+            if person is not None and whose not in charged:
+                charged.add(whose)
+                spent[person] = spent.get(person, 0) + amount
             if spent[record] > most:
                 most = spent[record]
             if spent[content] > most:
@@ -215,17 +219,22 @@ class _Grant:
         """The limit that this record would pass. Neither a new id nor an edited letter resets it:
         the larger of what the id and what the content have spent counts.
         """
-        people, spent = self._history.people, self._history.spent
+        charged, spent = self._history.charged, self._history.spent
         record = rows[positions.start : positions.stop]
         if self._limits.record is not None:
-            take = sum(row.amount for row in record if row.draw not in people)
+            take = sum(row.amount for row in record if row.draw not in charged)
             before = max(max(spent.get(row.id, 0), spent.get(row.content, 0)) for row in record)
             if take and before + take > self._limits.record:
                 return self._exceeded(positions, "record", self._limits.record, before, take)
         if self._limits.person is not None:
             # A draw that was charged to somebody else is new to this person.
-            take = sum(row.amount for row in record if row.person not in people.get(row.draw, ()))
-            before = max(spent.get(row.person or b"", 0) for row in record)
+            people = [row.person or b"" for row in record]
+            take = sum(
+                row.amount
+                for row, who in zip(record, people, strict=True)
+                if row.draw + who not in charged
+            )
+            before = max(spent.get(who, 0) for who in people)
             if take and before + take > self._limits.person:
                 return self._exceeded(positions, "person", self._limits.person, before, take)
         return None

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from inkblur.errors import ParameterError
 
 UNIT = 1_000_000  # micro-units in one unit of privacy loss
-_MOST = 1 << 62  # what a 64-bit column holds, with room for sums
+MOST = 1 << 62  # what a 64-bit column holds, with room for sums
 
 
 def micros(loss: float, times: int = 1) -> int:
@@ -30,7 +30,7 @@ def micros(loss: float, times: int = 1) -> int:
         raise ParameterError(f"a privacy loss is a normal number of at least 0, got {loss!r}")
     above, below = loss.as_integer_ratio()
     whole = -(-above * times * UNIT // below)
-    if whole >= _MOST:
+    if whole >= MOST:
         raise ParameterError(
             f"a privacy loss of {loss:g} x {times} is too large to keep account of"
         )

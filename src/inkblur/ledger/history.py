@@ -56,8 +56,9 @@ class History:
         self._often: set[bytes] = set()  # what has a kept sum, or is to have one
         self.spent: dict[bytes, int] = {}
         self.releases: dict[bytes, int] = {}  # how many others there were
-        self.people: dict[bytes, set[bytes | None]] = {}  # who was charged for a draw
-        self.own: set[tuple[bytes, bytes | None]] = set()  # draws and people of this release
+        # Draws that were charged before: each alone, and followed by each person it was charged to.
+        self.charged: set[bytes] = set()
+        self.own: set[bytes] = set()  # this release's: followed by the person, where there is one
 
     def read(self, column: str, hashes: Collection[bytes], *, all: bool = True) -> None:
         """Add what was spent under these hashes in a column; or, unless `all`, only under those
@@ -117,10 +118,11 @@ class History:
             (self._space,),
             before=(self._release,),
         ):
-            drawn, who = bytes(draw), None if person is None else bytes(person)
-            self.people.setdefault(drawn, set()).add(who)
+            drawn = bytes(draw)
+            whose = drawn + bytes(person or b"")
+            self.charged |= {drawn, whose}
             if own:
-                self.own.add((drawn, who))
+                self.own.add(whose)
 
     def _find_draw(self, row: ChargeRow) -> None:
         """The same for a draw that may have been repeated often: the first that is found will do.
@@ -132,14 +134,14 @@ class History:
         who = () if row.person is None else (row.person,)
         if not self._store.run(f"SELECT 1 {drawn} LIMIT 1", values):
             return
-        charged = self.people.setdefault(row.draw, set())
+        self.charged.add(row.draw)
         if self._store.run(f"SELECT 1 {drawn} AND {whose} LIMIT 1", (*values, *who)):
-            charged.add(row.person)
+            self.charged.add(row.draw + (row.person or b""))
         if self._store.run(
             f"SELECT 1 FROM charge WHERE id = ? AND draw = ? AND {whose} AND entry IN {_OWN}",
             (row.id, row.draw, *who, self._release, self._space),
         ):
-            self.own.add((row.draw, row.person))
+            self.own.add(row.draw + (row.person or b""))
 
     def keep_sums(self, written: Sequence[ChargeRow]) -> None:
         """Bring the kept sums up to date with charges that were written, and entered in `spent`."""

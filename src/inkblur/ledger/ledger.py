@@ -322,7 +322,7 @@ class Ledger:
             (number, release, kind, written, text, len(charges), made, space),
         )
         if charges:
-            self.store.insert_charges([(number, *row) for row in charges])
+            self.store.insert_charges(number, charges)
 
     def _hash(
         self, before: bytes, entry: EntryFields, space: str | None, charges: Sequence[ChargeRow]
@@ -335,16 +335,10 @@ class Ledger:
 def _packed(release: str, space: str, charges: Sequence[ChargeRow]) -> bytes:
     """The charges of an entry as bytes that no others have."""
     names = f"{len(release)} {len(space)} {release}{space}".encode()
+    line = b"%b %%d %%d %%b%%b%%b%%b" % names.replace(b"%", b"%%")
     return b"".join(
-        b"%b %d %d %b%b%b%b"
-        % (
-            names,
-            row.words,
-            row.amount,
-            row.id,
-            row.content,
-            row.draw,
-            b"-" if row.person is None else b"+" + row.person,
-        )
-        for row in charges
+        [
+            line % (words, amount, id, content, draw, b"-" if person is None else b"+" + person)
+            for id, content, person, draw, words, amount in charges
+        ]
     )
