@@ -21,7 +21,6 @@ ORDER = [
     ("documents",),
     ("adaptation", "pools"),
     ("sklearn", "spec_fields"),
-    ("spec_checks",),
     ("spec",),
     ("ledger",),
     ("files",),

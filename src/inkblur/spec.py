@@ -21,8 +21,13 @@ from inkblur.documents.policies import TokenField, TokenPolicies, Treatment
 from inkblur.errors import InputError, ParameterError
 from inkblur.mechanisms.catalogue import find, make_mechanism
 from inkblur.mechanisms.parameters import Value
-from inkblur.spec_checks import POOL_MECHANISM, check_kind, check_strength, check_types
-from inkblur.spec_fields import ReleaseFields
+from inkblur.spec_fields import (
+    POOL_MECHANISM,
+    ReleaseFields,
+    check_kind,
+    check_strength,
+    check_types,
+)
 from inkblur.types import (
     Morphology,
     Piece,

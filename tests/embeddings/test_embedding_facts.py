@@ -39,14 +39,14 @@ def test_glove() -> None:
     facts = summarize(table)
     assert table.vectors.shape == (65205, 300)
     assert table.vectors.dtype == np.float32
-    assert (round(facts.norm_mean, 3), round(facts.norm_sd, 3)) == (6.510, 0.772)
+    assert (round(facts["norm_mean"], 3), round(facts["norm_sd"], 3)) == (6.510, 0.772)
 
 
 def test_word2vec() -> None:
     table = vectors("word2vec-googlenews-300d.npy")
     facts = summarize(table)
     assert table.vectors.shape == (7895, 300)
-    assert (round(facts.norm_mean, 3), round(facts.norm_sd, 3)) == (2.927, 0.475)
+    assert (round(facts["norm_mean"], 3), round(facts["norm_sd"], 3)) == (2.927, 0.475)
 
 
 @pytest.mark.parametrize(

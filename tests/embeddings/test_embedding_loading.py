@@ -231,7 +231,12 @@ def test_bad_destinations(glove: Path, tmp_path: Path) -> None:
 def test_summaries(tmp_path: Path) -> None:
     path = packed(tmp_path / "x.txt", b"a 3 4\nb 0 1\n")
     facts = summarize(load_embedding(path))
-    assert (facts.words, facts.dimension, facts.norm_mean, facts.norm_sd) == (2, 2, 3.0, 2.0)
+    assert (facts["words"], facts["dimension"], facts["norm_mean"], facts["norm_sd"]) == (
+        2,
+        2,
+        3.0,
+        2.0,
+    )
 
 
 def test_pyarrow_is_left_alone_until_it_is_needed() -> None:

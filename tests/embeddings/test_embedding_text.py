@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from inkblur import load_embedding
 from inkblur.embeddings import stream
-from inkblur.embeddings.numbers import NumberLines
+from inkblur.embeddings.text import NumberLines
 from inkblur.errors import EmbeddingError
 from tests.embeddings.vector_files import as_text, packed, sample
 

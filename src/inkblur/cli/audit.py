@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from inkblur.cli import density, options, texts
+from inkblur.cli import options, texts
 from inkblur.cli.console import WRITTEN, data, plain_errors, print_table, progress, talk
 from inkblur.errors import ParameterError
 from inkblur.spec import MECHANISM
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from inkblur.embeddings import Embedding
     from inkblur.evaluation.audit.lower_bound import Audit
+    from inkblur.evaluation.measures.density import Density
     from inkblur.evaluation.measures.statistics import PrivacyStatistics
     from inkblur.mechanisms.base import WordMechanism
     from inkblur.mechanisms.catalogue import Entry
@@ -82,6 +83,7 @@ def audit(
     Example: inkblur audit -m mahalanobis --epsilon 5,10,20 --lambda 0,1 --words 200 -o audit
     """
     with plain_errors():
+        from inkblur.evaluation.measures.density import density
         from inkblur.evaluation.measures.intervals import checked_confidence
         from inkblur.mechanisms.catalogue import find
         from inkblur.rng import seeded_rng
@@ -104,10 +106,11 @@ def audit(
             if parameter.principal:
                 own.setdefault(parameter.name, parameter.tried)
         checked_confidence(confidence)
+        if texts_file is not None and not with_density:
+            raise ParameterError("--texts needs --density")
+        records = None
         if texts_file is not None:
-            if not with_density:
-                raise ParameterError("--texts needs --density")
-            density.checked_texts(texts_file, text_column)
+            records, _ = texts.read_columns(texts_file, text_column, [])
         _prepare(output)
         table = given.table()
         epsilons = given.fields.get("epsilon") or _usual_epsilons(entry, given, table)
@@ -116,7 +119,10 @@ def audit(
         count = _count(words, len(table))
         rng = seeded_rng(seed)
         _check(made[0], rng, count, runs, pair, draws)
-        spread = density.measured_density(table, texts_file, text_column) if with_density else None
+        spread = None
+        if with_density:
+            with talk.status("measuring distances between words"):
+                spread = density(table, records)
         results = _measured(made, rng, count, runs)
         audits = _audited(made, rng, pair, draws, confidence)
         body: dict[str, Any] = {
@@ -132,7 +138,7 @@ def audit(
         else:
             _print(results, audits)
             if spread is not None:
-                density.print_density(spread)
+                _print_density(spread)
         if output is not None:
             _write(output, body, results)
         _judge(audits)
@@ -285,6 +291,34 @@ def _print(results: Sequence[PrivacyStatistics], audits: Sequence[Audit]) -> Non
         data.print(f"[bold]{escape(_parameters(audit))}[/]")
         for line in audit.verdicts():
             data.print(f"  {escape(line)}")
+
+
+def _print_density(found: Density) -> None:
+    """Table 5 of the Mahalanobis paper."""
+    count = found.extremes
+    table = Table(
+        *("distance d to the nearest other word", "value"),
+        title=f"density of {escape(found.embedding)}: {found.vocabulary:,} words",
+    )
+    rows = [
+        ("d_max, the sparsest word", f"{found.largest:.3f}"),
+        ("d_min, the densest word", f"{found.smallest:.3f}"),
+        ("d_max / d_min", f"{found.extreme_ratio:.2f}"),
+        (f"mean d of the {count} sparsest", f"{found.sparse_mean:.3f}"),
+        (f"mean d of the {count} densest", f"{found.dense_mean:.3f}"),
+        ("ratio of the means", f"{found.mean_ratio:.2f}"),
+    ]
+    if found.same_vector:
+        rows.append(("words with the vector of another, d = 0", f"{found.same_vector:,}"))
+    if found.mean_share is not None and found.any_share is not None:
+        rows += [
+            ("records read", f"{found.records:,}"),
+            (f"p: share that holds one of the {count} sparsest, mean", f"{found.mean_share:.3%}"),
+            (f"share that holds any of the {count} sparsest", f"{found.any_share:.3%}"),
+        ]
+    for name, value in rows:
+        table.add_row(name, value)
+    print_table(table)
 
 
 def _parameters(audit: Audit) -> str:

@@ -79,18 +79,17 @@ def info_command(
             verify(embedding)
         facts = summarize(embedding)
         if as_json:
-            record = {**vars(facts), "verified": check}
-            typer.echo(json.dumps(record, ensure_ascii=False))
+            typer.echo(json.dumps({**facts, "verified": check}, ensure_ascii=False))
             return
-        typer.echo(f"name        {facts.name}")
-        typer.echo(f"words       {facts.words:,}")
-        typer.echo(f"dimension   {facts.dimension}")
-        typer.echo(f"norm        mean {facts.norm_mean:.3f}, sd {facts.norm_sd:.3f}")
-        typer.echo(f"sha256      {facts.sha256}{' (verified)' if check else ''}")
+        typer.echo(f"name        {embedding.name}")
+        typer.echo(f"words       {len(embedding):,}")
+        typer.echo(f"dimension   {embedding.dimension}")
+        typer.echo(f"norm        mean {facts['norm_mean']:.3f}, sd {facts['norm_sd']:.3f}")
+        typer.echo(f"sha256      {embedding.sha256}{' (verified)' if check else ''}")
         for adaptation in embedding.adaptations:
             for line in adaptation.lines():
                 typer.echo(f"adapted     {line}")
-        for key, value in facts.provenance.items():
+        for key, value in embedding.provenance.items():
             if key == "adapted":
                 continue  # printed above, in words
             shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -144,10 +143,10 @@ def import_command(
                 frequencies=frequencies,
                 on_progress=on_progress,
             )
-        facts = summarize(done.embedding)
+        table, norm = done.embedding, summarize(done.embedding)["norm_mean"]
         talk.print(
-            f"{dest}: {facts.words:,} words x {facts.dimension}, "
-            f"{done.duplicates:,} duplicates dropped, mean norm {facts.norm_mean:.3f}, "
+            f"{dest}: {len(table):,} words x {table.dimension}, "
+            f"{done.duplicates:,} duplicates dropped, mean norm {norm:.3f}, "
             f"{done.seconds:.1f} s",
             markup=False,
         )

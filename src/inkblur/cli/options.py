@@ -22,7 +22,7 @@ from inkblur.errors import ParameterError
 from inkblur.mechanisms.catalogue import CATALOGUE, Entry, find
 from inkblur.mechanisms.parameters import Parameter
 from inkblur.spec import ReleaseSpec, grid, options_of_a_spec
-from inkblur.spec_checks import POOL_EPSILONS, POOL_MECHANISM
+from inkblur.spec_fields import POOL_EPSILONS, POOL_MECHANISM
 
 if TYPE_CHECKING:
     from inkblur.embeddings import Embedding

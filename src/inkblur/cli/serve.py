@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from inkblur.cli import options
 from inkblur.cli.console import plain_errors, talk
-
-if TYPE_CHECKING:
-    from inkblur.rng import Rng
 
 _MEGABYTE = 1 << 20
 _FINISH_SECONDS = 60  # for what was accepted, after SIGTERM
@@ -70,8 +68,10 @@ def serve(
     Example: inkblur serve --ledger ledger.db --budget 500
     """
     with plain_errors():
+        from inkblur.cache import cache_folder
         from inkblur.errors import MissingExtra, ParameterError
         from inkblur.files.spending import Limits
+        from inkblur.rng import KEY_BYTES, keyed_rng
 
         try:
             import uvicorn
@@ -91,10 +91,13 @@ def serve(
                 f"{host} can be reached from other machines: give `token_file=`, or listen on "
                 "127.0.0.1"
             )
+        key = os.urandom(KEY_BYTES) if key_file is None else options.key_from(key_file)
         application = make_application(
             ServiceSettings(
-                _kept_key(key_file),
-                _folder(uploads, port),
+                keyed_rng(
+                    os.urandom(KEY_BYTES) if key_file is None else options.key_from(key_file)
+                ),
+                uploads or cache_folder() / "uploads" / str(port),
                 ledger,
                 None if token_file is None else read_tokens(token_file),
                 PublicTables(embedding, pool),
@@ -124,22 +127,6 @@ def serve(
         if not server.started:
             raise typer.Exit(1)
         talk.print("stopped: what was accepted was finished or refused")
-
-
-def _kept_key(key_file: Path | None) -> Rng:
-    import os
-
-    from inkblur.rng import KEY_BYTES, keyed_rng
-
-    return keyed_rng(os.urandom(KEY_BYTES) if key_file is None else options.key_from(key_file))
-
-
-def _folder(given: Path | None, port: int) -> Path:
-    if given is not None:
-        return given
-    from platformdirs import user_cache_path
-
-    return user_cache_path("inkblur", appauthor=False) / "uploads" / str(port)
 
 
 def _prepare(embedding: str | None) -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from inkblur.embeddings.formats import EmbeddingFormat
 from inkblur.embeddings.loading import Imported, import_embedding, load_embedding
-from inkblur.embeddings.summary import EmbeddingSummary, Listed, available, summarize, verify
+from inkblur.embeddings.summary import Listed, available, summarize, verify
 from inkblur.embeddings.table import Embedding
 
 __all__ = [
     "Embedding",
     "EmbeddingFormat",
-    "EmbeddingSummary",
     "Imported",
     "Listed",
     "available",

@@ -13,6 +13,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import struct
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ SUFFIX = ".ink"
 _KEY = b"inkblur"
 _CORPUS = b"inkblur.corpus"
 _MAGIC, _END = b"ARROW1\0\0", b"ARROW1"
-UNREADABLE = (*MALFORMED, pa.ArrowException, OSError, StopIteration)
+UNREADABLE = (*MALFORMED, pa.ArrowException, OSError, StopIteration, struct.error)
 # Formats; a version that knows no corpus must not open a table with one. In 2 the
 # fingerprint left the adaptation out.
 _PLAIN, _ADAPTED = 1, 3
@@ -156,7 +157,7 @@ def one_batch(
         schema = pa.ipc.read_schema(first)
         check(schema)
         message: Any = messages.read_next_message()
-        if message.type != "record batch" or _is_compressed(message.metadata.to_pybytes()):
+        if message.type != "record batch" or is_compressed(message):
             raise refusal("its first batch is compressed, or no batch")
         batch = pa.ipc.read_record_batch(message, schema)
         try:
@@ -183,18 +184,18 @@ def _check_types(schema: Any, header: dict[str, Any], path: Path) -> None:
         raise _unreadable(path, "its words or counts have another type")
 
 
-def _is_compressed(metadata: bytes) -> bool:
+def is_compressed(message: Any) -> bool:
     """Whether a record batch names a compression: field 3 of RecordBatch in Arrow's Message.fbs."""
+    metadata = message.metadata.to_pybytes()
 
     def field(table: int, index: int) -> int:
-        vtable = table - int.from_bytes(metadata[table : table + 4], "little", signed=True)
-        size = int.from_bytes(metadata[vtable : vtable + 2], "little")
-        at = vtable + 4 + 2 * index
-        offset = int.from_bytes(metadata[at : at + 2], "little") if 4 + 2 * index < size else 0
+        vtable = table - struct.unpack_from("<i", metadata, table)[0]
+        size, slot = struct.unpack_from("<H", metadata, vtable)[0], 4 + 2 * index
+        offset = struct.unpack_from("<H", metadata, vtable + slot)[0] if slot < size else 0
         return table + offset if offset else 0
 
     def follow(at: int) -> int:
-        return at + int.from_bytes(metadata[at : at + 4], "little")
+        return at + int(struct.unpack_from("<I", metadata, at)[0])
 
     header = field(follow(0), 2)  # Message.header, a RecordBatch
     return not header or field(follow(header), 3) != 0

@@ -15,35 +15,22 @@ from inkblur.errors import EmbeddingError
 _ROWS = 1 << 14
 
 
-@dataclass(frozen=True)
-class EmbeddingSummary:
-    """An embedding in a few numbers; `norm` is the Euclidean length of a vector."""
-
-    name: str
-    words: int
-    dimension: int
-    sha256: str
-    norm_mean: float
-    norm_sd: float
-    provenance: dict[str, Any]
-
-
-def summarize(embedding: Embedding) -> EmbeddingSummary:
-    """Size, fingerprint and lengths of the vectors, in bounded memory."""
+def summarize(embedding: Embedding) -> dict[str, Any]:
+    """Size, fingerprint and Euclidean lengths of the vectors, in bounded memory."""
     parts = [
         np.linalg.norm(embedding.vectors[start : start + _ROWS].astype(np.float64), axis=1)
         for start in range(0, len(embedding), _ROWS)
     ]
     norms = np.concatenate(parts)
-    return EmbeddingSummary(
-        name=embedding.name,
-        words=len(embedding),
-        dimension=embedding.dimension,
-        sha256=embedding.sha256,
-        norm_mean=float(norms.mean()),
-        norm_sd=float(norms.std()),
-        provenance=embedding.provenance,
-    )
+    return {
+        "name": embedding.name,
+        "words": len(embedding),
+        "dimension": embedding.dimension,
+        "sha256": embedding.sha256,
+        "norm_mean": float(norms.mean()),
+        "norm_sd": float(norms.std()),
+        "provenance": embedding.provenance,
+    }
 
 
 def verify(embedding: Embedding) -> None:

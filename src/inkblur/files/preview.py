@@ -33,7 +33,7 @@ from inkblur.pools.pool import Pool
 from inkblur.pools.privatizer import PoolPrivatizer
 from inkblur.rng import Rng, secure_rng
 from inkblur.spec import ReleaseSpec
-from inkblur.spec_checks import POOL_EPSILONS
+from inkblur.spec_fields import POOL_EPSILONS
 from inkblur.types import NULL_ID, Ids, Record, ReleaseKind, Strength
 
 TEXTS = 5  # that are shown

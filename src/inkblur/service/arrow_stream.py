@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import io
 import struct
-from typing import Any
 
 import pyarrow as pa
 
+from inkblur.arrow import one_batch
 from inkblur.desk import CountedRelease
+from inkblur.embeddings.store import is_compressed
 from inkblur.errors import InputError
 
 MEDIA_TYPE = "application/vnd.apache.arrow.stream"
-_COMPRESSION = 3  # the place of this field in RecordBatch (Message.fbs)
 _PLAIN = (
     "send it uncompressed, with columns of plain strings, numbers, truth values, dates and times"
 )
@@ -40,8 +40,7 @@ def read_stream(body: bytes) -> pa.RecordBatch:
         raise InputError(
             f"the body is no Arrow stream that can be read ({type(error).__name__}): {_PLAIN}"
         ) from None
-    batches = table.combine_chunks().to_batches()
-    return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)
+    return one_batch(table)
 
 
 def write_stream(answer: CountedRelease, about: bytes) -> bytes:
@@ -60,26 +59,6 @@ def _refuse_compressed(body: bytes) -> None:
             message = reader.read_next_message()
         except StopIteration:
             return
-        if message.type == "dictionary" or (
-            message.type == "record batch" and _is_compressed(message.metadata.to_pybytes())
-        ):
+        batch = message.type == "record batch"
+        if message.type == "dictionary" or (batch and is_compressed(message)):
             raise InputError(f"the stream is compressed or has dictionaries: {_PLAIN}")
-
-
-def _is_compressed(metadata: bytes) -> bool:
-    """Whether a record batch's flatbuffer has its field `compression` (Arrow's Message.fbs)."""
-    root = struct.unpack_from("<I", metadata, 0)[0]
-    header = _field(metadata, root, 2)  # Message: version, header_type, header
-    if header is None:
-        return True
-    batch = header + struct.unpack_from("<I", metadata, header)[0]
-    return _field(metadata, batch, _COMPRESSION) is not None
-
-
-def _field(data: bytes, table: int, index: int) -> Any:
-    """Where a field of a flatbuffer's table lies; None where it is not set."""
-    vtable = table - struct.unpack_from("<i", data, table)[0]
-    size = struct.unpack_from("<H", data, vtable)[0]
-    slot = 4 + 2 * index
-    offset = struct.unpack_from("<H", data, vtable + slot)[0] if slot < size else 0
-    return table + offset if offset else None

@@ -7,13 +7,13 @@ from functools import cache
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
-from inkblur.documents.nearness import expected_cosine, usual_words
+from inkblur.documents.marking import expected_cosine, usual_words
 from inkblur.mechanisms.base import DiscreteMechanism
 from inkblur.mechanisms.strengths import measured_strengths
 from inkblur.pools import PoolPrivatizer
 from inkblur.service.state import Service
 from inkblur.spec import ReleaseSpec
-from inkblur.spec_checks import POOL_EPSILONS
+from inkblur.spec_fields import POOL_EPSILONS
 
 OFFERED = "staircase"
 _WEAKER = (6.0, 8.0, 10.0)  # epsilons beyond light, to see what they would give: not attacked

@@ -12,8 +12,7 @@ from fastapi.responses import Response
 from pydantic import ValidationError
 
 from inkblur.desk import CountedRelease, ReleaseOrder
-from inkblur.documents.marking import marked_text, word_draws
-from inkblur.documents.nearness import expected_cosine
+from inkblur.documents.marking import expected_cosine, marked_text, word_draws
 from inkblur.documents.policies import TokenPolicies
 from inkblur.documents.privatizer import Privatizer
 from inkblur.embeddings.table import Embedding
