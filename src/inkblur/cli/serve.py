@@ -94,9 +94,7 @@ def serve(
         key = os.urandom(KEY_BYTES) if key_file is None else options.key_from(key_file)
         application = make_application(
             ServiceSettings(
-                keyed_rng(
-                    os.urandom(KEY_BYTES) if key_file is None else options.key_from(key_file)
-                ),
+                keyed_rng(key),
                 uploads or cache_folder() / "uploads" / str(port),
                 ledger,
                 None if token_file is None else read_tokens(token_file),
