@@ -16,7 +16,7 @@ from inkblur.cli.app import app
 from inkblur.errors import BudgetExceeded, InputError, OutputError, ParameterError, PrivacyError
 from inkblur.files.checkpoint import Checkpoint
 from inkblur.files.folder import STATE, is_folder, privatize_folder
-from inkblur.files.sink import Sink, open_sink
+from inkblur.files.sink import open_sink
 from inkblur.files.source import Source
 from inkblur.files.spending import Limits
 from inkblur.ledger import Ledger, open_ledger
@@ -154,7 +154,7 @@ def test_a_run_that_failed_in_its_first_file_leaves_no_folders(
     out, rng = tmp_path / "out", keyed_rng(read_key(key))
     source = data / "year=*" / "*.parquet"
 
-    def interrupted(target: Path, source: Source, on_show: Callable[[], None]) -> Sink:
+    def interrupted(target: Path, source: Source, on_show: Callable[[], None]) -> Any:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as once:
@@ -250,7 +250,7 @@ def test_a_budget_holds_over_all_files_before_anything_is_drawn(
 def test_an_interrupted_command_says_what_is_finished(
     data: Path, key: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(target: Path, source: Source, on_show: Callable[[], None]) -> Sink:
+    def interrupted(target: Path, source: Source, on_show: Callable[[], None]) -> Any:
         if target.name == "c.parquet":
             raise KeyboardInterrupt
         return open_sink(target, source, on_show=on_show)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
 
 from inkblur.atomic_file import AtomicFile, standard_output
-from inkblur.errors import OutputError, ParameterError
+from inkblur.errors import OutputError
 from inkblur.files.compression import Compressor, compressor
 from inkblur.files.delimited import DelimitedEncoder
 from inkblur.files.formats import Format, format_of, is_stream, listed
@@ -18,13 +17,14 @@ from inkblur.files.records import Batch, Encoder, Schema
 from inkblur.files.source import Source, regular_file
 
 
+@contextmanager
 def open_sink(
     path: str | Path,
     source: Source,
     *,
     format: Format | None = None,
     on_show: Callable[[], None] = lambda: None,
-) -> Sink:
+) -> Iterator[Sink]:
     """Where the released texts of `source` go: a file, or standard output (`-`).
 
     The format is `format`, or what the suffix says, or for standard output the source's. The same
@@ -70,22 +70,21 @@ def open_sink(
     if same is not None and same == source.identity():
         raise OutputError(f"the output is the input itself ({source.name}); choose another output")
     _check(source.schema, kind)
-    return Sink(file, _encoder(source.schema, kind), compressor(path))
+    sink = Sink(file, _encoder(source.schema, kind), compressor(path))
+    with file, sink._writing():
+        yield sink
 
 
 class Sink:
-    """Records on their way out; a context manager. Made by `open_sink`."""
+    """Records on their way out. Made by `open_sink`."""
 
     def __init__(self, file: AtomicFile, encoder: Encoder, compressor: Compressor | None) -> None:
         self._file = file
         self._encoder = encoder
         self._compressor = compressor
-        self._open = False
 
     def write(self, batch: Batch, texts: Sequence[str]) -> None:
         """Write the batch with `texts`, one a record, in place of its own."""
-        if not self._open:
-            raise ParameterError("a sink is written to inside its with block")
         try:
             self._put(self._encoder.encode(batch, batch.released(texts)))
         except UnicodeEncodeError:
@@ -94,26 +93,14 @@ class Sink:
                 "which is not valid Unicode"
             ) from None
 
-    def __enter__(self) -> Self:
-        """Create the file beside its place, and write its header."""
-        self._written = self._writing()
-        self._written.__enter__()
-        self._open = True
-        return self
-
-    def __exit__(self, *failure: Any) -> None:
-        """Put the file in place; after an error remove it."""
-        self._open = False
-        self._written.__exit__(*failure)
-
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        with self._file:
-            self._put(self._encoder.begin())
-            yield
-            self._put(self._encoder.end())
-            if self._compressor is not None:
-                self._file.write(self._compressor.flush())
+        """What stands before and after the batches."""
+        self._put(self._encoder.begin())
+        yield
+        self._put(self._encoder.end())
+        if self._compressor is not None:
+            self._file.write(self._compressor.flush())
 
     def _put(self, content: str | bytes) -> None:
         data = content.encode("utf-8") if isinstance(content, str) else content
