@@ -487,7 +487,8 @@ def test_a_forged_file_with_a_good_digest_cannot_break_the_proof(
     assert good is not None
     forged = good.members.copy()
     forged[1] = forged[0]
-    stored.write_sets(tmp_path, mechanism._key, Part(good.lengths, forged, good.last))
+    forgery = Part(good.lengths, forged, good.last)
+    stored.write_sets(tmp_path, mechanism._key, forgery.arrays())
     again = Staircase(embedding, epsilon=4.0, tau=0.05, cache=tmp_path)
     assert all_weights(again) == expected
 

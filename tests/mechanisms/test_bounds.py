@@ -15,8 +15,12 @@ from hypothesis import strategies as st
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.mechanisms import loss as loss_module
-from inkblur.mechanisms.bounds import improved_bound, standard_bound
-from inkblur.mechanisms.loss import remembered_loss, tight_loss
+from inkblur.mechanisms.loss import (
+    improved_bound,
+    remembered_loss,
+    standard_bound,
+    tight_loss,
+)
 from inkblur.mechanisms.rating import CosineRating, Rating
 from inkblur.types import NULL_ID, Array, Ids
 

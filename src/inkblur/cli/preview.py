@@ -66,7 +66,7 @@ def preview(
         command = next_command(input, seen)
         _print(seen, command)
         if html is not None:
-            from inkblur.evaluation.reports.preview_page import preview_page
+            from inkblur.evaluation.reports.html import preview_page
 
             texts.write(html, preview_page(seen, command))
             talk.print(f"wrote {escape(str(html))}; it shows original text: do not publish it")

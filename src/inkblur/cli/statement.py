@@ -42,7 +42,7 @@ def statement(
         measured = None if evaluation is None else read_report(evaluation)
         made = make_statement(read_report(report), measured, name=str(report))
         if suffix == ".html":
-            from inkblur.evaluation.reports.statement_page import statement_page
+            from inkblur.evaluation.reports.html import statement_page
 
             body = statement_page(made)
         else:

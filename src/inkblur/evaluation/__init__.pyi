@@ -49,10 +49,9 @@ from inkblur.evaluation.results import Interval
 from inkblur.evaluation.risk import Attempt, AuthorTexts, attempts, strongest
 from inkblur.evaluation.scrubbing import SCRUBBERS, Scrubber
 from inkblur.files.checkpoint import Checkpoint
-from inkblur.mechanisms.bounds import improved_bound, standard_bound
 from inkblur.mechanisms.calibration import calibrate, survival_rate
 from inkblur.mechanisms.catalogue import CATALOGUE
-from inkblur.mechanisms.loss import tight_loss
+from inkblur.mechanisms.loss import improved_bound, standard_bound, tight_loss
 from inkblur.mechanisms.nearest.canonical import exhaustive
 from inkblur.mechanisms.nearest.cpu.reference import Reference
 from inkblur.mechanisms.nearest.engine import Device, Engine, backend_on

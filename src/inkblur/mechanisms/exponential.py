@@ -23,7 +23,6 @@ from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.guarantees import PUBLIC_EMBEDDING, SECRET_KEY, Guarantee
 from inkblur.mechanisms.base import DiscreteMechanism, with_adaptations
-from inkblur.mechanisms.bounds import improved_bound, standard_bound
 from inkblur.mechanisms.exact_choice import (
     BLOCK,
     MOST_KAPPA,
@@ -36,7 +35,7 @@ from inkblur.mechanisms.exact_choice import (
     weights,
     word_sums,
 )
-from inkblur.mechanisms.loss import remembered_loss
+from inkblur.mechanisms.loss import improved_bound, remembered_loss, standard_bound
 from inkblur.mechanisms.nearest.cpu.native import processors
 from inkblur.mechanisms.rating import SENSITIVITY, CosineRating, Rating, checked
 from inkblur.rng import Rng, Rows

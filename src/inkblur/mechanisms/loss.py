@@ -1,17 +1,21 @@
-"""The tight bound: the privacy loss of the real probabilities (SynTF, eq. 1), over all V x V pairs.
+"""What a draw of the exponential mechanism loses: three bounds (SynTF, section 3.4).
+
+With kappa = epsilon / (2 Delta), pi(v, w) = exp(kappa rho(v, w)) / Z_v and L words that can come
+out, the standard bound is epsilon and the improved one (Theorem 3.4) a formula of epsilon and L.
+The tight one (eq. 1) is the loss of the real probabilities:
 
     loss = max over w of (max_v ln pi(v, w) - min_v ln pi(v, w)),   v: all words and the null word
 
-Two passes over the table in blocks: the normalizers ln Z_v first, then the largest and smallest
-kappa rho(v, w) - ln Z_v of each column. A symmetric rating needs only the blocks on and above the
-diagonal: block (I, J) is also block (J, I) turned over.
-
-It depends on public data alone, so it is computed once and kept in the user's cache directory.
+It takes two passes over the table in blocks: the normalizers ln Z_v first, then the largest and
+smallest kappa rho(v, w) - ln Z_v of each column. A symmetric rating needs only the blocks on and
+above the diagonal: block (I, J) is also block (J, I) turned over. It depends on public data alone,
+so it is computed once and kept in the user's cache directory.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -22,10 +26,10 @@ from typing import TypeVar
 import numpy as np
 
 from inkblur.cache import cache_folder, keep_value, kept_value
-from inkblur.mechanisms.bounds import improved_bound
+from inkblur.errors import ParameterError
 from inkblur.mechanisms.exact_choice import weights
 from inkblur.mechanisms.rating import SENSITIVITY, Rating
-from inkblur.types import NULL_ID, Array, Ids
+from inkblur.types import NULL_ID, Array, Ids, positive
 
 _BLOCK = 2048  # 32 MB a block of float64; a few are alive at a time
 _SMALL = 2048  # words
@@ -35,6 +39,28 @@ _THREADS = 2  # one block's exponentials run beside another's matrix product
 
 T = TypeVar("T")
 _log = logging.getLogger("inkblur")
+
+
+def standard_bound(epsilon: float) -> float:
+    """The privacy loss a draw that the exponential mechanism is built for: epsilon itself."""
+    return positive(epsilon, "epsilon")
+
+
+def improved_bound(epsilon: float, size: int) -> float:
+    """Theorem 3.4 with ratings in [0, 1] and all words adjacent: epsilon + ln eta(epsilon, L).
+
+    eta = (e^(-epsilon/2) + L - 1) / (e^(epsilon/2) + L - 1); both parts are divided by
+    e^(epsilon/2) or left as they are, so that nothing overflows.
+
+    >>> round(improved_bound(47.5, 30_000), 3)
+    34.059
+    """
+    half = positive(epsilon, "epsilon") / 2
+    if size < 2:
+        raise ParameterError(f"a choice needs at least 2 words, got {size}")
+    others = size - 1
+    log_eta = math.log(math.exp(-half) + others) - half - math.log1p(others * math.exp(-half))
+    return epsilon + log_eta
 
 
 @dataclass(frozen=True, slots=True)

@@ -314,8 +314,8 @@ def _shown(seen: Preview) -> dict[str, Any]:
 
 
 def _statement(report: Path) -> str:
+    from inkblur.evaluation.reports.html import statement_page
     from inkblur.evaluation.reports.statement import make_statement, read_report
-    from inkblur.evaluation.reports.statement_page import statement_page
 
     return statement_page(make_statement(read_report(report), name="the report"))
 

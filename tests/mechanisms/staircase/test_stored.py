@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,12 +14,7 @@ from inkblur.mechanisms.staircase.packed import PackedPart
 from inkblur.mechanisms.staircase.sets import Part
 from inkblur.mechanisms.staircase.stored import read_sets, write_sets
 
-
-class Sets:
-    """A part of two arrays, one of them empty."""
-
-    def arrays(self) -> list[NDArray[np.int32]]:
-        return [np.arange(5, dtype=np.int32), np.zeros((0, 3), dtype=np.int32)]
+ARRAYS: list[NDArray[Any]] = [np.arange(5, dtype=np.int32), np.zeros((0, 3), dtype=np.int32)]
 
 
 def test_sets_that_are_interrupted_leave_nothing(
@@ -32,9 +28,9 @@ def test_sets_that_are_interrupted_leave_nothing(
     with monkeypatch.context() as once:
         once.setattr(Path, "replace", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            write_sets(tmp_path, "key", Sets())
+            write_sets(tmp_path, "key", ARRAYS)
     assert list(tmp_path.iterdir()) == []
-    write_sets(tmp_path, "key", Sets())
+    write_sets(tmp_path, "key", ARRAYS)
     assert read_sets(tmp_path, "key") == np.arange(5, dtype=np.int32).tobytes()
     assert read_sets(tmp_path, "another") is None
 
@@ -49,7 +45,7 @@ def test_stored_sets_come_back_where_numbers_of_their_size_may_stand(
     bits = random.integers(0, 2**63, (words, -(-words // 64)), dtype=np.uint64)
     members = random.integers(0, words, words).astype(np.min_scalar_type(words - 1))
     for part in (PackedPart(bits, last), Part(np.ones(words, dtype=np.int64), members, last)):
-        write_sets(tmp_path, "key", part)
+        write_sets(tmp_path, "key", part.arrays())
         body = read_sets(tmp_path, "key")
         assert body is not None
         found = type(part).of_bytes(body, words)

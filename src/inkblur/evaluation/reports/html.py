@@ -1,4 +1,4 @@
-"""Self-contained pages, and that of an evaluation: the one file that uses Jinja.
+"""Self-contained pages of an evaluation, a statement and a preview: the one file that uses Jinja.
 
 Nothing is loaded from anywhere: styles and charts stand in the page, there is no script, and its
 own policy forbids any request.
@@ -11,6 +11,7 @@ from typing import Any
 
 from inkblur.errors import needs
 from inkblur.evaluation.reports.charts import Column, Figure, Series, chart
+from inkblur.evaluation.reports.statement import KEEP_INSIDE, Statement
 from inkblur.evaluation.reports.tables import (
     attack_names,
     attack_tables,
@@ -18,11 +19,13 @@ from inkblur.evaluation.reports.tables import (
     facts_table,
     family,
     meaning_tables,
+    plain_table,
     stand_in_tables,
     strongest_table,
     utility_tables,
 )
 from inkblur.evaluation.results import ADAPTIVE, STATIC, Evaluation, headline
+from inkblur.files.preview import NOTE, Preview, beginning
 
 
 def require_page_libraries() -> None:
@@ -83,6 +86,42 @@ def evaluation_page(report: Evaluation) -> str:
             "facts": [facts_table(report)],
         },
         charts={"attacks": attack_figures(report), "utility": utility_figures(report)},
+    )
+
+
+def statement_page(statement: Statement) -> str:
+    """A statement; `statement_markdown` has the same as Markdown."""
+    return page_of(
+        "statement.html",
+        title="Privacy statement",
+        statement=statement,
+        note=KEEP_INSIDE,
+        tables=[plain_table(s.rows[0], s.rows[1:]) if s.rows else None for s in statement.sections],
+    )
+
+
+def preview_page(seen: Preview, command: str) -> str:
+    """What `inkblur preview` shows on the terminal; `command` is what to type next."""
+    # The first and the last column hold words.
+    first, *figures, last = seen.looks[0].figures
+    names = ("as it is", *(look.name for look in seen.looks))
+    texts = [
+        list(zip(names, map(beginning, (text, *(k.texts[i] for k in seen.looks))), strict=True))
+        for i, text in enumerate(seen.texts)
+    ]
+    return page_of(
+        "preview.html",
+        title="Inkblur preview",
+        seen=seen,
+        note=NOTE,
+        facts=plain_table(("the file", ""), seen.facts()),
+        texts=texts,
+        strengths=plain_table(
+            (first, *(f"#{head}" for head in figures), last),
+            [tuple(look.figures.values()) for look in seen.looks],
+        ),
+        warnings=seen.warnings(),
+        command=command,
     )
 
 

@@ -13,7 +13,7 @@ other base draws independently. The same bits under two bases would void the com
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import NoReturn
@@ -26,7 +26,13 @@ from inkblur.mechanisms.base import WordMechanism
 from inkblur.mechanisms.staircase.bases import DELTA, FIT, Bases
 from inkblur.mechanisms.staircase.conditional import Number, draw
 from inkblur.mechanisms.staircase.device_draw import DeviceDraw
-from inkblur.mechanisms.staircase.expectation import SCALE, Expected, NextWords, Small
+from inkblur.mechanisms.staircase.expectation import (
+    SCALE,
+    Expected,
+    ModelReading,
+    NextWords,
+    Small,
+)
 from inkblur.mechanisms.staircase.mechanism import Staircase
 from inkblur.protocols import DrawnText
 from inkblur.rng import Rng, Rows
@@ -90,38 +96,21 @@ class FluentStaircase(WordMechanism):
 
     def replace_texts(self, texts: Sequence[Ids], streams: Sequence[Rng]) -> list[DrawnText]:
         """Draw these texts, each from a stream of its own, some of them together."""
-        out: list[DrawnText] = [DrawnText(np.empty(0, dtype=np.int64), "", "")] * len(texts)
-        # Texts of about one length advance together. Lengths are released with the texts.
-        order = sorted(range(len(texts)), key=lambda text: -len(texts[text]))
-        for start in range(0, len(order), self.model.together):
-            some = order[start : start + self.model.together]
-            drawn = self._together([texts[i] for i in some], [streams[i] for i in some])
-            for place, text in zip(some, drawn, strict=True):
-                out[place] = text
-        return out
-
-    def _together(self, texts: Sequence[Ids], streams: Sequence[Rng]) -> list[DrawnText]:
         words: list[list[int]] = [[] for _ in texts]
         written: list[list[str]] = [[] for _ in texts]
         bases = [hashlib.blake2b(digest_size=16) for _ in texts]
-        reading = self.model.begin(len(texts))
-        reading.end(np.array([i for i, text in enumerate(texts) if not len(text)], dtype=np.int64))
-        while len(waiting := reading.waiting()):
-            expected = reading.expected(waiting)
-            entering = np.array([texts[i][len(words[i])] for i in waiting.tolist()])
+        for reading, rows, places, expected in self._places(texts):
             numbers: list[Number] = []
-            for text, digest in zip(waiting.tolist(), expected.digests(), strict=True):
+            for (text, place), digest in zip(places, expected.digests(), strict=True):
                 bases[text].update(digest)
-                position = str(len(words[text]))
-                bits = streams[text].child("position", position, digest).bits(1, 1)
+                bits = streams[text].child("position", str(place), digest).bits(1, 1)
                 numbers.append(int(bits[0, 0]))
+            entering = np.array([texts[text][place] for text, place in places])
             drawn = self.draw(expected, entering, numbers)
-            shown = reading.add(waiting, drawn)
-            for text, word, piece in zip(waiting.tolist(), drawn.tolist(), shown, strict=True):
+            shown = reading.add(rows, drawn)
+            for (text, _), word, piece in zip(places, drawn.tolist(), shown, strict=True):
                 words[text].append(word)
                 written[text].append(piece)
-            ended = [i for i in waiting.tolist() if len(words[i]) == len(texts[i])]
-            reading.end(np.array(ended, dtype=np.int64))
         return [
             DrawnText(
                 np.array(ids, dtype=np.int64),
@@ -134,24 +123,32 @@ class FluentStaircase(WordMechanism):
     def expectations(self, texts: Sequence[Ids]) -> list[list[tuple[Small, Small]]]:
         """What the model expected at each place of released texts: public, so anybody's to know."""
         found: list[list[tuple[Small, Small]]] = [[] for _ in texts]
+        for reading, rows, places, expected in self._places(texts):
+            for (text, _), row in zip(places, expected, strict=True):
+                found[text].append(row)
+            reading.add(rows, np.array([texts[text][place] for text, place in places]))
+        return found
+
+    def _places(
+        self, texts: Sequence[Ids]
+    ) -> Iterator[tuple[ModelReading, Ids, list[tuple[int, int]], Expected]]:
+        """All places of the texts, those of several texts at a time: a reading, the rows that wait
+        in it, the text and place of each row, and what is expected there. The caller must add the
+        released words to the reading before it goes on.
+        """
+        # Texts of about one length advance together. Lengths are released with the texts.
         order = sorted(range(len(texts)), key=lambda text: -len(texts[text]))
         for start in range(0, len(order), self.model.together):
-            some = [text for text in order[start : start + self.model.together] if len(texts[text])]
+            some = order[start : start + self.model.together]
+            lengths = np.array([len(texts[text]) for text in some])
+            done = np.zeros(len(some), dtype=np.int64)
             reading = self.model.begin(len(some))
-            while len(waiting := reading.waiting()):
-                expected = reading.expected(waiting)
-                texts_there = [some[row] for row in waiting.tolist()]
-                words = [int(texts[text][len(found[text])]) for text in texts_there]
-                for text, row in zip(texts_there, expected, strict=True):
-                    found[text].append(row)
-                reading.add(waiting, np.array(words))
-                ended = [
-                    row
-                    for row in waiting.tolist()
-                    if len(found[some[row]]) == len(texts[some[row]])
-                ]
-                reading.end(np.array(ended, dtype=np.int64))
-        return found
+            reading.end(np.flatnonzero(lengths == 0))
+            while len(rows := reading.waiting()):
+                places = [(some[row], int(done[row])) for row in rows.tolist()]
+                yield reading, rows, places, reading.expected(rows)
+                done[rows] += 1
+                reading.end(rows[done[rows] == lengths[rows]])
 
     def draw(self, expected: Expected, entering: Ids, numbers: Sequence[Number]) -> Ids:
         """The words that these random numbers draw for entering ones, where these are expected."""

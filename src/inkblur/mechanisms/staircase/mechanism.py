@@ -186,7 +186,7 @@ class Staircase(DiscreteMechanism):
             part = sets.build(np.arange(words))
             sets.add(np.arange(words), part)
             if kept and self._folder is not None:
-                write_sets(self._folder, self._key, part)
+                write_sets(self._folder, self._key, part.arrays())
             return
         for start in range(0, len(missing), _CHUNK):
             some = missing[start : start + _CHUNK]

@@ -70,17 +70,18 @@ def build(grid: Grid, ids: Ids, units: WordUnits, near: int) -> PackedPart:
     """The sets of these words. The same for any number of threads and words at a time."""
     bits = np.empty((len(ids), -(-len(grid) // _BLOCK)), dtype=np.uint64)
     last = np.empty(len(ids), dtype=np.int32)
-
     step = words_at_a_time(grid, _ROWS)
 
     def some(start: int) -> None:
         rows = slice(start, start + step)
         words = ids[rows]
-        found = native.near_bits(
-            grid.products(words), grid.handicaps, words, units, near, bits[rows]
-        )
-        last[rows] = found if found is not None else _plainly(grid, words, units, near, bits[rows])
+        if kernel is None:
+            last[rows] = _plainly(grid, words, units, near, bits[rows])
+        else:
+            products = grid.products(words)
+            last[rows] = kernel.near_bits(products, grid.handicaps, words, units, near, bits[rows])
 
+    kernel = native.kernel()
     grid.points, grid.handicaps  # noqa: B018  computed once, before the threads start
     with one_thread(), ThreadPoolExecutor(processors()) as pool:
         list(pool.map(some, range(0, len(ids), step)))
@@ -173,9 +174,12 @@ class PackedSets(NearSets[PackedPart]):
         block = part.bits[np.arange(count), (place // _BLOCK).astype(np.int64)]
         if (block >> (place % np.uint64(_BLOCK)) & np.uint64(1)).any():
             raise UnsoundSets("a word stands twice in a set")
-        marks = native.bit_marks(part.bits, self.units)
-        if marks is None:
-            marks = self._marks_plainly(part.bits)
+        kernel = native.kernel()
+        marks: NDArray[np.int64] = (
+            self._marks_plainly(part.bits)
+            if kernel is None
+            else kernel.bit_marks(part.bits, self.units)
+        )
         rest = self.near - marks[:, -1]
         if (rest < 1).any() or (rest > self.units[part.last]).any():
             raise UnsoundSets(f"a set does not have {self.near} units")
@@ -206,8 +210,12 @@ class PackedSets(NearSets[PackedPart]):
 
     def at(self, ids: Ids, places: WordUnits) -> Ids:
         """See :meth:`NearSets.at`."""
-        found = native.at_bits(self.tables, self.units, ids, places)
-        return found if found is not None else self.at_plainly(ids, places)
+        kernel, tables = native.kernel(), self.tables
+        if kernel is None:
+            return self.at_plainly(ids, places)
+        columns = tables.row_of, tables.bits, tables.marks, tables.last
+        found: Ids = kernel.at_bits(ids, places, *columns, self.units)
+        return found
 
     def at_plainly(self, ids: Ids, places: WordUnits) -> Ids:
         """:meth:`at` in NumPy, word by word."""

@@ -68,13 +68,14 @@ def build(grid: Grid, ids: Ids, units: WordUnits, near: int) -> Part:
 
     def some(start: int) -> Part:
         words = ids[start : start + step]
-        part = native.near_sets(grid.products(words), grid.handicaps, words, units, near)
-        if part is not None:
-            lengths, members, last = part
-        else:
+        if kernel is None:
             lengths, members, last = plainly(grid, words, units, near)
+        else:
+            products = grid.products(words)
+            lengths, members, last = kernel.near_sets(products, grid.handicaps, words, units, near)
         return Part(lengths, members.astype(kind), last)
 
+    kernel = native.kernel()
     grid.points, grid.handicaps  # noqa: B018  computed once, before the threads start
     with one_thread(), ThreadPoolExecutor(processors()) as pool:
         return joined(pool.map(some, range(0, len(ids), step)), kind)
@@ -348,8 +349,14 @@ class Sets(NearSets[Part]):
 
     def at(self, ids: Ids, places: WordUnits) -> Ids:
         """See :meth:`NearSets.at`."""
-        found = native.at(self.tables, self.units, ids, places)
-        return found if found is not None else self.at_plainly(ids, places)
+        kernel, tables = native.kernel(), self.tables
+        if kernel is None:
+            return self.at_plainly(ids, places)
+        found: Ids = kernel.at(
+            ids, places, tables.starts, tables.lengths, tables.full, tables.last,
+            tables.mark_starts, tables.members, tables.marks, self.units,
+        )  # fmt: skip
+        return found
 
     def at_plainly(self, ids: Ids, places: WordUnits) -> Ids:
         """:meth:`at` in NumPy: all sets that occur, one after the other, are one long sum."""

@@ -11,7 +11,7 @@ import contextlib
 import hashlib
 import json
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from numpy.typing import NDArray
 
@@ -19,14 +19,6 @@ from inkblur.atomic_file import PRIVATE, AtomicFile
 from inkblur.errors import OutputError
 
 _VERSION = 3  # of the files below: raise it when what they hold changes
-
-
-class StoredPart(Protocol):
-    """Sets of all words that can be written to a file."""
-
-    def arrays(self) -> list[NDArray[Any]]:
-        """What the file holds."""
-        ...
 
 
 def read_sets(folder: Path, key: str) -> bytes | None:
@@ -42,24 +34,20 @@ def read_sets(folder: Path, key: str) -> bytes | None:
     return body if header.get("digest") == hashlib.blake2b(body).hexdigest() else None
 
 
-def write_sets(folder: Path, key: str, part: StoredPart) -> None:
+def write_sets(folder: Path, key: str, arrays: list[NDArray[Any]]) -> None:
     """Store the sets of all words; a folder that cannot be written costs only time."""
-    arrays = part.arrays()
     digest = hashlib.blake2b()
     for array in arrays:
         digest.update(array.data)
     header = json.dumps({"key": key, "digest": digest.hexdigest()}) + "\n"
-    _write(_path(folder, key), [header.encode(), *(array.data for array in arrays)])
+    with contextlib.suppress(OSError, OutputError):
+        folder.mkdir(parents=True, exist_ok=True)
+        with AtomicFile(_path(folder, key), mode=PRIVATE) as file:
+            file.write(header.encode())
+            for array in arrays:
+                file.write(array.data)
 
 
 def _path(folder: Path, key: str) -> Path:
     name = hashlib.sha256(f"staircase {_VERSION} {key}".encode()).hexdigest()[:32]
     return folder / f"{name}.sets"
-
-
-def _write(path: Path, parts: list[Any]) -> None:
-    with contextlib.suppress(OSError, OutputError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with AtomicFile(path, mode=PRIVATE) as file:
-            for part in parts:
-                file.write(part)
