@@ -441,7 +441,6 @@ constexpr std::int64_t kFarAway = -2;  // not searched: too far for the margin t
 struct Answer {  // of one batch
   std::vector<std::int64_t> ids;  // or kUndecided: look at its list; or kFarAway
   std::vector<std::vector<std::int32_t>> lists;
-  std::atomic<std::int64_t> hits{0}, rescored{0};  // for the notes on performance
 };
 
 class Tile {  // some queries against the whole vocabulary, on one thread
@@ -459,8 +458,7 @@ class Tile {  // some queries against the whole vocabulary, on one thread
     for (int i = 0; i < count; ++i) round_query(i);
   }
 
-  void scan(Answer& answer) {
-    std::int64_t hits = 0;
+  void scan() {
     Scores scores;
     for (std::size_t p = 0; p < v_.bounds.size(); ++p) {
       const Panel panel = v_.panel(p);
@@ -468,13 +466,10 @@ class Tile {  // some queries against the whole vocabulary, on one thread
         thresholds(b, v_.bounds[p]);
         unsigned reached = path_.kernel(panel, blocks_[b], v_.groups, scores);
         for (int j = 0; reached; ++j, reached >>= 1)
-          if (reached & 1) {
+          if (reached & 1)
             collect(p, static_cast<int>(b), j, scores.values[j], scores.reached[j]);
-            ++hits;
-          }
       }
     }
-    answer.hits += hits;
   }
 
   void finish(Answer& answer, std::int64_t first);
@@ -564,7 +559,6 @@ void Tile::finish(Answer& answer, std::int64_t first) {
   const std::int64_t n = v_.dimension;
   const double tie = 1 + 8 * (n + 4) * kUnit64;
   std::vector<std::pair<double, std::int32_t>> near;
-  std::int64_t rescored = 0;
   for (int i = 0; i < count_; ++i) {
     if (std::isinf(norms_[i])) {
       answer.ids[first + i] = kFarAway;
@@ -584,7 +578,6 @@ void Tile::finish(Answer& answer, std::int64_t first) {
       if (c.most < least) break;
       const std::int32_t id = v_.ids[c.place];
       const double d = path_.distance(v_.vectors + id * n, q, n);
-      ++rescored;
       near.emplace_back(d, id);
       if (d < best) {
         best = d;
@@ -599,7 +592,6 @@ void Tile::finish(Answer& answer, std::int64_t first) {
     answer.ids[first + i] = tied.size() == 1 ? tied[0] : kUndecided;
     if (tied.size() > 1) answer.lists[first + i] = std::move(tied);
   }
-  answer.rescored += rescored;
 }
 
 void search(const Vocabulary& v, const Path& path, const double* queries, std::int64_t batch,
@@ -617,7 +609,7 @@ void search(const Vocabulary& v, const Path& path, const double* queries, std::i
       for (std::int64_t start; (start = next.fetch_add(tile)) < batch;) {
         Tile part(v, path, queries + start * v.dimension,
                   static_cast<int>(std::min(tile, batch - start)));
-        part.scan(answer);
+        part.scan();
         part.finish(answer, start);
       }
     } catch (const std::bad_alloc&) {
@@ -756,8 +748,6 @@ class Index {
       py::gil_scoped_release unlocked;
       search(*vocabulary_, *path_, points, batch, std::max(1, threads), answer);
     }
-    hits = answer.hits;
-    rescored = answer.rescored;
     std::vector<std::int64_t> lists, offsets{0};
     for (std::int64_t i = 0; i < batch; ++i)
       if (answer.ids[i] == kUndecided) {
@@ -766,8 +756,6 @@ class Index {
       }
     return py::make_tuple(to_array(answer.ids), to_array(lists), to_array(offsets));
   }
-
-  std::int64_t hits = 0, rescored = 0;
 
  private:
   Array<float> vectors_;
@@ -788,7 +776,5 @@ PYBIND11_MODULE(_scan, m) {
         "True, from a process that executed an illegal instruction and lived.");
   py::class_<Index>(m, "Index")
       .def(py::init<Array<float>, std::string>())
-      .def("nearest", &Index::nearest)
-      .def_readonly("hits", &Index::hits)
-      .def_readonly("rescored", &Index::rescored);
+      .def("nearest", &Index::nearest);
 }
