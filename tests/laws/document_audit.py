@@ -15,9 +15,15 @@ from inkblur.documents.tf_vector import SyntheticVectors, pick
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.evaluation.audit.claimed_metric import word_bounds
-from inkblur.evaluation.audit.distinguishing import play
+from inkblur.evaluation.audit.distinguishing import (
+    SMOOTHING,
+    Attacker,
+    BoolArray,
+    Pair,
+    log_frequencies,
+    play,
+)
 from inkblur.evaluation.audit.lower_bound import DRAWS, Audit, measure_loss
-from inkblur.evaluation.audit.pairs import SMOOTHING, Attacker, BoolArray, Pair, log_frequencies
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.rng import Rng
 from inkblur.types import NULL_ID, Array, Ids, Record, ReleaseKind, Unit

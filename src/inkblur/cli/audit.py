@@ -202,8 +202,8 @@ def _check(
     draws: int,
 ) -> None:
     """Refuse what cannot work now, and not after minutes of measuring."""
+    from inkblur.evaluation.audit.distinguishing import WordPair
     from inkblur.evaluation.audit.lower_bound import checked_draws
-    from inkblur.evaluation.audit.pairs import WordPair
     from inkblur.evaluation.measures.statistics import measured_ids
     from inkblur.types import whole
 

@@ -97,12 +97,10 @@ def audit_choice(
 def audit_pool(
     blur: PoolPrivatizer, *, rng: Rng, draws: int = 20_000, confidence: float = 0.99
 ) -> ChoiceAudit:
-    """Test draws against stated probabilities, and these against the claimed bound.
+    """The same for a pool, some of whose own texts (and an empty one) stand for private ones.
 
-    Texts of the pool play private ones, one without a known word beside them. Sentences are drawn
-    as texts are, so the audit is of one draw in either case. What is tried is the whole release:
-    encoding, keyed streams, 64 bits, the search for the text that owns them. What it is held
-    against is computed another way, by marking every unit of the pool.
+    The whole release of a text is drawn: encoding, keyed stream, 64 bits, search. The stated
+    probabilities are computed another way, by marking every unit of the pool.
     """
     mechanism = blur.mechanism
     pool, draws = mechanism.pool, whole(draws, "draws")
@@ -142,9 +140,7 @@ def audit_draws(
     bound: float,
     unit: str = "words",
 ) -> ChoiceAudit:
-    """The same for any choice: `stated` holds P(output | input), (inputs, outputs); `draw` gives an
-    output for each input, by its row.
-    """
+    """Any choice: `stated` is P(output | input), (inputs, outputs); `draw` maps rows to outputs."""
     confidence = checked_confidence(confidence)
     # Each input twice in a row: draws that neighbors share show where the inputs are the same.
     which = np.resize(np.repeat(np.arange(len(stated)), 2), draws)

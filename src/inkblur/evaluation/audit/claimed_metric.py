@@ -18,9 +18,8 @@ from inkblur.types import Array, Ids, Metric, Points
 class ClaimedMetric:
     """The metric of a mechanism's guarantee, on words and on differences of vectors.
 
-    For the regularized Mahalanobis metric |z| = sqrt(z' R^-1 z) with R = lambda S + (1 - lambda) I
-    (Mahalanobis paper, Definition 3) the rows are first turned to the axes of S, narrowest first,
-    and divided by the square roots of the eigenvalues of R.
+    The regularized Mahalanobis metric is |z| = sqrt(z' R^-1 z) with R = lambda S + (1 - lambda) I
+    (Mahalanobis paper, Definition 3).
     """
 
     def __init__(self, mechanism: WordMechanism) -> None:

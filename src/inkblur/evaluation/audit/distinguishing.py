@@ -1,29 +1,96 @@
 """The distinguishing game: one of two inputs was released; an attacker says which.
 
-Mathematics: if the privacy loss between the inputs is at most L, no attacker who holds them
-equally likely beforehand is right with probability above e^L / (1 + e^L), and the advantage 2 p -
-1 is at most tanh(L / 2). The best attacker compares likelihoods (Neyman and Pearson); this one
-estimates them from draws of its own.
+Mathematics: if the privacy loss between the inputs is at most L, no attacker who holds them equally
+likely beforehand is right with probability p above e^L / (1 + e^L), and the advantage 2p - 1 is at
+most tanh(L / 2). The best attacker compares likelihoods (Neyman and Pearson); this one estimates
+them from draws of its own.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from inkblur.errors import ParameterError
-from inkblur.evaluation.audit.pairs import Pair, accuracy_bound
+from inkblur.evaluation.audit.claimed_metric import word_bounds
 from inkblur.evaluation.measures.intervals import (
     checked_confidence,
     clopper_pearson_lower,
     clopper_pearson_upper,
 )
 from inkblur.guarantees import rounded_up
+from inkblur.mechanisms.base import WordMechanism
 from inkblur.rng import Rng
-from inkblur.types import whole
+from inkblur.types import NULL_ID, Array, Ids, whole
+
+SMOOTHING = 0.5  # added to every count: an output never seen is not impossible
+
+BoolArray = NDArray[np.bool_]
+# An attacker: log-likelihood ratios, one a row of outputs; above 0: the left input is likelier.
+Attacker = Callable[[Ids], Array]
+
+
+class Pair(Protocol):
+    """Two inputs under one release, and what is claimed about them."""
+
+    subject: str
+    bound: float  # claimed bound on the privacy loss; infinite where nothing is claimed
+
+    def draw(self, right: BoolArray, rng: Rng) -> Ids:
+        """Independent outputs as ids, (trials, words); `right` says which input each comes from."""
+
+    def learn(self, draws: int, rng: Rng) -> Attacker:
+        """The attacker, taught by `draws` draws of every word involved."""
+
+
+class WordPair:
+    """Two words under a word mechanism."""
+
+    def __init__(self, mechanism: WordMechanism, left: str, right: str) -> None:
+        self._mechanism = mechanism
+        self._left, self._right = (known(mechanism, word) for word in (left, right))
+        if self._left == self._right:
+            raise ParameterError(f"{left!r} twice is not a pair; give two different words")
+        self.subject = f"the words {left!r} and {right!r}"
+        ends = np.array([self._left]), np.array([self._right])
+        self.bound = float(word_bounds(mechanism, *ends)[0])
+
+    def draw(self, right: BoolArray, rng: Rng) -> Ids:
+        """One output word a trial, (trials, 1)."""
+        ids = np.where(right, self._right, self._left).astype(np.int64)
+        return self._mechanism.replace(ids, rng)[:, None]
+
+    def learn(self, draws: int, rng: Rng) -> Attacker:
+        """log P(output | left) - log P(output | right), estimated."""
+        left, right = (
+            log_frequencies(self._mechanism, id, draws, rng) for id in (self._left, self._right)
+        )
+        ratios = left - right
+        return lambda outputs: ratios[outputs[:, 0]]
+
+
+def log_frequencies(mechanism: WordMechanism, id: int, draws: int, rng: Rng) -> Array:
+    """How often each word comes out for this one, estimated from `draws` draws, as logarithms."""
+    stream = rng.child("attacker", str(id))
+    out = mechanism.replace(np.full(draws, id, dtype=np.int64), stream)
+    counts = np.bincount(out, minlength=len(mechanism.vocabulary))
+    return np.log((counts + SMOOTHING) / draws)
+
+
+def known(mechanism: WordMechanism, word: str) -> int:
+    """The word's id, or an error that names the vocabulary."""
+    found = mechanism.embedding.id(word)
+    if found == NULL_ID:
+        raise ParameterError(
+            f"the word {word!r} is not among the {len(mechanism.embedding):,} words of "
+            f"{mechanism.embedding.name}"
+        )
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +118,7 @@ class Game:
     @property
     def highest_allowed(self) -> float:
         """The accuracy that the claim allows, e^L / (1 + e^L)."""
-        return accuracy_bound(self.bound)
+        return 1 / (1 + math.exp(-self.bound))
 
     @property
     def flagged(self) -> bool:
@@ -90,10 +157,9 @@ def play(
 ) -> Game:
     """Teach the attacker by `lessons` draws a word, then let it guess in `trials` fresh trials.
 
-    Each input is released in half of the trials, so that guessing blindly is right in exactly
-    half. The number of right guesses is then a sum of two binomials, whose tails are no heavier
-    than those of one binomial with their mean probability (Hoeffding, 1956), so the
-    Clopper-Pearson interval holds.
+    Each input is released in half of the trials. The number of right guesses is then a sum of two
+    binomials, whose tails are no heavier than those of one binomial with their mean probability
+    (Hoeffding, 1956), so the Clopper-Pearson interval holds.
     """
     trials, lessons = whole(trials, "trials"), whole(lessons, "lessons")
     if trials % 2:

@@ -19,11 +19,10 @@ import numpy as np
 
 from inkblur.errors import ParameterError
 from inkblur.evaluation.audit.choice import audit_choice
-from inkblur.evaluation.audit.distinguishing import Game, play
+from inkblur.evaluation.audit.distinguishing import Attacker, Game, Pair, WordPair, play
 from inkblur.evaluation.audit.noise import NoiseAudit, audit_noise
 from inkblur.evaluation.audit.normality import InsideAudit
 from inkblur.evaluation.audit.pair_search import LOOKS, best_threshold, likely_pair
-from inkblur.evaluation.audit.pairs import Attacker, Pair, WordPair
 from inkblur.evaluation.measures.intervals import checked_confidence, log_ratio_lower
 from inkblur.guarantees import rounded_down, rounded_up
 from inkblur.mechanisms.base import DiscreteMechanism, WordMechanism
@@ -185,11 +184,10 @@ def audit_mechanism(
     inside_draws: int = INSIDE_DRAWS,
     confidence: float = 0.99,
 ) -> Audit:
-    """Audit a word mechanism: from outside between two words, and from inside where it adds noise
-    or states its probabilities.
+    """Audit a word mechanism by its outputs, and from inside where it is noise or a stated choice.
 
-    Without `pair`, draws of their own look for two words whose loss stands out against its bound.
-    The allowed error is shared evenly between the three parts.
+    Without `pair`, extra draws look for two words whose loss stands out against its bound. The
+    allowed error is shared evenly between the three parts.
     """
     part = 1 - (1 - checked_confidence(confidence)) / 3
     if pair is None:

@@ -1,6 +1,4 @@
-"""Where to look: two words whose privacy loss stands out against what is claimed for them, and the
-event that tells two inputs apart best.
-"""
+"""Where to look: two words whose loss stands out, and the event that tells inputs apart best."""
 
 from __future__ import annotations
 
@@ -26,8 +24,7 @@ def likely_pair(mechanism: WordMechanism, rng: Rng, *, looks: int = LOOKS) -> tu
     """The pair whose promised loss exceeds its bound by most, or falls short of it by least.
 
     Small vocabularies: all pairs. Larger ones: a dozen words, each with its nearest neighbor in
-    the claimed metric, because there the bound is smallest; with a metric that knows no
-    neighbors, each with each.
+    the claimed metric, where the bound is smallest; in a discrete metric, each with each.
     """
     pairs = _pairs_to_try(mechanism, rng)
     draws = {
@@ -47,8 +44,7 @@ def likely_pair(mechanism: WordMechanism, rng: Rng, *, looks: int = LOOKS) -> tu
 def best_threshold(scores: Array, against: Array, alpha: float) -> tuple[float, float]:
     """The t for which {score >= t} promises the largest log-ratio, and what it promises.
 
-    The promise counts on the very draws that choose, so it is no bound; fresh draws must confirm
-    it.
+    The promise is made on the draws that chose t, so it is no bound until fresh ones confirm it.
     """
     thresholds = np.unique(np.concatenate([scores, against]))
     if len(thresholds) > _MOST_THRESHOLDS:
@@ -82,14 +78,12 @@ def _pairs_to_try(mechanism: WordMechanism, rng: Rng) -> list[tuple[int, int]]:
 
 
 def _nearest_others(mechanism: WordMechanism, words: Ids) -> list[int]:
-    claimed = ClaimedMetric(mechanism)
-    best, least = np.zeros(len(words), dtype=np.int64), np.full(len(words), np.inf)
-    for start in range(0, len(mechanism.vocabulary), _BLOCK):
-        others = np.arange(start, min(start + _BLOCK, len(mechanism.vocabulary)), dtype=np.int64)
-        for row, word in enumerate(words.tolist()):
-            distances = claimed.between(np.full(len(others), word, dtype=np.int64), others)
-            distances[others == word] = np.inf
-            place = int(np.argmin(distances))
-            if distances[place] < least[row]:
-                best[row], least[row] = others[place], distances[place]
-    return [int(id) for id in best]
+    claimed, size = ClaimedMetric(mechanism), len(mechanism.vocabulary)
+    blocks = [np.arange(start, min(start + _BLOCK, size)) for start in range(0, size, _BLOCK)]
+    nearest = []
+    for word in words.tolist():
+        parts = [claimed.between(np.full(len(block), word), block) for block in blocks]
+        distances = np.concatenate(parts)
+        distances[word] = np.inf
+        nearest.append(int(np.argmin(distances)))
+    return nearest
