@@ -69,7 +69,7 @@ def test_nobody_is_named_for_an_empty_text() -> None:
     authors = list("abcdefghij") * 5
     made = make_dataset([*texts, *[" "] * 10], authors=authors, parts=parts, seed=4)
     attacks = AuthorAttacks(made, made.train.texts, table(), replace(PLAN, attacks=USUAL))
-    found = attacks.on_true_texts(made.test.texts, lambda what: None)
+    found = attacks.on_true_texts(made.test.texts)
     assert [each.found.attack for each in found] == list(USUAL)
     for each in found:
         assert each.found.answers[10:].tolist() == [DONT_KNOW] * 10, each.found.attack

@@ -38,7 +38,6 @@ from inkblur.pools.mechanism import PoolStaircase
 from inkblur.rng import seeded_rng
 from inkblur.types import Array, Ids, Piece
 
-Step = Callable[[str], None]
 # What an attacker knows of a release: its channel and its words, or its pool.
 Known = tuple[Channel, Embedding] | PoolStaircase
 LARGEST_POOL = 50_000  # texts: the attacker holds the probability of each under every author
@@ -47,8 +46,16 @@ LARGEST_POOL = 50_000  # texts: the attacker holds the probability of each under
 class AuthorAttacks:
     """The plan's attacks on the authors of one collection, in every scenario."""
 
-    def __init__(self, data: Dataset, train: Sequence[str], embedding: Embedding, plan: Plan):
+    def __init__(
+        self,
+        data: Dataset,
+        train: Sequence[str],
+        embedding: Embedding,
+        plan: Plan,
+        step: Callable[[str], None] = lambda what: None,  # called before each attack
+    ):
         self.data, self.train, self.embedding, self.plan = data, train, embedding, plan
+        self._step = step
         tried = data.has_authors and bool(plan.attacks)
         self._suspects = (
             {name: Scenario.of(name).suspects(data) for name in plan.scenarios} if tried else {}
@@ -62,9 +69,7 @@ class AuthorAttacks:
         return sum(1 for _ in self._tries(releaser))
 
     def notes(self, releasers: Sequence[Releaser]) -> list[str]:
-        """On which releases no attack could be tried that knows the channel, though one was named:
-        the others are weaker there, and their figures say less.
-        """
+        """Releases on which no named attack that knows the channel runs: they look safer."""
         wanted = [name for name in self.plan.attacks if name in CHANNEL_ATTACKS]
         blind = [each.name for each in releasers if not {*wanted} & {*_informed(each)}]
         if not wanted or not blind or not self._suspects:
@@ -74,22 +79,17 @@ class AuthorAttacks:
             f"draws words one by one, or a pool of at most {LARGEST_POOL:,} whole texts."
         ]
 
-    def on_true_texts(self, texts: Sequence[str], step: Step) -> list[Attacked]:
+    def on_true_texts(self, texts: Sequence[str]) -> list[Attacked]:
         """What attackers make of the texts as they are."""
         clear = ClearChannel(len(self.embedding)), self.embedding
-        return list(self._attacked(None, clear, texts, self.train, 0, step))
+        return list(self._attacked(None, clear, texts, self.train, 0))
 
     def on_release(
-        self,
-        releaser: Releaser,
-        texts: Sequence[str],
-        train: Sequence[str],
-        repeat: int,
-        step: Step,
+        self, releaser: Releaser, texts: Sequence[str], train: Sequence[str], repeat: int
     ) -> list[Attacked]:
         """What they make of released `texts`, with the released training part `train`."""
         known = self._known(releaser)
-        return list(self._attacked(releaser, known, texts, train, repeat, step))
+        return list(self._attacked(releaser, known, texts, train, repeat))
 
     def _known(self, releaser: Releaser) -> Known | None:
         """The channel, worked out once a release; only where an attack asks for it."""
@@ -121,12 +121,11 @@ class AuthorAttacks:
         texts: Sequence[str],
         train: Sequence[str],
         repeat: int,
-        step: Step,
     ) -> Iterator[Attacked]:
         scores: dict[str, list[Array]] = {scenario: [] for scenario in self._suspects}
         everyone = self.data.test.authors
         for scenario, kind, name in self._tries(releaser):
-            step(f"{kind} attack: {name}")
+            self._step(f"{kind} attack: {name}")
             studied = self._studied(scenario)
             attack = self._fitted(name, scenario, kind, train, known, repeat)
             familiar = np.flatnonzero(np.isin(everyone, studied))
@@ -163,8 +162,7 @@ class AuthorAttacks:
     def _studied(self, scenario: str) -> Ids:
         """The authors of the known texts, text by text."""
         authors = self.data.train.authors
-        known: Ids = authors[np.isin(authors, self._suspects[scenario])]
-        return known
+        return authors[np.isin(authors, self._suspects[scenario])]
 
     def _fitted(
         self,

@@ -54,7 +54,6 @@ class Disclosing:
     train: Sequence[str]  # in the form that is released
     test: Sequence[str]
     order: Sequence[int]  # rows of the test part that are not blank, by chance: samples come first
-    read: int  # of those, how many are read word by word
     public: Sequence[str]  # texts to learn a language model from; may be empty
     embedding: Embedding
     plan: Plan
@@ -80,7 +79,7 @@ class Disclosing:
     def _reading(
         self, mechanism: WordMechanism, channel: Channel, names_enter: bool, rng: Rng
     ) -> Iterator[Disclosure]:
-        read = [self.test[row] for row in self.order[: self.read]]
+        read = [self.test[row] for row in self.order[: self.plan.read_texts]]
         truth = [true_words(text, self.embedding, names_enter=names_enter) for text in read]
         truth = [words for words in truth if len(words.ids)]
         if not truth:

@@ -72,9 +72,8 @@ def evaluate(
 ) -> Evaluation:
     """Measure every setting; the same data, settings and plan give the same result.
 
-    `public` texts teach the reading attack which words follow which; they must not be among those
-    that are protected. `judge` measures the meaning that a release from a pool keeps; it must have
-    had no part in the release.
+    `public` texts, none of which are protected, teach the reading attack which words follow which.
+    `judge`, which had no part in the release, measures the meaning that texts of a pool keep.
     """
     if not settings:
         raise ParameterError("no setting to evaluate")
@@ -83,27 +82,20 @@ def evaluate(
         raise ParameterError("a setting was given twice")
     if plan.read_texts:
         check_readers(embedding, public, plan.reading_model)
-    prepared = PreparedEvaluation(data, embedding, plan)
-    total = prepared.steps(None) + sum(
+    prepared = PreparedEvaluation(data, embedding, plan, on_step)
+    prepared.total = prepared.steps(None) + sum(
         plan.repeats * prepared.steps(each) + prepared.last_steps for each in made
     )
-    done = 0
-
-    def step(what: str) -> None:
-        nonlocal done
-        on_step(what, done, total)
-        done += 1
-
-    before = prepared.baseline(step)
+    before = prepared.baseline()
     found = tuple(
         replace(
-            prepared.measure(each, step),
-            disclosures=prepared.disclosed(each, public, step),
+            prepared.measure(each),
+            disclosures=prepared.disclosed(each, public),
             stand_ins=prepared.stand_ins(each, judge),
         )
         for each in made
     )
-    on_step("done", total, total)
+    on_step("done", prepared.total, prepared.total)
     return Evaluation(
         plan.seed,
         plan.repeats,
@@ -125,11 +117,18 @@ class PreparedEvaluation:
     One serves many settings, so what does not depend on the setting is done once.
     """
 
-    def __init__(self, data: Dataset, embedding: Embedding, plan: Plan) -> None:
+    def __init__(
+        self,
+        data: Dataset,
+        embedding: Embedding,
+        plan: Plan,
+        on_step: OnStep = lambda what, done, total: None,
+    ) -> None:
         self.data, self.embedding, self.plan = data, embedding, plan
+        self._on_step, self._done, self.total = on_step, 0, 0  # progress: steps done, in all
         self.notes: tuple[str, ...] = ()
         self.train, self.test = self._formed()
-        self.authors = AuthorAttacks(data, self.train, embedding, plan)
+        self.authors = AuthorAttacks(data, self.train, embedding, plan, self.step)
         self._models = plan.models if data.has_labels else ()
         self._first = Released(()), Released(())  # train and test, of the release measured last
         self._shown: dict[str, list[str]] = {}  # examples after the release, by setting
@@ -137,10 +136,13 @@ class PreparedEvaluation:
         order = seeded_rng(plan.seed).child("examples").permutation(len(self.test))
         self._order = [row for row in order.tolist() if self.test[row].strip()]
 
+    def step(self, what: str) -> None:
+        """Say what comes next."""
+        self._on_step(what, self._done, self.total)
+        self._done += 1
+
     def steps(self, releaser: Releaser | None) -> int:
-        """Steps of one repetition, or (None) of the baseline, for showing progress: the attacks
-        that can be tried, and what the analysts score.
-        """
+        """Steps of progress in one repetition, or (None) in the baseline."""
         analysts = 1 if releaser is None else len(self.plan.analysts)
         return 1 + self.authors.count(releaser) + analysts * len(self._models)
 
@@ -162,13 +164,11 @@ class PreparedEvaluation:
             )
         return form.transform(train), form.transform(test)
 
-    def baseline(self, step: Callable[[str], None] = lambda what: None) -> SettingResult:
+    def baseline(self) -> SettingResult:
         """Attacks and classifiers on the true texts, studied and tried without any release."""
-        step("the texts as they are")
-        attacks = self.authors.on_true_texts(self.test, step)
-        utility = [
-            self._scored(model, STATIC, self.train, self.test, 0, step) for model in self._models
-        ]
+        self.step("the texts as they are")
+        attacks = self.authors.on_true_texts(self.test)
+        utility = [self._scored(model, STATIC, self.train, self.test, 0) for model in self._models]
         return SettingResult(
             "before",
             {},
@@ -180,17 +180,10 @@ class PreparedEvaluation:
             None,
         )
 
-    def measure(
-        self,
-        releaser: Releaser,
-        step: Callable[[str], None] = lambda what: None,
-        *,
-        promise: bool = True,
-    ) -> SettingResult:
+    def measure(self, releaser: Releaser, *, promise: bool = True) -> SettingResult:
         """Release, attack and score, as often as the plan says.
 
-        `promise=False` leaves the guarantee out: the exponential mechanism's takes a pass over all
-        pairs of words.
+        `promise=False` skips the guarantee, for which `exponential` visits all pairs of words.
         """
         attacks: list[list[Attacked]] = []
         scores: list[list[Scored]] = []
@@ -198,7 +191,7 @@ class PreparedEvaluation:
         unchanged: list[float] = []
         true_train = releaser.true_counts(self.train) if self.data.has_labels else None
         for repeat in range(self.plan.repeats):
-            step(f"{releaser.name}: releasing")
+            self.step(f"{releaser.name}: releasing")
             train, test = self._released(releaser, repeat)
             if repeat == 0:
                 self._first = train, test
@@ -206,8 +199,8 @@ class PreparedEvaluation:
                 self._shown[releaser.name] = [test.texts[row] for row in rows]
             if test.unchanged is not None:
                 unchanged.append(test.unchanged)
-            attacks.append(self.authors.on_release(releaser, test.texts, train.texts, repeat, step))
-            scores.append(self._both_analysts(train, test, true_train, repeat, step))
+            attacks.append(self.authors.on_release(releaser, test.texts, train.texts, repeat))
+            scores.append(self._both_analysts(train, test, true_train, repeat))
             meaning = self._meaning(test)
             if meaning is not None:
                 meanings.append(meaning)
@@ -223,22 +216,11 @@ class PreparedEvaluation:
             joined_meanings(meanings, confidence),
         )
 
-    def disclosed(
-        self, releaser: Releaser, public: Sequence[str], step: Callable[[str], None]
-    ) -> tuple[Disclosure, ...]:
+    def disclosed(self, releaser: Releaser, public: Sequence[str]) -> tuple[Disclosure, ...]:
         """What the release measured last shows beside its author: its first repetition."""
-        step(f"{releaser.name}: what can be read, linked and inferred")
-        disclosing = Disclosing(
-            self.data,
-            self.train,
-            self.test,
-            self._order,
-            self.plan.read_texts,
-            public,
-            self.embedding,
-            self.plan,
-            step,
-        )
+        self.step(f"{releaser.name}: what can be read, linked and inferred")
+        texts = self.train, self.test, self._order, public
+        disclosing = Disclosing(self.data, *texts, self.embedding, self.plan, self.step)
         rng = seeded_rng(self.plan.seed).child("disclosure", releaser.name)
         return disclosing.disclosed(releaser, *self._first, rng)
 
@@ -283,35 +265,22 @@ class PreparedEvaluation:
         return Released(tuple(texts)), test
 
     def _both_analysts(
-        self,
-        train: Released,
-        test: Released,
-        true_train: csr_matrix | None,
-        repeat: int,
-        step: Callable[[str], None],
+        self, train: Released, test: Released, true_train: csr_matrix | None, repeat: int
     ) -> list[Scored]:
         vectors = test.counts is not None
         studied = train.counts if vectors else train.texts
         asked = test.counts if vectors else test.texts
         true = true_train if vectors else self.train
         return [
-            self._scored(model, kind, part, asked, repeat, step)
+            self._scored(model, kind, part, asked, repeat)
             for kind, part in ((ADAPTIVE, studied), (STATIC, true))
             if kind in self.plan.analysts
             for model in self._models
             if not (vectors and model == UtilityClassifier.FASTTEXT.value)  # which reads texts
         ]
 
-    def _scored(
-        self,
-        model: str,
-        kind: str,
-        train: Any,
-        test: Any,
-        repeat: int,
-        step: Callable[[str], None],
-    ) -> Scored:
-        step(f"labels by {model}, {kind}")
+    def _scored(self, model: str, kind: str, train: Any, test: Any, repeat: int) -> Scored:
+        self.step(f"labels by {model}, {kind}")
         return kind, label_answers(
             train,
             self.data.train.labels,
