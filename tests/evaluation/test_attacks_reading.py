@@ -175,7 +175,6 @@ def test_what_is_counted() -> None:
     assert found.names.mean == 1.0
     assert found.numbers is not None
     assert found.numbers.mean == 0.0
-    assert found.gain == 0.0
     assert recovered("unigram", [], [], [], confidence=0.9, seed=1).names is None
 
 

@@ -38,9 +38,7 @@ class Form:
     name = "raw"
 
     def fit(self, texts: Sequence[str], labels: Sequence[str | None]) -> Self:
-        """Learn from the training part; a text without a label teaches nothing. Most forms have
-        nothing to learn.
-        """
+        """Learn from the labeled texts of the training part; most forms have nothing to learn."""
         return self
 
     def transform(self, texts: Sequence[str]) -> list[str]:

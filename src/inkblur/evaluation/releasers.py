@@ -51,9 +51,7 @@ class Releaser(ABC):
         """Its settings."""
 
     def true_counts(self, texts: Sequence[str]) -> csr_matrix | None:
-        """The unprotected counts, where vectors are released: what an analyst without released
-        training texts would train on.
-        """
+        """Unprotected counts, where vectors are released: what the static analyst trains on."""
         return None
 
     def worth(self) -> tuple[str, ...]:

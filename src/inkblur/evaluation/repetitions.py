@@ -1,4 +1,4 @@
-"""From one repetition after the other to means with their intervals."""
+"""Repetitions joined: means with their intervals."""
 
 from __future__ import annotations
 
@@ -27,9 +27,7 @@ class Attacked:
 def joined_attacks(
     repeats: Sequence[Sequence[Attacked]], confidence: float, seed: int
 ) -> list[AttackResult]:
-    """The same attack in every repetition, as one result: means over repetitions, with intervals
-    over the test texts.
-    """
+    """One result for each attack: means over repetitions, with intervals over the test texts."""
     joined = []
     for same in zip(*repeats, strict=True):
         first, found = same[0], same[0].found
@@ -60,9 +58,7 @@ def joined_attacks(
 def joined_scores(
     repeats: Sequence[Sequence[Scored]], confidence: float, seed: int | None = None
 ) -> list[UtilityResult]:
-    """The same classifier in every repetition, as one result: intervals over repetitions, or, with
-    a seed to draw them by, over the test texts.
-    """
+    """One result for each classifier; with a seed, the intervals are over the test texts."""
     joined = []
     for same in zip(*repeats, strict=True):
         analyst, first = same[0]
@@ -91,7 +87,7 @@ def joined_scores(
 
 
 def joined_meanings(meanings: Sequence[Meaning], confidence: float) -> MeaningResult | None:
-    """The movement in every repetition, as one result; None where nothing could be compared."""
+    """How far texts moved, as one result; None where nothing could be compared."""
     if not meanings:
         return None
     return MeaningResult(

@@ -23,10 +23,9 @@ SEEDED_NOTE = (
 class Interval:
     """A mean with a confidence interval.
 
-    Over repetitions it is Student's (none from one repetition) and covers the draws on the same
-    texts. Attacks have intervals over texts: the test texts are drawn again
-    (:mod:`inkblur.evaluation.measures.bootstrap`), because other texts differ by more than other
-    draws.
+    Over repetitions it is Student's and covers other draws on the same texts; one repetition has
+    none. Over texts it is a bootstrap (:mod:`inkblur.evaluation.measures.bootstrap`): other texts
+    differ by more than other draws.
     """
 
     mean: float

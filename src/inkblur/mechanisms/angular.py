@@ -21,12 +21,8 @@ _BLOCK = 256  # distinct words whose cosines with the vocabulary are held at a t
 
 
 class AngularLaplace(WordMechanism):
-    """Draws an angle (Laplace of scale 1/epsilon cut off at a right angle), takes the word whose
-    cosine fits best.
-
-    Thesis, section 5.3.1, Algorithm 1; the thesis found it too slow to run. Here one matrix
-    product gives the cosines of a block of distinct words with the whole vocabulary, and each row
-    serves all draws of its word.
+    """Draws an angle (Laplace of scale 1/epsilon, cut off at 90 degrees) and takes the word whose
+    cosine fits best (thesis, section 5.3.1, Algorithm 1).
 
     There is no privacy guarantee: for a true word v only words that are some angle's best fit *seen
     from v* can come out, and that set depends on v. So `accept_no_guarantee=True` is required.
@@ -82,8 +78,7 @@ def truncated_angle(count: int, scale: float, rng: Rows) -> Array:
     """`count` draws of |theta|, theta ~ Laplace(0, scale) given |theta| <= pi/2, in radians.
 
     |theta| is exponential, so its truncated distribution function inverts in closed form:
-    F(t) = (1 - exp(-t/scale)) / (1 - exp(-pi/(2 scale))). Only the cosine is used, so the sign
-    does not matter.
+    F(t) = (1 - exp(-t/scale)) / (1 - exp(-pi/(2 scale))).
     """
     uniforms = rng.rows(count, 1)[:, 0]
     mass = -np.expm1(-np.pi / 2 / scale)

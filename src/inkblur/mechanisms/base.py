@@ -83,9 +83,7 @@ class WordMechanism(ABC):
         """Draw a replacement for each id; token i uses row i of `rng`."""
 
     def pairwise(self, left: Ids, right: Ids) -> Array:
-        """The guarantee's metric between words, (left, right). Infinite where nothing is
-        promised.
-        """
+        """The guarantee's metric between words, (left, right); infinite where none is promised."""
         fill = 1.0 if self.guarantee.metric is Metric.DISCRETE else np.inf
         return np.where(left[:, None] == right[None, :], 0.0, fill)
 
@@ -111,9 +109,8 @@ class WordMechanism(ABC):
         """Replace words in order; unknown ones enter as the null word.
 
         Each call spends: releasing the same words again with the same `rng` draws fresh noise.
-
-        Words are not looked for in the corpus of an adapted embedding: a text is known again by
-        its words together, and only documents (:class:`inkblur.Privatizer`) are checked.
+        Only whole documents (:class:`inkblur.Privatizer`) are looked for among the texts that an
+        embedding was adapted on.
         """
         if isinstance(words, str) or not isinstance(words, Iterable):
             raise ParameterError(f"give a list of words, not {words!r}")

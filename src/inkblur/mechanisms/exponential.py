@@ -136,9 +136,7 @@ class Exponential(DiscreteMechanism):
 
     @cached_property
     def guarantee(self) -> Guarantee:  # type: ignore[override]
-        """For one word as it is drawn: the tight loss, computed on first use and remembered; it is
-        never above the improved bound.
-        """
+        """For one word as it is drawn: the tight loss, computed on first use and remembered."""
         extra = rounding(self.kappa, len(self.embedding))
         improved = improved_bound(self.epsilon, len(self.embedding))
         tight = remembered_loss(self.rating, self.epsilon, self.embedding.sha256)
@@ -280,8 +278,7 @@ class _Store:
     """Cumulative sums by word, as rows of two tables, within a limit in bytes.
 
     Rows are added and never replaced, so that other batches may read meanwhile: a row is written
-    before its number is shown. Texts name their commonest words early; for a word that finds the
-    store full, the work is done again each time.
+    before its number is shown. The sums of words that find no room are computed each time.
     """
 
     def __init__(self, limit: int, words: int, steps: int, labels: type[np.integer]) -> None:

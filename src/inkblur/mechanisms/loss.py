@@ -131,8 +131,7 @@ def _normalizers(rating: Rating, kappa: float, notice: Callable[[], None]) -> Ar
             totals[columns] += down
     null = weights(rating.block(np.array([NULL_ID]), slice(0, rating.size)), kappa)
     totals[NULL_ID] = null.sum()
-    logs: Array = np.log(totals)
-    return logs
+    return np.log(totals)
 
 
 def _extremes(
@@ -166,8 +165,7 @@ def _extremes(
 def _column(rating: Rating, rows: Ids, output: int, kappa: float) -> Array:
     only = slice(output, output + 1)
     parts = [rating.block(rows[s : s + _BLOCK], only)[:, 0] for s in range(0, len(rows), _BLOCK)]
-    column: Array = kappa * np.concatenate(parts)
-    return column
+    return kappa * np.concatenate(parts)
 
 
 def _pairs(rating: Rating) -> Iterator[tuple[slice, slice]]:

@@ -41,11 +41,10 @@ _BLOCK = 1024
 
 
 class Rating(Protocol):
-    """Rates every word of a vocabulary in place of any word: public, bounded, deterministic.
+    """Rates every word of a vocabulary in place of any word.
 
-    The guarantee rests on three promises: ratings lie in [0, 1]; they depend on nothing but
-    public data; and the rating of a pair is the same float64 number in whatever block it is asked
-    for.
+    The guarantee rests on this: ratings lie in [0, 1], depend on public data alone, and are the
+    same float64 numbers in any block.
     """
 
     size: int  # words that can come out
@@ -54,7 +53,6 @@ class Rating(Protocol):
 
     def block(self, rows: Ids, columns: slice) -> Array:
         """Ratings of the words `columns` in place of `rows` (NULL_ID allowed), C-ordered."""
-        ...
 
 
 class CosineRating:

@@ -114,9 +114,7 @@ def strength_of(mechanism: WordMechanism) -> tuple[Strength, MeasuredStrength] |
 
 
 def usual_epsilons(name: str, embedding: Embedding, **options: Any) -> list[float]:
-    """Epsilons to compare where none is given, smallest first: the strengths; without them those at
-    which 20, 50 and 75 % of the vocabulary survive.
-    """
+    """Epsilons to compare, smallest first: the strengths, or else three by survival of words."""
     measured = measured_strengths(name, embedding, **options)
     if measured:
         return sorted({found.epsilon for found in measured.values()})

@@ -23,9 +23,8 @@ _BLOCK = 1024  # words whose distances to the vocabulary are held at a time
 class Density:
     """Table 5 for one vocabulary and, where texts were given, one collection.
 
-    A word's distance d is the Euclidean one to the nearest *other* word. The sparsest words have
-    the largest d, the densest the smallest. Words that share one vector have d = 0 and make a
-    ratio infinite; they are counted in `same_vector`.
+    A word's d is the Euclidean distance to the nearest *other* word: largest for the sparsest
+    words, smallest for the densest. Words that share a vector have d = 0 and make ratios infinite.
     """
 
     embedding: str
@@ -100,9 +99,8 @@ def density(
 def nearest_distances(embedding: Embedding) -> Array:
     """Euclidean distance of every word to the nearest other word, (words,).
 
-    The engine's search would find each word itself. Here float64 products rank the others, and the
-    winner's distance is then computed from the difference, because |a|^2 + |b|^2 - 2ab loses the
-    digits of a small distance.
+    The engine's search would find each word itself. Float64 products rank the others here; the
+    winner's distance comes from the difference, because products lose the digits of a small one.
     """
     vectors = embedding.vectors.astype(np.float64) - embedding.null_vector
     halves = np.einsum("ij,ij->i", vectors, vectors) / 2

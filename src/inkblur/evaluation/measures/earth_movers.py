@@ -25,8 +25,7 @@ _STEPS = 10_000_000  # of the network simplex; POT's own limit is too low for lo
 
 def euclidean_costs(left: Array, right: Array) -> Array:
     """||x_i - y_j|| for all rows: (N, n) and (M, n) give (N, M)."""
-    costs: Array = cdist(np.asarray(left, np.float64), np.asarray(right, np.float64))
-    return costs
+    return cdist(np.asarray(left, np.float64), np.asarray(right, np.float64))
 
 
 def earth_movers(

@@ -41,8 +41,7 @@ def log_ratio_lower(
     low = clopper_pearson_lower(hits, trials, alpha / 2)
     high = clopper_pearson_upper(against, against_trials, alpha / 2)
     with np.errstate(divide="ignore"):
-        ratio: Array = np.log(low) - np.log(high)
-    return ratio
+        return np.log(low) - np.log(high)
 
 
 def checked_confidence(confidence: float) -> float:

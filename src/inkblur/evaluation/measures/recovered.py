@@ -86,11 +86,6 @@ class Recovered:
     sure: Interval  # share of the words that the reader is at least 90 % sure of
     sure_and_right: Interval | None  # share of those that are right; None where never sure
 
-    @property
-    def gain(self) -> float:
-        """What the reader adds to reading the text as it stands."""
-        return self.recovered.mean - self.as_it_stands.mean
-
 
 def recovered(
     reader: str,
@@ -103,8 +98,7 @@ def recovered(
 ) -> Recovered:
     """Compare guesses with the truth; `outs` are the released ids of the first release.
 
-    The null word is never recovered: that a number or an unknown word stood somewhere is not what
-    it said.
+    The null word is never recovered: knowing that a number stood somewhere is not knowing it.
     """
     right = [
         (true.ids != NULL_ID) & (true.ids == said.words)

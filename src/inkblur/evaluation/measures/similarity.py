@@ -26,11 +26,9 @@ class Judge(Protocol):
     @property
     def name(self) -> str:
         """What tables call it."""
-        ...
 
     def directions(self, texts: Sequence[str]) -> Vectors:
         """Rows of length 1, (texts, dimension); 0 for a text that it cannot place."""
-        ...
 
 
 class WordMeans:
@@ -58,10 +56,9 @@ class WordMeans:
 def meaning_cosines(
     judge: Judge, texts: Sequence[str], shown: Sequence[str], pool: Sequence[str]
 ) -> tuple[Array, Array, Array]:
-    """Cosines of each true text with the one `shown` in its place, with another true text (that
-    half of all texts further on) and with its nearest in the pool, (texts,) each.
+    """Cosines of each true text with the one `shown`, another true one, and its nearest pool text.
 
-    What the true texts have in common is taken away; what the judge cannot place stays 0.
+    The true texts' mean is taken away first; what the judge cannot place stays 0.
     """
     placed = judge.directions(texts)
     mean = placed.mean(axis=0)

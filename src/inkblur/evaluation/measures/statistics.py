@@ -58,8 +58,7 @@ class PrivacyStatistics:
     """N_w and S_w of one mechanism, word by word.
 
     N_w, `survived`: how many of `runs` independent runs gave the word itself. S_w, `distinct`: how
-    many different words came out, the word itself among them (the paper's definition counts every
-    output, and only so does its Table 2 tend to 1, not 0, for large epsilon).
+    many different words came out, itself included (so the paper's Table 2 tends to 1, not 0).
     """
 
     mechanism: str

@@ -16,9 +16,7 @@ def narrow(table: Any) -> Any:
 
 
 def trained(model: Any, rows: Any, classes: Any) -> Any:
-    """The model after `fit`, without scikit-learn's remark that so many classes look like numbers:
-    authors with one text each are none.
-    """
+    """The model after `fit`, without a warning that so many classes look like a regression."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The number of unique classes is greater")
         return model.fit(rows, classes)

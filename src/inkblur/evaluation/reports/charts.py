@@ -121,8 +121,7 @@ def scatter(
     """The spots, a line through those of each path, and a ring around the chosen one.
 
     Dashed lines show what was wanted: `least_y`, `most_x`, or the `diagonal`, where as much is
-    risked as is kept. `frontier` is joined by a line of its own; `held_out`, a square, is where the
-    chosen one lies on texts that took no part in the choice.
+    risked as is kept. A square is the chosen one on `held_out` texts.
     """
     spots = [spot for path in paths.values() for spot in path]
     if not spots:

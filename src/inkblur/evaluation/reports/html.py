@@ -10,20 +10,9 @@ import importlib
 from typing import Any
 
 from inkblur.errors import needs
+from inkblur.evaluation.reports import tables
 from inkblur.evaluation.reports.charts import Column, Figure, Series, chart
 from inkblur.evaluation.reports.statement import KEEP_INSIDE, Statement
-from inkblur.evaluation.reports.tables import (
-    attack_names,
-    attack_tables,
-    disclosure_tables,
-    facts_table,
-    family,
-    meaning_tables,
-    plain_table,
-    stand_in_tables,
-    strongest_table,
-    utility_tables,
-)
 from inkblur.evaluation.results import ADAPTIVE, STATIC, Evaluation, headline
 from inkblur.files.preview import NOTE, Preview, beginning
 
@@ -78,12 +67,12 @@ def evaluation_page(report: Evaluation) -> str:
             for result in report.settings
         ],
         tables={
-            "strongest": strongest_table(report),
-            "attacks": attack_tables(report),
-            "disclosures": disclosure_tables(report),
-            "utility": utility_tables(report),
-            "meaning": [*meaning_tables(report), *stand_in_tables(report)],
-            "facts": [facts_table(report)],
+            "strongest": tables.strongest_table(report),
+            "attacks": tables.attack_tables(report),
+            "disclosures": tables.disclosure_tables(report),
+            "utility": tables.utility_tables(report),
+            "meaning": [*tables.meaning_tables(report), *tables.stand_in_tables(report)],
+            "facts": [tables.facts_table(report)],
         },
         charts={"attacks": attack_figures(report), "utility": utility_figures(report)},
     )
@@ -96,7 +85,10 @@ def statement_page(statement: Statement) -> str:
         title="Privacy statement",
         statement=statement,
         note=KEEP_INSIDE,
-        tables=[plain_table(s.rows[0], s.rows[1:]) if s.rows else None for s in statement.sections],
+        tables=[
+            tables.plain_table(s.rows[0], s.rows[1:]) if s.rows else None
+            for s in statement.sections
+        ],
     )
 
 
@@ -114,9 +106,9 @@ def preview_page(seen: Preview, command: str) -> str:
         title="Inkblur preview",
         seen=seen,
         note=NOTE,
-        facts=plain_table(("the file", ""), seen.facts()),
+        facts=tables.plain_table(("the file", ""), seen.facts()),
         texts=texts,
-        strengths=plain_table(
+        strengths=tables.plain_table(
             (first, *(f"#{head}" for head in figures), last),
             [tuple(look.figures.values()) for look in seen.looks],
         ),
@@ -133,7 +125,7 @@ def attack_figures(report: Evaluation) -> list[Figure]:
         series = []
         started = set()  # attacks whose line begins at the texts as they are
         for kind in (ADAPTIVE, STATIC):
-            for color, name in enumerate(attack_names(report, scenario)):
+            for color, name in enumerate(tables.attack_names(report, scenario)):
                 found = [r.attack(name, scenario, kind) for r in report.settings]
                 if not any(found):  # an attack that only the other attacker can try
                     continue
@@ -165,7 +157,7 @@ def utility_figures(report: Evaluation) -> list[Figure]:
 
 def _columns(report: Evaluation) -> list[Column]:
     after = [
-        Column("" if each.epsilon is None else f"ε {each.epsilon:g}", family(each.name))
+        Column("" if each.epsilon is None else f"ε {each.epsilon:g}", tables.family(each.name))
         for each in report.settings
     ]
     return [Column("before"), *after]

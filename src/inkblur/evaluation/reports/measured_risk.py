@@ -71,12 +71,7 @@ def _name(settings: Mapping[str, Any]) -> str | None:
 def _check_same(
     evaluation: Mapping[str, Any], found: Mapping[str, Any], wanted: ReleaseSpec
 ) -> None:
-    """Refuse figures of other texts, of other word vectors or of another pool.
-
-    A release blurs texts as they are, and what was taken out before cannot give anybody away.
-    Distances on other vectors are other distances. Another pool is another release, whatever its
-    file is called.
-    """
+    """Refuse figures of shortened texts, of other word vectors or of another pool."""
     if evaluation["form"] != Form.name or evaluation["proper_nouns_redacted"]:
         raise InputError(
             "the evaluation's texts were shortened before they were blurred, and those of the "

@@ -35,9 +35,7 @@ def require_matplotlib() -> None:
 def write_statistics_figures(
     results: Sequence[PrivacyStatistics], directory: Path
 ) -> tuple[Path, ...]:
-    """Two figures into `directory`, survival.svg, variety.svg and the same as PNG: N_w and S_w
-    against epsilon, a line for each lambda (Mahalanobis paper, Figures 2 to 5).
-    """
+    """N_w and S_w over epsilon, a line for each lambda (Mahalanobis paper, Figures 2 to 5)."""
     survival = _figure(results, lambda r: r.survival, "N_w: runs in which the word survived")
     variety = _figure(results, lambda r: r.variety, "S_w: distinct words that came out")
     written = []
@@ -82,9 +80,9 @@ def new_figure(width: float, height: float) -> tuple[Figure, Axes]:
 
 
 def inline_svg(figure: Figure, title: str) -> str:
-    """The figure as an SVG element of a page: in the page's colors and font, with no names of its
-    own that could be taken twice. What is drawn with a `gid` keeps it as its class, and one
-    that begins with "tip " becomes what the page shows when it is pointed at.
+    """The figure as an SVG element in the page's colors and font, without ids that might clash.
+
+    A `gid` becomes the element's class; one that begins with "tip " becomes its tooltip.
     """
     root = ElementTree.fromstring(rendered(figure, "svg"))
     for element in root.iter():

@@ -130,9 +130,7 @@ def attack_tables(report: Evaluation) -> list[Table]:
 
 
 def attack_names(report: Evaluation, scenario: str) -> list[str]:
-    """The attacks tried on true texts, then those that only a release allows: stacking what an
-    adaptive and a static attacker say.
-    """
+    """The attacks tried on true texts, then those that only a release allows."""
     results = (report.before, *report.settings)
     return list(
         dict.fromkeys(a.attack for r in results for a in r.attacks if a.scenario == scenario)

@@ -94,8 +94,7 @@ def tune(
 ) -> tuple[Trial, ...]:
     """Measure every setting, in order; what `folder` holds already is not measured again.
 
-    `words` of the vocabulary are sampled for N_w. `on_trial` is called before each setting is
-    measured, with how many are done.
+    `words` of the vocabulary are sampled for N_w. `on_trial` is called before each setting.
     """
     whole(words, "words")
     refuse_unproved(settings)

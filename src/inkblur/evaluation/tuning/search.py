@@ -64,19 +64,14 @@ class Search:
 
     @property
     def guessing(self) -> float:
-        """The utility that is left to who guesses labels by their shares, without any text.
-
-        Precision and recall of a label are then its share in the mean, and so is its F1: over all
-        labels, 1 / labels.
-        """
+        """The utility left to guessing labels by their shares: F1 is then 1 / labels on average."""
         return 1 / (self.before.labels * self.before.f1)
 
     @property
     def judgment(self) -> Judgment | None:
         """Whether the choice meets the target on the held-out part too; None without a choice.
 
-        An attack below its bound is judged by its 95 % interval as well. The utility has none: it
-        is judged by the figure alone.
+        An attack is judged by its 95 % interval too; the utility has none.
         """
         if self.held_out is None:
             return None
@@ -117,8 +112,7 @@ def search(
 ) -> Search:
     """Measure every candidate on validation texts, choose, and judge the choice on held-out ones.
 
-    `plan` says how, but for its analysts. `folder` holds what is known already; `on_trial` hears
-    of every measurement before it is made, with how many are done.
+    The plan's analysts are not used. `folder` keeps results; `on_trial` is called before each one.
     """
     _check(candidates, plan)
     candidates = bound(candidates, base)

@@ -34,12 +34,10 @@ class Point(Protocol):
     @property
     def attack(self) -> float:
         """Share of texts whose author is named, in [0, 1]."""
-        ...
 
     @property
     def utility(self) -> float:
         """Share of the F1 that is left, at least 0."""
-        ...
 
 
 P = TypeVar("P", bound=Point)

@@ -91,8 +91,7 @@ class Trial:
     def attack_between(self) -> tuple[float, float]:
         """95 % bounds on the attack for other texts like these (Clopper and Pearson, both sides).
 
-        They take the attacked texts for draws of their own; a mean over repetitions counts them
-        once, so the bounds are wide rather than narrow.
+        A mean over repetitions counts each text once, so the bounds are wide rather than narrow.
         """
         if self.strongest is None:
             return 0.0, 1.0

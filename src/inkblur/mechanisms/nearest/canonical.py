@@ -75,8 +75,7 @@ def canonical_slack(dimension: int, query_norm: Float64s, vector_norm: float) ->
     Norms are taken from one common origin; `vector_norm` is the vocabulary's largest. The result
     is doubled, which pays for the rounding of the norms and of this product.
     """
-    slack: Float64s = canonical_rounding(dimension) * (query_norm + vector_norm) ** 2
-    return slack
+    return canonical_rounding(dimension) * (query_norm + vector_norm) ** 2
 
 
 def distances(vectors: Float32s, queries: Float64s, ids: Ids, rows: Ids) -> Float64s:

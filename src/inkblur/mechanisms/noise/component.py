@@ -64,8 +64,7 @@ class ComponentNoise:
         """Manhattan distance between all pairs, (left, right)."""
         from scipy.spatial.distance import cdist
 
-        lengths: Array = cdist(left, right, "cityblock")
-        return lengths
+        return cdist(left, right, "cityblock")
 
 
 def _cut_tails(dimension: int) -> float:

@@ -44,8 +44,7 @@ class LaplaceNoise:
 
     def log_density(self, points: Points, centers: Points) -> Array:
         """log f(points - centers), row by row."""
-        density: Array = self._log_constant - self.epsilon * self.distance(points, centers)
-        return density
+        return self._log_constant - self.epsilon * self.distance(points, centers)
 
     def distance(self, left: Points, right: Points) -> Array:
         """Euclidean distance between rows."""
@@ -56,8 +55,7 @@ class LaplaceNoise:
         """Euclidean distance between all pairs, (left, right)."""
         from scipy.spatial.distance import cdist
 
-        lengths: Array = cdist(left, right)
-        return lengths
+        return cdist(left, right)
 
 
 def spherical(count: int, dimension: int, epsilon: float, rng: Rows) -> Points:

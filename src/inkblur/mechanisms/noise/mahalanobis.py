@@ -91,5 +91,4 @@ class MahalanobisNoise(LaplaceNoise):
     def _whitened(self, differences: Points) -> Points:
         if self._whitening is None:
             return differences
-        whitened: Points = differences @ self._whitening
-        return whitened
+        return differences @ self._whitening

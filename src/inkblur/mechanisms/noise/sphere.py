@@ -58,8 +58,7 @@ def normals(bits: Bits) -> Points:
     """Standard normals: the inverse of their distribution function at the uniforms."""
     from scipy.special import ndtri
 
-    values: Points = ndtri(uniforms_from(bits))
-    return values
+    return ndtri(uniforms_from(bits))
 
 
 @cache

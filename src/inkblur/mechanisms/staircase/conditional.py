@@ -14,7 +14,6 @@ compose: N words of a text lose N epsilon (adaptive composition; `docs/fluent.md
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -68,28 +67,22 @@ def weights(steps: Steps, base: Base, word: int, keys: Keys) -> list[int]:
     return out
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a random number points: to a unit of the near set, by nearness, or of all words."""
-
-    near: bool
-    unit: int
-
-
-def place_of(steps: Steps, word: int, number: Number) -> Place:
-    """The unit that a random number below 2^bits chooses for `word`."""
+def place_of(steps: Steps, word: int, number: Number) -> tuple[bool, int]:
+    """The unit that a random number below 2^bits chooses for `word`: whether it is one of the near
+    set, counted by nearness, or one of all words; and which.
+    """
     if word == NULL_ID:
-        return Place(False, number * steps.units >> steps.bits)
+        return False, number * steps.units >> steps.bits
     cut = steps.step * steps.near
     if number < cut:
-        return Place(True, number // steps.step)
-    return Place(False, (number - cut) // steps.low)
+        return True, number // steps.step
+    return False, (number - cut) // steps.low
 
 
 def draw(steps: Steps, base: Base, word: int, keys: Keys, number: Number) -> int:
     """The word that a random number below 2^bits draws for `word`, with exactly its weight."""
-    place = place_of(steps, word, number)
-    if place.near:
+    near, unit = place_of(steps, word, number)
+    if near:
         words, shares = near_words(keys, word, base, steps.near)
-        return int(words[np.searchsorted(np.cumsum(shares), place.unit, side="right")])
-    return int(np.searchsorted(np.cumsum(base), place.unit, side="right"))
+        return int(words[np.searchsorted(np.cumsum(shares), unit, side="right")])
+    return int(np.searchsorted(np.cumsum(base), unit, side="right"))

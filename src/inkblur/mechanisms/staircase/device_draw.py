@@ -44,8 +44,8 @@ class DeviceDraw:
         import torch
 
         places = [place_of(self.steps, int(x), n) for x, n in zip(entering, numbers, strict=True)]
-        near = np.array([each.near for each in places])
-        place = torch.tensor([each.unit for each in places], device=self.device)[:, None]
+        near = np.array([is_near for is_near, _ in places])
+        place = torch.tensor([unit for _, unit in places], device=self.device)[:, None]
         out = np.empty(len(places), dtype=np.int64)
         with torch.inference_mode():
             row, word, parts = self._expected(expected)

@@ -29,11 +29,9 @@ class NearUnits(Protocol):
 
     def at(self, ids: Ids, places: WordUnits) -> Ids:
         """The output that owns unit `places[i]` (below T) of those that `ids[i]` marks."""
-        ...
 
     def shares(self, word: int) -> WordUnits:
         """How many units of each output this input marks, (outputs,). They sum to T."""
-        ...
 
 
 class Draw:
@@ -68,8 +66,7 @@ class Draw:
         if word == NULL_ID:
             return self._null_weights()
         units, shares = self.sets.units.view(np.uint64), self.sets.shares(word).view(np.uint64)
-        weights: NDArray[np.uint64] = units * np.uint64(steps.low) + shares * np.uint64(steps.step)
-        return weights
+        return units * np.uint64(steps.low) + shares * np.uint64(steps.step)
 
     def _null_weights(self) -> NDArray[np.uint64]:
         # r draws a unit below `end` where r M < end 2^bits.

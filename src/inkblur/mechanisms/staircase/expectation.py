@@ -74,22 +74,18 @@ class ModelReading(Protocol):
 
         Each of them is then added to or ended before this is asked again.
         """
-        ...
 
     def expected(self, texts: Ids) -> Expected:
         """What comes next in these texts, all of them waiting."""
-        ...
 
     def add(self, texts: Ids, words: Ids) -> list[str]:
         """Read the next released word of these texts; how each is written, with what precedes it.
 
         Punctuation and capitals follow from released words.
         """
-        ...
 
     def end(self, texts: Ids) -> None:
         """These texts have no more words."""
-        ...
 
 
 class NextWords(Protocol):
@@ -103,8 +99,6 @@ class NextWords(Protocol):
     @property
     def circumstances(self) -> dict[str, str | float]:
         """What it expects by, and what may change the last bits of its floats."""
-        ...
 
     def begin(self, texts: int) -> ModelReading:
         """Start so many texts."""
-        ...

@@ -195,9 +195,7 @@ class Staircase(DiscreteMechanism):
                 return
 
     def _draws(self, ids: Ids) -> Iterator[tuple[Ids, Draw]]:
-        """Positions in `ids`, with what draws for them: from the sets that are kept, and for words
-        that found no room, from sets that are made for them each time.
-        """
+        """Positions in `ids`, with what draws for them: kept sets, or new ones for lack of room."""
         self.prepare(ids)
         known = (ids == NULL_ID) | self._sets.present[ids]
         yield np.flatnonzero(known), self._draw

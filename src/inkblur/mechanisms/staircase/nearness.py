@@ -60,9 +60,7 @@ class Grid:
         return out
 
     def _fine(self) -> Iterator[NDArray[np.int64]]:
-        """The vectors as whole numbers, some rows at a time, of one scale. For angles a row that
-        is far shorter than the longest has a scale of its own: else little would be left of it.
-        """
+        """The vectors as whole numbers of one scale; for angles, very short rows have their own."""
         exponent = _FINE - math.frexp(float(np.abs(self._vectors).max()))[1]
         for start in range(0, len(self._vectors), _ROWS):
             block = self._vectors[start : start + _ROWS].astype(np.float64)
@@ -84,8 +82,7 @@ class Grid:
 
     def products(self, ids: Ids) -> Vectors:
         """Exact scalar products of these words with all words, (ids, words)."""
-        products: Vectors = self.points[ids] @ self.points.T
-        return products
+        return self.points[ids] @ self.points.T
 
     def cosines(self, ids: Ids) -> Array:
         """Cosines between these words and all words, to about 0.0001, the same everywhere."""
@@ -97,8 +94,7 @@ class Grid:
 
     def keys(self, ids: Ids) -> Keys:
         """Nearness to these words, (ids, words): 2 x.y - |y|^2, which falls with |x - y|."""
-        keys: Keys = 2 * self.products(ids).astype(np.int32) - self.handicaps
-        return keys
+        return 2 * self.products(ids).astype(np.int32) - self.handicaps
 
     def order(self, word: int, keys: Keys) -> Ids:
         """All words by nearness to `word`, itself first, ties by id; `keys` is its row."""

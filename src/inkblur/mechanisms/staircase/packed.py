@@ -48,11 +48,7 @@ class PackedPart:
     last: NDArray[np.int32]  # the word that lies in a set with what is left of T
 
     def arrays(self) -> list[NDArray[Any]]:
-        """What a file of the sets of all words holds, in little-endian order.
-
-        The bits come first: behind an odd number of words of 4 bytes, C++ would read them where no
-        number of 8 bytes may stand.
-        """
+        """What a file of all sets holds, little-endian; bits first, so that they are aligned."""
         return [self.bits.astype("<u8", copy=False), self.last.astype("<i4")]
 
     @classmethod
@@ -126,8 +122,7 @@ class PackedSets(NearSets[PackedPart]):
     @property
     def present(self) -> NDArray[np.bool_]:
         """Which words have their set here, (words,)."""
-        here: NDArray[np.bool_] = self.tables.row_of >= 0
-        return here
+        return self.tables.row_of >= 0
 
     @property
     def nbytes(self) -> int:

@@ -220,8 +220,8 @@ class NearSets(ABC, Generic[P]):
 
     @abstractmethod
     def add(self, ids: Ids, part: P) -> bool:
-        """Take the sets of these words, after a check of all that the guarantee rests on; False
-        where there is no room. The sets of all words take the place of those that are here.
+        """Take the sets of these words, once checked; False where there is no room. The sets of all
+        words replace those that are here.
         """
 
     @abstractmethod
@@ -230,8 +230,8 @@ class NearSets(ABC, Generic[P]):
 
     @abstractmethod
     def at(self, ids: Ids, places: WordUnits) -> Ids:
-        """The word that owns unit `places[i]` (below T) of the set of `ids[i]`. Units are counted
-        in order of ids, and those of the last word by nearness at the end.
+        """The word that owns unit `places[i]` (below T) of the set of `ids[i]`, units being counted
+        by id, those of the last word by nearness at the end.
         """
 
     @property
@@ -241,8 +241,7 @@ class NearSets(ABC, Generic[P]):
 
     def missing(self, ids: Ids) -> Ids:
         """Those of these words whose sets are not here yet, each once."""
-        absent: Ids = np.unique(ids[~self.present[ids]])
-        return absent
+        return np.unique(ids[~self.present[ids]])
 
 
 class Sets(NearSets[Part]):
@@ -259,8 +258,7 @@ class Sets(NearSets[Part]):
     @property
     def present(self) -> NDArray[np.bool_]:
         """Which words have their set here, (words,)."""
-        here: NDArray[np.bool_] = self.tables.starts >= 0
-        return here
+        return self.tables.starts >= 0
 
     @property
     def nbytes(self) -> int:

@@ -121,8 +121,8 @@ class Reference:
         """The words' principal axes as columns, the longest first, and how many are scanned.
 
         Every word counts alike: were they weighed by length, a few long ones would choose the axes.
-        All are scanned where half would do, because there next to nothing decides (a dimension that
-        dwarfs the others, say) and the bound would rule out few words.
+        Where fewer than half would do, one dimension dwarfs the others and the bound would rule out
+        few words: then all are scanned.
         """
         dimension = self._vectors.shape[1]
         step = -(-len(self._vectors) // _AXES_WORDS)
