@@ -155,9 +155,10 @@ class Gpu:
             self._batch: int = max(1, min(self._most, _MOST_MAXIMA // words.panels))
             # One query alone must always fit: every panel may survive, every word may tie.
             pairs = max(_PAIRS * self._batch, words.panels)
-            batches = memory.make_batches(words, self._batch, slots)
-            works = memory.make_works(words, self._batch, slots, pairs)
-            self._slots = [self._slot(b, w) for b, w in zip(batches, works, strict=True)]
+            batch = memory.DeviceBatch(words, self._batch)
+            work = memory.Work(words, self._batch, pairs)
+            self._slots = [self._slot(batch, work)]
+            self._slots += [self._slot(batch.another(), work.another()) for _ in range(slots - 1)]
         if self._cuda:
             self._torch.cuda.synchronize(self._device)
 

@@ -6,8 +6,10 @@ columns. Lengths are in the vocabulary's unit. `backend` has the mathematics.
 
 from __future__ import annotations
 
+import copy
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -50,47 +52,70 @@ class DeviceVocabulary:
     constants: Tensor  # float64 (7,): see `constants_of`
 
 
-@dataclass(slots=True)
 class DeviceBatch:
     """One batch's queries on the device; the first `count` rows are in use."""
 
-    count: int
-    raw: Tensor  # float64 (B, n): as given
-    points: Tensor  # float64 (B, n): q, in the unit, not centered
-    high: Tensor  # float32 (B, n): q rounded
-    low: Tensor  # float32 (B, n): the rest of q, rounded
-    codes: Tensor  # int8 (B, K): l of p = t l + rest
-    scale: Tensor  # float32 (B,): t
-    lost: Tensor  # float32 (B,): |p - t l|
-    norm: Tensor  # float32 (B,): |p|
-    slack: Tensor  # float32 (B,): what rounding may cost, both sides
-    far: Tensor  # int32 (B,): 1 where p is too long for the proof, or no number
+    def __init__(self, words: DeviceVocabulary, size: int) -> None:
+        n, empty = words.dimension, partial(_empty, words)
+        self.count = 0
+        self.raw = empty(torch.float64, size, n)  # as given
+        self.points = empty(torch.float64, size, n)  # q, in the unit, not centered
+        self.high = empty(torch.float32, size, n)  # q rounded
+        self.low = empty(torch.float32, size, n)  # the rest of q, rounded
+        # l of p = t l + rest; zero beyond column n
+        self.codes = empty(torch.int8, size, words.codes.shape[1]).zero_()
+        self.scale = empty(torch.float32, size)  # t
+        self.lost = empty(torch.float32, size)  # |p - t l|
+        self.norm = empty(torch.float32, size)  # |p|
+        self.slack = empty(torch.float32, size)  # what rounding may cost, both sides
+        self.far = empty(torch.int32, size)  # 1 where p is too long for the proof, or no number
+
+    def another(self) -> DeviceBatch:
+        """For one more batch in flight: `raw` is its own, the rest shared."""
+        other = copy.copy(self)
+        other.raw = torch.empty_like(self.raw)
+        return other
 
 
-@dataclass(slots=True)
 class Work:
     """Results of the steps; counters count what was wanted, so above capacity a list overflowed."""
 
-    maxima: Tensor  # int32 (B, P), padded
-    sure: Tensor  # float32 (B,): some word scores at least this
-    pairs: Tensor  # int32 (1,)
-    rows: Tensor  # int32 (capacity,): the query of a surviving pair
-    panels: Tensor  # int32 (capacity,): and its panel
-    kept: Tensor  # int32 (1,)
-    kept_rows: Tensor  # int32 (kept capacity,): the query of a word that is left
-    kept_words: Tensor  # int32 (kept capacity,): and its position
-    kept_squares: Tensor  # float32 (kept capacity,): their squared distance
-    least: Tensor  # float32 (B,): smallest of them
-    limit: Tensor  # float32 (B,): up to here a word may be the answer
-    near: Tensor  # int32 (B,): how many words are
-    chosen: Tensor  # int32 (B,): position of one of them
-    unsure: Tensor  # int32 (1,)
-    unsure_rows: Tensor  # int32 (words,): queries with several words, one entry for each word
-    unsure_words: Tensor  # int32 (words,): positions
-    unsure_squares: Tensor  # float64 (words,)
-    least64: Tensor  # float64 (B,): the same three in float64, for those queries
-    limit64: Tensor  # float64 (B,)
-    near64: Tensor  # int32 (B,)
+    def __init__(self, words: DeviceVocabulary, size: int, pairs: int) -> None:
+        empty = partial(_empty, words)
+        rows = -(-size // _TALL) * _TALL  # whole tiles
+        kept, unsure = max(words.words, 2 * pairs), max(words.words, 64 * size)
+        self.maxima = empty(torch.int32, rows, len(words.scale))
+        self.sure = empty(torch.float32, size)  # some word scores at least this
+        self.pairs = empty(torch.int32, 1)
+        self.rows = empty(torch.int32, pairs)  # the query of a surviving pair
+        self.panels = empty(torch.int32, pairs)  # and its panel
+        self.kept = empty(torch.int32, 1)
+        self.kept_rows = empty(torch.int32, kept)  # the query of a word that is left
+        self.kept_words = empty(torch.int32, kept)  # and its position
+        self.kept_squares = empty(torch.float32, kept)  # their squared distance
+        self.least = empty(torch.float32, size)  # smallest of them
+        self.limit = empty(torch.float32, size)  # up to here a word may be the answer
+        self.near = empty(torch.int32, size)  # how many words are
+        self.chosen = empty(torch.int32, size)  # position of one of them
+        self.unsure = empty(torch.int32, 1)
+        # Queries with several words, one entry for each word; and the words' positions.
+        self.unsure_rows = empty(torch.int32, unsure)
+        self.unsure_words = empty(torch.int32, unsure)
+        self.unsure_squares = empty(torch.float64, unsure)
+        self.least64 = empty(torch.float64, size)  # the same three in float64, for those queries
+        self.limit64 = empty(torch.float64, size)
+        self.near64 = empty(torch.int32, size)
+
+    def another(self) -> Work:
+        """For one more batch in flight: what the host reads is its own, the rest shared."""
+        other = copy.copy(self)
+        for name in ("pairs", "kept", "unsure", "unsure_rows", "unsure_words"):
+            setattr(other, name, torch.empty_like(getattr(self, name)))
+        return other
+
+
+def _empty(words: DeviceVocabulary, dtype: Tensor, *shape: int) -> Tensor:
+    return torch.empty(shape, dtype=dtype, device=words.table.device)
 
 
 def constants_of(shrink: float, radius: float, dimension: int) -> list[float]:
@@ -177,68 +202,3 @@ def load(vectors: Float32s, device: Tensor) -> DeviceVocabulary:
         center=center,
         constants=torch.tensor(constants_of(shrink, radius, n), **f64),
     )
-
-
-def make_batches(words: DeviceVocabulary, size: int, count: int) -> list[DeviceBatch]:
-    """Memory for queries: `raw` for each batch in flight, the rest shared."""
-    device, n = words.table.device, words.dimension
-
-    def empty(dtype: Tensor, *shape: int) -> Tensor:
-        return torch.empty(shape, dtype=dtype, device=device)
-
-    shared = DeviceBatch(
-        count=0,
-        raw=None,
-        points=empty(torch.float64, size, n),
-        high=empty(torch.float32, size, n),
-        low=empty(torch.float32, size, n),
-        codes=empty(torch.int8, size, words.codes.shape[1]).zero_(),  # stays so beyond column n
-        scale=empty(torch.float32, size),
-        lost=empty(torch.float32, size),
-        norm=empty(torch.float32, size),
-        slack=empty(torch.float32, size),
-        far=empty(torch.int32, size),
-    )
-    return [replace(shared, raw=empty(torch.float64, size, n)) for _ in range(count)]
-
-
-def make_works(words: DeviceVocabulary, size: int, count: int, pairs: int) -> list[Work]:
-    """Memory for results: what the host reads for each batch in flight, the rest shared."""
-    device, most = words.table.device, max(words.words, 64 * size)
-
-    def empty(dtype: Tensor, *shape: int) -> Tensor:
-        return torch.empty(shape, dtype=dtype, device=device)
-
-    shared = Work(
-        maxima=empty(torch.int32, -(-size // _TALL) * _TALL, len(words.scale)),  # whole tiles
-        sure=empty(torch.float32, size),
-        pairs=None,
-        rows=empty(torch.int32, pairs),
-        panels=empty(torch.int32, pairs),
-        kept=None,
-        kept_rows=empty(torch.int32, max(words.words, 2 * pairs)),
-        kept_words=empty(torch.int32, max(words.words, 2 * pairs)),
-        kept_squares=empty(torch.float32, max(words.words, 2 * pairs)),
-        least=empty(torch.float32, size),
-        limit=empty(torch.float32, size),
-        near=empty(torch.int32, size),
-        chosen=empty(torch.int32, size),
-        unsure=None,
-        unsure_rows=None,
-        unsure_words=None,
-        unsure_squares=empty(torch.float64, most),
-        least64=empty(torch.float64, size),
-        limit64=empty(torch.float64, size),
-        near64=empty(torch.int32, size),
-    )
-    return [
-        replace(
-            shared,
-            pairs=empty(torch.int32, 1),
-            kept=empty(torch.int32, 1),
-            unsure=empty(torch.int32, 1),
-            unsure_rows=empty(torch.int32, most),
-            unsure_words=empty(torch.int32, most),
-        )
-        for _ in range(count)
-    ]
