@@ -48,7 +48,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -93,21 +92,24 @@ def _torch() -> Any:
         return importlib.import_module("torch")
 
 
-@dataclass(slots=True, eq=False)
 class _Slot:
     """One batch in flight: its memory on both sides, and what the host waits for."""
 
-    pinned: Float64s  # (B, n), page-locked where there is a GPU
-    source: Any  # the same memory as a tensor
-    plan: Any  # int64 (B, PLAN) pinned: what to draw on the device, see `noise.plan_of`
-    batch: Any
-    work: Any
-    ids: Any  # int64 (B,) pinned
-    far: Any  # int32 (B,) pinned
-    status: Any  # int64 (5,) pinned: lengths of the three lists, most words left, far queries
-    done: Any = None  # event
-    count: int = 0  # queries
-    queries: Float64s | None = None  # None: they were drawn on the device
+    def __init__(self, batch: Any, work: Any, *, plan: int, pin: bool) -> None:
+        """plan: numbers of a token to draw. pin: whether memory is page-locked, for a GPU."""
+        torch, size = _torch(), len(batch.raw)
+        zeros = partial(torch.zeros, pin_memory=pin)
+        self.batch, self.work = batch, work
+        self.source = zeros(batch.raw.shape, dtype=torch.float64)
+        self.pinned: Float64s = self.source.numpy()  # the same memory
+        self.plan = zeros((size, plan), dtype=torch.int64)  # to draw: see `noise.plan_of`
+        self.ids = zeros(size, dtype=torch.int64)
+        self.far = zeros(size, dtype=torch.int32)
+        # Lengths of the three lists, most words left, far queries.
+        self.status = zeros(5, dtype=torch.int64)
+        self.done: Any = None  # event
+        self.count = 0  # queries
+        self.queries: Float64s | None = None  # None: they were drawn on the device
 
 
 class Gpu:
@@ -157,21 +159,11 @@ class Gpu:
             pairs = max(_PAIRS * self._batch, words.panels)
             batch = memory.DeviceBatch(words, self._batch)
             work = memory.Work(words, self._batch, pairs)
-            self._slots = [self._slot(batch, work)]
-            self._slots += [self._slot(batch.another(), work.another()) for _ in range(slots - 1)]
+            memories = [(batch, work)]
+            memories += [(batch.another(), work.another()) for _ in range(slots - 1)]
+            self._slots = [_Slot(*m, plan=memory.PLAN, pin=self._cuda) for m in memories]
         if self._cuda:
             self._torch.cuda.synchronize(self._device)
-
-    def _slot(self, batch: Any, work: Any) -> _Slot:
-        def pinned(dtype: Any, *shape: int) -> Any:
-            return self._torch.zeros(shape, dtype=dtype, pin_memory=self._cuda)
-
-        torch = self._torch
-        source = pinned(torch.float64, *batch.raw.shape)
-        ids, far = pinned(torch.int64, self._batch), pinned(torch.int32, self._batch)
-        plan = pinned(torch.int64, self._batch, self._memory.PLAN)
-        status = pinned(torch.int64, 5)
-        return _Slot(source.numpy(), source, plan, batch, work, ids, far, status)
 
     # ------------------------------------------------------------------ queries
 
