@@ -22,7 +22,7 @@ from inkblur.mechanisms.staircase import native
 from inkblur.mechanisms.staircase.draw import Draw, high_half
 from inkblur.mechanisms.staircase.nearness import Grid, Nearness
 from inkblur.mechanisms.staircase.packed import PackedPart, PackedSets
-from inkblur.mechanisms.staircase.sets import Part, Sets, UnsoundSets, build
+from inkblur.mechanisms.staircase.sets import Part, Sets, UnsoundSets
 from inkblur.mechanisms.staircase.units import Steps, safe_for_null, word_units
 from inkblur.rng import keyed_rng, seeded_rng
 from inkblur.types import NULL_ID, Ids, Vectors
@@ -146,7 +146,7 @@ def test_every_number_of_a_small_total_draws_as_the_weights_say(
     grid = Grid(embedding, Nearness.EUCLIDEAN)
     near = Sets(grid, units, steps.near, 0)
     everyone = np.arange(len(embedding))
-    near.add(everyone, build(grid, everyone, units, steps.near))
+    near.add(everyone, near.build(everyone))
     draw = Draw(steps, near)
     numbers = np.arange(1 << bits, dtype=np.uint64) << np.uint64(64 - bits)
     rows = []

@@ -7,18 +7,15 @@ numbers draw the same words. The sets of all V words take V^2 / 8 bytes, whateve
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from inkblur.blas import one_thread
-from inkblur.mechanisms.nearest.cpu.native import processors
 from inkblur.mechanisms.staircase import native
 from inkblur.mechanisms.staircase.nearness import Grid
-from inkblur.mechanisms.staircase.sets import NearSets, UnsoundSets, plainly, words_at_a_time
+from inkblur.mechanisms.staircase.sets import NearSets, UnsoundSets, by_threads, plainly
 from inkblur.mechanisms.staircase.units import WordUnits
 from inkblur.types import Ids
 
@@ -60,28 +57,6 @@ class PackedPart:
         bits = np.frombuffer(body, dtype="<u8", count=words * blocks)
         last = np.frombuffer(body, dtype="<i4", offset=8 * words * blocks)
         return cls(bits.reshape(words, blocks), last)
-
-
-def build(grid: Grid, ids: Ids, units: WordUnits, near: int) -> PackedPart:
-    """The sets of these words. The same for any number of threads and words at a time."""
-    bits = np.empty((len(ids), -(-len(grid) // _BLOCK)), dtype=np.uint64)
-    last = np.empty(len(ids), dtype=np.int32)
-    step = words_at_a_time(grid, _ROWS)
-
-    def some(start: int) -> None:
-        rows = slice(start, start + step)
-        words = ids[rows]
-        if kernel is None:
-            last[rows] = _plainly(grid, words, units, near, bits[rows])
-        else:
-            products = grid.products(words)
-            last[rows] = kernel.near_bits(products, grid.handicaps, words, units, near, bits[rows])
-
-    kernel = native.kernel()
-    grid.points, grid.handicaps  # noqa: B018  computed once, before the threads start
-    with one_thread(), ThreadPoolExecutor(processors()) as pool:
-        list(pool.map(some, range(0, len(ids), step)))
-    return PackedPart(bits, last)
 
 
 def _plainly(
@@ -131,8 +106,21 @@ class PackedSets(NearSets[PackedPart]):
         return sum(a.nbytes for a in (tables.row_of, tables.last, tables.bits, tables.marks))
 
     def build(self, ids: Ids) -> PackedPart:
-        """The sets of these words."""
-        return build(self.grid, ids, self.units, self.near)
+        """The sets of these words, the same for any number of threads."""
+        grid, units, near, kernel = self.grid, self.units, self.near, native.kernel()
+        bits = np.empty((len(ids), -(-len(grid) // _BLOCK)), dtype=np.uint64)
+        last = np.empty(len(ids), dtype=np.int32)
+
+        def some(rows: slice) -> None:
+            words = ids[rows]
+            if kernel is None:
+                last[rows] = _plainly(grid, words, units, near, bits[rows])
+            else:
+                rated = grid.products(words), grid.handicaps
+                last[rows] = kernel.near_bits(*rated, words, units, near, bits[rows])
+
+        list(by_threads(grid, ids, _ROWS, some))
+        return PackedPart(bits, last)
 
     def bytes_of_all(self) -> int:
         """V^2 / 8."""

@@ -9,7 +9,7 @@ Large sets take less room as bits: see `packed`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from typing import Any, Generic, Self, TypeVar
@@ -32,6 +32,8 @@ STRIDE = 64  # members between two marks
 _PASS = 1 << 20  # members whose units are summed at a time
 _SORTED = 512  # nearest words that are sorted at first
 _SAMPLED = 64  # words whose sets say how large those of all words will be
+
+MadeT = TypeVar("MadeT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,29 +63,12 @@ class Part:
         )
 
 
-def build(grid: Grid, ids: Ids, units: WordUnits, near: int) -> Part:
-    """The sets of these words. The same for any number of threads and words at a time."""
-    kind = np.min_scalar_type(len(grid) - 1)
-    step = words_at_a_time(grid, _ROWS)
-
-    def some(start: int) -> Part:
-        words = ids[start : start + step]
-        if kernel is None:
-            lengths, members, last = plainly(grid, words, units, near)
-        else:
-            products = grid.products(words)
-            lengths, members, last = kernel.near_sets(products, grid.handicaps, words, units, near)
-        return Part(lengths, members.astype(kind), last)
-
-    kernel = native.kernel()
+def by_threads(grid: Grid, ids: Ids, most: int, make: Callable[[slice], MadeT]) -> Iterator[MadeT]:
+    """What `make` gives for up to `most` of the ids at a time, in order."""
+    step = max(1, min(most, _PRODUCTS // len(grid)))
     grid.points, grid.handicaps  # noqa: B018  computed once, before the threads start
     with one_thread(), ThreadPoolExecutor(processors()) as pool:
-        return joined(pool.map(some, range(0, len(ids), step)), kind)
-
-
-def words_at_a_time(grid: Grid, most: int) -> int:
-    """How many words, up to `most`, one thread compares with the whole vocabulary at a time."""
-    return max(1, min(most, _PRODUCTS // len(grid)))
+        yield from pool.map(make, (slice(s, s + step) for s in range(0, len(ids), step)))
 
 
 def plainly(
@@ -266,8 +251,20 @@ class Sets(NearSets[Part]):
         return self.tables.nbytes
 
     def build(self, ids: Ids) -> Part:
-        """The sets of these words."""
-        return build(self.grid, ids, self.units, self.near)
+        """The sets of these words, the same for any number of threads."""
+        grid, units, near, kernel = self.grid, self.units, self.near, native.kernel()
+        kind = np.min_scalar_type(len(grid) - 1)
+
+        def some(rows: slice) -> Part:
+            words = ids[rows]
+            if kernel is None:
+                lengths, members, last = plainly(grid, words, units, near)
+            else:
+                rated = grid.products(words), grid.handicaps
+                lengths, members, last = kernel.near_sets(*rated, words, units, near)
+            return Part(lengths, members.astype(kind), last)
+
+        return joined(by_threads(grid, ids, _ROWS, some), kind)
 
     def bytes_of_all(self) -> int:
         """Judged by an even sample."""

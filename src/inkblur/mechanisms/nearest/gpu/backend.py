@@ -152,7 +152,7 @@ class Gpu:
         self._slots: list[_Slot] = []
         self._noise: Any = None  # the last that was drawn from
         with self._on(None):
-            self._words = words = memory.load(self._vectors, self._device)
+            self._words = words = memory.DeviceVocabulary(self._vectors, self._device)
             self._offset = float(words.center.norm())
             self._batch: int = max(1, min(self._most, _MOST_MAXIMA // words.panels))
             # One query alone must always fit: every panel may survive, every word may tie.

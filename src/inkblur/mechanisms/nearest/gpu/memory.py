@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import math
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -30,26 +29,75 @@ _SHORT = 2.0**-40  # least radius: room for rounding that float32 holds with all
 Tensor = Any  # torch is not typed for us: it is absent where the types are checked
 
 
-@dataclass(slots=True)
 class DeviceVocabulary:
     """What is on the device for one vocabulary, words sorted by length."""
 
-    words: int  # V
-    dimension: int  # n
-    table: Tensor  # float32 (P * PANEL, n): the words themselves, not centered; the last repeats
-    codes: Tensor  # int8 (P * PANEL, K): k of a = s k + rest, zero beyond column n
-    half: Tensor  # float32 (P * PANEL,): |a|^2 / 2
-    panels: int  # P; the five arrays below go on to a multiple of `WIDE`, with infinite half norms
-    scale: Tensor  # float32 (P,): s
-    shortest: Tensor  # float32 (P,): least |a|^2 / 2 of the panel
-    longest: Tensor  # float32 (P,): greatest |a|^2 / 2
-    length: Tensor  # float32 (P,): greatest |s k|
-    lost: Tensor  # float32 (P,): greatest |a - s k|
-    order: Tensor  # int64 (V,): position -> id
-    place: Tensor  # int64 (V,): id -> position
-    unit: float  # what 1 stands for, a power of two
-    center: Tensor  # float64 (n,)
-    constants: Tensor  # float64 (7,): see `constants_of`
+    def __init__(self, vectors: Float32s, device: Tensor) -> None:
+        """Copy, center, sort and round; block by block, so that they may be a memory map."""
+        words, n = vectors.shape
+        f64 = {"dtype": torch.float64, "device": device}
+        raw = torch.empty((words, n), dtype=torch.float32, device=device)
+        total = torch.zeros(n, **f64)
+        blocks = range(0, words, _ROWS)
+        for start in blocks:
+            rows = raw[start : start + _ROWS]
+            rows.copy_(torch.from_numpy(np.array(vectors[start : start + _ROWS])))
+            total += rows.double().sum(dim=0)
+        center = total / words
+        largest = max(float((raw[s : s + _ROWS].double() - center).abs().max()) for s in blocks)
+        most = max(float(raw[s : s + _ROWS].abs().max()) for s in blocks)
+        shrink = 1.0
+        if largest > 0:  # a power of two: exact, and no number leaves the range of float32
+            shrink = 2.0 ** min(-math.floor(math.log2(largest)), 126 - math.floor(math.log2(most)))
+        center *= shrink
+        half = torch.empty(words, **f64)
+        for start in blocks:
+            rows = raw[start : start + _ROWS]
+            rows.copy_(rows.double() * shrink)
+            half[start : start + _ROWS] = (rows.double() - center).square().sum(dim=1) / 2
+        order = torch.argsort(half, stable=True)
+        # The last word fills the last panel: an empty row would score 0, which no word need reach.
+        padded = -(-words // PANEL) * PANEL
+        filled = torch.cat([order, order[-1:].expand(padded - words)])
+        table, half = raw[filled], half[filled]
+        del raw
+        radius = max(float((2 * half[-1]).sqrt()) * _UP, _SHORT)
+        codes = torch.zeros((padded, -(-n // _COLUMNS) * _COLUMNS), dtype=torch.int8, device=device)
+        scale, length, lost = (torch.empty(padded // PANEL, **f64) for _ in range(3))
+        for start in range(0, padded, _ROWS):
+            here = slice(start, min(start + _ROWS, padded))
+            part = slice(here.start // PANEL, here.stop // PANEL)
+            centered = (table[here].double() - center).reshape(-1, PANEL, n)
+            s = (centered.abs().amax(dim=(1, 2)) / 127).clamp(min=1e-290)
+            k = (centered / s[:, None, None]).round()
+            scale[part] = s
+            length[part] = k.square().sum(dim=2).amax(dim=1).sqrt() * s
+            rest = (centered - k * s[:, None, None]).square().sum(dim=2)
+            lost[part] = rest.amax(dim=1).sqrt()
+            codes[here, :n] = k.reshape(-1, n).to(torch.int8)
+        by_panel = half.reshape(-1, PANEL)
+        padding = -len(scale) % WIDE
+
+        def padded_to(values: Tensor, filler: float) -> Tensor:
+            return torch.cat([values, values.new_full((padding,), filler)]).float()
+
+        self.words, self.dimension = words, n  # V, n
+        self.panels = len(scale)  # P
+        # float32 (P * PANEL, n): the words themselves, not centered; the last repeats
+        self.table = table
+        self.codes = codes  # int8 (P * PANEL, K): k of a = s k + rest, zero beyond column n
+        self.half = half.float()  # (P * PANEL,): |a|^2 / 2
+        # float32 (P,), going on to a multiple of `WIDE` with infinite half norms:
+        self.scale = padded_to(scale, 0.0)  # s
+        self.shortest = padded_to(by_panel.amin(dim=1), torch.inf)  # least |a|^2 / 2 of the panel
+        self.longest = padded_to(by_panel.amax(dim=1), torch.inf)  # greatest |a|^2 / 2
+        self.length = padded_to(length, 0.0)  # greatest |s k|
+        self.lost = padded_to(lost, 0.0)  # greatest |a - s k|
+        self.order = order  # int64 (V,): position -> id
+        self.place = torch.argsort(order)  # int64 (V,): id -> position
+        self.unit = 1 / shrink  # what 1 stands for, a power of two
+        self.center = center  # float64 (n,)
+        self.constants = torch.tensor(constants_of(shrink, radius, n), **f64)
 
 
 class DeviceBatch:
@@ -133,72 +181,3 @@ def constants_of(shrink: float, radius: float, dimension: int) -> list[float]:
         2.0**-16 * radius,
         8 * (dimension + 8) * UNIT_64,
     ]
-
-
-def load(vectors: Float32s, device: Tensor) -> DeviceVocabulary:
-    """Copy, center, sort and round a vocabulary; block by block, so that it may be a memory map."""
-    words, n = vectors.shape
-    f64 = {"dtype": torch.float64, "device": device}
-    raw = torch.empty((words, n), dtype=torch.float32, device=device)
-    total = torch.zeros(n, **f64)
-    blocks = range(0, words, _ROWS)
-    for start in blocks:
-        rows = raw[start : start + _ROWS]
-        rows.copy_(torch.from_numpy(np.array(vectors[start : start + _ROWS])))
-        total += rows.double().sum(dim=0)
-    center = total / words
-    largest = max(float((raw[s : s + _ROWS].double() - center).abs().max()) for s in blocks)
-    most = max(float(raw[s : s + _ROWS].abs().max()) for s in blocks)
-    shrink = 1.0
-    if largest > 0:  # a power of two: exact, and no number leaves the range of float32
-        shrink = 2.0 ** min(-math.floor(math.log2(largest)), 126 - math.floor(math.log2(most)))
-    center *= shrink
-    half = torch.empty(words, **f64)
-    for start in blocks:
-        rows = raw[start : start + _ROWS]
-        rows.copy_(rows.double() * shrink)
-        half[start : start + _ROWS] = (rows.double() - center).square().sum(dim=1) / 2
-    order = torch.argsort(half, stable=True)
-    # The last word fills the last panel: an empty row would score 0, which no word need reach.
-    padded = -(-words // PANEL) * PANEL
-    filled = torch.cat([order, order[-1:].expand(padded - words)])
-    table, half = raw[filled], half[filled]
-    del raw
-    radius = max(float((2 * half[-1]).sqrt()) * _UP, _SHORT)
-    codes = torch.zeros((padded, -(-n // _COLUMNS) * _COLUMNS), dtype=torch.int8, device=device)
-    scale, length, lost = (torch.empty(padded // PANEL, **f64) for _ in range(3))
-    for start in range(0, padded, _ROWS):
-        here = slice(start, min(start + _ROWS, padded))
-        part = slice(here.start // PANEL, here.stop // PANEL)
-        centered = (table[here].double() - center).reshape(-1, PANEL, n)
-        s = (centered.abs().amax(dim=(1, 2)) / 127).clamp(min=1e-290)
-        k = (centered / s[:, None, None]).round()
-        scale[part] = s
-        length[part] = k.square().sum(dim=2).amax(dim=1).sqrt() * s
-        rest = (centered - k * s[:, None, None]).square().sum(dim=2)
-        lost[part] = rest.amax(dim=1).sqrt()
-        codes[here, :n] = k.reshape(-1, n).to(torch.int8)
-    by_panel = half.reshape(-1, PANEL)
-    padding = -len(scale) % WIDE
-
-    def padded_to(values: Tensor, filler: float) -> Tensor:
-        return torch.cat([values, values.new_full((padding,), filler)]).float()
-
-    return DeviceVocabulary(
-        words=words,
-        dimension=n,
-        table=table,
-        codes=codes,
-        half=half.float(),
-        panels=len(scale),
-        scale=padded_to(scale, 0.0),
-        shortest=padded_to(by_panel.amin(dim=1), torch.inf),
-        longest=padded_to(by_panel.amax(dim=1), torch.inf),
-        length=padded_to(length, 0.0),
-        lost=padded_to(lost, 0.0),
-        order=order,
-        place=torch.argsort(order),
-        unit=1 / shrink,
-        center=center,
-        constants=torch.tensor(constants_of(shrink, radius, n), **f64),
-    )

@@ -47,7 +47,6 @@ def uniforms(plan: Tensor, width: int) -> Tensor:
 
 def prepare(words: DeviceVocabulary, batch: DeviceBatch, work: Work) -> None:
     """Scale, center and round the queries; measure what the rounding lost."""
-    del work
     n, used = words.dimension, slice(0, batch.count)
     shrink, longest, up, least, radius, coarse, fine = words.constants
     q = batch.raw[used] * shrink
@@ -139,7 +138,6 @@ def rescore(words: DeviceVocabulary, batch: DeviceBatch, work: Work) -> None:
 
 def choose(words: DeviceVocabulary, batch: DeviceBatch, work: Work) -> None:
     """How many words lie within `limit` of each query, and one of them."""
-    del words, batch
     row, ids = _kept(work)
     hit = work.kept_squares[: len(row)] <= work.limit[row]
     work.near.index_add_(0, row[hit], torch.ones_like(row[hit]).int())
@@ -148,7 +146,6 @@ def choose(words: DeviceVocabulary, batch: DeviceBatch, work: Work) -> None:
 
 def collect(words: DeviceVocabulary, batch: DeviceBatch, work: Work) -> None:
     """List those words where there are several."""
-    del words, batch
     row, ids = _kept(work)
     hit = (work.kept_squares[: len(row)] <= work.limit[row]) & (work.near[row] > 1)
     _write(work.unsure, work.unsure_rows, work.unsure_words, row[hit], ids[hit])
@@ -167,7 +164,6 @@ def refine(words: DeviceVocabulary, batch: DeviceBatch, work: Work) -> None:
 
 def settle(words: DeviceVocabulary, batch: DeviceBatch, work: Work) -> None:
     """As `choose`, for the listed words and in float64."""
-    del words, batch
     count = min(int(work.unsure[0]), len(work.unsure_rows))
     row = work.unsure_rows[:count].long()
     hit = work.unsure_squares[:count] <= work.limit64[row]
