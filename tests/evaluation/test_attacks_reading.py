@@ -8,7 +8,12 @@ import pytest
 from inkblur import Embedding, Exponential, Laplace, Mahalanobis, seeded_rng
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.candidates import candidates
-from inkblur.evaluation.attacks.channel import EstimatedChannel, ExactChannel, channel_of
+from inkblur.evaluation.attacks.channel import (
+    ClearChannel,
+    EstimatedChannel,
+    ExactChannel,
+    channel_of,
+)
 from inkblur.evaluation.attacks.language import Trigrams, entering_ids, unigram
 from inkblur.evaluation.attacks.reading import Reader, guessed, smoothed
 from inkblur.evaluation.measures.recovered import Kind, recovered, true_words
@@ -48,6 +53,34 @@ def test_the_posterior_is_bayes_rule_over_all_words() -> None:
     assert few.words.shape == (3, 3)
     assert set(outs.ravel().tolist()) <= {*candidates(channel, prior, outs, kept=9, common=0)
                                           .words.ravel().tolist()}  # fmt: skip
+
+
+@pytest.mark.parametrize("releases", [1, 10])
+def test_candidates_are_the_best_of_all_words_however_they_are_gone_through(releases: int) -> None:
+    """Against the plain way: the logarithms of all chances, sorted."""
+    mechanism = Laplace(table(400, 12), epsilon=6.0)
+    channel = EstimatedChannel(mechanism, seeded_rng(1), words=300)
+    prior = np.random.default_rng(7).dirichlet(np.full(401, 0.3)) + 1e-9
+    outs = np.random.default_rng(8).integers(0, 400, (150, releases))
+    every = np.append(np.arange(400), NULL_ID)
+    logs = np.log(channel.likelihood(every, np.arange(400)).astype(np.float64))
+    joint = np.log(prior) + logs[:, outs].sum(axis=2).T  # (observations, words)
+    order = np.argsort(-joint, axis=1)[:, :7]
+    found = candidates(channel, prior, outs, kept=7)
+    assert (found.words == order).all()
+    best = np.take_along_axis(joint, order, axis=1)
+    wanted = np.exp(best - np.logaddexp.reduce(joint, axis=1)[:, None])
+    assert found.posterior == pytest.approx(wanted, rel=1e-5)
+    likely = np.exp(best - np.log(prior[order]))
+    likely /= likely.max(axis=1, keepdims=True)
+    assert found.likelihood == pytest.approx(likely, rel=1e-5)
+
+
+def test_no_word_is_left_where_every_chance_is_nothing() -> None:
+    """Ten releases of which no word can be the origin: all are as unlikely, and none is 0 / 0."""
+    found = candidates(ClearChannel(SIZE), unigram(table()), np.arange(10)[None, :])
+    assert np.isfinite(found.posterior).all()
+    assert found.posterior.sum() == pytest.approx(1.0 - found.rest.sum())
 
 
 def test_a_reader_with_the_true_prior_is_as_sure_as_right() -> None:

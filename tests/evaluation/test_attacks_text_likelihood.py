@@ -8,9 +8,10 @@ import pytest
 from inkblur.embeddings.table import Embedding
 from inkblur.evaluation.attacks import text_likelihood
 from inkblur.evaluation.attacks.base import DONT_KNOW
-from inkblur.evaluation.attacks.channel import ExactChannel
+from inkblur.evaluation.attacks.channel import EstimatedChannel, ExactChannel
 from inkblur.evaluation.attacks.likelihood import Likelihood
 from inkblur.evaluation.attacks.text_likelihood import TextLikelihood
+from inkblur.mechanisms.perturbation import Laplace
 from inkblur.mechanisms.staircase.mechanism import Staircase
 from inkblur.rng import seeded_rng
 from inkblur.types import Ids
@@ -69,6 +70,33 @@ def test_known_texts_without_a_word_add_nothing(kind: type[Likelihood]) -> None:
     assert 2 not in silent.predict(asked)
     nobody = kind(CHANNEL, TABLE).fit(["?!", ":-)"], [0, 1])
     assert nobody.predict(asked).tolist() == [DONT_KNOW] * len(asked)
+
+
+@pytest.mark.parametrize("kind", [Likelihood, TextLikelihood])
+def test_scores_through_an_estimated_channel_are_the_formula(
+    kind: type[Likelihood], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Against the module's formula in 64 bits: no answer hangs on how the sums are worked out."""
+    monkeypatch.setattr(text_likelihood, "_OUTS", 5)
+    channel = EstimatedChannel(Laplace(TABLE, epsilon=3.0), seeded_rng(5), words=12)
+    known, authors = written(4, seed=1)
+    asked = released(written(10, seed=2)[0])
+    attack = kind(channel, TABLE).fit(known, authors)
+    chances = channel.likelihood(np.arange(12), np.arange(12)).astype(np.float64)
+    counts = np.array([np.bincount(TABLE.ids(text.split()), minlength=12) for text in known])
+    own = np.array([counts[authors == author].sum(axis=0) for author in (0, 1)])
+    own = own / own.sum(axis=1, keepdims=True)
+    shares = 0.5 * own + 0.5 * counts.sum(axis=0) / counts.sum()
+    wanted = np.empty((len(asked), 2))
+    for row, text in enumerate(asked):
+        ids = TABLE.ids(text.split())
+        for author in (0, 1):
+            under = (shares[author] @ chances)[None]
+            if kind is TextLikelihood:
+                each = counts[authors == author] / 30
+                under = 0.35 * each @ chances + 0.65 * under
+            wanted[row, author] = np.log(under[:, ids].prod(axis=1).mean())
+    assert attack.scores(asked) == pytest.approx(wanted, rel=1e-6)
 
 
 def test_texts_without_words_of_their_own_are_their_author() -> None:

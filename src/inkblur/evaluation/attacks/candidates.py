@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from inkblur.evaluation.attacks.fluent_channel import FluentChannel
 from inkblur.types import NULL_ID, Array, Ids, whole
 
 COMMON_WORDS = 8_000  # that are always considered as true words, beside all that came out
-_BLOCK = 512  # true words at a time
+_BLOCK = 1_024  # true words at a time
 _PLACES = 4_096  # at a time, where each has a channel of its own
 
 
@@ -56,33 +57,34 @@ def candidates(
     considered = _considered(prior, distinct, common)
     kept = min(whole(kept, "kept"), len(considered))
     words: Ids = np.zeros((len(observed), kept), np.int64)
-    joint: Array = np.full((len(observed), kept), -np.inf)
-    total = np.full(len(observed), -np.inf)
-    for start in range(0, len(considered), _BLOCK):
-        block = considered[start : start + _BLOCK]
+    joint: Array = np.full((len(observed), kept), -1.0)  # of those words, falling
+    total = np.zeros(len(observed))
+    least = 1e-300 ** (1.0 / outs.shape[1])  # of a chance: their product stays above 0
+    start = 0
+    while start < len(considered):
+        # Few words first: they raise the bar for all that follow.
+        block = considered[start : start + min(_BLOCK, max(start, kept))]
+        start += len(block)
         chance = channel.likelihood(np.where(block == channel.size, NULL_ID, block), distinct)
-        logs = np.log(np.maximum(chance, 1e-300, out=chance), out=chance)
-        summed = logs[:, columns[:, 0]]  # (block, observations)
-        for column in columns.T[1:]:
-            summed += logs[:, column]
-        summed += np.log(prior[block])[:, None]
-        most = summed.max(axis=0)
-        rows = np.flatnonzero(most > joint.min(axis=1))  # the others keep what they have
-        both = np.hstack([joint[rows], summed[:, rows].T])
-        summed -= most
-        total = np.logaddexp(total, most + np.log(np.exp(summed, out=summed).sum(axis=0)))
-        named = np.hstack([words[rows], np.broadcast_to(block, (len(rows), len(block)))])
-        best = np.argpartition(-both, kept - 1, axis=1)[:, :kept]
-        words[rows], joint[rows] = _taken(named, best), _taken(both, best)
-    order = np.argsort(-joint, axis=1, kind="stable")
-    words, joint = _taken(words, order), _taken(joint, order)
-    scaled = joint - joint[:, :1] - np.log(prior[words])
-    found = Candidates(
-        words,
-        np.exp(scaled - scaled.max(axis=1, keepdims=True)),
-        np.exp(joint - total[:, None]),
-    )
-    return found.rows(back.ravel())
+        np.maximum(chance, least, out=chance)
+        table = chance  # (block, observations): of one release, an observation is a word
+        if outs.shape[1] > 1:
+            chance = chance.astype(np.float64)
+            table = reduce(np.multiply, (chance[:, column] for column in columns.T))
+        table *= prior[block][:, None].astype(table.dtype)
+        total += table.sum(axis=0, dtype=np.float64)
+        above = table > joint[:, -1].astype(table.dtype)
+        better, at = np.divmod(np.flatnonzero(above), len(observed))
+        rows = np.unique(at)  # the others keep what they have
+        owners = np.append(np.repeat(rows, kept), at)
+        values = np.append(joint[rows], table[better, at])
+        named = np.append(words[rows], block[better])
+        order = np.lexsort((-values, owners))
+        best = order[np.searchsorted(owners[order], rows)[:, None] + np.arange(kept)]
+        words[rows], joint[rows] = named[best], values[best]
+    likely = joint / prior[words]
+    likely /= likely.max(axis=1, keepdims=True)
+    return Candidates(words, likely, joint / total[:, None]).rows(back.ravel())
 
 
 def candidates_by_place(

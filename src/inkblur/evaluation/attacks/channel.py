@@ -15,7 +15,7 @@ A mechanism's law is public, so whoever reads a release can compute, or simulate
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,9 +30,10 @@ from inkblur.mechanisms.staircase.fluent import FluentStaircase
 from inkblur.rng import Rng
 from inkblur.types import NULL_ID, Array, Ids, Vectors, whole
 
+Chances = NDArray[np.floating[Any]]  # 64 bits where exact, 32 where estimated
 Cells = NDArray[np.int16]
 _CELLS = 4096  # of the grid of squared distances that h is tabulated on
-_BLOCK = 256  # words whose distances to the vocabulary are held at a time
+_BLOCK = 512  # words whose distances to the vocabulary are held at a time
 
 
 class Channel(Protocol):
@@ -41,7 +42,7 @@ class Channel(Protocol):
     size: int  # words in the vocabulary
     error: float  # root mean square error of the chance to come out unchanged; 0 where exact
 
-    def likelihood(self, ids: Ids, outs: Ids) -> Array:
+    def likelihood(self, ids: Ids, outs: Ids) -> Chances:
         """P(out | word), (ids, outs); NULL_ID among the ids is the null word."""
         ...
 
@@ -126,35 +127,32 @@ class EstimatedChannel:
         ids = ids[np.linspace(0, len(ids) - 1, count).astype(np.int64)]
         ids = np.append(np.unique(ids), NULL_ID)
         outs = mechanism.replace(np.repeat(ids, draws), rng.child("channel")).reshape(-1, draws)
-        self._totals = np.full(self.size + 1, np.nan)  # Z_w, worked out when first needed
+        # Z_w, worked out when first needed.
+        self._totals = np.full(self.size + 1, np.nan, np.float32)
         self._curve = self._fitted(ids[::2], outs[::2])
         self.error = self._missed(ids[1::2], outs[1::2])
 
-    def likelihood(self, ids: Ids, outs: Ids) -> Array:
+    def likelihood(self, ids: Ids, outs: Ids) -> Vectors:
         """P(out | word), (ids, outs)."""
-        found = np.empty((len(ids), len(outs)))
-        columns = self._outs[outs].T
+        found = np.empty((len(ids), len(outs)), np.float32)
         for start in range(0, len(ids), _BLOCK):
-            rows = slice(start, start + _BLOCK)
-            block = ids[rows]
+            block, rows = ids[start : start + _BLOCK], found[start : start + _BLOCK]
             if np.isnan(self._totals[block]).any():
-                heights = self._curve[self._cells_of_all(block)]
+                heights = self._curve[self._cells(block, np.arange(self.size))]
                 self._totals[block] = heights.sum(axis=1)
-                found[rows] = heights[:, outs]
+                np.take(heights, outs, axis=1, out=rows, mode="clip")  # unchecked: faster
             else:
-                cells = self._cells(block, columns)
-                cells[block[:, None] == outs] = 0
-                np.take(self._curve, cells, out=found[rows], mode="clip")  # unchecked: faster
-            found[rows] /= self._totals[block][:, None]
+                rows[:] = self._curve[self._cells(block, outs)]
+            rows /= self._totals[block, None]
         return found
 
-    def _fitted(self, ids: Ids, outs: Ids) -> Array:
+    def _fitted(self, ids: Ids, outs: Ids) -> Vectors:
         """h on the grid: the falling curve under which the draws are likeliest."""
         with needs("the reading attack needs scikit-learn", "evaluation"):
             from sklearn.isotonic import IsotonicRegression
         pairs, hits = np.zeros(_CELLS), np.zeros(_CELLS)
         for start in range(0, len(ids), _BLOCK):
-            cells = self._cells_of_all(ids[start : start + _BLOCK])
+            cells = self._cells(ids[start : start + _BLOCK], np.arange(self.size))
             pairs += np.bincount(cells.ravel(), minlength=_CELLS)
             landed = np.take_along_axis(cells, outs[start : start + _BLOCK], axis=1)
             hits += np.bincount(landed.ravel(), minlength=_CELLS)
@@ -163,7 +161,7 @@ class EstimatedChannel:
         rate = hits[used] / (pairs[used] * outs.shape[1])
         falling = IsotonicRegression(increasing=False)
         smooth = falling.fit_transform(used, rate, sample_weight=pairs[used])
-        curve: Array = np.interp(np.arange(_CELLS), used, smooth)
+        curve: Vectors = np.interp(np.arange(_CELLS), used, smooth).astype(np.float32)
         return curve
 
     def _missed(self, ids: Ids, outs: Ids) -> float:
@@ -182,24 +180,18 @@ class EstimatedChannel:
         noise = (counted * (1 - counted)).mean() / max(1, outs.shape[1] - 1)
         return float(np.sqrt(max(0.0, ((chance - counted) ** 2).mean() - noise)))
 
-    def _cells_of_all(self, ids: Ids) -> Cells:
-        """The grid's cell of each squared distance to the vocabulary, (ids, words).
+    def _cells(self, ids: Ids, outs: Ids) -> Cells:
+        """The grid's cell of each squared distance, (ids, outs).
 
         Cell 0 is the word itself alone: another word with the same vector lies in cell 1. NULL_ID
         is the last point, because it is -1, and never comes out.
         """
-        cells = self._cells(ids, self._outs[:-1].T)
-        known = np.flatnonzero(ids != NULL_ID)
-        cells[known, ids[known]] = 0
-        return cells
-
-    def _cells(self, ids: Ids, columns: Vectors) -> Cells:
-        """The same for these columns of `_outs`, as if none were the word itself."""
         with one_thread():
-            product = self._words[ids] @ columns
+            product = self._words[ids] @ self._outs[outs].T
         np.clip(product, 0, _CELLS - 2, out=product)
         cells = product.astype(np.int16)
         cells += 1
+        cells[ids[:, None] == outs] = 0
         return cells
 
 

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from inkblur.embeddings.table import Embedding
 from inkblur.evaluation.attacks.base import ScoringAttack, check_fitted, checked_known
-from inkblur.evaluation.attacks.channel import Channel
+from inkblur.evaluation.attacks.channel import Chances, Channel
 from inkblur.evaluation.attacks.fluent_channel import FluentChannel
 from inkblur.evaluation.attacks.language import entering_ids
 from inkblur.types import NULL_ID, Array, Ids, fraction
@@ -111,10 +111,10 @@ class Likelihood(ScoringAttack):
         """P_a(o), (components, outs)."""
         total = np.zeros((len(self.suspects), len(outs)))
         for part, chances in self._chances(outs):
-            total += self._shares[:, part] @ chances
+            total += self._shares[:, part].astype(chances.dtype) @ chances
         return total
 
-    def _chances(self, outs: Ids) -> Iterator[tuple[slice, Array]]:
+    def _chances(self, outs: Ids) -> Iterator[tuple[slice, Chances]]:
         """P(o | w) for some of the words that are used at a time, and which they are."""
         true = self._true
         for start in range(0, len(true), _BLOCK):

@@ -26,6 +26,7 @@ from inkblur.evaluation.attacks.views import SparseRows
 from inkblur.types import Array, Ids, fraction
 
 OWN = 0.35  # of a text's shares are its own
+_OUTS = 512  # released words at a time: so much stays in the cache
 _MOST = 1_000  # texts that are told apart; of more, several of an author are taken for one
 
 
@@ -84,8 +85,11 @@ class TextLikelihood(Likelihood):
         authors = np.zeros((len(self.suspects), len(outs)))
         texts = np.zeros((len(self._writer), len(outs)))
         for part, chances in self._chances(outs):
-            authors += self._shares[:, part] @ chances
-            texts += self._texts[:, part].tocsr() @ chances  # by rows: half of the memory's work
+            authors += self._shares[:, part].astype(chances.dtype) @ chances
+            shares = self._texts[:, part].tocsr().astype(chances.dtype)
+            for start in range(0, len(outs), _OUTS):
+                some = slice(start, start + _OUTS)
+                texts[:, some] += shares @ chances[:, some]
         texts *= self.own
         for row, writer in enumerate(self._writer):
             texts[row] += (1.0 - self.own) * authors[writer]
