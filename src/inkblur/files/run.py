@@ -38,7 +38,9 @@ Result = tuple[Batch, BatchRelease]
 _RECORDS = 4096  # at most, in one batch
 _FEWER = "use fewer `workers=`, or leave out `processes=`"
 _LETTERS = 5  # of a word and the space after it: how much text holds so many words
-_TOGETHER = 8192  # records that are charged at a time, if they come within _SECONDS
+# Records that are charged at a time, if they come within _SECONDS: a charge waits for the disk, and
+# nothing else is left to do during the last one.
+_TOGETHER = 4096
 _SECONDS = 0.5
 _COLLECTED = 64  # batches after which garbage is looked for
 _SENT = 50_000  # words that a process is sent at least: each piece wakes it, and a GPU with it

@@ -196,15 +196,16 @@ class Spending:
 
     def _charges(self, batch: Batch, words: Sequence[int], bases: Sequence[str]) -> list[Charge]:
         amounts = {count: micros(self._guarantee.epsilon, count) for count in set(words)}
-        width = batch.width
+        width, prefix = batch.width, owned("", self._caller)
+        names = [prefix + record.id for record in batch.records[::width]]  # a row's texts share one
         return [
             Charge(
-                owned(_name(batch, place // width), self._caller),
+                names[place // width],
                 self._columns[place % width],
-                owned(record.text, self._caller),
+                prefix + record.text,
                 count,
                 amounts[count],
-                None if record.person is None else owned(record.person, self._caller),
+                None if record.person is None else prefix + record.person,
                 # Without an id column each text of a row draws under an id of its own.
                 record.id + base if width > 1 else base,
             )
@@ -238,18 +239,13 @@ class Spending:
         }
 
 
-def _name(batch: Batch, row: int) -> str:
-    """One id for all texts of a row."""
-    return batch.records[row * batch.width].id
-
-
 def _placed(parts: Sequence[DrawnBatch], result: Charged) -> list[tuple[str, Exceeded]]:
     """The records over budget: where they stand in their file, and the id that its owner knows."""
     if not result.exceeded:
         return []
     rows = [(batch, at // batch.width) for batch, *_ in parts for at in range(len(batch.records))]
     return [
-        (batch.place(row), replace(over, id=_name(batch, row)))
+        (batch.place(row), replace(over, id=batch.records[row * batch.width].id))
         for over in result.exceeded
         for batch, row in [rows[over.position]]
     ]
