@@ -293,7 +293,11 @@ def test_many_draws_at_a_time_draw_what_one_does(
             numbers[row] = steps.step * ends[len(ends) // 2] if ends and row % 4 == 1 else far
     one_by_one = mechanism.draw(expected, entering, numbers).tolist()
     for first in (2, 4096):  # nearest words looked at first: too few, and enough
-        with patch.object(device_draw, "_FIRST", first):
+        held = random.integers(1, words * texts)  # so many texts at a time, or all
+        with (
+            patch.object(device_draw, "_FIRST", first),
+            patch.object(device_draw, "_HELD", held),
+        ):
             assert many.words(expected, entering, numbers).tolist() == one_by_one
 
 

@@ -21,7 +21,7 @@ from inkblur.types import Ids
 if TYPE_CHECKING:
     import torch
 
-_ROWS = 512  # drawn at a time: each takes about 2 MB
+_HELD = 1 << 25  # units of words held at a time: about 1 GB with all that is made of them
 _FIRST = 4096  # nearest words that are looked at first
 
 
@@ -41,29 +41,34 @@ class DeviceDraw:
 
     def words(self, expected: Expected, entering: Ids, numbers: Sequence[Number]) -> Ids:
         """The word that each random number draws, like `conditional.draw`."""
+        out = np.empty(len(entering), dtype=np.int64)
+        step = max(1, _HELD // len(self.frequencies))
+        for start in range(0, len(entering), step):
+            some = slice(start, start + step)
+            out[some] = self._words(expected.some(some), entering[some], numbers[some])
+        return out
+
+    def _words(self, expected: Expected, entering: Ids, numbers: Sequence[Number]) -> Ids:
         import torch
 
         places = [place_of(self.steps, int(x), n) for x, n in zip(entering, numbers, strict=True)]
         near = np.array([is_near for is_near, _ in places])
         place = torch.tensor([unit for _, unit in places], device=self.device)[:, None]
         out = np.empty(len(places), dtype=np.int64)
+        far, close = np.flatnonzero(~near), np.flatnonzero(near)
         with torch.inference_mode():
             row, word, parts = self._expected(expected)
             bases = self._bases(len(places), row, word, parts)
-            for start in range(0, len(places), _ROWS):
-                some = np.arange(start, min(start + _ROWS, len(places)))
-                far, close = some[~near[some]], some[near[some]]
-                if len(far):
-                    ends = bases[far].cumsum(1)
-                    found = torch.searchsorted(ends, place[far], right=True)
-                    out[far] = found[:, 0].cpu().numpy()
-                if len(close):
-                    where = torch.full((len(places),), -1, device=self.device)
-                    where[close] = torch.arange(len(close), device=self.device)
-                    here = where[row] >= 0
-                    ranked = self.ranked(entering[close])
-                    ranked[where[row[here]], word[here]] += self.lifts[parts[here]]
-                    out[close] = self._near(ranked, bases[close], place[close]).cpu().numpy()
+            if len(far):
+                found = torch.searchsorted(bases[far].cumsum(1), place[far], right=True)
+                out[far] = found[:, 0].cpu().numpy()
+            if len(close):
+                where = torch.full((len(places),), -1, device=self.device)
+                where[close] = torch.arange(len(close), device=self.device)
+                here = where[row] >= 0
+                ranked = self.ranked(entering[close])
+                ranked[where[row[here]], word[here]] += self.lifts[parts[here]]
+                out[close] = self._near(ranked, bases[close], place[close]).cpu().numpy()
         return out
 
     def _expected(self, expected: Expected) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:

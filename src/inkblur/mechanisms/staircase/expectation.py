@@ -52,6 +52,12 @@ class Expected:
             yield self.words[start:end], self.parts[start:end]
             start = end
 
+    def some(self, texts: slice) -> Expected:
+        """What is expected in these texts, which follow each other."""
+        ends = self.ends[texts]
+        first, stop = int(self.ends[texts.start - 1]) if texts.start else 0, int(ends[-1])
+        return Expected(self.words[first:stop], self.parts[first:stop], ends - first)
+
     def digests(self) -> list[bytes]:
         """Of each text's words and parts: equal for equal expectations only."""
         out = []
