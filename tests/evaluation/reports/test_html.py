@@ -241,6 +241,11 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch, library: st
 
 
 @pytest.mark.skipif(not shutil.which("chromium"), reason="Debian's chromium is not installed")
+def test_author_and_label_of_an_example_stand_apart(report: Evaluation) -> None:
+    pytest.importorskip("jinja2")
+    assert "author 3, label sport &amp; play" in evaluation_page(report)
+
+
 @pytest.mark.parametrize("width", [400, 1200])
 def test_nothing_scrolls_sideways(report: Evaluation, width: int, tmp_path: Path) -> None:
     pytest.importorskip("jinja2")
@@ -256,6 +261,8 @@ def test_nothing_scrolls_sideways(report: Evaluation, width: int, tmp_path: Path
         assert page.eval_on_selector("html", hidden) == 0
         tables = page.locator(".wide")
         assert tables.count() > 3
+        if width == 400:  # each cell stands behind its head, which alone would say nothing
+            assert all(cell.inner_text().strip() for cell in page.locator("td:visible").all())
         for table in tables.all():
             assert table.evaluate(hidden) == 0
         browser.close()
