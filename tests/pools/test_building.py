@@ -146,6 +146,11 @@ def test_labels_may_be_numbers(tmp_path: Path) -> None:
         build_pool(TEXTS, TABLE, labels=LABELS[1:])
 
 
+def test_what_is_expected_of_random_pairs_is_no_negative_zero() -> None:
+    said = PoolExpectation(0.1, 1.0, -0.0002, -0.0001).sentence(1)
+    assert "cosine to the true text 0.000 (of random pairs 0.000)" in said
+
+
 def test_half_a_character_can_be_stored(tmp_path: Path) -> None:
     """As Python holds what another program cut in the middle of an emoji."""
     pool = build_pool([f"{text} \ud83d" for text in TEXTS], TABLE)

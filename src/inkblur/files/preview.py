@@ -312,7 +312,7 @@ def _of_a_pool(blur: PoolPrivatizer) -> dict[str, str]:
         "share near": f"{expected.share:g}",
         "label kept": f"{expected.label:.0%}" if len(labels) > 1 else "-",
         "cosine": f"{expected.meaning:.2f}",
-        "cosine of random pairs": f"{expected.random:.2f}",
+        "cosine of random pairs": f"{expected.random:z.2f}",
     }
 
 

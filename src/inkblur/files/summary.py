@@ -47,8 +47,9 @@ class Fate:
         if self.copied:
             lines.append(f"columns copied as they are: {', '.join(self.copied)}")
         if self.repeated:
+            texts = "text repeats" if self.repeated == 1 else "texts repeat"
             lines.append(
-                f"{self.repeated:,} texts repeat an earlier one: each was drawn again, and what "
+                f"{self.repeated:,} {texts} an earlier one: each was drawn again, and what "
                 "several releases of one text give away adds up"
             )
         if self.left_out is not None:

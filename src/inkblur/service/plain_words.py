@@ -55,10 +55,9 @@ def loss_of_a_text(guarantee: Guarantee, words: int) -> str:
 def what_a_pool_keeps(mechanism: PoolStaircase) -> str:
     """Of a text that is replaced by one of the pool's."""
     expected, pool = mechanism.expected, mechanism.pool
-    blindly = round(expected.random, 2) + 0.0  # not -0.00
     near = (
-        f"the mean cosine between a text and its replacement is {expected.meaning:.2f}, and "
-        f"{blindly:.2f} where one is drawn blindly"
+        f"the mean cosine between a text and its replacement is {expected.meaning:z.2f}, and "
+        f"{expected.random:z.2f} where one is drawn blindly"
     )
     if len(pool.label_names) < 2:
         return f"On the pool's own texts, {near}."

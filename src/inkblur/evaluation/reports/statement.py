@@ -311,8 +311,9 @@ class _Facts:
             )
         repeated = int(self.report["documents"].get("repeated", 0))
         if repeated:
+            texts = "text of the file repeats" if repeated == 1 else "texts of the file repeat"
             lines.append(
-                f"{repeated:,} texts of the file repeat an earlier one; each was drawn again, and "
+                f"{repeated:,} {texts} an earlier one; each was drawn again, and "
                 "their losses add up."
             )
         return lines
