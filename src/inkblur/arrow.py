@@ -32,8 +32,6 @@ from inkblur.arrow_worker import (
     worker_key,
 )
 from inkblur.blas import one_thread
-from inkblur.documents.privatizer import Privatizer
-from inkblur.documents.weakness import refuse_weak
 from inkblur.errors import BudgetExceeded, InputError, ParameterError
 from inkblur.files.arrow_rows import ArrowColumns, ArrowRows
 from inkblur.files.identifiers import ROWS, refuse_rows
@@ -50,7 +48,6 @@ from inkblur.garbage import no_collection
 from inkblur.guarantees import NOBODY_COUNTS, Guarantee
 from inkblur.ledger import Budget, ReleaseAccount, open_ledger
 from inkblur.ledger.ledger import PLACE
-from inkblur.pools import PoolPrivatizer
 from inkblur.rng import Rng
 from inkblur.spec import ReleaseSpec
 from inkblur.types import ReleaseKind
@@ -163,8 +160,7 @@ class ReleasePlan:
         first = sample.slice(0, ROWS)
         read = rows.batch(first, rows.texts(first, 1), 1)
         refuse_rows(read, rows.copied, made.layout.keep)
-        if isinstance(made.privatizer, PoolPrivatizer):
-            made.privatizer.refuse_own(read.texts)
+        made.privatizer.refuse_own(read.texts)
         return rows.written
 
     def counted_in(self, ledger: str | Path | bool, limits: Limits | None = None) -> ReleasePlan:
@@ -305,8 +301,7 @@ def plan_release(spec: ReleaseSpec, *, key_file: str | Path | None = None) -> Re
     named = None if key_file is None else str(Path(key_file).absolute())
     rng = worker_key(named)
     made = made_from(as_json(spec))
-    if isinstance(made.privatizer, Privatizer):
-        refuse_weak(made.privatizer.mechanism, accept_weak=spec.accept_weak)
+    made.privatizer.refuse_weak(accept_weak=spec.accept_weak)
     return ReleasePlan(as_json(made.spec), rng.fingerprint().hex(), named)
 
 

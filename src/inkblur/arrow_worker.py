@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from inkblur.documents.fingerprints import ADAPTED
-from inkblur.documents.privatizer import Privatizer
+from inkblur.documents.releaser import TextReleaser
 from inkblur.errors import ParameterError
 from inkblur.files.arrow_rows import ArrowRows
 from inkblur.files.layout import Layout, layout_of
@@ -21,7 +20,6 @@ from inkblur.files.records import Batch
 from inkblur.files.worker_pool import WorkerCopy, each_search
 from inkblur.ledger import Ledger, open_ledger
 from inkblur.mechanisms.nearest.engine import Device
-from inkblur.pools import PoolPrivatizer
 from inkblur.protocols import TextMechanism
 from inkblur.rng import Rng, key_from_digits, keyed_rng, read_key
 from inkblur.spec import ReleaseSpec
@@ -49,7 +47,7 @@ class WorkerState:
     """What a process makes once from a spec."""
 
     spec: ReleaseSpec  # resolved
-    privatizer: Privatizer | PoolPrivatizer
+    privatizer: TextReleaser
     layout: Layout
 
 
@@ -73,7 +71,7 @@ def made_from(described: str) -> WorkerState:
                     "engines run tasks again, and with a language model that draws again: use "
                     '`privatize_file`, or `base="frequency"`'
                 )
-            if isinstance(privatizer, PoolPrivatizer) and privatizer.bound:
+            if privatizer.bound:
                 raise ParameterError(
                     "engines run tasks again, and on another machine a sentence transformer may "
                     "place a text elsewhere: use `privatize_file`, or a pool encoded by words"
@@ -90,12 +88,10 @@ def read_batch(batch: pa.RecordBatch, rows: ArrowRows, made: WorkerState) -> Bat
     """A batch's records, without those that `skip_public` leaves out."""
     spec, privatizer = made.spec, made.privatizer
     whole = rows.batch(batch, rows.texts(batch, 1), 1).with_ids_by_column(spec.columns)
-    if isinstance(privatizer, PoolPrivatizer):
-        privatizer.refuse_own(whole.texts)
+    privatizer.refuse_own(whole.texts)
     if privatizer.hides_length:
         whole = replace(whole, nulls=frozenset())  # filled up like an empty text
-    corpora = [(privatizer.mechanism.embedding.corpus, ADAPTED)]
-    left = list(PublicRecords(corpora, skip=spec.skip_public).screened(iter([whole])))
+    left = list(PublicRecords(privatizer.corpora, skip=spec.skip_public).screened(iter([whole])))
     return left[0] if left else whole.take([])
 
 

@@ -16,7 +16,6 @@ import pyarrow as pa
 
 from inkblur.blas import one_thread
 from inkblur.documents.privatizer import Privatizer
-from inkblur.documents.weakness import refuse_weak
 from inkblur.errors import InkblurError, InputError, NoGuarantee, ParameterError
 from inkblur.files.arrow_rows import ArrowColumns, ArrowRows
 from inkblur.files.identifiers import refuse_rows
@@ -131,8 +130,7 @@ class ReleaseDesk:
         if spec.kind is ReleaseKind.TF:
             raise ParameterError("a tf release holds no texts: use `privatize_file`")
         blur = spec.releaser(spec.table())
-        if isinstance(blur, Privatizer):
-            refuse_weak(blur.mechanism, accept_weak=spec.accept_weak)
+        blur.refuse_weak(accept_weak=spec.accept_weak)
         promised = blur.guaranteed(self.rng)
         if not promised.private:
             raise NoGuarantee(promised.sentence())
@@ -174,8 +172,7 @@ class ReleaseDesk:
         rows = ArrowRows(order.rows.schema, _NAME, layout)
         batch = rows.batch(order.rows, rows.texts(order.rows, 1), 1)
         refuse_rows(batch, rows.copied, layout.keep)
-        if isinstance(blur, PoolPrivatizer):
-            blur.refuse_own(batch.texts)
+        blur.refuse_own(batch.texts)
         if layout.id_column is None:
             batch = batch.with_ids(Occurrences().ids(batch.texts, layout.columns))
         else:

@@ -11,8 +11,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from inkblur.documents.privatizer import Privatizer
-from inkblur.documents.weakness import refuse_weak
+from inkblur.documents.releaser import TextReleaser
 from inkblur.errors import ParameterError
 from inkblur.files.occurrences import Occurrences
 from inkblur.files.plain import LineEnds
@@ -23,7 +22,6 @@ from inkblur.files.summary import Fate, stated
 from inkblur.guarantees import Guarantee
 from inkblur.ledger import Ledger
 from inkblur.mechanisms.base import require_rng
-from inkblur.pools.privatizer import PoolPrivatizer
 from inkblur.rng import Rng, secure_rng
 from inkblur.spec import ReleaseSpec
 from inkblur.types import Record, ReleaseKind, is_missing
@@ -108,10 +106,8 @@ def privatize(
     rng = secure_rng() if rng is None else require_rng(rng)
     table = spec.table()
     blur = spec.releaser(table)
-    if isinstance(blur, Privatizer):
-        refuse_weak(blur.mechanism, accept_weak=spec.accept_weak)
-    else:
-        blur.refuse_own([row or "" for row in rows])
+    blur.refuse_weak(accept_weak=spec.accept_weak)
+    blur.refuse_own([row or "" for row in rows])
     hides_length = blur.hides_length
     given = [
         Record(name, row or "", f"text {place}", person)
@@ -132,7 +128,7 @@ def privatize(
 
 
 def _released(
-    blur: Privatizer | PoolPrivatizer,
+    blur: TextReleaser,
     records: Sequence[Record],
     rng: Rng,
     spending: Spending | None,

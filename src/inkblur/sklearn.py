@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from inkblur.documents.policies import TokenPolicies
 from inkblur.documents.privatizer import Privatizer
+from inkblur.documents.releaser import Releaser
 from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.documents.vectorizer import Vectorizer
-from inkblur.documents.weakness import refuse_weak
 from inkblur.errors import ParameterError, needs
 from inkblur.guarantees import NOBODY_COUNTS, Guarantee
 from inkblur.mechanisms.base import DiscreteMechanism, WordMechanism
@@ -53,7 +53,7 @@ class KeyedTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     key: bytes | _LeftOut | None
     seed: int | None
-    accept_weak: bool
+    accept_weak: bool = True  # a pool copies none of a text's words: nothing to accept
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """scikit-learn's parameters, the key among them under a name that does not print it."""
@@ -70,7 +70,7 @@ class KeyedTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return state
 
     @abstractmethod
-    def _releaser(self) -> Privatizer | PoolPrivatizer | SyntheticVectors:
+    def _releaser(self) -> Releaser:
         """What does the work, made from the parameters: wrong ones raise here."""
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803 (scikit-learn's name)
@@ -83,8 +83,7 @@ class KeyedTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _checked(self) -> Any:
         """What does the work; raises where the setting hides nothing and nobody accepted that."""
         made = self._releaser()
-        if not isinstance(made, PoolPrivatizer):  # a pool copies none of a text's words
-            refuse_weak(made.mechanism, accept_weak=self.accept_weak)
+        made.refuse_weak(accept_weak=self.accept_weak)
         return made
 
     @property
@@ -127,8 +126,7 @@ class KeyedTextTransformer(KeyedTransformer):
         """The texts, replaced: a list, or an array of one column where `X` is a table."""
         texts, table = texts_of(X)
         records, made = records_of(texts), self._checked()
-        if isinstance(made, PoolPrivatizer):
-            made.refuse_own(texts)
+        made.refuse_own(texts)
         released = made.release_batch(records, self._rng()).texts
         return np.array([[text] for text in released], dtype=object) if table else list(released)
 

@@ -39,9 +39,9 @@ class Gone(WorkerCopy):
 
 class Short(WorkerCopy):
     def privatizer(self) -> Privatizer:
-        from inkblur.documents import privatizer
+        from inkblur.documents import releaser
 
-        privatizer.LONGEST_TEXT = 100
+        releaser.LONGEST_TEXT = 100
         made = super().privatizer()
         assert isinstance(made, Privatizer)
         return made

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
-from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,62 +14,18 @@ from inkblur.documents.analysis import Analysis, Analyst, Slot, assemble, folded
 from inkblur.documents.fingerprints import ADAPTED, refuse_corpus
 from inkblur.documents.names import CONTEXTUAL
 from inkblur.documents.policies import TokenPolicies, Treatment
+from inkblur.documents.releaser import BatchRelease, TextReleaser, base_of
 from inkblur.documents.stop_words import STOP_WORDS
-from inkblur.errors import InputError, ParameterError
+from inkblur.errors import ParameterError
 from inkblur.guarantees import Guarantee
-from inkblur.mechanisms.base import WordMechanism, for_rng, require_rng
+from inkblur.mechanisms.base import WordMechanism
 from inkblur.mechanisms.typical import TypicalLoss, typical_loss
 from inkblur.protocols import TextMechanism
 from inkblur.rng import JoinedRows, Rng
 from inkblur.types import NULL_ID, Ids, Record, ReleaseKind, Unit, choose, fixed_length
 
-LONGEST_TEXT = 10_000_000  # characters, about twenty long novels
 
-
-@dataclass(frozen=True, slots=True)
-class TextRelease:
-    """One released document, and what is promised about it."""
-
-    text: str
-    guarantee: Guarantee
-
-
-@dataclass(frozen=True, slots=True)
-class BatchRelease:
-    """Many documents, with counts for the data owner (the counts themselves are not protected)."""
-
-    texts: tuple[str, ...]
-    counts: Counter[str]
-    words: tuple[int, ...]  # drawn for each document: what it spent
-    bases: tuple[str, ...]  # what each draw was bound to besides key, id, text and settings
-
-
-def base_of(*entering: bytes) -> str:
-    """A digest of what enters a mechanism: a later version may read a text otherwise, and then it
-    draws anew, which the ledger has to count.
-    """
-    digest = blake2b(digest_size=16)
-    for part in entering:
-        digest.update(len(part).to_bytes(8, "little") + part)
-    return digest.hexdigest()
-
-
-def check_records(records: Sequence[Record]) -> None:
-    """Raise where a record is none, or its text is too long to be held in memory."""
-    for place, record in enumerate(records):
-        if not isinstance(record, Record) or not isinstance(record.text, str):
-            raise ParameterError(
-                f"record {place} must be a Record(id, text) of two strings, "
-                f"got {type(record).__name__}"
-            )
-        if len(record.text) > LONGEST_TEXT:
-            raise InputError(
-                f"{record} has {len(record.text):,} characters; the most is "
-                f"{LONGEST_TEXT:,}, because a text is held in memory whole: split it"
-            )
-
-
-class Privatizer:
+class Privatizer(TextReleaser):
     """Releases whole texts through a word mechanism.
 
     `sequence`: words replaced in place; the log-ratio is bounded by epsilon times the sum of word
@@ -88,6 +43,8 @@ class Privatizer:
     >>> len(blur.release("A dog!", inkblur.seeded_rng(1)).text.split())
     3
     """
+
+    mechanism: WordMechanism
 
     def __init__(
         self,
@@ -138,9 +95,10 @@ class Privatizer:
             # puts its own.
             self.policies = replace(self.policies, punctuation=Treatment.DROP)
         self._analyst = Analyst(mechanism.embedding, self.policies)
-        self.guarantee = self._guarantee()
 
-    def _guarantee(self) -> Guarantee:
+    @cached_property
+    def guarantee(self) -> Guarantee:
+        """What is promised about each text."""
         shown: tuple[str, ...] = ("the number of words",)
         if self.length is not None:
             # What is copied stands before the filling, and so shows where that begins.
@@ -166,29 +124,8 @@ class Privatizer:
 
     @property
     def bound(self) -> bool:
-        """Whether a draw depends on more than key, id, text and settings: a retry may differ."""
+        """A language model's numbers may differ elsewhere."""
         return isinstance(self.mechanism, TextMechanism)
-
-    def guaranteed(self, rng: Rng) -> Guarantee:
-        """The guarantee of a release drawn from `rng`: a seeded one promises nothing."""
-        return for_rng(rng, self.guarantee)
-
-    def release(self, text: str, rng: Rng) -> TextRelease:
-        """One text. Each call spends: the same text again draws fresh noise."""
-        if not isinstance(text, str):
-            raise ParameterError(f"the text must be a string, got {type(text).__name__}")
-        require_rng(rng)
-        batch = self._batch([Record("", text)], rng.next_child(self.spec))
-        return TextRelease(batch.texts[0], self.guaranteed(rng))
-
-    def release_batch(self, records: Sequence[Record], rng: Rng) -> BatchRelease:
-        """Many records. A record's noise depends on key, id, text and settings alone, so the same
-        record comes out the same in any batch, and drawing it again with the same key spends
-        nothing. Under one key an id must name one record only.
-        """
-        require_rng(rng)
-        check_records(records)
-        return self._batch(records, rng)
 
     def _batch(self, records: Sequence[Record], rng: Rng) -> BatchRelease:
         corpus = self.mechanism.embedding.corpus
@@ -290,11 +227,6 @@ class Privatizer:
         """
         in_place = self.kind is ReleaseKind.SEQUENCE and self.length is None
         return in_place and not self.consistent and self.policies == TokenPolicies()
-
-    @property
-    def hides_length(self) -> bool:
-        """Whether a missing or empty text comes out like any other."""
-        return self.length is not None
 
     def draws(self, text: str) -> int:
         """How many draws this text takes: what it spends, in epsilons."""

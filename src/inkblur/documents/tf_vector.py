@@ -21,12 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inkblur.documents.fingerprints import ADAPTED, refuse_corpus
-from inkblur.documents.privatizer import base_of
+from inkblur.documents.releaser import Releaser, base_of, check_records
 from inkblur.documents.vectorizer import Vectorizer
 from inkblur.documents.word_shares import Coverage, Survival
+from inkblur.embeddings.table import Fingerprints
 from inkblur.errors import ParameterError
 from inkblur.guarantees import Guarantee
-from inkblur.mechanisms.base import DiscreteMechanism, for_rng, require_rng
+from inkblur.mechanisms.base import DiscreteMechanism, require_rng
 from inkblur.rng import Bits, JoinedRows, Rng, Rows, uniforms_from
 from inkblur.types import NULL_ID, Array, Ids, Record, Unit, fixed_length
 
@@ -66,7 +67,7 @@ def _settled(guarantee: Guarantee) -> Guarantee:
     return guarantee
 
 
-class SyntheticVectors:
+class SyntheticVectors(Releaser):
     """Releases documents as synthetic term-frequency vectors of one length.
 
     The mechanism must have the vectorizer's vocabulary:
@@ -82,6 +83,9 @@ class SyntheticVectors:
     >>> release.vectors.sum(axis=1).tolist()
     [[20], [20]]
     """
+
+    mechanism: DiscreteMechanism
+    length: int
 
     def __init__(self, mechanism: DiscreteMechanism, vectorizer: Vectorizer, length: int) -> None:
         if not isinstance(mechanism, DiscreteMechanism):
@@ -108,8 +112,10 @@ class SyntheticVectors:
         """Everything the output law depends on: binds each record's stream to this release."""
         return f"{self.mechanism.spec} tf length={self.length} {self.vectorizer.spec}"
 
-    bound = False  # a draw depends on key, id, text and settings alone
-    hides_length = True
+    @property
+    def corpora(self) -> list[tuple[Fingerprints, str]]:
+        """Public texts that the vocabulary and the vectors were learned from."""
+        return [*self.vectorizer.corpora, *super().corpora]
 
     def draws(self, text: str) -> int:
         """How many draws a text takes: what it spends, in epsilons."""
@@ -119,10 +125,6 @@ class SyntheticVectors:
         """What their draws are bound to besides key, id, text and settings: how they are read."""
         read = (self.vectorizer.composition(text) for text in texts)
         return [base_of(ids.tobytes(), shares.tobytes()) for ids, shares in read]
-
-    def guaranteed(self, rng: Rng) -> Guarantee:
-        """The guarantee of vectors drawn from `rng`: seeded ones promise nothing."""
-        return for_rng(rng, self.guarantee)
 
     def vectors(self, records: Iterable[Record], rng: Rng) -> VectorRelease:
         """Synthetic vectors of many records, in order.
@@ -134,12 +136,7 @@ class SyntheticVectors:
 
         require_rng(rng)
         records = list(records)
-        for place, record in enumerate(records):
-            if not isinstance(record, Record) or not isinstance(record.text, str):
-                raise ParameterError(
-                    f"record {place} must be a Record(id, text) of two strings, "
-                    f"got {type(record).__name__}"
-                )
+        check_records(records)
         texts, names = [r.text for r in records], [str(r) for r in records]
         self.vectorizer.refuse_reference(texts, names)
         if self.mechanism.embedding is not self.vectorizer.embedding:  # it may know another corpus

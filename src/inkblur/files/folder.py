@@ -19,8 +19,6 @@ from itertools import takewhile
 from pathlib import Path
 
 from inkblur.atomic_file import PRIVATE
-from inkblur.documents.privatizer import Privatizer
-from inkblur.documents.weakness import refuse_weak
 from inkblur.errors import InputError, OutputError, ParameterError
 from inkblur.files.checkpoint import Checkpoint
 from inkblur.files.formats import Format, format_of
@@ -108,8 +106,7 @@ def privatize_folder(
     _check_ids(files, spec)
     table = spec.table()
     made = spec.releaser(table)
-    if isinstance(made, Privatizer):
-        refuse_weak(made.mechanism, accept_weak=spec.accept_weak)
+    made.refuse_weak(accept_weak=spec.accept_weak)
     resolved = spec.resolved(table, made.mechanism)
     limits = Limits() if limits is None else limits
     budget = limits.for_guarantee(made.guaranteed(rng), spec.id_column)

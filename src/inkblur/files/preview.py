@@ -19,7 +19,6 @@ from inkblur.documents.fingerprints import ADAPTED
 from inkblur.documents.policies import Treatment
 from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.stop_words import STOP_WORDS
-from inkblur.documents.weakness import refuse_weak
 from inkblur.documents.word_shares import FunctionWords
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError, ParameterError, WeakSetting
@@ -271,11 +270,12 @@ def _looks(
             pool = blur.mechanism.pool
             measured = _of_a_pool(blur)
         else:
+            assert isinstance(blur, Privatizer)
             measured = _of_words(spec, blur, known, rng)
-            try:
-                refuse_weak(blur.mechanism, accept_weak=spec.accept_weak)
-            except WeakSetting as error:
-                refusal = str(error)
+        try:
+            blur.refuse_weak(accept_weak=spec.accept_weak)
+        except WeakSetting as error:
+            refusal = str(error)
         drawn = blur.release_batch(records, rng.next_child("preview")).texts
         epsilon = float(blur.mechanism.parameters["epsilon"])
         looks.append(Look(spec, epsilon, blur.guarantee, drawn, measured, refusal))

@@ -15,10 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from inkblur.atomic_file import PRIVATE, write_atomically
-from inkblur.documents.fingerprints import ADAPTED
-from inkblur.documents.privatizer import Privatizer
+from inkblur.documents.releaser import Releaser
 from inkblur.documents.tf_vector import SyntheticVectors
-from inkblur.documents.weakness import refuse_weak
 from inkblur.errors import InputError, OutputError, ParameterError, PrivateCalibration
 from inkblur.files.formats import Format, format_of, is_stream
 from inkblur.files.public_records import PublicRecords
@@ -130,8 +128,7 @@ def privatize_file(
         if isinstance(made, PoolPrivatizer):
             refuse_own_source(source, made.mechanism.pool)
             on_expectation(made.expectation())
-        else:
-            refuse_weak(made.mechanism, accept_weak=spec.accept_weak)
+        made.refuse_weak(accept_weak=spec.accept_weak)
         budget = limits.for_guarantee(made.guaranteed(rng), spec.id_column)
         with spending_of(
             ledger, made, resolved, rng, limits=budget, source=source, caller=caller
@@ -200,7 +197,7 @@ class ChargedFile:
 
 def charge_ahead(
     files: Sequence[str | Path],
-    made: Privatizer | PoolPrivatizer | SyntheticVectors,
+    made: Releaser,
     spending: Spending,
     spec: ReleaseSpec,
     limits: Limits,
@@ -210,9 +207,6 @@ def charge_ahead(
     """Charge whole files, read as the run will read them. `on_batch` is called now and then, and
     may raise to give it up.
     """
-    corpora = [(made.mechanism.embedding.corpus, ADAPTED)]
-    if isinstance(made, SyntheticVectors):
-        corpora = [*made.vectorizer.corpora, *corpora]
     starts: list[int] = []  # the number of each file's first row, over all files
     versions: list[tuple[int, ...]] = []
 
@@ -226,7 +220,7 @@ def charge_ahead(
                         "a budget is checked before anything is drawn; give a file, not a pipe"
                     )
                 versions.append(source.version)
-                public = PublicRecords(corpora, skip=spec.skip_public)
+                public = PublicRecords(made.corpora, skip=spec.skip_public)
                 for batch in public.screened(source.batches(*_READ)):
                     on_batch()
                     yield batch

@@ -13,8 +13,8 @@ from functools import partial
 from typing import Any, TypeVar
 
 from inkblur.blas import one_thread
-from inkblur.documents.fingerprints import ADAPTED
-from inkblur.documents.privatizer import BatchRelease, Privatizer
+from inkblur.documents.privatizer import Privatizer
+from inkblur.documents.releaser import BatchRelease, TextReleaser
 from inkblur.files.formats import Format
 from inkblur.files.identifiers import refuse_identifiers
 from inkblur.files.pool_summary import PoolSummary
@@ -78,11 +78,9 @@ def run(
     piece = privatizer.mechanism.batch if copies is None else max(privatizer.mechanism.batch, _SENT)
     if privatizer.length is not None:  # however short the texts, so many words are drawn for each
         batch_records = max(1, min(batch_records, piece // privatizer.length))
-    public = PublicRecords([(privatizer.mechanism.embedding.corpus, ADAPTED)], skip=skip_public)
+    public = PublicRecords(privatizer.corpora, skip=skip_public)
     batches = source.batches(batch_records, _LETTERS * piece)
-    batches = public.screened(refuse_identifiers(source, batches))
-    if isinstance(privatizer, PoolPrivatizer):
-        batches = _of_others(batches, privatizer)
+    batches = _of_others(public.screened(refuse_identifiers(source, batches)), privatizer)
     if privatizer.hides_length:
         # A text that is missing must not show either: it is filled up like an empty one.
         batches = (replace(batch, nulls=frozenset()) for batch in batches)
@@ -130,14 +128,12 @@ def run(
         "fate": fate,
         "lengths": lengths,
     }
-    if isinstance(privatizer, PoolPrivatizer):
-        return PoolSummary(privatizer=privatizer, **done)
-    return Summary(privatizer=privatizer, typical=privatizer.typical_loss(), **done)
+    if isinstance(privatizer, Privatizer):
+        return Summary(privatizer=privatizer, typical=privatizer.typical_loss(), **done)
+    return PoolSummary(privatizer=privatizer, **done)
 
 
-def release_records(
-    privatizer: Privatizer | PoolPrivatizer, records: Sequence[Record], rng: Rng
-) -> BatchRelease:
+def release_records(privatizer: TextReleaser, records: Sequence[Record], rng: Rng) -> BatchRelease:
     """Release records that are in memory, in pieces that suit the mechanism."""
     # However short a text is, `length` words are drawn for it.
     sizes = [max(len(record.text), _LETTERS * (privatizer.length or 0)) for record in records]
@@ -151,7 +147,7 @@ def release_records(
     )
 
 
-def _of_others(batches: Iterator[Batch], blur: PoolPrivatizer) -> Iterator[Batch]:
+def _of_others(batches: Iterator[Batch], blur: TextReleaser) -> Iterator[Batch]:
     """The same batches; raise before the first if its texts are those that the pool is made of."""
     for number, batch in enumerate(batches):
         if number == 0:

@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from inkblur.documents.privatizer import Privatizer
-from inkblur.documents.tf_vector import SyntheticVectors
+from inkblur.documents.releaser import Releaser
 from inkblur.errors import BudgetExceeded, ParameterError, PrivacyError
 from inkblur.files.records import Batch
 from inkblur.guarantees import NOBODY_COUNTS, Guarantee
@@ -30,13 +29,11 @@ from inkblur.ledger import (
     open_ledger,
 )
 from inkblur.ledger.charges import UNIT, shown
-from inkblur.pools.privatizer import PoolPrivatizer
 from inkblur.rng import Rng
 from inkblur.spec import ReleaseSpec
 from inkblur.types import Metric, Unit
 
 _NAMED = 20  # records over budget that an error names
-AnyPrivatizer = Privatizer | PoolPrivatizer | SyntheticVectors
 DrawnBatch = tuple[Batch, Sequence[int], Sequence[str]]  # with each text's words drawn, and base
 COUNTED = "according to the ledger"
 
@@ -159,7 +156,7 @@ class Spending:
         return [over.sentence() for over in self._charge([part], partial=False).exceeded]
 
     def charge_ahead(
-        self, batches: Iterator[Batch], made: AnyPrivatizer, *, partial: bool
+        self, batches: Iterator[Batch], made: Releaser, *, partial: bool
     ) -> frozenset[int] | None:
         """Charge everything before anything is drawn.
 
@@ -280,7 +277,7 @@ class GoingOn:
 @contextmanager
 def spending_of(
     ledger: Ledger | str | Path | bool,
-    made: AnyPrivatizer,
+    made: Releaser,
     spec: ReleaseSpec,
     rng: Rng,
     *,
@@ -328,7 +325,7 @@ def spending_of(
 
 def open_account(
     ledger: Ledger,
-    made: AnyPrivatizer,
+    made: Releaser,
     spec: ReleaseSpec,
     rng: Rng,
     *,
@@ -351,9 +348,7 @@ def open_account(
     return ledger.open_release(description, space=space_of(guarantee), draw=draw)
 
 
-def continued_account(
-    ledger: Ledger, release: str, made: AnyPrivatizer, rng: Rng
-) -> ReleaseAccount:
+def continued_account(ledger: Ledger, release: str, made: Releaser, rng: Rng) -> ReleaseAccount:
     """A release that another process began with `open_account`."""
     key = ledger.key_fingerprint(rng.fingerprint())
     space = space_of(made.guaranteed(rng))

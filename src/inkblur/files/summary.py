@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 
 from inkblur.documents.policies import CLASSES, Treatment
 from inkblur.documents.privatizer import Privatizer
+from inkblur.documents.releaser import Releaser
 from inkblur.documents.word_shares import Coverage, Survival
 from inkblur.embeddings.table import Embedding
 from inkblur.files.formats import listed
 from inkblur.files.public_records import LEFT_OUT
-from inkblur.files.spending import AnyPrivatizer
 from inkblur.guarantees import Guarantee
 from inkblur.mechanisms.strengths import strength_of
 from inkblur.mechanisms.typical import TypicalLoss
@@ -70,9 +70,7 @@ class Fate:
         }
 
 
-def stated(
-    made: AnyPrivatizer, fate: Fate, rng: Rng, also: Sequence[str] | None = None
-) -> Guarantee:
+def stated(made: Releaser, fate: Fate, rng: Rng, also: Sequence[str] | None = None) -> Guarantee:
     """The guarantee of what `made` draws from `rng`, with what the release of a whole file adds to
     it. What a kind of file shows besides is `also`: as a rule, which texts are missing.
     """
@@ -105,7 +103,7 @@ class RunSummary(ABC):
 
     unit: ClassVar = "words"  # what is drawn
 
-    privatizer: AnyPrivatizer
+    privatizer: Releaser
     guarantee: Guarantee
     documents: int
     counts: Counter[str]

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 import numpy as np
 
 from inkblur.atomic_file import AtomicFile
-from inkblur.documents.fingerprints import ADAPTED
 from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.documents.word_shares import Coverage, Survival
 from inkblur.errors import OutputError, ParameterError
@@ -123,8 +122,7 @@ def run_vectors(
     if len(source.schema.columns) > 1:
         raise ParameterError("a tf release is made from one text column; name one")
     began = time.perf_counter()
-    corpora = [*synthetic.vectorizer.corpora, (synthetic.mechanism.embedding.corpus, ADAPTED)]
-    public = PublicRecords(corpora, skip=skip_public)
+    public = PublicRecords(synthetic.corpora, skip=skip_public)
     ids: list[str] = []
     parts, empty = [synthetic.vectors([], rng).vectors], 0  # a file without records is no error
     survival, coverage = Survival(0, 0, 0, 0), Coverage(0, 0)

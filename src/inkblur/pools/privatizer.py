@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
-from inkblur.documents.privatizer import BatchRelease, TextRelease, base_of, check_records
+from inkblur.documents.releaser import BatchRelease, TextReleaser, base_of
 from inkblur.documents.tokens import TokenClass, tokenize
 from inkblur.errors import ParameterError, PrivateCalibration
 from inkblur.guarantees import Guarantee
-from inkblur.mechanisms.base import for_rng, require_rng
 from inkblur.pools.cleaning import Identifiers, clean
 from inkblur.pools.mechanism import PoolStaircase
 from inkblur.rng import JoinedRows, Rng
@@ -25,7 +25,7 @@ _FEWEST = 50  # texts that are judged
 _LOOKED_AT, _TIMES = 200, 5  # texts at a time, and how often; cleaning takes longer than drawing
 
 
-class PoolPrivatizer:
+class PoolPrivatizer(TextReleaser):
     """Texts in, texts of a public pool out. Nothing else passes: not words, length or layout.
 
     With `unit="text"` the loss is epsilon between any two texts. With `unit="sentence"` each
@@ -33,6 +33,8 @@ class PoolPrivatizer:
     `length` fixes that number: longer texts are cut, shorter ones filled with draws from q, and
     then the loss is `length` times epsilon between any two texts.
     """
+
+    mechanism: PoolStaircase
 
     def __init__(
         self,
@@ -51,9 +53,10 @@ class PoolPrivatizer:
                 "a whole text is one draw and shows no length: leave out `length=`, or choose "
                 '`unit="sentence"`'
             )
-        self.guarantee = self._guarantee()
 
-    def _guarantee(self) -> Guarantee:
+    @cached_property
+    def guarantee(self) -> Guarantee:
+        """What is promised about each text."""
         own = self.mechanism.guarantee
         if self.piece is Piece.TEXT:
             return own
@@ -82,9 +85,8 @@ class PoolPrivatizer:
         """Everything the output law depends on: binds each record's stream to this release."""
         return f"{self.mechanism.spec} {self.piece.value} length={self.length}"
 
-    def guaranteed(self, rng: Rng) -> Guarantee:
-        """The guarantee of a release drawn from `rng`: a seeded one promises nothing."""
-        return for_rng(rng, self.guarantee)
+    def refuse_weak(self, *, accept_weak: bool) -> None:
+        """No setting copies a text's words: nothing to refuse."""
 
     def refuse_own(self, texts: Sequence[str]) -> None:
         """Raise where most of these texts stand in the pool: it was made from them then.
@@ -116,20 +118,6 @@ class PoolPrivatizer:
         encoded = self.mechanism.encode([piece for part in parts for piece in part])
         rows = iter(range(len(encoded)))
         return [base_of(*(encoded.entering(next(rows)) for _ in part)) for part in parts]
-
-    def release(self, text: str, rng: Rng) -> TextRelease:
-        """One text. Each call spends: the same text again draws anew."""
-        require_rng(rng)
-        batch = self._batch([Record("", text)], rng.next_child(self.spec))
-        return TextRelease(batch.texts[0], self.guaranteed(rng))
-
-    def release_batch(self, records: Sequence[Record], rng: Rng) -> BatchRelease:
-        """Many records. What a record draws depends on key, id, text and settings alone, so that
-        drawing it again with the same key spends nothing. Under one key an id must name one record.
-        """
-        require_rng(rng)
-        check_records(records)
-        return self._batch(records, rng)
 
     def _batch(self, records: Sequence[Record], rng: Rng) -> BatchRelease:
         parts = [self._pieces(record.text) for record in records]

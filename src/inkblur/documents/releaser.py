@@ -1,0 +1,139 @@
+"""What all releases have in common: a guarantee, and what their draws depend on."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+from inkblur.documents.fingerprints import ADAPTED
+from inkblur.documents.weakness import refuse_weak
+from inkblur.embeddings.table import Fingerprints
+from inkblur.errors import InputError, ParameterError
+from inkblur.guarantees import Guarantee
+from inkblur.mechanisms.base import for_rng, require_rng
+from inkblur.rng import Rng
+from inkblur.types import Record
+
+LONGEST_TEXT = 10_000_000  # characters, about twenty long novels
+
+
+@dataclass(frozen=True, slots=True)
+class TextRelease:
+    """One released document, and what is promised about it."""
+
+    text: str
+    guarantee: Guarantee
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRelease:
+    """Many documents, with counts for the data owner (the counts themselves are not protected)."""
+
+    texts: tuple[str, ...]
+    counts: Counter[str]
+    words: tuple[int, ...]  # drawn for each document: what it spent
+    bases: tuple[str, ...]  # what each draw was bound to besides key, id, text and settings
+
+
+def base_of(*entering: bytes) -> str:
+    """A digest of what enters a mechanism: a later version may read a text otherwise, and then it
+    draws anew, which the ledger has to count.
+    """
+    digest = blake2b(digest_size=16)
+    for part in entering:
+        digest.update(len(part).to_bytes(8, "little") + part)
+    return digest.hexdigest()
+
+
+def check_records(records: Sequence[Record]) -> None:
+    """Raise where a record is none, or its text is too long to be held in memory."""
+    for place, record in enumerate(records):
+        if not isinstance(record, Record) or not isinstance(record.text, str):
+            raise ParameterError(
+                f"record {place} must be a Record(id, text) of two strings, "
+                f"got {type(record).__name__}"
+            )
+        if len(record.text) > LONGEST_TEXT:
+            raise InputError(
+                f"{record} has {len(record.text):,} characters; the most is "
+                f"{LONGEST_TEXT:,}, because a text is held in memory whole: split it"
+            )
+
+
+class Releaser(ABC):
+    """Releases texts, as texts or as vectors."""
+
+    mechanism: Any  # of words, or of the texts of a pool
+    length: int | None  # draws for every text; None: as many as it has words or sentences
+
+    @property
+    @abstractmethod
+    def guarantee(self) -> Guarantee:
+        """What is promised about each text."""
+
+    @property
+    @abstractmethod
+    def spec(self) -> str:
+        """Everything the output law depends on: binds each record's stream to this release."""
+
+    @property
+    def bound(self) -> bool:
+        """Whether a draw depends on more than key, id, text and settings: a retry may differ."""
+        return False
+
+    @property
+    def hides_length(self) -> bool:
+        """Whether a missing or empty text comes out like any other."""
+        return self.length is not None
+
+    @property
+    def corpora(self) -> list[tuple[Fingerprints, str]]:
+        """Public texts that something was learned from, and what: they cannot be protected."""
+        return [(self.mechanism.embedding.corpus, ADAPTED)]
+
+    @abstractmethod
+    def draws(self, text: str) -> int:
+        """How many draws this text takes: what it spends, in epsilons."""
+
+    @abstractmethod
+    def bases(self, texts: Sequence[str]) -> list[str]:
+        """What their draws are bound to besides key, id, text and settings: how they are read."""
+
+    def guaranteed(self, rng: Rng) -> Guarantee:
+        """The guarantee of a release drawn from `rng`: a seeded one promises nothing."""
+        return for_rng(rng, self.guarantee)
+
+    def refuse_weak(self, *, accept_weak: bool) -> None:
+        """Raise where nearly every word would stay, unless that is accepted."""
+        refuse_weak(self.mechanism, accept_weak=accept_weak)
+
+
+class TextReleaser(Releaser):
+    """Releases texts as texts."""
+
+    def refuse_own(self, texts: Sequence[str]) -> None:
+        """Raise where what comes out was made from these texts, as a pool may have been."""
+
+    def release(self, text: str, rng: Rng) -> TextRelease:
+        """One text. Each call spends: the same text again draws fresh noise."""
+        if not isinstance(text, str):
+            raise ParameterError(f"the text must be a string, got {type(text).__name__}")
+        require_rng(rng)
+        batch = self._batch([Record("", text)], rng.next_child(self.spec))
+        return TextRelease(batch.texts[0], self.guaranteed(rng))
+
+    def release_batch(self, records: Sequence[Record], rng: Rng) -> BatchRelease:
+        """Many records. A record's noise depends on key, id, text and settings alone, so the same
+        record comes out the same in any batch, and drawing it again with the same key spends
+        nothing. Under one key an id must name one record only.
+        """
+        require_rng(rng)
+        check_records(records)
+        return self._batch(records, rng)
+
+    @abstractmethod
+    def _batch(self, records: Sequence[Record], rng: Rng) -> BatchRelease: ...
