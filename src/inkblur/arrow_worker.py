@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from inkblur.documents.releaser import TextReleaser
+from inkblur.documents.base import AnyTextPrivatizer
 from inkblur.errors import ParameterError
 from inkblur.files.arrow_rows import ArrowRows
 from inkblur.files.layout import Layout, layout_of
@@ -47,7 +47,7 @@ class WorkerState:
     """What a process makes once from a spec."""
 
     spec: ReleaseSpec  # resolved
-    privatizer: TextReleaser
+    privatizer: AnyTextPrivatizer
     layout: Layout
 
 

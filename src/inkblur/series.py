@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from inkblur.documents.releaser import TextReleaser
+from inkblur.documents.base import AnyTextPrivatizer
 from inkblur.errors import ParameterError
 from inkblur.files.occurrences import Occurrences
 from inkblur.files.plain import LineEnds
@@ -128,7 +128,7 @@ def privatize(
 
 
 def _released(
-    blur: TextReleaser,
+    blur: AnyTextPrivatizer,
     records: Sequence[Record],
     rng: Rng,
     spending: Spending | None,

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from inkblur.documents.base import AnyPrivatizer
 from inkblur.documents.policies import TokenPolicies
 from inkblur.documents.privatizer import Privatizer
-from inkblur.documents.releaser import Releaser
 from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.documents.vectorizer import Vectorizer
 from inkblur.errors import ParameterError, needs
@@ -70,7 +70,7 @@ class KeyedTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return state
 
     @abstractmethod
-    def _releaser(self) -> Releaser:
+    def _releaser(self) -> AnyPrivatizer:
         """What does the work, made from the parameters: wrong ones raise here."""
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803 (scikit-learn's name)

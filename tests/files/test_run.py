@@ -13,7 +13,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from inkblur import Exponential, Laplace, Privatizer
-from inkblur.documents.releaser import BatchRelease
+from inkblur.documents.base import BatchRelease
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError
 from inkblur.files import open_sink, open_source, parquet
@@ -232,7 +232,7 @@ def test_long_rows_make_small_groups_however_they_come(monkeypatch: pytest.Monke
 def test_an_error_in_a_worker_reaches_the_caller_and_leaves_no_output(
     tmp_path: Path, toy: Embedding, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("inkblur.documents.releaser.LONGEST_TEXT", 50)
+    monkeypatch.setattr("inkblur.documents.base.LONGEST_TEXT", 50)
     source = tmp_path / "in.txt"
     source.write_text("wordaa\n" * 30 + "wordaa " * 20 + "\n")
     with pytest.raises(InputError, match="line 31 has 140 characters"):

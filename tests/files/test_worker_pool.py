@@ -39,9 +39,9 @@ class Gone(WorkerCopy):
 
 class Short(WorkerCopy):
     def privatizer(self) -> Privatizer:
-        from inkblur.documents import releaser
+        from inkblur.documents import base
 
-        releaser.LONGEST_TEXT = 100
+        base.LONGEST_TEXT = 100
         made = super().privatizer()
         assert isinstance(made, Privatizer)
         return made

@@ -151,7 +151,7 @@ def _audit_pool(
     from inkblur.evaluation.audit.choice import audit_pool
     from inkblur.rng import seeded_rng
 
-    specs, table = given.over_a_pool(), given.table()
+    specs, table = given.settings(), given.table()
     share = _shared(confidence, len(specs))
     audits = [
         audit_pool(spec.pool_privatizer(table), rng=seeded_rng(seed), draws=draws, confidence=share)

@@ -161,17 +161,14 @@ def _settings(given: options.Given, table: Embedding) -> list[ReleaseSpec]:
     from inkblur.mechanisms.strengths import usual_epsilons
 
     if given.pooled:
-        return given.over_a_pool()
-    release = given.fields.get("release", "sequence")
-    axes = ("epsilon", "length", "morphology")
-    names = given.fields["mechanism"]
-    if "epsilon" in given.fields:
-        made = given.grid(names, axes, release=release)
-    else:
-        made = []
-        for spec in given.at(1.0).grid(names, axes, release=release):
-            for epsilon in usual_epsilons(spec.mechanism, table, **spec.parameters):
-                made.append(spec.varied(epsilon=epsilon))
+        return given.settings()
+    made = given.settings([1.0])
+    if "epsilon" not in given.fields:
+        made = [
+            spec.varied(epsilon=epsilon)
+            for spec in made
+            for epsilon in usual_epsilons(spec.mechanism, table, **spec.parameters)
+        ]
     for spec in made:
         spec.mechanism_on(table)
     return made

@@ -78,6 +78,8 @@ _SEVERAL = "One or more, comma-separated."
 _OWN = "Options of single mechanisms"
 _POOLED = ("unit", "pool", "keep_meaning", "order", "encoder")
 _STRENGTHS = ("epsilon", "strength", "level")
+_AXES = ("epsilon", "length", "morphology", "keep_meaning")  # several values make several settings
+_FIXED = ("release", "unit", "pool", "order", "encoder")
 
 
 def release_options(
@@ -180,44 +182,26 @@ class Given:
         made = ReleaseSpec(**self.fields)  # its mechanism is known, named or not
         return made.varied(**self.own(find(made.mechanism)))
 
-    def grid(
-        self, mechanisms: Sequence[str], axes: Sequence[str], **fixed: Any
-    ) -> list[ReleaseSpec]:
-        """Every combination for every mechanism; a parameter goes to the mechanisms that have
-        it.
-        """
-        entries = [find(name) for name in mechanisms]
-        own = self.own(*entries)
-        found: list[ReleaseSpec] = []
-        for entry in entries:
-            values = {name: self.fields.get(name, ()) for name in axes}
-            mine = {name: value for name, value in own.items() if entry.has(name)}
-            found += grid(entry.name, {"epsilon": values.pop("epsilon"), **mine, **values}, **fixed)
-        return found
-
     @property
     def pooled(self) -> bool:
         """Whether texts are to be drawn from a pool."""
         return any(name in self.fields for name in _POOLED)
 
-    def over_a_pool(self) -> list[ReleaseSpec]:
-        """Every combination for the pool that was named."""
+    def settings(self, epsilons: Sequence[float] = ()) -> list[ReleaseSpec]:
+        """Every combination of what was given, for every mechanism that was named; a parameter goes
+        to the mechanisms that have it. `epsilons` stand in where none was given.
+        """
         names = self.fields.get("mechanism", POOL_MECHANISM)
-        names_of_fixed = ("unit", "pool", "order", "encoder", "release")
-        fixed = {name: self.fields[name] for name in names_of_fixed if name in self.fields}
-        axes = {"epsilon": POOL_EPSILONS} | {
-            name: self.fields[name]
-            for name in ("epsilon", "keep_meaning", "length", "morphology")
-            if name in self.fields
-        }
+        entries = [find(name) for name in ([names] if isinstance(names, str) else names)]
+        own = self.own(*entries)
+        axes = {name: self.fields[name] for name in _AXES if name in self.fields}
+        fixed = {name: self.fields[name] for name in _FIXED if name in self.fields}
+        tried = axes.pop("epsilon", POOL_EPSILONS if self.pooled else epsilons)
         found: list[ReleaseSpec] = []
-        for name in [names] if isinstance(names, str) else names:
-            found += grid(name, {**axes, **self.own(find(name))}, **fixed)
+        for entry in entries:
+            mine = {name: value for name, value in own.items() if entry.has(name)}
+            found += grid(entry.name, {"epsilon": tried, **mine, **axes}, **fixed)
         return found
-
-    def at(self, epsilon: float) -> Given:
-        """The same with this epsilon."""
-        return Given({**self.fields, "epsilon": [epsilon]}, self.parameters)
 
     def table(self) -> Embedding:
         """The word vectors that were named."""

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from inkblur.evaluation.tuning.trials import Trial
-    from inkblur.spec import ReleaseSpec
 
 
 @options.release_options(
@@ -162,7 +161,7 @@ def tune(
             form=form,
             redact=redact,
         )
-        settings = _settings(given)
+        settings = given.settings()
         refuse_unproved(settings)
         columns = texts.ChosenColumns(text_column, author_column, label_column, split_column)
         if target is not None:
@@ -220,16 +219,6 @@ def tune(
         talk.print(f"[green]best:[/] {best.name}; wrote tune.html, tune.json into {output}")
         if len(trials) > 1:
             talk.print(tuning_page.CHOSEN_BY)
-
-
-def _settings(given: options.Given) -> list[ReleaseSpec]:
-    if given.pooled:
-        return given.over_a_pool()
-    return given.grid(
-        [given.fields["mechanism"]],
-        ("epsilon", "length", "morphology"),
-        release=given.fields.get("release", "sequence"),
-    )
 
 
 def _print(trials: Sequence[Trial], best: Trial | None) -> None:

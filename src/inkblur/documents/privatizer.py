@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inkblur.documents.analysis import Analysis, Analyst, Slot, assemble, folded
+from inkblur.documents.base import AnyTextPrivatizer, BatchRelease, base_of
 from inkblur.documents.fingerprints import ADAPTED, refuse_corpus
 from inkblur.documents.names import CONTEXTUAL
 from inkblur.documents.policies import TokenPolicies, Treatment
-from inkblur.documents.releaser import BatchRelease, TextReleaser, base_of
 from inkblur.documents.stop_words import STOP_WORDS
 from inkblur.errors import ParameterError
 from inkblur.guarantees import Guarantee
@@ -25,7 +25,7 @@ from inkblur.rng import JoinedRows, Rng
 from inkblur.types import NULL_ID, Ids, Record, ReleaseKind, Unit, choose, fixed_length
 
 
-class Privatizer(TextReleaser):
+class Privatizer(AnyTextPrivatizer):
     """Releases whole texts through a word mechanism.
 
     `sequence`: words replaced in place; the log-ratio is bounded by epsilon times the sum of word

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from inkblur.documents.base import AnyPrivatizer, base_of, check_records
 from inkblur.documents.fingerprints import ADAPTED, refuse_corpus
-from inkblur.documents.releaser import Releaser, base_of, check_records
 from inkblur.documents.vectorizer import Vectorizer
 from inkblur.documents.word_shares import Coverage, Survival
 from inkblur.embeddings.table import Fingerprints
@@ -67,7 +67,7 @@ def _settled(guarantee: Guarantee) -> Guarantee:
     return guarantee
 
 
-class SyntheticVectors(Releaser):
+class SyntheticVectors(AnyPrivatizer):
     """Releases documents as synthetic term-frequency vectors of one length.
 
     The mechanism must have the vectorizer's vocabulary:

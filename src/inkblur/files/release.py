@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from inkblur.atomic_file import PRIVATE, write_atomically
-from inkblur.documents.releaser import Releaser
+from inkblur.documents.base import AnyPrivatizer
 from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.errors import InputError, OutputError, ParameterError, PrivateCalibration
 from inkblur.files.formats import Format, format_of, is_stream
@@ -197,7 +197,7 @@ class ChargedFile:
 
 def charge_ahead(
     files: Sequence[str | Path],
-    made: Releaser,
+    made: AnyPrivatizer,
     spending: Spending,
     spec: ReleaseSpec,
     limits: Limits,

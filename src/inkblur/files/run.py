@@ -13,8 +13,8 @@ from functools import partial
 from typing import Any, TypeVar
 
 from inkblur.blas import one_thread
+from inkblur.documents.base import AnyTextPrivatizer, BatchRelease
 from inkblur.documents.privatizer import Privatizer
-from inkblur.documents.releaser import BatchRelease, TextReleaser
 from inkblur.files.formats import Format
 from inkblur.files.identifiers import refuse_identifiers
 from inkblur.files.pool_summary import PoolSummary
@@ -133,7 +133,9 @@ def run(
     return PoolSummary(privatizer=privatizer, **done)
 
 
-def release_records(privatizer: TextReleaser, records: Sequence[Record], rng: Rng) -> BatchRelease:
+def release_records(
+    privatizer: AnyTextPrivatizer, records: Sequence[Record], rng: Rng
+) -> BatchRelease:
     """Release records that are in memory, in pieces that suit the mechanism."""
     # However short a text is, `length` words are drawn for it.
     sizes = [max(len(record.text), _LETTERS * (privatizer.length or 0)) for record in records]
@@ -147,7 +149,7 @@ def release_records(privatizer: TextReleaser, records: Sequence[Record], rng: Rn
     )
 
 
-def _of_others(batches: Iterator[Batch], blur: TextReleaser) -> Iterator[Batch]:
+def _of_others(batches: Iterator[Batch], blur: AnyTextPrivatizer) -> Iterator[Batch]:
     """The same batches; raise before the first if its texts are those that the pool is made of."""
     for number, batch in enumerate(batches):
         if number == 0:

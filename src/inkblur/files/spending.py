@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from inkblur.documents.releaser import Releaser
+from inkblur.documents.base import AnyPrivatizer
 from inkblur.errors import BudgetExceeded, ParameterError, PrivacyError
 from inkblur.files.records import Batch
 from inkblur.guarantees import NOBODY_COUNTS, Guarantee
@@ -156,7 +156,7 @@ class Spending:
         return [over.sentence() for over in self._charge([part], partial=False).exceeded]
 
     def charge_ahead(
-        self, batches: Iterator[Batch], made: Releaser, *, partial: bool
+        self, batches: Iterator[Batch], made: AnyPrivatizer, *, partial: bool
     ) -> frozenset[int] | None:
         """Charge everything before anything is drawn.
 
@@ -277,7 +277,7 @@ class GoingOn:
 @contextmanager
 def spending_of(
     ledger: Ledger | str | Path | bool,
-    made: Releaser,
+    made: AnyPrivatizer,
     spec: ReleaseSpec,
     rng: Rng,
     *,
@@ -325,7 +325,7 @@ def spending_of(
 
 def open_account(
     ledger: Ledger,
-    made: Releaser,
+    made: AnyPrivatizer,
     spec: ReleaseSpec,
     rng: Rng,
     *,
@@ -348,7 +348,9 @@ def open_account(
     return ledger.open_release(description, space=space_of(guarantee), draw=draw)
 
 
-def continued_account(ledger: Ledger, release: str, made: Releaser, rng: Rng) -> ReleaseAccount:
+def continued_account(
+    ledger: Ledger, release: str, made: AnyPrivatizer, rng: Rng
+) -> ReleaseAccount:
     """A release that another process began with `open_account`."""
     key = ledger.key_fingerprint(rng.fingerprint())
     space = space_of(made.guaranteed(rng))

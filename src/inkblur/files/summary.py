@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from inkblur.documents.base import AnyPrivatizer
 from inkblur.documents.policies import CLASSES, Treatment
 from inkblur.documents.privatizer import Privatizer
-from inkblur.documents.releaser import Releaser
 from inkblur.documents.word_shares import Coverage, Survival
 from inkblur.embeddings.table import Embedding
 from inkblur.files.formats import listed
@@ -70,7 +70,9 @@ class Fate:
         }
 
 
-def stated(made: Releaser, fate: Fate, rng: Rng, also: Sequence[str] | None = None) -> Guarantee:
+def stated(
+    made: AnyPrivatizer, fate: Fate, rng: Rng, also: Sequence[str] | None = None
+) -> Guarantee:
     """The guarantee of what `made` draws from `rng`, with what the release of a whole file adds to
     it. What a kind of file shows besides is `also`: as a rule, which texts are missing.
     """
@@ -103,7 +105,7 @@ class RunSummary(ABC):
 
     unit: ClassVar = "words"  # what is drawn
 
-    privatizer: Releaser
+    privatizer: AnyPrivatizer
     guarantee: Guarantee
     documents: int
     counts: Counter[str]

@@ -16,8 +16,8 @@ from functools import cache
 
 from threadpoolctl import threadpool_limits
 
+from inkblur.documents.base import AnyTextPrivatizer, BatchRelease
 from inkblur.documents.privatizer import Privatizer
-from inkblur.documents.releaser import BatchRelease, TextReleaser
 from inkblur.mechanisms.nearest import engine
 from inkblur.mechanisms.nearest.engine import Device
 from inkblur.mechanisms.perturbation import Perturbation
@@ -85,6 +85,6 @@ def _release(records: Sequence[Record]) -> BatchRelease:
 
 
 @cache
-def _privatizer() -> TextReleaser:
+def _privatizer() -> AnyTextPrivatizer:
     """Made with the first batch, so that an error reaches the caller like any other."""
     return _copy.privatizer()

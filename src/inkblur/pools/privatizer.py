@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from inkblur.documents.releaser import BatchRelease, TextReleaser, base_of
+from inkblur.documents.base import AnyTextPrivatizer, BatchRelease, base_of
 from inkblur.documents.tokens import TokenClass, tokenize
 from inkblur.errors import ParameterError, PrivateCalibration
 from inkblur.guarantees import Guarantee
@@ -25,7 +25,7 @@ _FEWEST = 50  # texts that are judged
 _LOOKED_AT, _TIMES = 200, 5  # texts at a time, and how often; cleaning takes longer than drawing
 
 
-class PoolPrivatizer(TextReleaser):
+class PoolPrivatizer(AnyTextPrivatizer):
     """Texts in, texts of a public pool out. Nothing else passes: not words, length or layout.
 
     With `unit="text"` the loss is epsilon between any two texts. With `unit="sentence"` each

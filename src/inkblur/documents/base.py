@@ -64,7 +64,7 @@ def check_records(records: Sequence[Record]) -> None:
             )
 
 
-class Releaser(ABC):
+class AnyPrivatizer(ABC):
     """Releases texts, as texts or as vectors."""
 
     mechanism: Any  # of words, or of the texts of a pool
@@ -112,7 +112,7 @@ class Releaser(ABC):
         refuse_weak(self.mechanism, accept_weak=accept_weak)
 
 
-class TextReleaser(Releaser):
+class AnyTextPrivatizer(AnyPrivatizer):
     """Releases texts as texts."""
 
     def refuse_own(self, texts: Sequence[str]) -> None:
