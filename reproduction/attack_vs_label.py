@@ -37,6 +37,7 @@ from inkblur.evaluation import (
     Words,
     among,
     channel_of,
+    entering_ids,
     fingerprints,
     releaser,
     stacked_across,
@@ -151,7 +152,13 @@ class AttackVsLabel:
     ) -> list[list[MeasuredColumns]]:
         """`count` runs of each setting, several at the same time where there are workers."""
         jobs = [self._job(setting, embedding, run) for setting in settings for run in range(count)]
-        steps = self.work.steps(jobs, prepare=lambda: (self._static, self._analyst))
+
+        def prepare() -> None:
+            _ = self._static, self._analyst
+            for text in self._studied.texts:
+                entering_ids(text, embedding)  # which keeps what it reads
+
+        steps = self.work.steps(jobs, prepare)
         found = [self._measured(one) for one in steps]
         return [found[start : start + count] for start in range(0, len(found), count)]
 

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from inkblur import Embedding, Exponential, Laplace, Mahalanobis, seeded_rng
+from inkblur.documents.analysis import folded, known_id
+from inkblur.documents.tokens import TokenClass, tokenize
 from inkblur.errors import ParameterError
+from inkblur.evaluation.attacks import language
 from inkblur.evaluation.attacks.candidates import candidates
 from inkblur.evaluation.attacks.channel import (
     ClearChannel,
@@ -17,6 +22,7 @@ from inkblur.evaluation.attacks.channel import (
 from inkblur.evaluation.attacks.language import Trigrams, entering_ids, unigram
 from inkblur.evaluation.attacks.reading import Reader, guessed, smoothed
 from inkblur.evaluation.measures.recovered import Kind, recovered, true_words
+from inkblur.evaluation.measures.words import words_of
 from inkblur.types import NULL_ID, Array, Ids
 
 pytest.importorskip("sklearn")
@@ -220,17 +226,27 @@ def test_a_prior_of_the_wrong_size_and_an_empty_public_file_are_refused() -> Non
     assert Reader(channel, unigram(table())).read([]) == []
 
 
-def test_ids_of_a_text_are_kept_for_each_table_and_not_without_bound(
+def test_ids_of_a_piece_of_text_are_kept_for_each_table_and_not_without_bound(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("inkblur.evaluation.attacks.language._MOST_KEPT", 2)
     made = Embedding(["old", "kim"], np.eye(2), name="toy")
     other = Embedding(["kim", "old"], np.eye(2), name="other")
-    first = entering_ids("old", made)
-    assert entering_ids("old", made) is first
-    assert not first.flags.writeable
-    assert entering_ids("old", other).tolist() == [1]
-    for text in ("kim", "old kim"):
-        entering_ids(text, made)
-    assert entering_ids("old", made) is not first
-    assert entering_ids("old", made).tolist() == [0]
+    for _ in range(2):
+        assert entering_ids("old Kim's kim " + 50 * "k", made).tolist() == [0, 1, 1, NULL_ID]
+        assert entering_ids("old", other).tolist() == [1]
+    assert language._kept[made] == {"old": (0,), "Kim's": (1,)}
+
+
+@given(st.text(alphabet="aB3 .,'!@:/w\n\t\u00a0\u2028-", max_size=40))
+def test_ids_are_those_of_the_whole_text_read_at_once(text: str) -> None:
+    made = Embedding(["a", "w", "b"], np.eye(3), name="toy")
+    kinds = (TokenClass.WORD, TokenClass.NUMBER, TokenClass.ADDRESS)
+    wanted = [
+        known_id(made, token.text) if token.kind is TokenClass.WORD else NULL_ID
+        for token in tokenize(text)
+        if token.kind in kinds
+    ]
+    assert entering_ids(text, made).tolist() == wanted
+    words = [folded(token.text) for token in tokenize(text) if token.kind in kinds[:2]]
+    assert words_of(text) == words

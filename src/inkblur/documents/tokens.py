@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum
-from functools import cache, lru_cache
+from functools import cache, lru_cache, wraps
 from itertools import groupby
 from typing import NamedTuple
 
-_REMEMBERED = 1 << 16  # pieces of text whose words are kept: at most some 20 MB
+_REMEMBERED = 1 << 17  # pieces of text whose words are kept: at most some 40 MB
 _REMEMBERED_LETTERS = 40  # in each, at most
 
 
@@ -51,27 +51,36 @@ def tokenize(text: str) -> Iterator[Token]:
         yield Token(kinds[match.lastgroup], match[0], start, end)
 
 
+def by_pieces(read: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
+    """`read` for whole texts, by looking up what stands between two spaces where it was met before.
+
+    No token crosses white space, and texts repeat themselves.
+    """
+
+    @wraps(read)
+    def read_text(text: str) -> list[str]:
+        return [
+            word
+            for piece in text.split()
+            for word in (_met(read, piece) if len(piece) <= _REMEMBERED_LETTERS else read(piece))
+        ]
+
+    return read_text
+
+
+@lru_cache(_REMEMBERED)
+def _met(read: Callable[[str], list[str]], piece: str) -> tuple[str, ...]:
+    return tuple(read(piece))
+
+
+@by_pieces
 def written_words(text: str) -> list[str]:
     """The words of a text as they are written, without numbers, addresses and signs.
-
-    No token crosses white space, and texts repeat themselves: what stands between two spaces is
-    looked up where it was met before.
 
     >>> written_words("Don't mail a@b.org, 3.50!")
     ["Don't", 'mail']
     """
-    return [
-        word
-        for piece in text.split()
-        for word in (_met(piece) if len(piece) <= _REMEMBERED_LETTERS else _words(piece))
-    ]
-
-
-def _words(piece: str) -> tuple[str, ...]:
-    return tuple(token.text for token in tokenize(piece) if token.kind is TokenClass.WORD)
-
-
-_met = lru_cache(_REMEMBERED)(_words)
+    return [token.text for token in tokenize(text) if token.kind is TokenClass.WORD]
 
 
 _KINDS: dict[str | None, TokenClass] = {  # never None: every alternative of the pattern is a group

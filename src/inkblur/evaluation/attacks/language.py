@@ -20,29 +20,28 @@ from inkblur.types import NULL_ID, Array, Ids
 UNKNOWN_SHARE = 0.05  # of a text's words, numbers and addresses: they enter as the null word
 TABLE_SHARE = 0.2  # of the prior, where public texts give the rest: they lack most words
 DISCOUNT = 0.75  # of every count of words that follow each other
-_MOST_KEPT = 20_000  # texts a table whose ids are kept: several attackers study the same ones
-_kept: WeakKeyDictionary[Embedding, dict[str, Ids]] = WeakKeyDictionary()
+_MOST_KEPT = 1 << 17  # pieces of text a table whose ids are kept: texts repeat themselves
+_LONGEST_KEPT = 40  # letters
+_kept: WeakKeyDictionary[Embedding, dict[str, tuple[int, ...]]] = WeakKeyDictionary()
 _ENTERING = (TokenClass.WORD, TokenClass.NUMBER, TokenClass.ADDRESS)
 
 
 def entering_ids(text: str, embedding: Embedding) -> Ids:
     """The ids of a text's words, numbers and addresses, as the closed policies let them enter."""
     kept = _kept.setdefault(embedding, {})
-    ids = kept.get(text)
-    if ids is None:
-        ids = np.array(
-            [
+    ids: list[int] = []
+    for piece in text.split():  # no token crosses white space
+        known = kept.get(piece)
+        if known is None:
+            known = tuple(
                 known_id(embedding, token.text) if token.kind is TokenClass.WORD else NULL_ID
-                for token in tokenize(text)
+                for token in tokenize(piece)
                 if token.kind in _ENTERING
-            ],
-            dtype=np.int64,
-        )
-        ids.flags.writeable = False
-        if len(kept) >= _MOST_KEPT:
-            kept.clear()
-        kept[text] = ids
-    return ids
+            )
+            if len(kept) < _MOST_KEPT and len(piece) <= _LONGEST_KEPT:
+                kept[piece] = known
+        ids += known
+    return np.array(ids, np.int64)
 
 
 def unigram(embedding: Embedding, texts: Sequence[Ids] = ()) -> Array:

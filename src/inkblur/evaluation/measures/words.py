@@ -6,11 +6,12 @@ import numpy as np
 
 from inkblur.documents.analysis import folded, known_id
 from inkblur.documents.stop_words import STOP_WORDS
-from inkblur.documents.tokens import TokenClass, tokenize, written_words
+from inkblur.documents.tokens import TokenClass, by_pieces, tokenize, written_words
 from inkblur.embeddings.table import Embedding
 from inkblur.types import NULL_ID, Ids
 
 
+@by_pieces
 def words_of(text: str) -> list[str]:
     """The words and numbers of a text, folded: what a classifier sees.
 
