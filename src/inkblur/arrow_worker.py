@@ -14,7 +14,7 @@ import pyarrow as pa
 from inkblur.documents.base import AnyTextPrivatizer
 from inkblur.errors import ParameterError
 from inkblur.files.arrow_rows import ArrowRows
-from inkblur.files.layout import Layout, layout_of
+from inkblur.files.formats import Layout, layout_of
 from inkblur.files.public_records import PublicRecords
 from inkblur.files.records import Batch
 from inkblur.files.worker_pool import WorkerCopy, each_search

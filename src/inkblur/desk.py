@@ -18,8 +18,8 @@ from inkblur.blas import one_thread
 from inkblur.documents.privatizer import Privatizer
 from inkblur.errors import InkblurError, InputError, NoGuarantee, ParameterError
 from inkblur.files.arrow_rows import ArrowColumns, ArrowRows
+from inkblur.files.formats import layout_of
 from inkblur.files.identifiers import refuse_rows
-from inkblur.files.layout import layout_of
 from inkblur.files.occurrences import Occurrences
 from inkblur.files.records import Batch
 from inkblur.files.run import release_records

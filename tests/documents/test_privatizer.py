@@ -6,9 +6,9 @@ import pytest
 from inkblur import Laplace, Privatizer
 from inkblur.documents import TokenPolicies
 from inkblur.documents.analysis import known_id
+from inkblur.documents.privatizer import radius_covering
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
-from inkblur.files.radius import radius_covering
 from inkblur.rng import seeded_rng
 
 WORDS = ["the", "doctor", "was", "angry", "do", "it's", "café", "paris", "Rome"]

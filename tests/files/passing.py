@@ -13,7 +13,7 @@ import pytest
 from hypothesis import strategies as st
 
 from inkblur.files import Format, Record, Source, open_sink, open_source
-from inkblur.files.layout import layout_of
+from inkblur.files.formats import layout_of
 from inkblur.spec import ReleaseSpec
 
 # Everything Unicode can hold but NUL (refused in files of lines) and lone surrogates.

@@ -19,7 +19,7 @@ import inkblur.files.lines
 import inkblur.files.parquet
 from inkblur.errors import InputError
 from inkblur.files import open_source
-from inkblur.files.layout import Layout
+from inkblur.files.formats import Layout
 from inkblur.files.occurrences import Occurrences, digest
 from inkblur.files.plain import LineEnds
 from inkblur.files.records import Batch

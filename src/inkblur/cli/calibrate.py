@@ -71,7 +71,7 @@ def calibrate(
         elif survival is not None:
             result |= _by_survival(entry, own, table, survival)
         if references is not None:
-            from inkblur.files.radius import radius_covering
+            from inkblur.documents.privatizer import radius_covering
             from inkblur.files.source import texts_of_file
             from inkblur.mechanisms import make_mechanism
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from inkblur.files.formats import Format
-from inkblur.files.layout import Layout
+from inkblur.files.formats import Format, Layout
 from inkblur.files.records import Batch
 from inkblur.files.sink import Sink, open_sink
 from inkblur.files.source import Source, open_source

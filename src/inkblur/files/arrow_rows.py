@@ -15,8 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from inkblur.errors import InputError
-from inkblur.files.formats import listed
-from inkblur.files.layout import Layout
+from inkblur.files.formats import Layout, listed
 from inkblur.files.records import Batch, Texts
 from inkblur.types import Record
 

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from inkblur.errors import InputError, OutputError
-from inkblur.files.formats import Format, listed
-from inkblur.files.layout import Layout, Quoting
+from inkblur.files.formats import Format, Layout, Quoting, listed
 from inkblur.files.lines import MAX_LINE, Lines
 from inkblur.files.records import Batch, Columns, Encoder, Row, RowReader, Schema
 

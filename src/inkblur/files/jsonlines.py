@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from inkblur.errors import InputError, OutputError
-from inkblur.files.formats import Format, listed
-from inkblur.files.layout import Layout
+from inkblur.files.formats import Format, Layout, listed
 from inkblur.files.lines import MAX_LINE, Lines
 from inkblur.files.records import Batch, Columns, Encoder, Row, RowReader, Schema
 

@@ -19,8 +19,7 @@ import pyarrow.parquet as pq
 from inkblur.errors import InputError
 from inkblur.files.arrow_rows import ArrowColumns, ArrowRows, is_plain, used
 from inkblur.files.compression import Drain
-from inkblur.files.formats import Format
-from inkblur.files.layout import Layout
+from inkblur.files.formats import Format, Layout
 from inkblur.files.records import Batch, Encoder, Schema, cuts
 
 Codec = Literal["gzip", "brotli", "lz4", "zstd", "snappy", "none"]

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from inkblur.errors import OutputError
-from inkblur.files.formats import Format, listed
-from inkblur.files.layout import Layout
+from inkblur.files.formats import Format, Layout, listed
 from inkblur.files.lines import Lines
 from inkblur.files.records import Batch, Columns, Encoder, Row, RowReader, Schema
 

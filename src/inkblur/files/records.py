@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Generic, Protocol, Self, TypeVar
 
 from inkblur.errors import ParameterError
-from inkblur.files.formats import Format
-from inkblur.files.layout import Quoting
+from inkblur.files.formats import Format, Quoting
 from inkblur.types import Record
 
 K = TypeVar("K")

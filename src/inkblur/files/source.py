@@ -1,9 +1,10 @@
-"""The door in: `open_source`."""
+"""The door in: `open_source`; and which columns a file has, to choose its texts from."""
 
 from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import shutil
 import stat
@@ -16,9 +17,8 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from inkblur.errors import InputError, ParameterError
 from inkblur.files.compression import compression_of, decompressed
 from inkblur.files.delimited import DelimitedReader
-from inkblur.files.formats import Format, format_of, is_stream
+from inkblur.files.formats import Format, Layout, Quoting, format_of, is_stream, layout_of
 from inkblur.files.jsonlines import JsonlReader, JsonReader
-from inkblur.files.layout import Layout, Quoting, layout_of
 from inkblur.files.lines import Lines
 from inkblur.files.occurrences import Occurrences
 from inkblur.files.plain import TxtReader
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from inkblur.files.parquet import ParquetReader
 
 _USUAL = Layout()
+_HEAD = 1 << 22  # bytes of a JSON file that the first record must end in
+_DELIMITERS = (",", ";", "\t", "|")
 _READERS: dict[Format, Callable[[Lines, Format, Layout], RowReader[Any]]] = {
     Format.TXT: TxtReader,
     Format.CSV: DelimitedReader,
@@ -232,3 +234,63 @@ def _spooled(file: io.BufferedIOBase, name: str, opened: contextlib.ExitStack) -
     except OSError as error:
         raise InputError(f"cannot keep {name} for reading: {str(error.strerror).lower()}") from None
     return cast(io.BufferedIOBase, spool)
+
+
+def column_names(
+    path: Path, *, delimiter: str | None = None, encoding: str = "utf-8"
+) -> tuple[str, ...]:
+    """The names in a header, or the keys of the first record; none of a txt file.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "posts.csv").write_text("id,text\\n7,hello\\n")
+    ...     column_names(Path(folder, "posts.csv"))
+    ('id', 'text')
+    """
+    kind = format_of(path, None, InputError)
+    if kind is Format.TXT:
+        return ()
+    if kind in (Format.CSV, Format.TSV):
+        return _first_line(path, delimiter, encoding)
+    if kind is Format.PARQUET:
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        try:
+            return tuple(parquet.read_schema(path).names)
+        except (pa.ArrowException, OSError):
+            raise InputError(f"{path} is not a parquet file; check it") from None
+    return _first_keys(path)
+
+
+def likely_delimiter(path: Path, *, encoding: str = "utf-8") -> str | None:
+    """What most likely separates the cells of a csv file; None where a comma does."""
+    widths = dict.fromkeys(_DELIMITERS, 0)
+    for delimiter in _DELIMITERS:
+        with contextlib.suppress(InputError):  # the next row has another number of cells
+            widths[delimiter] = len(_first_line(path, delimiter, encoding))
+    best = max(_DELIMITERS, key=lambda each: widths[each])
+    return None if best == "," else best
+
+
+def _first_line(path: Path, delimiter: str | None, encoding: str) -> tuple[str, ...]:
+    """The first line, read as if it were a record."""
+    layout = Layout(("1",), header=False, delimiter=delimiter, encoding=encoding)
+    with open_source(path, layout) as source:
+        first = next(source.batches(1, 1))
+        row = next(iter(first.columns.rows([record.text for record in first.records])))
+    return tuple(str(name) for name in row.values())
+
+
+def _first_keys(path: Path) -> tuple[str, ...]:
+    with path.open("rb") as file:
+        packed = compression_of(path)
+        try:
+            head = (file if packed is None else decompressed(file, packed)).read(_HEAD)
+            text = head.decode("utf-8-sig", "ignore").lstrip("[ \t\r\n")
+            record = json.JSONDecoder().raw_decode(text)[0]
+        except (OSError, EOFError, ValueError, RecursionError):
+            raise InputError(f"{path} does not begin with a JSON object; check it") from None
+    if not isinstance(record, dict):
+        raise InputError(f"{path} does not begin with a JSON object; check it")
+    return tuple(cast(dict[str, object], record))

@@ -12,12 +12,11 @@ from urllib.parse import urlsplit
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from inkblur.service.metrics import ServiceMetrics
 from inkblur.service.page import HEADERS
-from inkblur.service.problems import Problem, fault, gone, problem
+from inkblur.service.problems import ANSWERS, Problem, fault, problem
 from inkblur.service.tokens import LOCAL, Caller, Role, Tokens
 
 UPLOADS = "/v1/uploads"  # a file is streamed to disk, with a limit of its own
@@ -76,6 +75,9 @@ class Gate:
                     "the server is stopping; send it again when it is back. What was charged "
                     "already costs nothing more if the server keeps its key, and again if not",
                 )(scope, receive, sending)
+        except (Problem, ClientDisconnect) as error:
+            if not status:
+                await ANSWERS[type(error)](error)(scope, receive, sending)
         except _NotTaken:  # in the middle of an answer: nobody is there to be told
             pass
         except Exception as error:  # its message may quote a text: only where it arose is logged
@@ -92,29 +94,19 @@ class Gate:
             key.decode("latin-1"): value.decode("latin-1") for key, value in scope["headers"]
         }
         path: str = scope["path"]
-        caller = self._caller(path, headers)
-        if isinstance(caller, JSONResponse):
-            await caller(scope, receive, send)
-            return
-        scope.setdefault("state", {})["caller"] = caller
+        scope.setdefault("state", {})["caller"] = self._caller(path, headers)
         if not path.startswith("/v1/"):
             await self._app(scope, _empty, send)
             return
-        refused = self._too_much(path, headers)
-        if refused is not None:
-            await refused(scope, receive, send)
-            return
+        self._refuse_too_much(path, headers)
         self._waiting += 1
         self._metrics.waiting.set(self._waiting)
         try:
             if path == UPLOADS:
                 receive = _prompt(receive)
             else:
-                read = await _read(Request(scope, receive), self._limits.body)
-                if isinstance(read, JSONResponse):
-                    await read(scope, receive, send)
-                    return
-                receive = _replayed(read, receive)
+                body = await _read(Request(scope, receive), self._limits.body)
+                receive = _replayed(body, receive)
             if path.startswith(UPLOADS):
                 send = _taken(send)
             await self._app(scope, receive, send)
@@ -122,16 +114,16 @@ class Gate:
             self._waiting -= 1
             self._metrics.waiting.set(self._waiting)
 
-    def _caller(self, path: str, headers: dict[str, str]) -> Caller | JSONResponse:
+    def _caller(self, path: str, headers: dict[str, str]) -> Caller:
         """Who asks, if they may."""
         reason = refusal(headers, open_to_all=self._tokens is None)
         if reason is not None:
-            return problem(HTTPStatus.FORBIDDEN, "origin", reason)
+            raise Problem(HTTPStatus.FORBIDDEN, "origin", reason)
         if self._tokens is None or not path.startswith(_TOKEN):
             return LOCAL
         caller = self._tokens.caller(headers.get("authorization", ""))
         if caller is None:
-            return problem(
+            raise Problem(
                 HTTPStatus.UNAUTHORIZED,
                 "token",
                 "send a token of this server: `Authorization: Bearer TOKEN`",
@@ -139,14 +131,14 @@ class Gate:
             )
         role = next((role for start, role in _ROLES.items() if path.startswith(start)), None)
         if role is not None and role not in caller.roles:
-            return problem(
+            raise Problem(
                 HTTPStatus.FORBIDDEN, "role", f"this token does not have the role {role.value}"
             )
         return caller
 
-    def _too_much(self, path: str, headers: dict[str, str]) -> JSONResponse | None:
+    def _refuse_too_much(self, path: str, headers: dict[str, str]) -> None:
         if self._waiting >= self._limits.waiting:
-            return problem(
+            raise Problem(
                 HTTPStatus.TOO_MANY_REQUESTS,
                 "queue",
                 f"{self._limits.waiting} requests are waiting already; send it again later",
@@ -155,13 +147,11 @@ class Gate:
         most = self._limits.upload if path == UPLOADS else self._limits.body
         given = headers.get("content-length", "0")
         if not given.isdecimal() or int(given) > most:
-            return too_large(most)
-        return None
+            raise _too_large(most)
 
 
-def too_large(most: int) -> JSONResponse:
-    """413."""
-    return problem(
+def _too_large(most: int) -> Problem:
+    return Problem(
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
         "size",
         f"a request here has at most {most:,} bytes; send less at a time",
@@ -169,8 +159,10 @@ def too_large(most: int) -> JSONResponse:
     )
 
 
-async def _read(request: Request, most: int) -> bytes | JSONResponse:
-    """The body, or a refusal as soon as it is too long or too slow."""
+async def _read(request: Request, most: int) -> bytes:
+    """The body; raises as soon as it is too long or too slow, or ends before its end: half an Arrow
+    stream looks like a whole one.
+    """
     parts: list[bytes] = []
     size = 0
     try:
@@ -179,11 +171,9 @@ async def _read(request: Request, most: int) -> bytes | JSONResponse:
                 parts.append(part)
                 size += len(part)
                 if size > most:
-                    return too_large(most)
+                    raise _too_large(most)
     except TimeoutError:
-        return problem(HTTPStatus.REQUEST_TIMEOUT, "slow", _SLOW)
-    except ClientDisconnect:  # half a request may look like a whole one: an Arrow stream does
-        return gone()
+        raise Problem(HTTPStatus.REQUEST_TIMEOUT, "slow", _SLOW) from None
     return b"".join(parts)
 
 

@@ -24,9 +24,11 @@ _SHOWN = 5  # problems of one body
 class Problem(Exception):
     """A request that the service itself refuses."""
 
-    def __init__(self, status: int, kind: str, message: str) -> None:
+    def __init__(
+        self, status: int, kind: str, message: str, headers: Mapping[str, str] | None = None
+    ) -> None:
         super().__init__(message)
-        self.status, self.kind = status, kind
+        self.status, self.kind, self.headers = status, kind, headers
 
 
 def problem(
@@ -93,9 +95,9 @@ def _of_http(error: HTTPException) -> JSONResponse:
     return problem(error.status_code, kind, f"{kind}: see /openapi.json", error.headers)
 
 
-_ANSWERS: dict[type[Exception], Callable[[Any], JSONResponse]] = {
+ANSWERS: dict[type[Exception], Callable[[Any], JSONResponse]] = {
     InkblurError: of_library,
-    Problem: lambda error: problem(error.status, error.kind, str(error)),
+    Problem: lambda error: problem(error.status, error.kind, str(error), error.headers),
     RequestValidationError: of_body,  # a query or path that is not as described
     HTTPException: _of_http,
     ClientDisconnect: lambda error: gone(),  # while a file arrives
@@ -105,7 +107,7 @@ _ANSWERS: dict[type[Exception], Callable[[Any], JSONResponse]] = {
 
 def add_handlers(app: FastAPI) -> None:
     """Answer every exception in the one shape."""
-    for kind, answer in _ANSWERS.items():
+    for kind, answer in ANSWERS.items():
 
         async def handler(
             request: Request, error: Exception, answer: Callable[[Any], JSONResponse] = answer

@@ -8,8 +8,11 @@ behind when the next one starts.
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
+import secrets
 import shutil
+import stat
 import time
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,14 +23,13 @@ from typing import Any, BinaryIO
 
 from inkblur.atomic_file import PRIVATE, write_atomically
 from inkblur.errors import InkblurError, InputError, OutputError
-from inkblur.files.columns import column_names, likely_delimiter
 from inkblur.files.preview import Preview, beginning, preview_file
 from inkblur.files.release import privatize_file
+from inkblur.files.source import column_names, likely_delimiter
 from inkblur.files.spending import Limits
 from inkblur.rng import Rng
 from inkblur.service.problems import Problem, in_fields
 from inkblur.service.tokens import Caller
-from inkblur.service.upload_folder import UploadFolder
 from inkblur.spec import ReleaseSpec
 
 KEPT_SECONDS = 3600.0
@@ -35,6 +37,7 @@ MOST, MOST_OF_ONE = 50, 20  # uploads at a time: of all callers, and of one
 _SWEEP_SECONDS = 60.0
 _PIECE = 1 << 18  # bytes of a result that are read at a time
 PARTS = ("output", "report", "statement")
+_OURS = "upload-"  # how the folder of one upload begins: whatever else lies here is left alone
 
 
 class _Stopped(InkblurError):
@@ -87,6 +90,26 @@ class Upload:
             "lines": self.lines,
             "results": sorted(self.results),
         }
+
+
+class UploadFolder:
+    """Where uploads lie: a locked folder of this server's own, readable by its owner alone."""
+
+    def __init__(self, path: Path) -> None:
+        """Remove what a server that was killed left here; refuse a folder that is not ours."""
+        self._path = path
+        self._lock = _locked(path)
+        for left in path.iterdir():
+            if left.name.startswith(_OURS):
+                shutil.rmtree(left, ignore_errors=True)
+
+    def new(self) -> Path:
+        """A folder for one upload, under a name that nobody can guess. Not made yet."""
+        return self._path / f"{_OURS}{secrets.token_urlsafe(16)}"
+
+    def close(self) -> None:
+        """Let another server have it."""
+        os.close(self._lock)
 
 
 class Uploads:
@@ -276,6 +299,28 @@ class Uploads:
         for upload in list(self._uploads.values()):
             self._remove(upload)
         self._folder.close()
+
+
+def _locked(path: Path) -> int:
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        facts = path.stat()
+        if facts.st_uid != os.geteuid() or stat.S_IMODE(facts.st_mode) & 0o077:
+            raise OutputError(
+                f"others may look into {path}, where uploads would lie: give a new folder as "
+                "`uploads=`, or chmod 700 one of your own"
+            )
+        handle = os.open(path / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, PRIVATE)
+    except OSError as error:
+        raise OutputError(f"cannot use the folder {path}: {error.strerror}") from None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        raise OutputError(
+            f"another server keeps its uploads in {path}; name another `uploads=` folder"
+        ) from None
+    return handle
 
 
 def _look(upload: Upload) -> None:
