@@ -1,4 +1,4 @@
-"""Inkblur: differentially private text. Hides who wrote a text and keeps what it says."""
+"""Inkblur: differentially private text, published without its author."""
 
 from __future__ import annotations
 

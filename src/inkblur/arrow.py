@@ -153,7 +153,8 @@ class ReleasePlan:
 
     def check(self, sample: pa.RecordBatch) -> pa.Schema:
         """Refuse, before anything runs, what a batch alone would show late or never: columns that
-        are not there, or that seem to say who wrote a text. The schema of what comes out.
+        are not there, or that seem to say who wrote a text or what it says. The schema of what
+        comes out.
         """
         made = made_from(self.spec)
         rows = ArrowRows(sample.schema, TABLE_NAME, made.layout)

@@ -131,7 +131,9 @@ class ReleaseFields:
         (), "Leave this column out of the output.", "--drop-column"
     )
     keep_columns: tuple[str, ...] = _file(
-        (), "Copy this column even though it looks like an identifier.", "--keep-column"
+        (),
+        "Copy this column even though it seems to say who wrote a text, or what it says.",
+        "--keep-column",
     )
     id_column: str | None = _file(
         None, "Column that identifies each record (default: by its content)."

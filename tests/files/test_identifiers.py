@@ -1,8 +1,9 @@
-"""A copied column that seems to say who wrote a text stops the run unless it is kept by name."""
+"""A copied column that seems to say who wrote a text, or what it says, stops the run unless it is kept by name."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,50 @@ def test_all_are_named_at_once_and_can_be_kept_or_dropped(tmp_path: Path, toy: E
     }
     assert any("'user', 'stars', copied as is" in line for line in summary.guarantee.passed)
     assert "ann@" not in (tmp_path / "out.csv").read_text()
+
+
+SAID = (
+    "The nurse was friendly and the soup arrived hot.",
+    "Our train stood in the rain for two hours.",
+    "Nobody answered the phone on Monday morning!",
+    "Thanks.",  # too short to judge
+)
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        lambda text: text.upper(),
+        lambda text: {"raw": [text]},
+        lambda text: text.split(),
+        lambda text: f"A question came in: {text} Somebody answers it here, at great length.",
+        lambda text: " ".join(text.split()[-4:]),  # half of the content words
+    ],
+    ids=["capitals", "nested", "tokens", "quoted", "half"],
+)
+def test_a_copied_column_that_holds_the_texts_stops_the_run(
+    tmp_path: Path, toy: Embedding, beside: Callable[[str], object]
+) -> None:
+    """Every word of the text would be published beside its release."""
+    path = tmp_path / "in.jsonl"
+    rows = [{"text": text, "stars": 5, "clean": beside(text)} for text in SAID]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(PrivacyError, match=r"'clean.*words of the texts.*drop_columns=") as caught:
+        released(path, toy)
+    assert "stars" not in str(caught.value)
+    assert not (tmp_path / "out.jsonl").exists()
+    released(path, toy, keep_columns=["clean"])
+    released(path, toy, drop_columns=["clean"])
+
+
+def test_a_column_that_shares_some_words_with_the_texts_is_copied(
+    tmp_path: Path, toy: Embedding
+) -> None:
+    path = tmp_path / "in.jsonl"
+    topics = ["Hospital food", "The train and the rain", "Phone calls", "Thanks"]
+    rows = [{"text": text, "topic": topic} for text, topic in zip(SAID, topics, strict=True)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    released(path, toy)
 
 
 def test_nested_values_and_late_keys(tmp_path: Path, toy: Embedding) -> None:

@@ -1,4 +1,5 @@
-"""Copied columns that look as if they said who wrote a text: they stop a run unless kept by name.
+"""Copied columns that seem to say who wrote a text, or what it says: they stop a run unless kept by
+name.
 
 A column is judged by its header and by the values of the first rows, nested ones included. It is a
 net for mistakes, not a detector: names of people in a column called `notes` get through.
@@ -11,12 +12,16 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
+from inkblur.documents.analysis import folded
+from inkblur.documents.stop_words import STOP_WORDS
+from inkblur.documents.tokens import written_words
 from inkblur.errors import PrivacyError
 from inkblur.files.records import Batch
 from inkblur.files.source import Source
 
 ColumnValues = defaultdict[str, list[str]]  # by the path of names that leads to them
 ROWS = 1000  # that are looked at
+_FEWEST = 3  # content words of a text whose repetition is no accident
 
 _HEADERS = {
     "a name": "name names firstname lastname surname forename fullname nickname nick",
@@ -53,14 +58,22 @@ def by_header(name: str) -> str | None:
     return None
 
 
+class TextAgain(str):
+    """A value that holds, with others of its row, at least half of the words of the text there."""
+
+    __slots__ = ()
+
+
 def by_values(values: Sequence[str]) -> str | None:
-    """What these values look like, if that tells a person.
+    """What these values look like, if that tells a person or a text.
 
     One e-mail or IP address is enough; the other forms occur by chance, so many must have them.
 
     >>> by_values(["5", "ann@example.org"]), by_values(["2026-11-15", "4.5"])
     ('e-mail addresses', None)
     """
+    if 10 * sum(isinstance(value, TextAgain) for value in values) > len(values):
+        return "the words of the texts"
     full = [value.strip() for value in values if value.strip()]
     if any(_MAIL.search(value) for value in full):
         return "e-mail addresses"
@@ -116,7 +129,9 @@ def refuse_identifiers(source: Source, batches: Iterator[Batch]) -> Iterator[Bat
 
 
 def refuse_rows(batch: Batch, copied: Sequence[str], kept: Sequence[str]) -> None:
-    """Raise where a column that is copied with these rows seems to say who wrote a text."""
+    """Raise where a column that is copied with these rows seems to say who wrote a text, or what it
+    says.
+    """
     values: ColumnValues = defaultdict(list, {name: [] for name in copied})
     collect_values(batch, ROWS, values)
     refuse_columns(values, kept)
@@ -124,16 +139,29 @@ def refuse_rows(batch: Batch, copied: Sequence[str], kept: Sequence[str]) -> Non
 
 def collect_values(batch: Batch, rows: int, values: ColumnValues) -> None:
     """Add what the columns beside the texts hold in the first `rows` rows of a batch."""
-    for row in islice(batch.columns.others(), max(rows, 0)):
+    for place, row in enumerate(islice(batch.columns.others(), max(rows, 0))):
+        found: ColumnValues = defaultdict(list)
         for name, value in row:
             for path, leaf in _leaves(value, name):
-                values[path].append(leaf)
+                found[path].append(leaf)
+        mine = batch.records[place * batch.width : (place + 1) * batch.width]
+        said = [_content_words(record.text) for record in mine]
+        for path, leaves in found.items():
+            held = _content_words(" ".join(leaves))
+            again = any(
+                len(words) >= _FEWEST and 2 * len(words & held) >= len(words) for words in said
+            )
+            values[path] += map(TextAgain, leaves) if again else leaves
+
+
+def _content_words(text: str) -> set[str]:
+    return {folded(word) for word in written_words(text)} - STOP_WORDS
 
 
 def telling_columns(
     values: Mapping[str, Sequence[str]], kept: Sequence[str] = ()
 ) -> dict[str, str]:
-    """The columns that seem to say who wrote a text, each with the reason.
+    """The columns that seem to say who wrote a text, or what it says, each with the reason.
 
     >>> telling_columns({"user": ["7"], "stars": ["5"]})
     {'user': 'by its name a user'}
@@ -153,13 +181,13 @@ def telling_columns(
 
 
 def refuse_columns(values: Mapping[str, Sequence[str]], kept: Sequence[str]) -> None:
-    """Raise where a column that is not among `kept` seems to say who wrote a text."""
+    """Raise where a column that is not among `kept` seems to say who wrote a text, or what."""
     reasons = telling_columns(values, kept)
     if reasons:
         listed = ", ".join(f"{name!r} ({reason})" for name, reason in reasons.items())
         raise PrivacyError(
-            "columns that seem to say who wrote a text would be copied as they are: "
-            f"{listed}; leave them out with `drop_columns=`, or copy them knowingly "
+            "columns that seem to say who wrote a text, or what it says, would be copied as they "
+            f"are: {listed}; leave them out with `drop_columns=`, or copy them knowingly "
             "with `keep_columns=`"
         )
 

@@ -82,7 +82,7 @@ class Preview:
     analyzed: int  # texts, evenly spread over the rows read: counts are theirs
     columns: tuple[str, ...]  # of texts
     copied: tuple[str, ...]
-    telling: dict[str, str]  # copied columns that look like identifiers, and why
+    telling: dict[str, str]  # copied columns that seem to tell too much, and why
     counts: Counter[str]  # what became of the tokens, as in the run's summary
     language: FunctionWords
     texts: tuple[str, ...]
@@ -101,7 +101,7 @@ class Preview:
         ]
         if self.telling:
             found = "; ".join(f"{name} ({why})" for name, why in self.telling.items())
-            facts.append(("identifiers?", f"{found}: privatize stops until dropped or kept"))
+            facts.append(("telling columns", f"{found}: privatize stops until dropped or kept"))
         if self.pool is not None:  # nothing of a text passes, whatever its words
             size = f"{len(self.pool):,} texts"
             facts.append(("pool", f"{self.pool.name}, {size}, license: {self.pool.license}"))
@@ -129,7 +129,7 @@ class Preview:
         return lines + [f"{look.name}: {look.refusal}" for look in self.looks if look.refusal]
 
     def next_spec(self) -> ReleaseSpec:
-        """The last look's release, without the columns that look like identifiers."""
+        """The last look's release, without the columns that seem to tell too much."""
         spec = self.looks[-1].spec
         tops = [name for name in self.copied if any(_within(path, name) for path in self.telling)]
         return spec.varied(drop_columns=[*spec.drop_columns, *tops])

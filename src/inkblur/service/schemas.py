@@ -112,7 +112,9 @@ class RowSettings(ReleaseSettings):
     person_column: Name | None = None
     drop_columns: list[Name] = Field(default=[], max_length=500)
     keep_columns: list[Name] = Field(
-        default=[], max_length=500, description="Copied although they look like identifiers."
+        default=[],
+        max_length=500,
+        description="Copied although they seem to say who wrote a text, or what.",
     )
 
     def rows_spec(self, tables: PublicTables) -> ReleaseSpec:

@@ -170,7 +170,7 @@ const look = guarded(async () => {
       make("tbody", {}, ...seen.texts.map((text, place) => cells("td", text, shown.texts[place]))),
     );
     $("rows-box").hidden = false;
-    const elsewhere = ["copied as is", "identifiers?"]; // the table of columns shows these
+    const elsewhere = ["copied as is", "telling columns"]; // the table of columns shows these
     const facts = seen.facts.filter(([name]) => !elsewhere.includes(name));
     $("facts").replaceChildren(...facts.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
     $("looking").textContent = shown.refusal ?? "";
