@@ -205,6 +205,22 @@ def test_texts_drawn_together_come_out_as_drawn_alone() -> None:
     ]
 
 
+def test_a_base_that_depends_on_the_company_is_named() -> None:
+    """A real network's last digits differ with the number of texts that it reads at a time, and
+    files are cut into batches by the letters of the true texts.
+    """
+    mechanism = fluent()
+    mechanism.model.begin = lambda texts: ToyModel(salt=str(texts)).begin(texts)  # type: ignore[method-assign]
+    text, key = np.array([0, 1, 2]), keyed_rng(bytes(range(32)))
+    alone, beside = (
+        mechanism.replace_texts([text] * texts, [key.child(str(i)) for i in range(texts)])[0]
+        for texts in (1, 2)
+    )
+    assert alone.base != beside.base
+    assert any("reads together" in line for line in mechanism.guarantee.assumptions)
+    assert not any("reads together" in line for line in mechanism.fixed.guarantee.assumptions)
+
+
 def test_another_base_draws_from_other_bits() -> None:
     """Bits shared by two bases would void the composition: a null word shows the bits themselves."""
     text = [np.full(400, NULL_ID)]

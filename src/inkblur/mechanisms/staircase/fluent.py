@@ -42,6 +42,10 @@ MODEL_IS_PUBLIC = (
     "the language model is public and was not trained on the protected text; it reads only words "
     "that were released already"
 )
+MODEL_ROUNDS = (
+    "rounding in the language model does not matter: which texts it reads together, which depends "
+    "on how long the true ones are, changes the last digits of what it expects"
+)
 
 
 class FluentStaircase(WordMechanism):
@@ -73,7 +77,7 @@ class FluentStaircase(WordMechanism):
         self.steps = self.fixed.steps
         self.model, self.delta, self.fit = model, delta, fit
         self.bases = Bases(self.steps, embedding.counts, len(embedding), delta=delta, fit=fit)
-        self.guarantee = self.fixed.guarantee.assuming(MODEL_IS_PUBLIC)
+        self.guarantee = self.fixed.guarantee.assuming(MODEL_IS_PUBLIC, MODEL_ROUNDS)
 
     @property
     def parameters(self) -> dict[str, float | str]:
