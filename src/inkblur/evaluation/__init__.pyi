@@ -34,11 +34,7 @@ from inkblur.evaluation.measures.intervals import clopper_pearson_lower, clopper
 from inkblur.evaluation.measures.ngrams import space_free_ngrams
 from inkblur.evaluation.measures.recovered import recovered, true_words
 from inkblur.evaluation.measures.statistics import privacy_statistics
-from inkblur.evaluation.measures.utility import (
-    LabelAnswers,
-    UtilityClassifier,
-    label_answers,
-)
+from inkblur.evaluation.measures.utility import LabelAnswers, UtilityClassifier, label_answers
 from inkblur.evaluation.measures.words import words_of
 from inkblur.evaluation.preprocessing import ContentWords, TopicWords, content_words
 from inkblur.evaluation.releasers import Released, VectorReleaser, releaser

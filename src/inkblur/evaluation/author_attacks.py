@@ -13,19 +13,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 import numpy as np
 
 from inkblur.embeddings.table import Embedding
-from inkblur.evaluation.attacks.base import (
-    DONT_KNOW,
-    Attack,
-    Attribution,
-    ScoringAttack,
-    judged,
-)
-from inkblur.evaluation.attacks.catalogue import (
-    ATTACKS,
-    CHANNEL_ATTACKS,
-    STACKED,
-    STATIC_ALONE,
-)
+from inkblur.evaluation.attacks.base import DONT_KNOW, Attack, Attribution, ScoringAttack, judged
+from inkblur.evaluation.attacks.catalogue import ATTACKS, CHANNEL_ATTACKS, STACKED, STATIC_ALONE
 from inkblur.evaluation.attacks.channel import Channel, ClearChannel, channel_of
 from inkblur.evaluation.attacks.pool_likelihood import PoolLikelihood
 from inkblur.evaluation.attacks.stacking import stacked_across

@@ -113,11 +113,7 @@ class Disclosing:
             )
 
     def _recovered(
-        self,
-        reader: str,
-        truth: Sequence[TrueWords],
-        outs: Sequence[Ids],
-        said: Sequence[Guesses],
+        self, reader: str, truth: Sequence[TrueWords], outs: Sequence[Ids], said: Sequence[Guesses]
     ) -> Recovered:
         return recovered(
             reader, truth, outs, said, confidence=self.plan.confidence, seed=self.plan.seed

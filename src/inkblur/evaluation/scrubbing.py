@@ -84,9 +84,7 @@ def _presidio() -> Scrub:
             AnalyzerEngine,
             RecognizerRegistry,
         )
-        from presidio_analyzer import (
-            predefined_recognizers as recognizers,
-        )
+        from presidio_analyzer import predefined_recognizers as recognizers
         from presidio_analyzer.nlp_engine import (  # type: ignore[import-not-found, unused-ignore]
             SpacyNlpEngine,
         )

@@ -69,11 +69,7 @@ class ChoiceAudit(InsideAudit):
 
 
 def audit_choice(
-    mechanism: DiscreteMechanism,
-    *,
-    rng: Rng,
-    draws: int = 20_000,
-    confidence: float = 0.99,
+    mechanism: DiscreteMechanism, *, rng: Rng, draws: int = 20_000, confidence: float = 0.99
 ) -> ChoiceAudit:
     """Test draws against stated probabilities, and these against the claimed bound."""
     if not mechanism.guarantee.private:

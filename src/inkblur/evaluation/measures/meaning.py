@@ -35,11 +35,7 @@ class Meaning:
 
 
 def meaning_kept(
-    before: Sequence[str],
-    after: Sequence[str],
-    embedding: Embedding,
-    *,
-    stop_words: bool = False,
+    before: Sequence[str], after: Sequence[str], embedding: Embedding, *, stop_words: bool = False
 ) -> Meaning:
     """Compare each text with what became of it.
 

@@ -171,9 +171,7 @@ def _panel(
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _series(
-    results: Sequence[PrivacyStatistics],
-) -> list[tuple[str, list[PrivacyStatistics]]]:
+def _series(results: Sequence[PrivacyStatistics]) -> list[tuple[str, list[PrivacyStatistics]]]:
     """One line a lambda, points in order of epsilon."""
     lines: dict[float | None, list[PrivacyStatistics]] = {}
     for result in sorted(results, key=lambda r: r.epsilon):

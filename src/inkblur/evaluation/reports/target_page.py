@@ -116,10 +116,7 @@ def frontier_table(found: Search) -> Table:
 def judged_table(found: Search) -> Table:
     """The choice beside the texts as they are, on validation and on held-out texts."""
     rows = []
-    for before, after in (
-        (found.before, found.best),
-        (found.held_out_before, found.held_out),
-    ):
+    for before, after in ((found.before, found.best), (found.held_out_before, found.held_out)):
         if before is not None and after is not None:
             rows += [_row(before, before.part.value), _row(after, after.part.value, lead=True)]
     return _table(rows)

@@ -26,13 +26,7 @@ from inkblur.mechanisms.base import WordMechanism
 from inkblur.mechanisms.staircase.bases import DELTA, FIT, Bases
 from inkblur.mechanisms.staircase.conditional import Number, draw
 from inkblur.mechanisms.staircase.device_draw import DeviceDraw
-from inkblur.mechanisms.staircase.expectation import (
-    SCALE,
-    Expected,
-    ModelReading,
-    NextWords,
-    Small,
-)
+from inkblur.mechanisms.staircase.expectation import SCALE, Expected, ModelReading, NextWords, Small
 from inkblur.mechanisms.staircase.mechanism import Staircase
 from inkblur.protocols import DrawnText
 from inkblur.rng import Rng, Rows

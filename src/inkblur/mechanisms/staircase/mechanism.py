@@ -126,11 +126,7 @@ class Staircase(DiscreteMechanism):
     @property
     def parameters(self) -> dict[str, float | str]:
         """epsilon a word, the mass of near words, and the power of frequency that q follows."""
-        return {
-            "epsilon": self.epsilon,
-            "tau": self.tau,
-            "frequency_power": self.frequency_power,
-        }
+        return {"epsilon": self.epsilon, "tau": self.tau, "frequency_power": self.frequency_power}
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Made again from its parameters: the sets built so far show which words were drawn."""
