@@ -109,10 +109,10 @@ def test_the_grid_goes_lambda_by_lambda_and_says_its_sizes() -> None:
     assert [(r.lam, r.epsilon) for r in found] == [(0.0, 1.0), (0.0, 4.0), (1.0, 1.0), (1.0, 4.0)]
     assert len({r.words for r in found}) == 1
     assert sum(seen) == 4 * 5 * 7
-    body = json.loads(json.dumps(found[3].to_json(each_word=True)))
+    body = json.loads(json.dumps(found[3].to_json()))
     assert (body["words"], body["runs"], body["embedding"]["words"]) == (5, 7, 40)
     assert body["N_w"]["mean"] == found[3].survival.mean
-    assert [row["S_w"] for row in body["each_word"]] == list(found[3].distinct)
+    assert body["S_w"]["mean"] == found[3].variety.mean
 
 
 def test_bad_requests_are_refused() -> None:

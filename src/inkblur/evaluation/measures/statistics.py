@@ -93,9 +93,9 @@ class PrivacyStatistics:
         """S_w summarized over the words."""
         return WordStatistic.of(self.distinct)
 
-    def to_json(self, *, each_word: bool = False) -> dict[str, Any]:
-        """A JSON object; `each_word` adds the two numbers of every word."""
-        body: dict[str, Any] = {
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object, without the numbers of each word."""
+        return {
             "mechanism": self.mechanism,
             "parameters": dict(self.parameters),
             "embedding": {
@@ -110,10 +110,6 @@ class PrivacyStatistics:
             "N_w": {**asdict(self.survival), "standard_error": self.survival.standard_error},
             "S_w": {**asdict(self.variety), "standard_error": self.variety.standard_error},
         }
-        if each_word:
-            rows = zip(self.words, self.survived, self.distinct, strict=True)
-            body["each_word"] = [{"word": w, "N_w": n, "S_w": s} for w, n, s in rows]
-        return body
 
 
 def privacy_statistics(

@@ -4,9 +4,9 @@
     most-utility     most utility among the settings that are private enough
     largest-gap      largest smallest gap beta_U - beta_A over all scenarios (SynTF, section 4.2)
 
-beta_U, the utility, is what is left of the analyst's F1; beta_A is what is left of an attack's,
-for the stronger of the adaptive and the static attacker. Private enough means that words survive at
-most so many of 100 runs, or that no attack names more than such a share of the authors, or both.
+beta_U, the utility, is what is left of the analyst's F1; beta_A is what is left of an attack's, by
+the stronger attacker. Private enough: words survive at most N of 100 runs, or no attack names more
+than a share of the authors, or both.
 """
 
 from __future__ import annotations

@@ -3,9 +3,7 @@
     attack<=0.2     most utility, where the strongest attack names at most 20 % of the authors
     utility>=0.8    least attack, where at least 80 % of the utility is left
 
-The attack is the share of attacked texts whose author is named by the strongest of all attacks
-tried, whether its attacker studied true texts (static) or released ones (adaptive). The utility is
-the F1 of the best classifier of labels on released texts, divided by the best one's on true texts.
+`trials` says how the two are measured.
 """
 
 from __future__ import annotations

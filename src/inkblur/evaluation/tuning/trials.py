@@ -1,11 +1,12 @@
 """Measuring settings one by one: the engine of every kind of tuning.
 
-Each result is a line of a file as soon as it is known, and depends on nothing but the data, the
-plan and the setting: a run that was killed goes on where it stopped and ends the same, and a second
-run with more settings or another goal measures only what is new.
+Each result is written to a file as soon as it is known, and depends on the data, the plan and the
+setting alone: a killed run continues where it stopped and ends the same, and a second run with more
+settings or another goal measures only what is new.
 
-The attacks are those of the adaptive and the static attacker. The utility is the F1 of the best
-classifier of labels on released texts, divided by the best one's on the texts as they are.
+The attack is the share of attacked texts whose author is named by the strongest attack tried,
+whether the attacker studied true texts (static) or released ones (adaptive). The utility is the F1
+of the best classifier of labels on released texts, divided by the best one's on true texts.
 """
 
 from __future__ import annotations
