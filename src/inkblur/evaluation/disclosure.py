@@ -64,14 +64,14 @@ class Disclosing:
     ) -> tuple[Disclosure, ...]:
         """All that can be measured about this release."""
         found = [*self._repetition(test), *self._originals(test), *self._secrets(train, test)]
-        mechanism = _read_mechanism(releaser)
-        if mechanism is not None:
-            assert isinstance(releaser, TextReleaser)
-            named = releaser.spec.names != Treatment.NULL.value
+        if isinstance(releaser, TextReleaser) and _every_word_blurred(releaser):
+            mechanism, named = releaser.mechanism, releaser.spec.names != Treatment.NULL.value
             channel = channel_of(mechanism, rng.child("simulated"))
             found = [*self._reading(mechanism, channel, named, rng), *found]
             if not isinstance(channel, FluentChannel):
-                found += self._secrets_by_channel(channel, test)
+                if self.data.has_secrets:
+                    attack = Likelihood(channel, self.embedding)
+                    found.append(self._inferred("by the channel", self.train, test, attack))
                 if not releaser.spec.consistent:  # whose words are not drawn one by one
                     found += self._traced(mechanism, channel, named, rng.child("traced"))
         return tuple(found)
@@ -202,15 +202,9 @@ class Disclosing:
             )
 
     def _secrets(self, train: Released, test: Released) -> Iterator[Disclosure]:
-        if not self.data.has_secrets:
-            return
-        for kind, known in ((ADAPTIVE, train.texts), (STATIC, self.train)):
-            yield self._inferred(kind, known, test, None)
-
-    def _secrets_by_channel(self, channel: Channel, test: Released) -> Iterator[Disclosure]:
         if self.data.has_secrets:
-            attack = Likelihood(channel, self.embedding)
-            yield self._inferred("by the channel", self.train, test, attack)
+            yield self._inferred(ADAPTIVE, train.texts, test, None)
+            yield self._inferred(STATIC, self.train, test, None)
 
     def _inferred(
         self, kind: str, known: Sequence[str], test: Released, attack: Attack | None
@@ -251,13 +245,11 @@ def check_readers(embedding: Embedding, public: Sequence[str], reading_model: st
         causal_model(embedding, reading_model)  # kept for the reader
 
 
-def _read_mechanism(releaser: Releaser) -> WordMechanism | None:
-    """The mechanism, where the reader's model of the release is right: every word blurred."""
-    if not isinstance(releaser, TextReleaser):
-        return None
-    spec, blur = releaser.spec, releaser.blur
+def _every_word_blurred(releaser: TextReleaser) -> bool:
+    """Whether the reader's model of the release is right: a sequence with every word in it."""
+    spec = releaser.spec
     plain = not (spec.keep or spec.drop) and spec.length is None
-    return blur.mechanism if plain and blur.kind is ReleaseKind.SEQUENCE else None
+    return plain and releaser.blur.kind is ReleaseKind.SEQUENCE
 
 
 def _drawn(

@@ -10,6 +10,7 @@ from inkblur.embeddings.table import Embedding
 from inkblur.errors import NoGuarantee
 from inkblur.guarantees import Guarantee
 from inkblur.mechanisms.base import WordMechanism, with_adaptations
+from inkblur.mechanisms.rating import directions
 from inkblur.rng import Rows
 from inkblur.types import Array, Ids, Metric, Points, positive
 
@@ -43,8 +44,8 @@ class AngularLaplace(WordMechanism):
         self.guarantee = with_adaptations(
             embedding, Guarantee(epsilon=math.inf, metric=Metric.NONE, void=WHY_NONE)
         )
-        self._unit = _directions(embedding.vectors.astype(np.float64))
-        self._null = _directions(embedding.null_vector[None, :])
+        self._unit = directions(embedding.vectors.astype(np.float64))
+        self._null = directions(embedding.null_vector[None, :])
 
     @property
     def parameters(self) -> dict[str, float | str]:
@@ -84,10 +85,3 @@ def truncated_angle(count: int, scale: float, rng: Rows) -> Array:
     mass = -np.expm1(-np.pi / 2 / scale)
     angles: Array = -scale * np.log1p(-uniforms * mass)
     return np.minimum(angles, np.pi / 2)
-
-
-def _directions(vectors: Points) -> Points:
-    """Rows of length 1; a zero vector stays zero and has cosine 0 with everything."""
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    directions: Points = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
-    return directions

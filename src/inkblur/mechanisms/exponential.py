@@ -37,7 +37,7 @@ from inkblur.mechanisms.exact_choice import (
 )
 from inkblur.mechanisms.loss import improved_bound, remembered_loss, standard_bound
 from inkblur.mechanisms.nearest.cpu.native import processors
-from inkblur.mechanisms.rating import SENSITIVITY, CosineRating, Rating, checked
+from inkblur.mechanisms.rating import SENSITIVITY, CheckedRating, CosineRating, Rating
 from inkblur.rng import Rng, Rows
 from inkblur.types import NULL_ID, Array, Bounding, Ids, Metric, choose, positive
 
@@ -90,7 +90,7 @@ class Exponential(DiscreteMechanism):
         if rating is not None and (bigram or chosen is not Bounding.CLIP):
             raise ParameterError("give either a rating or bigram and bounding, not both")
         self.rating: Rating = (
-            checked(rating, len(embedding))
+            CheckedRating(rating, len(embedding))
             if rating is not None
             else CosineRating(embedding, bigram=bigram, bounding=chosen)
         )

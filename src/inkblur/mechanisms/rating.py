@@ -81,8 +81,11 @@ class CosineRating:
         self._directions = np.empty((self.size + 1, embedding.dimension))
         for start in range(0, self.size, _BLOCK):
             part = slice(start, min(start + _BLOCK, self.size))
-            self._directions[part] = _direction(embedding.vectors[part].astype(np.float64))
-        self._directions[-1:] = _direction(embedding.null_vector[None, :])
+            self._directions[part] = directions(embedding.vectors[part].astype(np.float64))
+        self._directions[-1:] = directions(embedding.null_vector[None, :])
+        self._directions *= _GRID
+        np.rint(self._directions, out=self._directions)
+        self._directions /= _GRID
         self._spelling = Spelling(embedding.words) if self.bigram else None
 
     def block(self, rows: Ids, columns: slice) -> Array:
@@ -145,20 +148,15 @@ def letter_pairs(word: str) -> list[str]:
     return [folded[i : i + 2] for i in range(max(1, len(folded) - 1))] if folded else []
 
 
-def checked(rating: Rating, words: int) -> Rating:
-    """A rating that fits a vocabulary of this size, or a clear error."""
-    if rating.size != words:
-        raise ParameterError(
-            f"the rating knows {rating.size} words and the embedding {words}; "
-            "make the rating from the same embedding"
-        )
-    return _Bounded(rating)
-
-
-class _Bounded:
+class CheckedRating:
     """A rating of someone else's: what leaves [0, 1] would make the guarantee false."""
 
-    def __init__(self, rating: Rating) -> None:
+    def __init__(self, rating: Rating, words: int) -> None:
+        if rating.size != words:
+            raise ParameterError(
+                f"the rating knows {rating.size} words and the embedding {words}; "
+                "make the rating from the same embedding"
+            )
         self._rating = rating
         self.size, self.symmetric, self.spec = rating.size, rating.symmetric, rating.spec
 
@@ -172,8 +170,8 @@ class _Bounded:
         return values
 
 
-def _direction(vectors: Points) -> Points:
+def directions(vectors: Points) -> Points:
+    """Rows of length 1; a zero vector stays zero and has cosine 0 with everything."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    unit = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
-    rounded: Points = np.rint(unit * _GRID) / _GRID
-    return rounded
+    unit: Points = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    return unit
