@@ -13,11 +13,10 @@ from inkblur.evaluation.attacks.candidates import candidates_by_place
 from inkblur.evaluation.attacks.fluent_channel import FluentChannel
 from inkblur.evaluation.attacks.likelihood import Likelihood
 from inkblur.evaluation.attacks.text_likelihood import TextLikelihood
-from inkblur.mechanisms.staircase.conditional import weights
 from inkblur.mechanisms.staircase.fluent import FluentStaircase
 from inkblur.rng import seeded_rng
 from inkblur.types import NULL_ID, Array, Ids
-from tests.laws.test_fluent import SHAPES, ToyModel
+from tests.laws.test_fluent import SHAPES, ToyModel, weights
 
 WORDS = 9
 

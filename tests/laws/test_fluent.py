@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from inkblur import Privatizer
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
-from inkblur.mechanisms.staircase.conditional import draw, near_words, weights
+from inkblur.mechanisms.staircase.conditional import Base, draw, near_words
 from inkblur.mechanisms.staircase.expectation import Expected
 from inkblur.mechanisms.staircase.fluent import FluentStaircase
-from inkblur.mechanisms.staircase.nearness import Grid, Nearness
+from inkblur.mechanisms.staircase.nearness import Grid, Keys, Nearness
 from inkblur.mechanisms.staircase.units import Steps, safe_for_null
 from inkblur.rng import keyed_rng, seeded_rng
 from inkblur.types import NULL_ID, Ids, Record
@@ -27,6 +27,18 @@ from inkblur.types import NULL_ID, Ids, Record
 WORDS = 5
 # How a base follows the model: as by default, near words by nearness alone, mostly by fit.
 SHAPES: tuple[dict[str, float], ...] = ({}, {"delta": 0.1, "fit": 0.0}, {"delta": 0.01, "fit": 1.0})
+
+
+def weights(steps: Steps, base: Base, word: int, keys: Keys) -> list[int]:
+    """How many of the 2^bits equally likely numbers draw each word for this one."""
+    if word == NULL_ID:
+        total = 1 << steps.bits
+        ends = [0, *(-(-int(end) * total // steps.units) for end in np.cumsum(base))]
+        return [after - before for before, after in pairwise(ends)]
+    out = [steps.low * int(units) for units in base]
+    for other, units in zip(*near_words(keys, word, base, steps.near), strict=True):
+        out[int(other)] += steps.step * int(units)
+    return out
 
 
 def table(seed: int = 1, words: int = WORDS) -> Embedding:

@@ -14,8 +14,6 @@ compose: N words of a text lose N epsilon (adaptive composition; `docs/fluent.md
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -53,18 +51,6 @@ def near_words(keys: Keys, word: int, base: Base, near: int) -> tuple[Ids, Base]
     shares = base[inside].copy()
     shares[last] -= reached[last] - near
     return inside, shares
-
-
-def weights(steps: Steps, base: Base, word: int, keys: Keys) -> list[int]:
-    """How many of the 2^bits equally likely numbers draw each word for this one."""
-    if word == NULL_ID:
-        total = 1 << steps.bits
-        ends = [0, *(-(-int(end) * total // steps.units) for end in np.cumsum(base))]
-        return [after - before for before, after in pairwise(ends)]
-    out = [steps.low * int(units) for units in base]
-    for other, units in zip(*near_words(keys, word, base, steps.near), strict=True):
-        out[int(other)] += steps.step * int(units)
-    return out
 
 
 def place_of(steps: Steps, word: int, number: Number) -> tuple[bool, int]:
