@@ -27,6 +27,7 @@ if which("java") is None:
 engine = pytest.importorskip("inkblur.engines.spark")
 
 ROOT = Path(__file__).parents[2]
+LIMITS = Limits(budget=40.0)  # five words
 
 
 @pytest.fixture
@@ -67,6 +68,14 @@ def slowly(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield batch
 
 
+def _short_first(table: pa.Table) -> pa.Table:
+    """The rows by length of text. After a shuffle rows come as they arrive, and a batch of short
+    texts alone would be luck.
+    """
+    texts = table["text"].to_pylist()
+    return table.take(sorted(range(len(table)), key=lambda row: len(texts[row] or "")))
+
+
 @pytest.mark.filterwarnings("ignore")  # pyspark's own
 def test_an_executor_killed_in_the_middle_changes_and_costs_nothing(
     session: Any,
@@ -81,7 +90,7 @@ def test_an_executor_killed_in_the_middle_changes_and_costs_nothing(
         engine.privatize(frame.union(frame.limit(1)), spec)
     assert ledger.history() == []
     with pytest.raises(BudgetExceeded, match="would exceed"):
-        engine.privatize(frame, spec, limits=Limits(budget=40.0))
+        engine.privatize(session.createDataFrame(_short_first(table)), spec, limits=LIMITS)
     assert [entry["state"] for entry in ledger.history()] == ["void"]
     assert charged(ledger) > 0  # some batches were within it, and were given back with the others
     spent = charged(ledger)
