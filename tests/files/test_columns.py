@@ -225,6 +225,19 @@ def test_parquet_leaves_notes_and_unused_categories_behind(tmp_path: Path) -> No
     assert kind.ordered
 
 
+def test_parquet_whose_row_groups_have_other_categories_each(tmp_path: Path) -> None:
+    """As a writer makes that is given a file in pieces: 8 bits are enough for each of them alone."""
+    schema = pa.schema({"text": pa.string(), "kind": pa.dictionary(pa.int8(), pa.string())})
+    with pq.ParquetWriter(tmp_path / "in.parquet", schema) as writer:
+        for piece in "abc":
+            kinds = pa.array([f"{piece}{i}" for i in range(100)]).cast(schema.field("kind").type)
+            writer.write_table(pa.table({"text": ["t"] * 100, "kind": kinds}, schema))
+    through(tmp_path / "in.parquet", tmp_path / "out.parquet", max_records=70)
+    out = pq.read_table(tmp_path / "out.parquet")
+    assert out.to_pylist() == pq.read_table(tmp_path / "in.parquet").to_pylist()
+    assert pa.types.is_dictionary(out.schema.field("kind").type)
+
+
 def test_rows_can_be_left_out(table: Path) -> None:
     out = table.with_name(f"out{table.suffix}")
     with (

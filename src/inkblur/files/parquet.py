@@ -49,8 +49,7 @@ class ParquetReader:
         file.seek(0)
         with _damage_named(name):
             self._file = pq.ParquetFile(cast(IO[Any], file), pre_buffer=False, buffer_size=1 << 20)
-            self._arrow = self._file.schema_arrow
-        self._rows = ArrowRows(self._arrow, name, layout)
+        self._rows = ArrowRows(_wide(self._file.schema_arrow), name, layout)
         self._first_text = layout.columns[0]
         self._done = 0
         written = self._rows.written
@@ -152,13 +151,23 @@ class ParquetEncoder(Encoder):
     def _write_group(self) -> None:
         if self._rows:
             # Neither pages nor the order of categories may show where batches ended.
-            table = pa.Table.from_batches(self._waiting, self._schema).unify_dictionaries()
+            table = pa.Table.from_batches(self._waiting, self._schema)
             for place, field in enumerate(self._schema):
                 joined = used(table.column(place).combine_chunks())
                 table = table.set_column(place, field, joined)
             self._writer.write_table(table)
         self._waiting.clear()
         self._bytes = self._rows = 0
+
+
+def _wide(schema: pa.Schema) -> pa.Schema:
+    """Row groups may have other categories each: their numbers need more room when joined."""
+    for place, field in enumerate(schema):
+        kind: Any = field.type
+        if pa.types.is_dictionary(kind):
+            wide = pa.dictionary(pa.int32(), kind.value_type, kind.ordered)
+            schema = schema.set(place, field.with_type(wide))
+    return schema
 
 
 def _sizes(rows: pa.RecordBatch) -> list[int]:
