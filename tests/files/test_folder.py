@@ -274,6 +274,13 @@ def test_what_is_refused(data: Path, key: Path, tmp_path: Path) -> None:
         privatize_folder(data, out, SPEC.varied(id_column=None), rng=rng)
     with pytest.raises(ParameterError, match="key that is kept"):
         privatize_folder(data, out, SPEC, rng=secure_rng())
+    with pytest.raises(ParameterError, match="`id_column=` and `rng=`"):
+        privatize_folder(data, out, SPEC.varied(id_column=None), rng=secure_rng())
+    (data / "one.txt").write_text("a text without an id\n")
+    for spec in (SPEC, SPEC.varied(id_column=None)):  # neither with nor without can it be done
+        with pytest.raises(InputError, match=r"one\.txt has no ids.*one file at a time"):
+            privatize_folder(data, out, spec, rng=rng)
+    (data / "one.txt").unlink()
     with pytest.raises(OutputError, match="input itself"):
         privatize_folder(data, data, SPEC, rng=rng)
     with pytest.raises(InputError, match="no files"):

@@ -26,6 +26,7 @@ data = Console(highlight=False, soft_wrap=True)
 _ARGUMENT = re.compile(r"`(\w+)=([^`]*)`")  # how the library names a parameter in a message
 _FLAGS = {
     "lam": "--lambda",
+    "rng": "--key-file",
     "columns": "--column",
     "drop_columns": "--drop-column",
     "keep_columns": "--keep-column",

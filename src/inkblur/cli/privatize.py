@@ -24,8 +24,8 @@ def privatize(
         str,
         typer.Argument(
             help="A .txt file (one document per line), .csv, .tsv, .jsonl, .json (all also as "
-            ".gz or .zst) or .parquet file; a folder of them, or a pattern in quotes; - for "
-            "standard input."
+            ".gz or .zst) or .parquet file; a folder of them (but .txt), or a pattern in quotes; - "
+            "for standard input."
         ),
     ],
     output: Annotated[

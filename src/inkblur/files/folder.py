@@ -90,13 +90,15 @@ def privatize_folder(
     """
     if spec.kind is ReleaseKind.TF:
         raise ParameterError("a tf release of a folder is not written yet: give one file at a time")
-    if spec.id_column is None or not (rng.kept or rng.seeded):
-        missing = "`id_column=`" if spec.id_column is None else "a key that is kept"
-        raise ParameterError(
-            f"a folder needs {missing}: a run that was cut short goes on where it was, and must "
-            "draw the same words again"
-        )
     root, files = _files(source, spec)
+    missing = ["`id_column=`"] if spec.id_column is None else []
+    if not (rng.kept or rng.seeded):
+        missing.append("`rng=` with a key that is kept")
+    if missing:
+        raise ParameterError(
+            f"a folder needs {' and '.join(missing)}: a run that was cut short goes on where it "
+            "was, and must draw the same words again"
+        )
     out = Path(target)
     if out.resolve() == root.resolve():
         raise OutputError(f"the output is the input itself ({root}); choose another folder")
@@ -185,7 +187,11 @@ def _files(source: str | Path, spec: ReleaseSpec) -> tuple[Path, list[Path]]:
     if not files:
         raise InputError(f"no files in {source}; check the path")
     for file in files:
-        format_of(file, given, InputError)
+        if format_of(file, given, InputError) is Format.TXT:
+            raise InputError(
+                f"{file} has no ids, which the texts of a folder need; release txt files one file "
+                "at a time, or put their texts in one .csv file"
+            )
     return root, files
 
 
