@@ -15,7 +15,8 @@ from inkblur.desk import ReleaseDesk, ReleaseOrder
 from inkblur.embeddings.store import write_store
 from inkblur.errors import PrivateCalibration
 from inkblur.files.spending import Limits
-from inkblur.pools import Pool, PoolStaircase, build_pool
+from inkblur.pools import Pool, PoolPrivatizer, PoolStaircase, build_pool
+from inkblur.pools.privatizer import sentences
 from inkblur.pools.store import write_pool
 from inkblur.rng import write_key
 from inkblur.sklearn import PoolTextPrivatizer
@@ -104,3 +105,16 @@ def test_no_door_releases_the_texts_that_the_pool_is_made_of(
         ]
     for which in ("some", "few"):
         door(spec, MIXED[which], tmp_path)
+
+
+@pytest.mark.parametrize("unit", ["text", "sentence"])
+@pytest.mark.parametrize("built_from", ["texts", "sentences"])
+def test_a_pool_is_known_whether_texts_or_sentences_are_drawn(built_from: str, unit: str) -> None:
+    """Protected texts that stand in a pool as a whole come out in place of sentences, too."""
+    parts = [f"{text} once. {text} twice. {text} thrice." for text in TEXTS]
+    split = [sentence for text in parts for sentence in sentences(text)]
+    pool = build_pool(parts if built_from == "texts" else split, TABLE)
+    blur = PoolPrivatizer(PoolStaircase(pool, TABLE, epsilon=4.0), unit=unit)
+    with pytest.raises(PrivateCalibration):
+        blur.refuse_own(parts)
+    blur.refuse_own([f"{text} once. {text} twice." for text in OTHERS])

@@ -9,6 +9,7 @@ import tracemalloc
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -149,6 +150,23 @@ def test_labels_may_be_numbers(tmp_path: Path) -> None:
 def test_what_is_expected_of_random_pairs_is_no_negative_zero() -> None:
     said = PoolExpectation(0.1, 1.0, -0.0002, -0.0001).sentence(1)
     assert "cosine to the true text 0.000 (of random pairs 0.000)" in said
+
+
+@pytest.mark.parametrize("missing", [None, float("nan")])
+def test_what_is_missing_is_neither_a_label_nor_a_text(missing: float | None) -> None:
+    labels: list[Any] = [*LABELS[:20], *[missing] * 20, *LABELS[40:]]
+    with pytest.raises(ParameterError, match="label 20 is missing"):
+        build_pool(TEXTS, TABLE, labels=labels)
+    texts: list[Any] = [*TEXTS, missing]
+    with pytest.raises(ParameterError, match="text 120 is a"):
+        build_pool(texts, TABLE)
+
+
+@pytest.mark.parametrize("text", [None, 3, ["alpha beta"]])
+def test_what_is_released_is_a_text(pool: Pool, text: Any) -> None:
+    blur = PoolPrivatizer(PoolStaircase(pool, TABLE, epsilon=3.0))
+    with pytest.raises(ParameterError, match="the text must be a string"):
+        blur.release(text, inkblur.seeded_rng(1))
 
 
 def test_half_a_character_can_be_stored(tmp_path: Path) -> None:

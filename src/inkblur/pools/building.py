@@ -25,7 +25,7 @@ from inkblur.pools.encoder import (
     points_of,
 )
 from inkblur.pools.pool import Pool
-from inkblur.types import Ids, choose
+from inkblur.types import Ids, choose, is_missing
 
 LEAST = 2 * classifier.FOLDS  # texts of a label
 _CELL = 2048  # texts in a cell, about
@@ -53,6 +53,12 @@ def build_pool(
     looks at all texts of its label, which wants a GPU. `encoder` takes the place of the embedding's
     words, such as :class:`inkblur.pools.transformer.TransformerEncoder`.
     """
+    for place, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise ParameterError(f"text {place} is a {type(text).__name__}, expected a string")
+    for place, label in enumerate(() if labels is None else labels):
+        if is_missing(label):
+            raise ParameterError(f"label {place} is missing; leave such texts out")
     given = None if labels is None else [str(label) for label in labels]  # by place, not by index
     if given is not None and len(given) != len(texts):
         raise ParameterError(f"{len(texts)} texts need as many labels, got {len(given)}")

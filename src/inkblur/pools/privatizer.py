@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -22,7 +22,7 @@ OWN_SOURCE = (
     "build it from other, public texts"
 )
 _FEWEST = 50  # texts that are judged
-_LOOKED_AT, _TIMES = 200, 5  # texts at a time, and how often; cleaning takes longer than drawing
+_LOOKED_AT, _TIMES = 100, 10  # texts at a time, and how often: it takes as long as drawing them
 
 
 class PoolPrivatizer(AnyTextPrivatizer):
@@ -89,24 +89,29 @@ class PoolPrivatizer(AnyTextPrivatizer):
         """No setting copies a text's words: nothing to refuse."""
 
     def refuse_own(self, texts: Sequence[str]) -> None:
-        """Raise where most of these texts stand in the pool: it was made from them then.
+        """Raise where most of these texts, or of their sentences, stand in the pool: it was made
+        from them then.
 
-        200 of them are looked at, and more where few of those could stand in a pool. Fewer than 50
-        are not judged. One that happens to stand there comes out like any other: refusing it would
-        tell that it does.
+        100 texts are looked at, and more where few of those could stand in a pool. Fewer than 50
+        texts or sentences are not judged. One that happens to stand there comes out like any other:
+        refusing it would tell that it does.
         """
+        if self._holds_most(texts, lambda text: [text]) or self._holds_most(texts, sentences):
+            raise PrivateCalibration(OWN_SOURCE)
+
+    def _holds_most(self, texts: Sequence[str], parts: Callable[[str], list[str]]) -> bool:
+        """Whether the pool holds more than half of the parts of these texts."""
         pool = self.mechanism.pool
         masked = pool.provenance.get("identifiers") == Identifiers.MASK.value
         identifiers = Identifiers.MASK if masked else Identifiers.KEEP
         step = max(1, len(texts) // _LOOKED_AT)
         mine: set[str] = set()
         for first in range(min(step, _TIMES)):
-            pieces = (piece for text in texts[first::step] for piece in self._pieces(text))
-            mine.update(text.lower() for text in clean(pieces, identifiers).texts)
+            found = (part for text in texts[first::step] for part in parts(text))
+            mine.update(text.lower() for text in clean(found, identifiers).texts)
             if len(mine) >= _FEWEST:
                 break
-        if len(mine) >= _FEWEST and 2 * int(pool.holds(mine).sum()) > len(mine):
-            raise PrivateCalibration(OWN_SOURCE)
+        return len(mine) >= _FEWEST and 2 * int(pool.holds(mine).sum()) > len(mine)
 
     def draws(self, text: str) -> int:
         """How many draws this text takes: what it spends, in epsilons."""
