@@ -160,7 +160,7 @@ def test_what_is_refused_in_one_line(folder: Path) -> None:
     own = run(folder, "privatize", "public.csv", "--unit", "text", "--pool", "p.pool", *EPSILON,
               "--embedding", "toy.ink", "--no-ledger")  # fmt: skip
     assert own.exit_code == 1
-    assert "built from the file being protected" in own.stderr
+    assert "built from the texts being protected" in own.stderr
     _write(folder / "one.csv", TEXTS, ["x"] * len(TEXTS))
     _write(folder / "none.csv", [], [])
     few = LABELS.index("odd")
@@ -190,12 +190,12 @@ def test_the_texts_of_a_pool_are_known_in_any_file(folder: Path, tmp_path: Path)
         result = run(folder, "privatize", name, "--unit", "text", "--pool", "p.pool", *EPSILON,
                      "--embedding", "toy.ink", "--ledger", str(tmp_path / "l.db"))  # fmt: skip
         assert result.exit_code == 1, result.output
-        assert "built from the file being protected" in result.stderr
+        assert "built from the texts being protected" in result.stderr
         assert not result.stdout
     spec = inkblur.ReleaseSpec(
         epsilon=4.0, unit="text", pool=str(folder / "p.pool"), embedding=str(folder / "toy.ink")
     )
-    with pytest.raises(PrivateCalibration, match="built from the file being protected"):
+    with pytest.raises(PrivateCalibration, match="built from the texts being protected"):
         inkblur.privatize(shown, spec=spec, ledger=False)
     others = [f"{text} alpha sigma alpha" for text in TEXTS]
     inkblur.privatize([*others, *TEXTS[:50]], spec=spec, ledger=False)  # some stand there

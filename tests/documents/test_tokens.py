@@ -13,6 +13,7 @@ from inkblur.documents.tokens import tokenize
         ("abc12 b2b 4th", [("number", "abc12"), ("number", "b2b"), ("number", "4th")]),
         ("3.50, 1,234.5 12:30", [("number", "3.50"), ("sign", ","), ("number", "1,234.5"), ("number", "12:30")]),
         ("(see www.a.io/b).", [("sign", "("), ("word", "see"), ("address", "www.a.io/b"), ("sign", ")"), ("sentence end", ".")]),
+        ("WWW.A.IO Www.a.io", [("address", "WWW.A.IO"), ("address", "Www.a.io")]),
         ("mail a.b+c@d-e.org!", [("word", "mail"), ("address", "a.b+c@d-e.org"), ("sentence end", "!")]),
         ("hi @bob", [("word", "hi"), ("address", "@bob")]),
         ("Wait... what?!", [("word", "Wait"), ("sentence end", "..."), ("word", "what"), ("sentence end", "?!")]),

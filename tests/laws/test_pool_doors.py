@@ -97,7 +97,7 @@ def test_no_door_releases_the_texts_that_the_pool_is_made_of(
     door: Callable[[ReleaseSpec, list[str], Path], None], spec: ReleaseSpec, tmp_path: Path
 ) -> None:
     for which in ("its own", "its own between texts too short for a pool"):
-        with pytest.raises(PrivateCalibration, match="built from the file being protected"):
+        with pytest.raises(PrivateCalibration, match="built from the texts being protected"):
             door(spec, MIXED[which], tmp_path)
     with inkblur.open_ledger() as ledger:
         assert not [

@@ -45,10 +45,14 @@ def tokenize(text: str) -> Iterator[Token]:
     """
     kinds = _KINDS
     # Looking for an address at every word costs more than all the rest, and most texts have none.
-    addresses = "@" in text or "://" in text or "www." in text
-    for match in _pattern(addresses).finditer(text):
+    for match in _pattern(may_have_address(text)).finditer(text):
         start, end = match.span()
         yield Token(kinds[match.lastgroup], match[0], start, end)
+
+
+def may_have_address(text: str) -> bool:
+    """Whether a text holds what every address has; without it, no token is one."""
+    return "@" in text or "://" in text or "ww." in text or "WW." in text
 
 
 def by_pieces(read: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
@@ -102,7 +106,7 @@ def _pattern(addresses: bool) -> re.Pattern[str]:
     characters = rf"[^\W_]++(?:[{marks}]++[^\W_]*+)*+"  # letters and digits
     address = (
         # An address ends before the punctuation that closes its sentence.
-        r"(?:[a-zA-Z][a-zA-Z0-9+.\-]{0,30}://|www\.)[^\s<>\"]*[^\s<>\"'.,;:!?)\]}]"
+        r"(?:[a-zA-Z][a-zA-Z0-9+.\-]{0,30}://|(?:www|Www|WWW)\.)[^\s<>\"]*[^\s<>\"'.,;:!?)\]}]"
         r"|[\w.+\-]{1,64}@[\w\-]+(?:\.[\w\-]+)*"
         r"|@\w+"
     )

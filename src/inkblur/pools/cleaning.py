@@ -15,7 +15,7 @@ from hashlib import sha256
 
 from inkblur.documents.analysis import folded
 from inkblur.documents.names import is_name
-from inkblur.documents.tokens import TokenClass, tokenize
+from inkblur.documents.tokens import TokenClass, may_have_address, tokenize
 
 LEAST_WORDS = 3
 MASKED = re.compile(r"\[(address|number|name)\]")
@@ -73,10 +73,10 @@ def clean(texts: Iterable[str], identifiers: Identifiers = Identifiers.MASK) -> 
 def mask(text: str) -> str:
     """The text with [address], [number] and [name] in place of what they stand for.
 
-    >>> mask("Call Maria Garcia, 0800 123-456, in 2024: www.example.org")
+    >>> mask("Call Maria Garcia, 0800 123-456, in 2024: WWW.EXAMPLE.ORG")
     'Call [name] [name], [number], in 2024: [address]'
     """
-    if "@" in text or "://" in text or "www." in text:  # without these, tokens have no address
+    if may_have_address(text):
         text = _replaced(text, TokenClass.ADDRESS)
     text = _LONG_NUMBER.sub("[number]", text)
     return _replaced(text, TokenClass.WORD)
