@@ -50,7 +50,7 @@ def test_a_choice_is_made_printed_and_written(posts: Path, vectors: Path, tmp_pa
     body = json.loads((folder / "tune.json").read_text(encoding="utf-8"))
     allowed = [t for t in body["trials"] if t["utility"] >= 0.8]
     assert body["best"] == min(allowed, key=lambda t: t["survival"])
-    assert f"epsilon {body['best']['setting']['epsilon']:g} (best)" in result.stdout
+    assert f"epsilon {body['best']['setting']['epsilon']:g} (chosen)" in result.stdout
     assert (folder / "tune.jsonl").is_file()
     page = (folder / "tune.html").read_text(encoding="utf-8")
     assert f"epsilon {body['best']['setting']['epsilon']:g}</b>" in page

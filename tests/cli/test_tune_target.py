@@ -78,7 +78,7 @@ def test_a_choice_is_made_judged_and_can_be_used(
     assert any(t["frontier"] for t in body["trials"])
     name = "laplace, epsilon 0.3"
     assert name in result.stdout
-    assert "held out" in result.stdout
+    assert "held-out" in result.stdout
     assert "not used for the choice" in result.stderr
     page = (folder / "tune.html").read_text(encoding="utf-8")
     for author in NAMES:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress
     from rich.table import Table
 
+    from inkblur.evaluation.reports.tables import Table as ReportTable
+
 talk = Console(stderr=True, highlight=False, soft_wrap=True)
 data = Console(highlight=False, soft_wrap=True)
 
@@ -68,6 +70,27 @@ def print_table(table: Table) -> None:
     for column in table.columns:
         column.overflow = "fold"
     data.print(table)
+
+
+def print_report(*tables: ReportTable) -> None:
+    """Print tables of a report's page as they stand there, without the details of numbers; those
+    without rows are left out.
+    """
+    from rich.table import Table
+
+    for shown in filter(lambda table: table.rows, tables):
+        grid = Table(title=escape(shown.title) if shown.title else None)
+        for head in shown.heads:
+            grid.add_column(escape(head.text), justify="right" if head.number else "left")
+        for row in shown.rows:
+            cells = [
+                f"{cell.text} ({cell.detail})" if cell.detail and not cell.number else cell.text
+                for cell in row.cells
+            ]
+            grid.add_row(*map(escape, cells), style="bold" if row.lead else None)
+        print_table(grid)
+        if shown.caption:
+            data.print(escape(shown.caption))
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from inkblur.cli import options, texts
-from inkblur.cli.console import WRITTEN, plain_errors, print_table, progress, talk
+from inkblur.cli.console import WRITTEN, plain_errors, print_report, progress, talk
 from inkblur.cli.console import data as out
 from inkblur.spec import MECHANISM
 
@@ -176,28 +176,18 @@ def _settings(given: options.Given, table: Embedding) -> list[ReleaseSpec]:
 
 def _print(report: Evaluation) -> None:
     from rich.markup import escape
-    from rich.table import Table
 
     from inkblur.evaluation.reports import tables
     from inkblur.evaluation.results import headline
 
-    for shown in (
+    print_report(
         *tables.strongest_table(report),
         *tables.attack_tables(report),
         *tables.disclosure_tables(report),
         *tables.utility_tables(report),
         *tables.meaning_tables(report),
         *tables.stand_in_tables(report),
-    ):
-        grid = Table(title=escape(shown.title) if shown.title else None)
-        for head in shown.heads:
-            grid.add_column(escape(head.text), justify="right" if head.number else "left")
-        for row in shown.rows:
-            style = "bold" if row.lead else None
-            grid.add_row(*(escape(cell.text) for cell in row.cells), style=style)
-        print_table(grid)
-        if shown.caption:
-            out.print(escape(shown.caption))
+    )
     for result in report.settings:
         out.print(f"[bold]{escape(result.name)}[/]: {escape(headline(result, report.before))}")
         if result.guarantee is not None and not result.guarantee.private:

@@ -5,19 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from inkblur.cli import options, texts
-from inkblur.cli.console import WRITTEN, plain_errors, print_table, talk
+from inkblur.cli.console import WRITTEN, plain_errors, print_report, talk
 from inkblur.errors import InkblurError, ParameterError
 from inkblur.spec import MECHANISM
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from inkblur.evaluation.tuning.trials import Trial
 
 
 @options.release_options(
@@ -211,7 +206,7 @@ def tune(
         if as_json:
             typer.echo(body, nl=False)
         else:
-            _print(trials, best)
+            print_report(tuning_page.trials_table(goal, trials))
         if best is None:
             raise InkblurError(
                 f"none of the {len(trials)} settings meets the floor; widen the grid or lower it"
@@ -219,17 +214,3 @@ def tune(
         talk.print(f"[green]best:[/] {best.name}; wrote tune.html, tune.json into {output}")
         if len(trials) > 1:
             talk.print(tuning_page.CHOSEN_BY)
-
-
-def _print(trials: Sequence[Trial], best: Trial | None) -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
-    grid = Table("setting", "N_w", "F1", "utility left", "worst attack", "gap")
-    for trial in trials:
-        shares = (trial.f1, trial.utility, trial.attack if trial.attacks else None, trial.gap)
-        cells = ["-" if share is None else f"{share:.3f}" for share in shares]
-        name = f"{trial.name}{' (best)' if trial is best else ''}"
-        survival = f"{trial.survival or 0.0:.1f}"
-        grid.add_row(escape(name), survival, *cells, style="bold" if trial is best else None)
-    print_table(grid)

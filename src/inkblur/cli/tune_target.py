@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from inkblur.cli import options, texts
-from inkblur.cli.console import print_table, talk
+from inkblur.cli.console import print_report, talk
 from inkblur.cli.options import written
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from inkblur.evaluation.tuning.adapted_grid import Candidate
     from inkblur.evaluation.tuning.four_way_split import FourWaySplit
     from inkblur.evaluation.tuning.search import Search
-    from inkblur.evaluation.tuning.trials import Trial
     from inkblur.spec import ReleaseSpec
 
 # What the form `content` takes out of a text, for `inkblur privatize` to take out as well.
@@ -95,7 +94,7 @@ def run(request: Request) -> None:
     if request.as_json:
         typer.echo(text, nl=False)
     else:
-        _print(found)
+        print_report(target_page.frontier_table(found), target_page.judged_table(found))
     talk.print(f"wrote tune.html, tune.json into {request.output}", markup=False)
     if parts.left_out:
         talk.print(f"{parts.left_out:,} texts are in two parts and were left out of the later one")
@@ -150,29 +149,6 @@ def next_commands(request: Request, candidate: Candidate | None) -> tuple[str, .
         release += ["--drop", name]
     release += ["--embedding", source] if source is not None else []
     return (*commands, shlex.join(release))
-
-
-def _print(found: Search) -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
-    grid = Table("setting", "attack", "utility", "place")
-    front = found.frontier
-
-    def add(row: Trial, place: str = "", style: str | None = None) -> None:
-        shares = (f"{row.attack:.3f}", f"{row.utility:.3f}")
-        grid.add_row(escape(row.name), *shares, place, style=style)
-
-    add(found.before)
-    for trial in found.trials:
-        chosen = trial is found.best
-        place = "chosen" if chosen else "frontier" if trial in front else ""
-        add(trial, place, "bold" if chosen else None)
-    if found.held_out is not None and found.held_out_before is not None:
-        grid.add_section()
-        add(found.held_out_before, "held out")
-        add(found.held_out, "held out", "bold")
-    print_table(grid)
 
 
 def _print_choice(found: Search, commands: Sequence[str]) -> None:

@@ -12,7 +12,7 @@ from fastapi.responses import Response
 from pydantic import ValidationError
 
 from inkblur.desk import CountedRelease, ReleaseOrder
-from inkblur.documents.marking import expected_cosine, marked_text, word_draws
+from inkblur.documents.marking import WordDraws, expected_cosine, marked_text, word_draws
 from inkblur.documents.policies import TokenPolicies
 from inkblur.documents.privatizer import Privatizer
 from inkblur.embeddings.table import Embedding
@@ -30,9 +30,7 @@ from inkblur.service.choices import OFFERED
 from inkblur.service.plain_words import loss_of_a_text, loss_of_a_word, what_a_pool_keeps
 from inkblur.service.problems import Problem, of_body
 from inkblur.service.schemas import (
-    DrawnWord,
     PreviewedText,
-    PreviewPiece,
     PreviewText,
     PreviewWord,
     Promise,
@@ -106,8 +104,8 @@ def release_routes(service: Service) -> APIRouter:
         """One draw of a text, word by word, beside the true one. Nothing is released."""
         return await service.look(_previewed, service, asked)
 
-    @routes.post("/preview/word", response_model=DrawnWord)
-    async def preview_word(asked: PreviewWord) -> DrawnWord:
+    @routes.post("/preview/word", response_model=WordDraws)
+    async def preview_word(asked: PreviewWord) -> WordDraws:
         """Several draws of one word: where it goes, and how often."""
         return await service.look(_drawn_word, service, asked)
 
@@ -173,11 +171,7 @@ def _previewed(service: Service, asked: PreviewText) -> PreviewedText:
     if isinstance(blur, PoolPrivatizer):
         kept = what_a_pool_keeps(blur.mechanism)
     elif _in_place(blur):
-        found = marked_text(blur, asked.text, rng)
-        pieces = [
-            PreviewPiece(written=each.written, released=each.released, mark=each.mark.value)
-            for each in found
-        ]
+        pieces = marked_text(blur, asked.text, rng)
     if isinstance(blur, Privatizer):
         known = blur.ids(asked.text)
         known = known[known != NULL_ID]
@@ -217,12 +211,11 @@ def _in_place(blur: Privatizer) -> bool:
     return plain and blur.length is None
 
 
-def _drawn_word(service: Service, asked: PreviewWord) -> DrawnWord:
+def _drawn_word(service: Service, asked: PreviewWord) -> WordDraws:
     blur = service.desk.privatizer(asked.spec(service.tables))
     if isinstance(blur, PoolPrivatizer):
         raise ParameterError('a pool replaces whole texts: leave out `unit="text"`')
-    found = word_draws(blur, asked.word, secure_rng(), draws=asked.draws)
-    return DrawnWord(drawn=found.drawn, stays=found.stays)
+    return word_draws(blur, asked.word, secure_rng(), draws=asked.draws)
 
 
 def _described(entry: Entry, table: Embedding) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, model_validator
 
+from inkblur.documents.marking import MarkedPiece
 from inkblur.errors import ParameterError
 from inkblur.mechanisms import CATALOGUE
 from inkblur.spec import ReleaseSpec
@@ -177,19 +178,11 @@ class PreviewWord(
     draws: int = Field(10, ge=1, le=100)
 
 
-class PreviewPiece(BaseModel):
-    """What stands between two spaces, and what one draw makes of it."""
-
-    written: str
-    released: str
-    mark: Literal["kept", "near", "filling", "null", "copied", "dropped"]
-
-
 class PreviewedText(BaseModel):
     """One draw beside the true text. No release: do not publish it."""
 
     released: str
-    pieces: list[PreviewPiece] | None = Field(description="Where words stand in their places.")
+    pieces: list[MarkedPiece] | None = Field(description="Where words stand in their places.")
     words: int
     epsilon: float
     loss_word: str
@@ -200,13 +193,6 @@ class PreviewedText(BaseModel):
     kept: str | None = Field(description="What a pool keeps of a text, measured on the pool.")
     guarantee: Promise
     note: str
-
-
-class DrawnWord(BaseModel):
-    """Where a word goes, and how often."""
-
-    drawn: dict[str, int]
-    stays: float | None
 
 
 class Person(
