@@ -309,7 +309,10 @@ def test_by_meaning_alone_the_order_is_that_of_exact_products_over_all_labels() 
         same = np.repeat(encoded.points[row : row + 1].astype(np.float32), len(ends), axis=0)
         for places in (ends - 1, ends - order.units[whole]):
             assert order.at(np.zeros(25, dtype=np.int64), same, places).tolist() == whole
-    assert made.spec != mechanism((12, 5, 8), 4.0, 0.3, twins=True, cells=3).spec
+    by_label = mechanism((12, 5, 8), 4.0, 0.3, twins=True, cells=3)
+    assert made.spec != by_label.spec
+    said = "what is kept first is the label"
+    assert [said in each.guarantee.reveals[0] for each in (made, by_label)] == [False, True]
 
 
 @pytest.mark.parametrize("options", [{}, {"unit": "sentence"}, {"unit": "sentence", "length": 2}])

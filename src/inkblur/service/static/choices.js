@@ -14,7 +14,7 @@ const KEEPS = {
   },
   label: {
     title: "A label",
-    hint: "Each text is replaced by a public text, mostly one with the same label.",
+    hint: "Each text is replaced by a public text, drawn at random; those with the same label are likelier.",
     missing: "Needs a collection of public texts: start the server with --pool.",
   },
   topic: {
@@ -27,8 +27,8 @@ export const keeps = (keep) => (keep === "label" && choices.pool ? labelHint() :
 
 function labelHint() {
   const { name, texts, labels } = choices.pool;
-  const which = labels.length ? `, mostly one with the same label (${labels.slice(0, 5).join(", ")}${labels.length > 5 ? ", …" : ""})` : " like it";
-  return `Each text is replaced by one of ${texts.toLocaleString("en")} public texts (${name})${which}.`;
+  const which = labels.length ? `with the same label (${labels.slice(0, 5).join(", ")}${labels.length > 5 ? ", …" : ""})` : "like it";
+  return `Each text is replaced by one of ${texts.toLocaleString("en")} public texts (${name}), drawn at random; those ${which} are likelier.`;
 }
 
 // How strong, the strongest first. Words that come sorted are drawn as they are in their places.
