@@ -96,11 +96,11 @@ class ExactChannel:
 
     def likelihood(self, ids: Ids, outs: Ids) -> Array:
         """P(out | word), (ids, outs)."""
-        rows = [
-            self.mechanism.probabilities(ids[start : start + _BLOCK])[:, outs]
-            for start in range(0, len(ids), _BLOCK)
-        ]
-        return np.concatenate(rows) if rows else np.empty((0, len(outs)))
+        found = np.empty((len(ids), len(outs)))
+        for start in range(0, len(ids), _BLOCK):
+            rows = self.mechanism.probabilities(ids[start : start + _BLOCK])
+            np.take(rows, outs, axis=1, out=found[start : start + _BLOCK], mode="clip")
+        return found
 
 
 class EstimatedChannel:
