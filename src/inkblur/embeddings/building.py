@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from inkblur.embeddings.table import Embedding, Fingerprints
+from inkblur.embeddings.table import Embedding
 from inkblur.errors import EmbeddingError
 from inkblur.types import Vectors
 
@@ -86,18 +86,8 @@ class TableBuilder:
             self._rows.resize((max(count, len(self._rows) * 3 // 2), dimension), refcheck=False)
         return self._rows
 
-    def finish(
-        self,
-        *,
-        name: str,
-        provenance: Mapping[str, Any],
-        corpus: Fingerprints | None = None,
-        counts_of: Embedding | None = None,
-    ) -> Embedding:
-        """The table, or an error where too little is left of the file.
-
-        `counts_of` is the table that the words were taken from: they keep its counts.
-        """
+    def finish(self, *, name: str, provenance: Mapping[str, Any]) -> Embedding:
+        """The table, or an error where too little is left of the file."""
         read = len(self._seen) + self.duplicates + self.not_utf8
         if self.not_utf8 * _TOLERATED > read:
             raise EmbeddingError(
@@ -113,17 +103,8 @@ class TableBuilder:
             limits["limit"] = self.limit
         if self.wanted is not None:
             limits["vocabulary"] = self.wanted_from
-        units = None
-        if counts_of is not None and counts_of.counts is not None:
-            units = counts_of.counts[counts_of.ids(self._words)]
-        return Embedding._trusted(
-            tuple(self._words),
-            self._rows,
-            name=name,
-            provenance={**counts, **provenance, **limits},
-            corpus=corpus,
-            counts=units,
-        )
+        provenance = {**counts, **provenance, **limits}
+        return Embedding._trusted(tuple(self._words), self._rows, name=name, provenance=provenance)
 
     def _too_few(self) -> str:
         if self.wanted is not None:

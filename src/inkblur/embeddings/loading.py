@@ -206,18 +206,13 @@ def _opened(path: Path) -> Embedding:
 
 
 def _narrowed(table: Embedding, builder: TableBuilder, name: str | None) -> Embedding:
-    if builder.limit is None and builder.wanted is None:
-        if name is None or name == table.name:
-            return table
-        return table._with(name=name, sha256=table.sha256)
-    builder.origin = table.name
-    builder.add(table.words, table.vectors)
-    return builder.finish(
-        name=name or table.name,
-        provenance=table.provenance,
-        corpus=table.corpus,
-        counts_of=table,
-    )
+    if builder.limit is not None:
+        table = table.first(builder.limit)
+    if builder.wanted is not None:
+        table = table.restricted(builder.wanted, origin=builder.wanted_from)
+    if name is None or name == table.name:
+        return table
+    return table._with(name=name, sha256=table.sha256)
 
 
 def check_dest(dest: Path, source: VectorSource) -> None:

@@ -224,7 +224,7 @@ class Embedding:
         if len(rows) < 2:
             raise EmbeddingError(
                 f"only {len(rows)} of the {len(wanted)} words in {origin} are in {self.name}; "
-                "at least 2 are needed"
+                "at least 2 are needed (is the list in the same case?)"
             )
         return self._with(
             words=tuple(self.words[i] for i in rows),
