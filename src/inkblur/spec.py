@@ -17,7 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from inkblur.documents.policies import TokenField, TokenPolicies, Treatment
+from inkblur.documents.policies import TOKEN_CLASSES, TokenPolicies, Treatment
 from inkblur.errors import InputError, ParameterError
 from inkblur.mechanisms.catalogue import find, make_mechanism
 from inkblur.mechanisms.parameters import Value
@@ -100,8 +100,8 @@ class ReleaseSpec(ReleaseFields):
         self._set("names", self.policies.names.value)  # refuses unknown classes now, too
         # One order, so that two specs of one release are equal.
         for name in ("keep", "drop"):
-            classes = [f.value for f in TokenField if f.value in getattr(self, name)]
-            self._set(name, tuple(classes))
+            given = getattr(self, name)
+            self._set(name, tuple(kind for kind in TOKEN_CLASSES if kind in given))
         if not self.columns:
             raise ParameterError("no text column given; give at least one in `columns=`")
         for name in ("embedding", "vocabulary", "reference", "pool", "encoder"):

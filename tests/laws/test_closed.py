@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from inkblur import Laplace, Privatizer
 from inkblur.documents import TokenPolicies
-from inkblur.documents.policies import TokenField
+from inkblur.documents.policies import TOKEN_CLASSES
 from inkblur.documents.tokens import tokenize
 from inkblur.embeddings.table import Embedding
 from inkblur.rng import seeded_rng
@@ -77,7 +77,7 @@ def test_tokens_cover_everything_visible_and_offsets_are_code_points(text: str) 
     assert not text[end:].strip()
 
 
-@pytest.mark.parametrize("name", [field.value for field in TokenField])
+@pytest.mark.parametrize("name", TOKEN_CLASSES)
 def test_every_class_can_be_kept_and_then_a_line_says_so(name: str) -> None:
     policies = TokenPolicies.of(keep=[name])
     closed, opened = (
@@ -103,7 +103,7 @@ def test_length_is_shown_unless_it_is_fixed(release: str) -> None:
         )
 
 
-@pytest.mark.parametrize("name", [field.value for field in TokenField])
+@pytest.mark.parametrize("name", TOKEN_CLASSES)
 def test_what_is_kept_beside_a_fixed_length_shows_how_long_short_texts_are(name: str) -> None:
     blur = Privatizer(Laplace(TABLE, epsilon=1.0), policies=TokenPolicies.of(keep=[name]), length=5)
     assert "the number of words of texts shorter than 5" in blur.guarantee.passed

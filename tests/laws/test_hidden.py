@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from inkblur import Laplace, Privatizer
 from inkblur.documents import TokenPolicies
 from inkblur.documents.analysis import PUNCTUATION
-from inkblur.documents.policies import TokenField
+from inkblur.documents.policies import TOKEN_CLASSES
 from inkblur.embeddings.table import Embedding
 from inkblur.rng import seeded_rng
 from tests.laws.catalogue import ALL, label, make
 
 TABLE = Embedding(["alpha", "beta", "abba"], [[0, 0], [0, 2], [2, 1]], name="three")
-EVERYTHING = TokenPolicies.of(keep=[field.value for field in TokenField])
+EVERYTHING = TokenPolicies.of(keep=TOKEN_CLASSES)
 NAME = "garcia"
 HIDDEN = {
     "tag characters": "".join(chr(0xE0000 + ord(letter)) for letter in NAME),

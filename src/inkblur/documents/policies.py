@@ -86,7 +86,10 @@ class TokenPolicies:
             if isinstance(classes, str):
                 raise ParameterError(f"give a list of token classes, not the string {classes!r}")
             for name in classes:
-                field = choose(TokenField, name, "token class").name.lower()
+                if name not in TOKEN_CLASSES:
+                    allowed = ", ".join(TOKEN_CLASSES)
+                    raise ParameterError(f"unknown token class {name!r}; choose one of: {allowed}")
+                field = name.replace("-", "_")
                 if getattr(policies, field) not in (Treatment.BLUR, treatment):
                     raise ParameterError(f"{name} cannot be both kept and dropped")
                 chosen: dict[str, Any] = {field: treatment}
@@ -117,19 +120,9 @@ class TokenPolicies:
         return f"{classes} names_tagger={self.names_tagger}"
 
 
-class TokenField(Enum):
-    """The classes' names on the command line."""
-
-    STOP_WORDS = "stop-words"
-    UNKNOWN = "unknown"
-    NUMBERS = "numbers"
-    ADDRESSES = "addresses"
-    PUNCTUATION = "punctuation"
-    SPACES = "spaces"
-    CAPITALS = "capitals"
-
-
 CLASSES = tuple(field.name for field in fields(TokenPolicies) if field.name != "names_tagger")
+# As they are named on the command line; names of people have an option of their own.
+TOKEN_CLASSES = tuple(name.replace("_", "-") for name in CLASSES if name != "names")
 _USUAL = (Treatment.BLUR, Treatment.DROP, Treatment.KEEP)
 _ALLOWED = {
     "spaces": (Treatment.BLUR, Treatment.KEEP),

@@ -33,7 +33,7 @@ from inkblur.files.release import (
 from inkblur.files.run import run
 from inkblur.files.sink import open_sink
 from inkblur.files.source import open_described
-from inkblur.files.spending import GoingOn, Limits, accounted, shown_by, spending_of
+from inkblur.files.spending import Limits, accounted, shown_by, spending_of
 from inkblur.files.summary import RunSummary, draws_a_text
 from inkblur.ledger import Ledger
 from inkblur.pools import PoolPrivatizer
@@ -127,9 +127,8 @@ def privatize_folder(
                 limits=budget,
                 source=source,
                 files=len(files),
-                going_on=GoingOn(
-                    begun[-1] if begun else None, lambda release: state.add({"release": release})
-                ),
+                begun=begun[-1] if begun else None,
+                on_begin=lambda release: state.add({"release": release}),
             ) as spending,
         ):
             charged: list[ChargedFile] = []

@@ -266,14 +266,6 @@ def listed_over_budget(sentences: Sequence[str]) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class GoingOn:
-    """What a run keeps for the one that goes on after it."""
-
-    release: str | None  # in the ledger, of the run that was cut off
-    remember: Callable[[str], None]  # called with this one's, before anything is charged
-
-
 @contextmanager
 def spending_of(
     ledger: Ledger | str | Path | bool,
@@ -284,14 +276,16 @@ def spending_of(
     limits: Budget,
     source: str | Path,
     caller: str = "",
-    going_on: GoingOn | None = None,
+    begun: str | None = None,
+    on_begin: Callable[[str], None] = lambda release: None,
     **described: Any,
 ) -> Iterator[Spending | None]:
     """The account of a run in a ledger (True: the user's own; False: nobody counts).
 
     `spec` is resolved, and `made` is what releases by it; the entry holds the spec, and what else
-    is `described`. A release that promises nothing has no loss to enter. `going_on` is for a run
-    that may go on where another was cut off.
+    is `described`. A release that promises nothing has no loss to enter. A run that goes on where
+    another was cut off goes on with the entry that was `begun`; `on_begin` is called with the name
+    of a new one, before anything is charged.
     """
     guarantee = made.guaranteed(rng)
     if ledger is False or not guarantee.private:
@@ -303,14 +297,12 @@ def spending_of(
     opened = place if isinstance(place, Ledger) else open_ledger(place)
     try:
         described["file"] = opened.file_fingerprint(source)
-        begun = None if going_on is None else going_on.release
         if begun is not None and opened.state_of(begun) != "void":
             account = continued_account(opened, begun, made, rng)
             account.about_to_show()  # the run that was cut off may have shown something
         else:
             account = open_account(opened, made, spec, rng, caller=caller, **described)
-            if going_on is not None:
-                going_on.remember(account.release)
+            on_begin(account.release)
         with account:
             spending = Spending(account, guarantee, spec.columns, limits, caller=caller)
             yield spending

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, overload
 
@@ -109,9 +110,8 @@ def open_pool(path: str | Path) -> Pool:
     path = Path(path)
     try:
         which = identity(path)
-        schema, batch = one_batch(
-            path, lambda schema: _check_types(schema, path), _Unreadable(path)
-        )
+        refuse = partial(_unreadable, path)
+        schema, batch = one_batch(path, lambda schema: _check_types(schema, path), refuse)
         header = _header(schema, path)
         pool = _pool(batch, header)
         found = recall(which)
@@ -130,30 +130,24 @@ def open_pool(path: str | Path) -> Pool:
     except InputError:
         raise
     except UNREADABLE as error:
-        raise _Unreadable(path)((str(error).splitlines() or [""])[0]) from None
+        raise _unreadable(path, (str(error).splitlines() or [""])[0]) from None
 
 
-class _Unreadable:
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __call__(self, why: str) -> InputError:
-        return InputError(
-            f"{self._path} is not a readable pool ({why}); `inkblur pool build` makes one"
-        )
+def _unreadable(path: Path, why: str) -> InputError:
+    return InputError(f"{path} is not a readable pool ({why}); `inkblur pool build` makes one")
 
 
 def _header(schema: Any, path: Path) -> dict[str, Any]:
     header = json.loads(schema.metadata[_KEY])
     expected = {"labels": list, "encoder": str, "provenance": dict, "widths": dict, "sha256": str}
     if not all(isinstance(header.get(key), kind) for key, kind in expected.items()):
-        raise _Unreadable(path)("its header is damaged")
+        raise _unreadable(path, "its header is damaged")
     return dict(header)
 
 
 def _check_types(schema: Any, path: Path) -> None:
     """Only the columns that `write_pool` writes."""
-    refuse = _Unreadable(path)
+    refuse = partial(_unreadable, path)
     if not schema.metadata or _KEY not in schema.metadata:
         raise refuse("it is another Arrow file")
     if json.loads(schema.metadata[_KEY]).get("format") != _FORMAT:
@@ -197,14 +191,9 @@ def _pool(batch: Any, header: dict[str, Any]) -> Pool:
             values["classifier.meaning"],
         )
     return Pool(
-        texts=StoredTexts(values[_TEXTS]),
-        points=values["points"],
-        center=values["center"],
-        cells=values["cells"],
-        cell_points=values["cell_points"],
-        cell_labels=values["cell_labels"],
+        texts=StoredTexts(values.pop(_TEXTS)),
+        **{name: array for name, array in values.items() if not name.startswith("classifier.")},
         label_names=tuple(str(name) for name in header["labels"]),
-        given=values["given"],
         classifier=classifier,
         encoder=header["encoder"],
         provenance=header["provenance"],
