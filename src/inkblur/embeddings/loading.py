@@ -12,6 +12,7 @@ from pathlib import Path
 from inkblur.embeddings.arrays import KeyedVectors, public_words, read_keyed_vectors
 from inkblur.embeddings.building import TableBuilder
 from inkblur.embeddings.formats import COMPRESSED, EmbeddingFormat, read_chunks, sniff
+from inkblur.embeddings.frequencies import with_frequencies
 from inkblur.embeddings.stream import ByteSource, Progress
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import EmbeddingError, OutputError, ParameterError
@@ -50,7 +51,8 @@ def load_embedding(
     `frequencies` is a public file of `word count` lines, or of words with the commonest first
     (counted by Zipf's law): it becomes the table's :attr:`~inkblur.Embedding.counts`.
     """
-    return _load(source, _builder(limit, vocabulary), format, name, frequencies, on_progress)
+    table = _read(source, _builder(limit, vocabulary), format, name, on_progress)
+    return table if frequencies is None else with_frequencies(table, Path(frequencies))
 
 
 def _builder(limit: int | None, vocabulary: Vocabulary | None) -> TableBuilder:
@@ -58,22 +60,6 @@ def _builder(limit: int | None, vocabulary: Vocabulary | None) -> TableBuilder:
         limit = whole(limit, "limit")
     wanted, wanted_from = (None, "") if vocabulary is None else public_words(vocabulary)
     return TableBuilder("", limit, wanted, wanted_from)
-
-
-def _load(
-    source: VectorSource | None,
-    builder: TableBuilder,
-    format: EmbeddingFormat | str | None,
-    name: str | None,
-    frequencies: str | Path | None,
-    on_progress: Progress | None,
-) -> Embedding:
-    table = _read(source, builder, format, name, on_progress)
-    if frequencies is None:
-        return table
-    from inkblur.embeddings.frequencies import with_frequencies
-
-    return with_frequencies(table, Path(frequencies))
 
 
 def _read(
@@ -142,7 +128,9 @@ def import_embedding(
     check_dest(dest, source)
     began = time.perf_counter()
     builder = _builder(limit, vocabulary)
-    embedding = _load(source, builder, format, name, frequencies, on_progress)
+    embedding = _read(source, builder, format, name, on_progress)
+    if frequencies is not None:
+        embedding = with_frequencies(embedding, Path(frequencies))
     from inkblur.embeddings.store import write_store
 
     write_store(dest, embedding)
