@@ -17,6 +17,7 @@ independent draw, which composes.
 from __future__ import annotations
 
 import hashlib
+import operator
 import os
 import threading
 from abc import ABC, abstractmethod
@@ -277,7 +278,11 @@ def keyed_rng(key: bytes | bytearray) -> Rng:
 
 def seeded_rng(seed: int) -> Rng:
     """For tests and papers. Anyone can repeat the draws, so the guarantee says "not private"."""
-    key = hashlib.blake2b(str(int(seed)).encode(), digest_size=KEY_BYTES, person=b"inkblur-seed")
+    try:
+        number = operator.index(seed)  # NumPy's whole numbers too
+    except TypeError:
+        raise ParameterError(f"a seed is a whole number, got {seed!r}") from None
+    key = hashlib.blake2b(str(number).encode(), digest_size=KEY_BYTES, person=b"inkblur-seed")
     return Rng(key.digest(), seeded=True)
 
 

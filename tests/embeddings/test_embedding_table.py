@@ -68,8 +68,14 @@ def test_restricted_keeps_the_order_of_the_table() -> None:
         (["a", "b"], [[], []], "at least 2 words and 1 dimension"),
         (["a", "b"], [[1.0], [float("nan")]], r"the vector of 'b' \(row 1\) is not finite"),
         (["a", "a"], [[1.0], [2.0]], "the word 'a' appears twice"),
+        (["a", "b"], [[1.0, 2.0], [3.0]], "rows of real numbers, equally many in each"),
+        (["a", "b"], [[1.0], ["two"]], "rows of real numbers"),
+        (["a", "b"], np.array([[1.0], [2.0j]]), "rows of real numbers"),
+        (["a", "b"], [[1.0], [1e200]], r"the vector of 'b' \(row 1\) is not finite"),
+        (["a", 7], [[1.0], [2.0]], r"word 1 is of type int, expected a string"),
     ],
 )
+@pytest.mark.filterwarnings("error")
 def test_bad_tables(words: list[str], vectors: Any, message: str) -> None:
     with pytest.raises(EmbeddingError, match=message):
         Embedding(words, vectors, name="x")

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import get_context
+from typing import Any
 
 import numpy as np
 import pytest
@@ -221,6 +222,13 @@ def test_a_key_that_is_wiped_elsewhere_stays_what_it_was() -> None:
     assert rng.child("a").bits(1, 2).tolist() == before
     with pytest.raises(ParameterError, match="a key has 32 bytes, got a str"):
         keyed_rng("k" * 32)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seed", ["abc", None, 2.7])
+def test_a_seed_that_is_no_whole_number_is_refused(seed: Any) -> None:
+    """2.7 was the seed 2."""
+    with pytest.raises(ParameterError, match="a seed is a whole number"):
+        seeded_rng(seed)
 
 
 def test_printing_shows_no_key() -> None:

@@ -43,7 +43,15 @@ class Embedding:
         counts: Any = None,
     ) -> None:
         """Check the table and keep a copy of it; `corpus` and `counts`: see the attributes."""
-        array = np.ascontiguousarray(vectors, dtype=np.float32)
+        try:
+            if np.iscomplexobj(vectors):
+                raise ValueError
+            with np.errstate(over="ignore"):  # too large for float32: refused below, by its word
+                array = np.ascontiguousarray(vectors, dtype=np.float32)
+        except (TypeError, ValueError):
+            raise EmbeddingError(
+                f"{name}: vectors must be rows of real numbers, equally many in each"
+            ) from None
         if array is vectors:
             array = array.copy()  # the caller's array may change later; ours may not
         words = tuple(words)
@@ -244,7 +252,14 @@ class Embedding:
 
 
 def check_content(table: Embedding) -> None:
-    """An error where a vector is not finite or a word stands twice: one pass over the table."""
+    """An error where a vector is not finite, or a word is no string or stands twice: one pass over
+    the table.
+    """
+    for row, word in enumerate(table.words):
+        if not isinstance(word, str):
+            raise EmbeddingError(
+                f"{table.name}: word {row} is of type {type(word).__name__}, expected a string"
+            )
     for start in range(0, len(table), _BLOCK):
         finite = np.isfinite(table.vectors[start : start + _BLOCK]).all(axis=1)
         if not finite.all():
