@@ -246,6 +246,16 @@ def test_no_clitic_brings_a_name_into_the_mechanism(clitic: str) -> None:
     assert counted.tolist() == [0]
 
 
+@pytest.mark.parametrize("clitic", ["", "'s", "'ll", "’ll", "'d", "'ve", "'d've"])
+def test_no_clitic_makes_a_name_an_unknown_word_that_is_kept(clitic: str) -> None:
+    table = Embedding(["cat", "dog"], [[0, 2], [2, 1]], name="two")
+    kept = TokenPolicies.of(keep=["unknown"])
+    blur = Privatizer(make(PRIVATE[0], table, 1.0), policies=kept)
+    released = blur.release(f"Linda{clitic} zyx{clitic}", seeded_rng(1)).text
+    assert "linda" not in released.lower()
+    assert released.endswith(f" zyx{clitic}")
+
+
 def test_the_tagger_is_explicit_bound_to_the_stream_and_named_in_the_guarantee() -> None:
     pytest.importorskip("textblob")
     mechanism = make(PRIVATE[0], TABLE, 1.0)

@@ -258,7 +258,7 @@ class Analyst:
             return "stop_words", word
         if self._policies.names is not Treatment.BLUR:
             # What enters decides too: in "Anna'll" that is the word without its clitic.
-            entering = low if word == NULL_ID else folded(self._embedding.words[word])
+            entering = low.split("'")[0] if word == NULL_ID else folded(self._embedding.words[word])
             if is_name(low) or is_name(entering):
                 return "names", NULL_ID
         return ("words", word) if word != NULL_ID else ("unknown", NULL_ID)
