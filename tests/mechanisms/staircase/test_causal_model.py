@@ -37,7 +37,7 @@ from inkblur.mechanisms.staircase.expectation import SCALE, Expected
 from inkblur.mechanisms.staircase.fluent import FluentStaircase
 from inkblur.mechanisms.staircase.model_files import open_model
 from inkblur.types import NULL_ID, Ids
-from tests.laws.test_fluent import SHAPES, ToyModel
+from tests.laws.test_fluent import SHAPES, ToyModel, dense
 from tests.tiny_model import save_tiny_model
 
 WORDS = ["the", "soup", "was", "hot", "waiter", "unbelievably", "kind"]
@@ -279,7 +279,7 @@ def test_many_draws_at_a_time_draw_what_one_does(
     many = DeviceDraw(bases, mechanism.fixed.grid, "cpu")
     parts = random.integers(0, 9, (texts, words)) * (random.random((texts, words)) < 0.2)
     parts[:, 3] += 1
-    expected = Expected.dense(parts)
+    expected = dense(parts)
     entering = random.integers(-1, words, texts)
     numbers = [int(n) for n in random.integers(0, 2**64, texts, dtype=np.uint64)]
     steps, keys = mechanism.steps, mechanism.fixed.grid.keys(entering)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from inkblur.atomic_file import write_atomically
 from inkblur.errors import ParameterError, needs
-from inkblur.evaluation.measures.statistics import PrivacyStatistics, WordStatistic
+from inkblur.evaluation.measures.statistics import PrivacyStatistics
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,10 +37,12 @@ def write_statistics_figures(
     results: Sequence[PrivacyStatistics], directory: Path
 ) -> tuple[Path, ...]:
     """N_w and S_w over epsilon, a line for each lambda (Mahalanobis paper, Figures 2 to 5)."""
-    survival = _figure(results, lambda r: r.survival, "N_w: runs in which the word survived")
-    variety = _figure(results, lambda r: r.variety, "S_w: distinct words that came out")
     written = []
-    for name, figure in (("survival", survival), ("variety", variety)):
+    for name, label in (
+        ("survival", "N_w: runs in which the word survived"),
+        ("variety", "S_w: distinct words that came out"),
+    ):
+        figure = _figure(results, name, label)
         for format in FORMATS:
             path = directory / f"{name}.{format}"
             write_atomically(path, rendered(figure, format))
@@ -110,11 +113,7 @@ def inline_svg(figure: Figure, title: str) -> str:
     return text
 
 
-def _figure(
-    results: Sequence[PrivacyStatistics],
-    pick: Callable[[PrivacyStatistics], WordStatistic],
-    label: str,
-) -> Figure:
+def _figure(results: Sequence[PrivacyStatistics], statistic: str, label: str) -> Figure:
     require_matplotlib()
     from matplotlib.figure import Figure
 
@@ -124,7 +123,7 @@ def _figure(
     panels = figure.subplots(1, len(_PANELS), sharey=True)
     series = _series(results)
     for axes, (field, title) in zip(panels, _PANELS, strict=True):
-        _panel(axes, series, lambda result: float(getattr(pick(result), field)), title)  # noqa: B023
+        _panel(axes, series, attrgetter(f"{statistic}.{field}"), title)
     first = results[0]
     panels[0].set_ylabel(f"{label.split(':')[0]}, of {first.runs} runs")
     words = "all" if len(first.words) == first.vocabulary else f"{len(first.words):,} of"

@@ -25,7 +25,7 @@ class Expected:
 
     Each text has at least one word; words without a part are left out.
 
-    >>> expected = Expected.dense(np.array([[0, 3, 1], [2, 0, 0]]))
+    >>> expected = Expected(np.array([1, 2, 0]), np.array([3, 1, 2]), ends=np.array([2, 3]))
     >>> [(words.tolist(), parts.tolist()) for words, parts in expected]
     [([1, 2], [3, 1]), ([0], [2])]
     """
@@ -33,13 +33,6 @@ class Expected:
     words: Small  # of all texts, one text after the other, ascending within a text
     parts: Small
     ends: Ids  # (texts,): where each text's words end
-
-    @classmethod
-    def dense(cls, table: Ids) -> Expected:
-        """From a table (texts, words)."""
-        rows, words = np.nonzero(table)
-        ends = np.cumsum(np.bincount(rows, minlength=len(table)))
-        return cls(words.astype(np.int32), table[rows, words].astype(np.int32), ends)
 
     def __len__(self) -> int:
         """How many texts."""

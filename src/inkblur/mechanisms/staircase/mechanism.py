@@ -118,7 +118,7 @@ class Staircase(DiscreteMechanism):
         )
         self.guarantee = with_adaptations(embedding, stated)
 
-    def _new_sets(self, grid: Grid, units: WordUnits, room: int) -> NearSets[Any]:
+    def _new_sets(self, grid: Grid, units: WordUnits, room: int) -> NearSets[Any, Any]:
         """No sets yet, and room for so many bytes of them."""
         kind = PackedSets if self._packed else Sets
         return kind(grid, units, self.steps.near, room)

@@ -79,8 +79,8 @@ class PackedTables:
     marks: NDArray[np.int64]  # (sets, ...): units before every 32nd block; of the whole row, last
 
 
-class PackedSets(NearSets[PackedPart]):
-    """Sets as rows of bits. `tables` is replaced as a whole, and only by one with more sets."""
+class PackedSets(NearSets[PackedPart, PackedTables]):
+    """Sets as rows of bits."""
 
     def __init__(self, grid: Grid, units: WordUnits, near: int, room: int) -> None:
         """`room` is the most bytes that the bits of sets of some words may take."""
@@ -98,12 +98,6 @@ class PackedSets(NearSets[PackedPart]):
     def present(self) -> NDArray[np.bool_]:
         """Which words have their set here, (words,)."""
         return self.tables.row_of >= 0
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes held."""
-        tables = self.tables
-        return sum(a.nbytes for a in (tables.row_of, tables.last, tables.bits, tables.marks))
 
     def build(self, ids: Ids) -> PackedPart:
         """The sets of these words, the same for any number of threads."""

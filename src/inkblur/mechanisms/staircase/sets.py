@@ -170,17 +170,15 @@ class Tables:
             np.concatenate([self.marks, marks]),
         )
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes held."""
-        return sum(getattr(self, column.name).nbytes for column in fields(self))
-
 
 P = TypeVar("P")  # the sets of some words, as they are made and stored
+T = TypeVar("T")  # columns of arrays to draw from
 
 
-class NearSets(ABC, Generic[P]):
+class NearSets(ABC, Generic[P, T]):
     """The sets of some words or all, ready to draw from. Threads may draw while another adds."""
+
+    tables: T  # replaced as a whole, and only by one with more sets
 
     def __init__(self, grid: Grid, units: WordUnits, near: int) -> None:
         self.grid, self.units, self.near = grid, units, near
@@ -189,11 +187,6 @@ class NearSets(ABC, Generic[P]):
     @abstractmethod
     def present(self) -> NDArray[np.bool_]:
         """Which words have their set here, (words,)."""
-
-    @property
-    @abstractmethod
-    def nbytes(self) -> int:
-        """Bytes held."""
 
     @abstractmethod
     def build(self, ids: Ids) -> P:
@@ -220,6 +213,12 @@ class NearSets(ABC, Generic[P]):
         """
 
     @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        tables: Any = self.tables
+        return sum(getattr(tables, column.name).nbytes for column in fields(tables))
+
+    @property
     def known(self) -> int:
         """How many words have their set here."""
         return int(self.present.sum())
@@ -229,8 +228,8 @@ class NearSets(ABC, Generic[P]):
         return np.unique(ids[~self.present[ids]])
 
 
-class Sets(NearSets[Part]):
-    """Sets as lists of ids. `tables` is replaced as a whole, and only by one with more sets."""
+class Sets(NearSets[Part, Tables]):
+    """Sets as lists of ids."""
 
     def __init__(self, grid: Grid, units: WordUnits, near: int, room: int) -> None:
         """`room` is the most bytes that the members of sets of some words may take."""
@@ -244,11 +243,6 @@ class Sets(NearSets[Part]):
     def present(self) -> NDArray[np.bool_]:
         """Which words have their set here, (words,)."""
         return self.tables.starts >= 0
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes held."""
-        return self.tables.nbytes
 
     def build(self, ids: Ids) -> Part:
         """The sets of these words, the same for any number of threads."""
