@@ -17,8 +17,8 @@ from benchmarks.fluent_data import (
     searched_sentences,
 )
 from benchmarks.fluent_search import FACTORS, MARGIN, all_shapes, best_tau, ranked
-from inkblur.mechanisms.staircase.bases import DELTA, FIT
 from inkblur.mechanisms.staircase.causal_model import PROMPT, TRUST
+from inkblur.mechanisms.staircase.conditional import DELTA, FIT
 
 SHORT = Shape(0.1, 0.0, 1.0, "")
 FLUENT = Shape(0.1, 0.02, 0.5, "")

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from inkblur import Privatizer
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
-from inkblur.mechanisms.staircase.conditional import Base, draw, near_words
+from inkblur.mechanisms.staircase.conditional import draw
 from inkblur.mechanisms.staircase.expectation import Expected
 from inkblur.mechanisms.staircase.fluent import FluentStaircase
-from inkblur.mechanisms.staircase.nearness import Grid, Keys, Nearness
-from inkblur.mechanisms.staircase.units import Steps, safe_for_null
+from inkblur.mechanisms.staircase.nearness import Grid, Keys, Nearness, near_words
+from inkblur.mechanisms.staircase.units import Steps, WordUnits, safe_for_null
 from inkblur.rng import keyed_rng, seeded_rng
 from inkblur.types import NULL_ID, Ids, Record
 
@@ -29,7 +29,7 @@ WORDS = 5
 SHAPES: tuple[dict[str, float], ...] = ({}, {"delta": 0.1, "fit": 0.0}, {"delta": 0.01, "fit": 1.0})
 
 
-def weights(steps: Steps, base: Base, word: int, keys: Keys) -> list[int]:
+def weights(steps: Steps, base: WordUnits, word: int, keys: Keys) -> list[int]:
     """How many of the 2^bits equally likely numbers draw each word for this one."""
     if word == NULL_ID:
         total = 1 << steps.bits

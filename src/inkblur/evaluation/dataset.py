@@ -5,7 +5,7 @@ Rules, each counted in the report:
 - texts are split by a seed unless the data says which part each belongs to: of every author's texts
   (of every label's, where no author is known) `test_share` go to the test part, at least one and
   never all; an author's texts with the same words in the same order count as one and stay
-  together, because whoever knows one copy needs no style to name the author of another;
+  together, because an attacker who knows one copy needs no style to name the author of another;
 - an author with one text: it goes to the training part, so they are a suspect of the attacks but
   none of their texts is attacked;
 - an author of the test part without a training text (a stranger): no attack can name them, so

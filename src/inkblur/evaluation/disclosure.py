@@ -43,7 +43,7 @@ from inkblur.types import Ids, ReleaseKind
 RELEASES = (2, 5, 10)  # how often one text is released afresh
 _RELEASED_AGAIN = 10  # texts
 _COMPARED = 500  # texts that are linked and singled out
-_TRACED = 100  # texts that are singled out by the channel, by so many of their first words
+_TRACED = 100  # texts that are singled out by the channel, and words of each that it reads
 
 
 @dataclass(frozen=True, slots=True)

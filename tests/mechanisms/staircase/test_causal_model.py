@@ -31,11 +31,11 @@ from inkblur.errors import InputError, ParameterError
 from inkblur.ledger import open_ledger
 from inkblur.mechanisms.staircase import causal_model, device_draw
 from inkblur.mechanisms.staircase.causal_model import CausalModel, TokenReading
-from inkblur.mechanisms.staircase.conditional import near_words
 from inkblur.mechanisms.staircase.device_draw import DeviceDraw
 from inkblur.mechanisms.staircase.expectation import SCALE, Expected
 from inkblur.mechanisms.staircase.fluent import FluentStaircase
 from inkblur.mechanisms.staircase.model_files import open_model
+from inkblur.mechanisms.staircase.nearness import near_words
 from inkblur.types import NULL_ID, Ids
 from tests.laws.test_fluent import SHAPES, ToyModel, dense
 from tests.tiny_model import save_tiny_model

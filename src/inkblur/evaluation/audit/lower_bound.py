@@ -49,7 +49,7 @@ class LossAudit:
     confirmed_on: int  # fresh draws of each input that the hits are out of
     draws: int  # all draws of each input
     confidence: float
-    ceiling: float  # the largest loss that so many draws can show
+    ceiling: float  # the largest loss that this many draws can show
 
     @property
     def flagged(self) -> bool:

@@ -120,7 +120,7 @@ def privacy_statistics(
     runs: int = RUNS,
     on_draws: OnDraws | None = None,
 ) -> PrivacyStatistics:
-    """N_w and S_w for all words of the vocabulary, a sample of so many, or the words given.
+    """N_w and S_w for all words of the vocabulary, a sample of this size, or the words given.
 
     Each word and setting draws from its own stream of `rng`, so a word's numbers are the same in
     every sample that holds it, and different words and settings are independent.

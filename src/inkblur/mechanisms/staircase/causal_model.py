@@ -9,7 +9,7 @@ sentence each word has one form, decided once: with a capital if the model expec
 neutral beginnings, as it does for names.
 
 The model takes one token of each text at a time. A word of several tokens, or a punctuation mark,
-keeps its own text busy for so many steps while the others move on, so nothing is ever padded.
+keeps its own text busy for several steps while the others move on, so nothing is ever padded.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _MARKS = (".", ",", "?", "!", ";", ":")
 _ENDS = (".", "?", "!")
 # What may be followed by almost any word: the model says after these which words have a capital.
 _NEUTRAL = ("They talked about", "We heard that the", "This was sent by", "She went to see")
-_NAME = 4.0  # a word is a name if its capital form is so many times as likely as the other
+_NAME = 4.0  # a word is a name if its capitalized form is 4 times as likely as the other
 # Tokens that the model looks back on at most, and half of it at least. What is kept of them for as
 # many texts as advance together takes most of the memory, which stays under 2 GB on a CPU.
 _CONTEXT = 192
@@ -51,7 +51,7 @@ _CONTEXT = 192
 _TOGETHER = {"cpu": 44, "cuda": 1024}
 _FAINT = -100.0  # the logarithm of a frequency that counts as none
 _APART = 4  # words between two marks at least: else one short sentence asks for the next
-_ENDED = 4  # rows of ended texts are given up when they are one in so many
+_ENDED = 4  # rows of ended texts are dropped once they are one in 4
 
 
 class CausalModel:
@@ -113,7 +113,7 @@ class CausalModel:
         self.fingerprint = f"{self._sha256} {how} prompt {prompt!r}"
 
     def after_prefix(self, texts: int) -> Any:
-        """What the network computed of the prefix but its last token, for so many texts."""
+        """The network's state after the prefix without its last token, for this many texts."""
         if self._read_prefix is None:
             return None
         past = copy.deepcopy(self._read_prefix)
@@ -164,7 +164,7 @@ class CausalModel:
         return names
 
     def begin(self, texts: int) -> TokenReading:
-        """Start so many texts."""
+        """Start this many texts."""
         return TokenReading(self, texts)
 
 

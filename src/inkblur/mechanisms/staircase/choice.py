@@ -125,7 +125,7 @@ def chosen(
     power: float | None,
     folder: Path | None,
 ) -> tuple[float, float]:
-    """tau and the power of frequency: as given, the best for this epsilon where not.
+    """tau and the power of frequency: the given ones, or else the best for this epsilon.
 
     Without counts every power is the uniform one, 0.
     """

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inkblur.mechanisms.nearest.float32_products import float32_products
-from inkblur.mechanisms.staircase.bases import Bases
-from inkblur.mechanisms.staircase.conditional import Number, place_of
+from inkblur.mechanisms.staircase.conditional import Bases, Number, place_of
 from inkblur.mechanisms.staircase.expectation import Expected
 from inkblur.mechanisms.staircase.nearness import Grid
 from inkblur.types import Ids

@@ -100,4 +100,4 @@ class NextWords(Protocol):
         """What it expects by, and what may change the last bits of its floats."""
 
     def begin(self, texts: int) -> ModelReading:
-        """Start so many texts."""
+        """Start this many texts."""

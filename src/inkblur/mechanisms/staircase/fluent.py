@@ -23,8 +23,7 @@ import numpy as np
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.mechanisms.base import WordMechanism
-from inkblur.mechanisms.staircase.bases import DELTA, FIT, Bases
-from inkblur.mechanisms.staircase.conditional import Number, draw
+from inkblur.mechanisms.staircase.conditional import DELTA, FIT, Bases, Number, draw
 from inkblur.mechanisms.staircase.device_draw import DeviceDraw
 from inkblur.mechanisms.staircase.expectation import SCALE, Expected, ModelReading, NextWords, Small
 from inkblur.mechanisms.staircase.mechanism import Staircase

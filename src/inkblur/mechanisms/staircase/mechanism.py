@@ -48,7 +48,7 @@ from inkblur.types import NULL_ID, Array, Ids, Metric, inner_fraction, positive
 _SMALL = 4096  # words: all sets at once, and no file
 _CHUNK = 1024  # words whose sets are made at a time
 _STORE_BYTES = 384 << 20  # for sets; what finds no room is made again each time
-_WHOLE = 8  # sets of more than one word in so many are asked for: all of them, and kept
+_WHOLE = 8  # once more than one word in 8 has occurred, the sets of all words are made and kept
 _TOKENS = 1 << 21  # draws in flight
 _PIECE = 1 << 15  # draws that one thread takes at a time
 
@@ -119,7 +119,7 @@ class Staircase(DiscreteMechanism):
         self.guarantee = with_adaptations(embedding, stated)
 
     def _new_sets(self, grid: Grid, units: WordUnits, room: int) -> NearSets[Any, Any]:
-        """No sets yet, and room for so many bytes of them."""
+        """An empty store of sets, with room for this many bytes."""
         kind = PackedSets if self._packed else Sets
         return kind(grid, units, self.steps.near, room)
 

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inkblur.embeddings.table import Embedding
+from inkblur.mechanisms.staircase.units import WordUnits
 from inkblur.types import Array, Ids, Vectors
 
 Keys = NDArray[np.int32]  # the larger, the nearer
@@ -103,8 +104,35 @@ class Grid:
 
 
 _ROWS = 4096
+_FIRST = 2048  # nearest words that are looked at first
 
 
 def _squares(block: NDArray[np.int64]) -> NDArray[np.int64]:
     squares: NDArray[np.int64] = np.einsum("ij,ij->i", block, block)
     return squares
+
+
+def near_words(keys: Keys, word: int, units: WordUnits, near: int) -> tuple[Ids, WordUnits]:
+    """The near set of `word`: its words by nearness, and how many units of each lie in it.
+
+    `keys` is nearness to `word`: the larger, the nearer. Of equally near words `word` itself comes
+    first, then they go by id.
+    """
+    words = len(units)
+    count = min(_FIRST, words)
+    while True:
+        edge = np.partition(keys, words - count)[words - count]
+        nearest = np.flatnonzero(keys >= edge)  # with all that tie with the last of them
+        if count == words or units[nearest].sum() >= near:
+            break
+        count = min(4 * count, words)
+    # One number for nearness and id: all differ, so any way of sorting gives one order.
+    ranked = keys[nearest].astype(np.int64) * (words + 1) + (words - 1 - nearest)
+    ranked[nearest == word] += word + 1  # the largest of its ties
+    nearest = nearest[np.argsort(-ranked)]
+    reached = np.cumsum(units[nearest])
+    last = int(np.searchsorted(reached, near))
+    inside = nearest[: last + 1]
+    shares = units[inside].copy()
+    shares[last] -= reached[last] - near
+    return inside, shares

@@ -50,7 +50,7 @@ class PackedPart:
 
     @classmethod
     def of_bytes(cls, body: bytes, words: int) -> Self | None:
-        """The sets of so many words that a file holds; None where it cannot be."""
+        """The sets of `words` words from a file; None where its length is wrong."""
         blocks = -(-words // _BLOCK)
         if len(body) != words * (4 + 8 * blocks):
             return None

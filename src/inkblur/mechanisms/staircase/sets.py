@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from inkblur.blas import one_thread
 from inkblur.mechanisms.nearest.cpu.native import processors
 from inkblur.mechanisms.staircase import native
-from inkblur.mechanisms.staircase.nearness import Grid, Keys
+from inkblur.mechanisms.staircase.nearness import Grid, near_words
 from inkblur.mechanisms.staircase.units import WordUnits
 from inkblur.types import Ids
 
@@ -30,7 +30,6 @@ _ROWS = 192  # words whose products with the whole vocabulary one thread holds a
 _PRODUCTS = 1 << 24  # products that it holds at most: 64 MB
 STRIDE = 64  # members between two marks
 _PASS = 1 << 20  # members whose units are summed at a time
-_SORTED = 512  # nearest words that are sorted at first
 _SAMPLED = 64  # words whose sets say how large those of all words will be
 
 MadeT = TypeVar("MadeT")
@@ -51,7 +50,7 @@ class Part:
 
     @classmethod
     def of_bytes(cls, body: bytes, words: int) -> Self | None:
-        """The sets of so many words that a file holds; None where it cannot be."""
+        """The sets of `words` words from a file; None where its length is wrong."""
         kind = np.min_scalar_type(words - 1).newbyteorder("<")
         head = 12 * words
         if len(body) < head or (len(body) - head) % kind.itemsize:
@@ -77,34 +76,12 @@ def plainly(
     """The definition: for each word, the vocabulary by nearness until T units are reached."""
     lengths, members, last = [], [np.empty(0, dtype=np.uint32)], []
     for word, keys in zip(words.tolist(), grid.keys(words), strict=True):
-        order, reached = _nearest(grid, word, keys, units, near)
-        end = int(np.searchsorted(reached, near))  # the first with which T is reached
-        lengths.append(end)
-        members.append(np.sort(order[:end]).astype(np.uint32))
-        last.append(order[end])
+        keys[word] = keys.max()  # itself comes first, whatever rounding made of its cosine
+        inside, _ = near_words(keys, word, units, near)
+        lengths.append(len(inside) - 1)
+        members.append(np.sort(inside[:-1]).astype(np.uint32))
+        last.append(inside[-1])
     return np.array(lengths), np.concatenate(members), np.array(last, dtype=np.int32)
-
-
-def _nearest(
-    grid: Grid, word: int, keys: Keys, units: WordUnits, near: int
-) -> tuple[Ids, WordUnits]:
-    """The words by nearness, as many of them as have T units at least, and their running sums.
-
-    Most sets are small, so only the nearest words are sorted: those whose key is not below the
-    n-th largest, which is all that tie with it too. More where they do not suffice.
-    """
-    some = _SORTED
-    while some < len(keys):
-        edge = np.partition(keys, len(keys) - some)[len(keys) - some]
-        nearest = np.flatnonzero(keys >= edge)
-        falling = nearest[np.argsort(-keys[nearest], kind="stable")]
-        order = np.concatenate([[word], falling[falling != word]])
-        reached = np.cumsum(units[order])
-        if reached[-1] >= near:
-            return order, reached
-        some *= 4
-    order = grid.order(word, keys)
-    return order, np.cumsum(units[order])
 
 
 def joined(parts: Iterable[Part], kind: np.dtype[np.unsignedinteger]) -> Part:
@@ -123,7 +100,7 @@ def joined(parts: Iterable[Part], kind: np.dtype[np.unsignedinteger]) -> Part:
 
 
 class UnsoundSets(ValueError):
-    """Stored sets that are none: the reason in words."""
+    """Sets that the guarantee cannot rest on; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)

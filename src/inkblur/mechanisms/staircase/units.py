@@ -74,7 +74,7 @@ class Steps:
         """The steps of this height with a share of nearly `tau` of all units near each word.
 
         b = 2^j divides T, say T = b t, so that the sum is 2^bits for M = 2^(bits - j) - (a - b) t.
-        M is a multiple of `parts`: so many labels may own the same number of units each.
+        M is a multiple of `parts`, so that as many labels can own equally many units.
         """
         highest, low = heights(epsilon, precision)
         all_groups = (1 << bits) // low

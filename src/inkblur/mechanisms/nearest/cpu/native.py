@@ -57,7 +57,7 @@ def isa() -> str:
 
 
 def available() -> bool:
-    """Whether the engine should serve: portable C++ alone loses to NumPy, unless asked for."""
+    """Whether to search with it: NumPy beats portable C++, which must be forced."""
     return built() and (isa() != "portable" or PATH_VARIABLE in os.environ)
 
 

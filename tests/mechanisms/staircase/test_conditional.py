@@ -7,10 +7,9 @@ import pytest
 
 from inkblur import Embedding
 from inkblur.errors import ParameterError
-from inkblur.mechanisms.staircase.bases import Bases, lifts_of
-from inkblur.mechanisms.staircase.conditional import near_words
+from inkblur.mechanisms.staircase.conditional import Bases, lifts_of
 from inkblur.mechanisms.staircase.expectation import SCALE, Small
-from inkblur.mechanisms.staircase.nearness import LONGEST, Grid, Nearness
+from inkblur.mechanisms.staircase.nearness import LONGEST, Grid, Nearness, near_words
 from inkblur.mechanisms.staircase.units import Steps
 
 WORDS = ["cat", "dog", "lion", "sky"]
