@@ -37,7 +37,6 @@ from inkblur.evaluation import (
     Words,
     among,
     channel_of,
-    entering_ids,
     fingerprints,
     releaser,
     stacked_across,
@@ -94,6 +93,21 @@ class SampleSizes:
         )
 
 
+class FacedChannel:
+    """The channel of the release that is attacked now; attackers study before there is one."""
+
+    def __init__(self, size: int) -> None:
+        self.size, self.error = size, 0.0
+
+    def face(self, channel: Any) -> None:
+        """From now on it is this one."""
+        self._channel, self.error = channel, channel.error
+
+    def likelihood(self, ids: Ids, outs: Ids) -> Any:
+        """P(out | word), (ids, outs)."""
+        return self._channel.likelihood(ids, outs)
+
+
 class AttackVsLabel:
     """Two collections; what was learned from true texts is learned once."""
 
@@ -108,6 +122,7 @@ class AttackVsLabel:
         score: str = "accuracy",  # of labels, or "f1": the mean over labels, where one is common
     ) -> None:
         self.name, self.work, self.sizes, self._score = name, work, sizes, score
+        self._last_informed: tuple[Embedding, FacedChannel, list[Attack]] | None = None
         self._studied = _content(authors.train.first_of_each_author(sizes.studied))
         self._known = self._studied.first_of_each_author(sizes.known)
         self._unknown = _content(authors.test.first_of_each_author(sizes.unknown))
@@ -152,13 +167,9 @@ class AttackVsLabel:
     ) -> list[list[MeasuredColumns]]:
         """`count` runs of each setting, several at the same time where there are workers."""
         jobs = [self._job(setting, embedding, run) for setting in settings for run in range(count)]
-
-        def prepare() -> None:
-            _ = self._static, self._analyst
-            for text in self._studied.texts:
-                entering_ids(text, embedding)  # which keeps what it reads
-
-        steps = self.work.steps(jobs, prepare)
+        steps = self.work.steps(
+            jobs, prepare=lambda: (self._static, self._analyst, self._informed(embedding))
+        )
         found = [self._measured(one) for one in steps]
         return [found[start : start + count] for start in range(0, len(found), count)]
 
@@ -178,13 +189,8 @@ class AttackVsLabel:
         unknown = made.release(self._unknown.texts, rng.child("unknown"))
         known = released(self._known, "known")
         mechanism = setting.mechanism_on(embedding)
-        channel = channel_of(mechanism, rng.child("channel"))
-        informed = [
-            make(channel, mechanism.embedding, self.work.seed, False).fit(
-                self._studied.texts, self._authors(self._studied)
-            )
-            for make in CHANNEL_ATTACKS.values()
-        ]
+        faced, informed = self._informed(mechanism.embedding)
+        faced.face(channel_of(mechanism, rng.child("channel")))
         static, adaptive = [*self._static, *informed], self._fitted(known)
         scores: list[Array] = []  # of every attack that gives some
         return {
@@ -229,6 +235,21 @@ class AttackVsLabel:
     @cached_property
     def _static(self) -> list[Attack]:
         return self._fitted(self._studied)
+
+    def _informed(self, embedding: Embedding) -> tuple[FacedChannel, list[Attack]]:
+        """The attackers who know the channel, and where it is put: they study true texts, so what
+        they learn is the same for all releases over these words.
+        """
+        if self._last_informed is None or self._last_informed[0] is not embedding:
+            faced = FacedChannel(len(embedding))
+            attacks = [
+                make(faced, embedding, self.work.seed, False).fit(
+                    self._studied.texts, self._authors(self._studied)
+                )
+                for make in CHANNEL_ATTACKS.values()
+            ]
+            self._last_informed = embedding, faced, attacks
+        return self._last_informed[1:]
 
     def _fitted(self, corpus: Corpus) -> list[Attack]:
         """The attackers, who studied these texts."""

@@ -111,11 +111,16 @@ def test_those_who_know_the_channel_and_the_stack_take_part(
     sizes = SampleSizes(studied=2, known=2, unknown=1, taught=10, asked=10)
     fight = AttackVsLabel("stack", work, Split(known, unknown), split(), sizes)
     setting = ReleaseSpec("laplace", 20.0)
-    found = fight._after(setting, inkblur.Embedding(words, vectors, name="made"), "0")
+    own = inkblur.Embedding(words, vectors, name="made")
+    found = fight._after(setting, own, "0")
     # Two of Koppel's, two SVMs, and the three who know the channel, or the stack.
     assert [len(found[who]) for who in ("static", "adaptive")] == [7, 5]
     informed = [*found["static"][-3:], found["adaptive"][-1]]
     assert min(digits.count("1") for digits in informed) >= 11  # of 12; guessing names one
+    # They studied once, and face another release as those who never faced the first one do.
+    noisy = ReleaseSpec("laplace", 3.0)
+    fresh = AttackVsLabel("stack", work, Split(known, unknown), split(), sizes)
+    assert fight._after(noisy, own, "0") == fresh._after(noisy, own, "0") != found
     few = contest(work)._after(setting, table, "0")
     assert len(few["adaptive"]) == 4  # two authors teach no weights
 
