@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -86,6 +87,25 @@ def test_pandas(dtype: str, spec: inkblur.ReleaseSpec, expected: list[str | None
     assert list(out.index) == list(series.index)
     assert [None if pd.isna(text) else text for text in out] == expected
     assert (out.dtype == series.dtype) == (dtype != "category")  # categories would list true texts
+
+
+@pytest.mark.parametrize("kinds", [["category"], [object, object], ["category", object]])
+def test_an_index_holds_nothing_of_rows_that_were_left_out(
+    kinds: list[Any], spec: inkblur.ReleaseSpec
+) -> None:
+    """pandas keeps the categories and levels of a longer series that somebody filtered."""
+    pd = pytest.importorskip("pandas")
+    names = [f"name {place}" for place in range(len(kinds))]
+    columns = {name: ["SECRET", "b", "c", "b"] for name in names}
+    rows = pd.DataFrame(columns).astype(dict(zip(names, kinds, strict=True)))
+    series = pd.Series(["waa"] * 4, index=pd.MultiIndex.from_frame(rows))
+    if len(kinds) == 1:
+        series.index = series.index.get_level_values(0)
+    left = series.iloc[1:]
+    out = inkblur.privatize(left, spec=spec, ledger=False).texts
+    assert list(out.index) == list(left.index)
+    assert out.index.names == left.index.names
+    assert b"SECRET" not in pickle.dumps(out)
 
 
 def test_the_guarantee_names_an_index_that_comes_out(spec: inkblur.ReleaseSpec) -> None:

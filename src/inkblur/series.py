@@ -193,7 +193,13 @@ def _has_index(texts: Any) -> bool:
 def _pandas(like: Any, out: list[Text]) -> Any:
     pandas = sys.modules["pandas"]
     kept = like.dtype if isinstance(like.dtype, pandas.StringDtype) else object
-    return pandas.Series(out, index=like.index, name=like.name, dtype=kept)
+    index = like.index
+    # Levels and categories may be those of rows that somebody left out before.
+    if isinstance(index, pandas.MultiIndex):
+        index = pandas.MultiIndex.from_tuples(index.tolist(), names=index.names)
+    elif isinstance(index, pandas.CategoricalIndex):
+        index = index.remove_unused_categories()
+    return pandas.Series(out, index=index, name=like.name, dtype=kept)
 
 
 def _arrow(like: Any, out: list[Text]) -> Any:
