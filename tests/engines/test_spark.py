@@ -77,6 +77,24 @@ def _short_first(table: pa.Table) -> pa.Table:
 
 
 @pytest.mark.filterwarnings("ignore")  # pyspark's own
+def test_metadata_of_columns_stays_behind(
+    session: Any, table: pa.Table, spec: ReleaseSpec, expected: pa.Table
+) -> None:
+    """Spark's indexers keep all values that they met there, also those of rows left out since."""
+    from pyspark.sql import functions as sql
+
+    frame = session.createDataFrame(table).withMetadata("stars", {"vals": ["SECRET"]})
+    nested = sql.array(sql.struct(sql.col("stars").alias("stars", metadata={"vals": "SECRET"})))
+    out = engine.privatize(frame.withColumn("nested", nested), spec)
+    assert "SECRET" not in out.schema.json()
+    arrived = out.toArrow().sort_by("id")
+    assert arrived.select(expected.column_names).to_pydict() == expected.to_pydict()
+    assert [row[0]["stars"] for row in arrived["nested"].to_pylist()] == [
+        *expected["stars"].to_pylist()
+    ]
+
+
+@pytest.mark.filterwarnings("ignore")  # pyspark's own
 def test_an_executor_killed_in_the_middle_changes_and_costs_nothing(
     session: Any,
     table: pa.Table,

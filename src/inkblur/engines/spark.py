@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
-from pyspark.sql.types import StringType, StructField, StructType
+from pyspark.sql.types import ArrayType, MapType, StringType, StructField, StructType
 
 from inkblur.arrow import OVER, ReleasePlan, Reservation, one_batch, plan_release, refuse_ids
 from inkblur.files.identifiers import ROWS
@@ -47,11 +48,22 @@ def privatize(
     written = StructType(
         [
             StructField(field.name, StringType(), True) if field.name in plan.columns else field
-            for field in frame.schema
+            for field in _bare(frame.schema)
             if field.name not in plan.dropped
         ]
     )
     return frame.mapInArrow(_over(counted), written)
+
+
+def _bare(kind: Any) -> Any:
+    """The type without metadata: there an indexer lists every value that it met."""
+    if isinstance(kind, StructType):
+        return StructType([StructField(f.name, _bare(f.dataType), f.nullable) for f in kind])
+    if isinstance(kind, ArrayType):
+        return ArrayType(_bare(kind.elementType), kind.containsNull)
+    if isinstance(kind, MapType):
+        return MapType(_bare(kind.keyType), _bare(kind.valueType), kind.valueContainsNull)
+    return kind
 
 
 def _over(
