@@ -131,7 +131,9 @@ def corpus() -> None:
             vectorizer.composition(record.text)
     with timed(f"{len(records):,} texts to vectors of length {LENGTH}, reading included"):
         release = synthetic.vectors(records, seeded_rng(1))
-    print(f"{release.vectors.shape}, {release.vectors.nnz:,} cells, {release.empty} without terms")
+    print(
+        f"{release.vectors.shape}, {release.vectors.nnz:,} cells, {release.counts['empty']} without terms"
+    )
 
 
 def measured_sensitivity(rating: CosineRating) -> float:

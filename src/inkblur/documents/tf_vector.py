@@ -12,6 +12,7 @@ too.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,7 +24,6 @@ from numpy.typing import NDArray
 from inkblur.documents.base import AnyPrivatizer, base_of, check_records
 from inkblur.documents.fingerprints import ADAPTED, refuse_corpus
 from inkblur.documents.vectorizer import Vectorizer
-from inkblur.documents.word_shares import Coverage, Survival
 from inkblur.embeddings.table import Fingerprints
 from inkblur.errors import ParameterError
 from inkblur.guarantees import Guarantee
@@ -44,9 +44,7 @@ class VectorRelease:
     vectors: csr_matrix  # int64 (documents, vocabulary); every row sums to the length
     vocabulary: tuple[str, ...]  # the columns
     ids: tuple[str, ...]  # the rows
-    empty: int | None  # documents without a known term: not protected, so a pickle has None
-    survival: Survival | None = field(repr=False)  # how many true terms show: a pickle has None
-    coverage: Coverage | None = field(repr=False)  # how many words are terms: a pickle has None
+    counts: Counter[str] = field(repr=False)  # of the true texts: a pickle has none
     promise: Callable[[], Guarantee] = field(repr=False, compare=False)
 
     @property
@@ -58,7 +56,7 @@ class VectorRelease:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A pickled release carries its guarantee, and no mechanism, key or true count."""
-        parts = (self.vectors, self.vocabulary, self.ids, None, None, None)
+        parts = (self.vectors, self.vocabulary, self.ids, Counter[str]())
         return VectorRelease, (*parts, partial(_settled, self.guarantee))
 
 
@@ -142,16 +140,16 @@ class SyntheticVectors(AnyPrivatizer):
         if self.mechanism.embedding is not self.vectorizer.embedding:  # it may know another corpus
             refuse_corpus(texts, names, self.mechanism.embedding.corpus, ADAPTED)
         spec, step = self.spec, max(1, _DRAWS // self.length)
-        parts, empty, terms, shown = [], 0, 0, 0
-        coverage = Coverage(0, 0)
+        parts: list[csr_matrix] = []
+        counts: Counter[str] = Counter(drawn=self.length * len(records))
         for start in range(0, len(records), step):
             batch = records[start : start + step]
             compositions = []
             for record in batch:
                 ids, shares, covered = self.vectorizer.read(record.text)
                 compositions.append((ids, shares))
-                coverage += covered
-            empty += sum(int(ids[0]) < 0 for ids, _ in compositions)
+                counts.update({"words blur": covered.known, "unknown drop": covered.unknown})
+            counts["empty"] += sum(int(ids[0]) < 0 for ids, _ in compositions)
             streams = [
                 rng.child(spec, record.id, record.text, ids.tobytes(), shares.tobytes())
                 for record, (ids, shares) in zip(batch, compositions, strict=True)
@@ -159,18 +157,15 @@ class SyntheticVectors(AnyPrivatizer):
             drawn = self._counts(self.draw(compositions, streams), len(batch))
             for row, (ids, _) in enumerate(compositions):
                 true = ids[ids != NULL_ID]
-                terms += len(true)
-                shown += int(
-                    np.isin(true, drawn.indices[slice(*drawn.indptr[row : row + 2])]).sum()
-                )
+                shown = np.isin(true, drawn.indices[slice(*drawn.indptr[row : row + 2])])
+                counts.update({"known": len(true), "unchanged": int(shown.sum())})
             parts.append(drawn)
+        counts.update({"content": counts["known"], "content unchanged": counts["unchanged"]})
         return VectorRelease(
             vstack(parts or [self._counts(np.empty(0, dtype=np.int64), 0)], format="csr"),
             tuple(self.mechanism.vocabulary),
             tuple(record.id for record in records),
-            empty,
-            Survival(terms, shown, terms, shown, "texts' distinct words"),
-            coverage,
+            counts,
             lambda: self.guaranteed(rng),
         )
 

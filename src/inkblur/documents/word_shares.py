@@ -43,15 +43,6 @@ class Survival:
     content_unchanged: int
     counted: str = "words"  # what is counted; a tf vector shows a word or does not
 
-    def __add__(self, other: Survival) -> Survival:
-        return Survival(
-            self.known + other.known,
-            self.unchanged + other.unchanged,
-            self.content + other.content,
-            self.content_unchanged + other.content_unchanged,
-            other.counted,
-        )
-
     @property
     def share(self) -> float:
         """Of the known words, those that come out; 0 where there are none."""
@@ -108,9 +99,6 @@ class Coverage:
 
     known: int
     unknown: int
-
-    def __add__(self, other: Coverage) -> Coverage:
-        return Coverage(self.known + other.known, self.unknown + other.unknown)
 
     @classmethod
     def of(cls, counts: Mapping[str, int]) -> Coverage:

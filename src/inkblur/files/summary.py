@@ -104,6 +104,7 @@ class RunSummary(ABC):
     """
 
     unit: ClassVar = "words"  # what is drawn
+    survivors: ClassVar = "words"  # what may come out as it was written
 
     privatizer: AnyPrivatizer
     guarantee: Guarantee
@@ -117,6 +118,22 @@ class RunSummary(ABC):
     def draws_per_second(self) -> float:
         """Words, terms or texts drawn in a second, everything included."""
         return self.counts["drawn"] / max(self.seconds, 1e-9)
+
+    @property
+    def survival(self) -> Survival:
+        """How many true words come out."""
+        return Survival(
+            self.counts["known"],
+            self.counts["unchanged"],
+            self.counts["content"],
+            self.counts["content unchanged"],
+            self.survivors,
+        )
+
+    @property
+    def coverage(self) -> Coverage:
+        """How many true words the table knows."""
+        return Coverage.of(self.counts)
 
     @abstractmethod
     def lines(self) -> list[str]:
@@ -162,21 +179,6 @@ class Summary(RunSummary):
 
     privatizer: Privatizer
     typical: TypicalLoss
-
-    @property
-    def survival(self) -> Survival:
-        """How many true words come out."""
-        return Survival(
-            self.counts["known"],
-            self.counts["unchanged"],
-            self.counts["content"],
-            self.counts["content unchanged"],
-        )
-
-    @property
-    def coverage(self) -> Coverage:
-        """How many true words the table knows."""
-        return Coverage.of(self.counts)
 
     def lines(self) -> list[str]:
         """What happened, for the person who ran it."""

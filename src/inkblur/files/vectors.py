@@ -17,13 +17,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, cast
 
 import numpy as np
 
 from inkblur.atomic_file import AtomicFile
 from inkblur.documents.tf_vector import SyntheticVectors
-from inkblur.documents.word_shares import Coverage, Survival
 from inkblur.errors import OutputError, ParameterError
 from inkblur.files.identifiers import ROWS, refuse_columns
 from inkblur.files.public_records import PublicRecords
@@ -53,9 +52,9 @@ class VectorFormat(Enum):
 class VectorSummary(RunSummary):
     """A release as term-frequency vectors."""
 
+    survivors: ClassVar = "texts' distinct words"
+
     privatizer: SyntheticVectors
-    survival: Survival  # how many true terms the vectors show
-    coverage: Coverage  # how many true words are terms
 
     def lines(self) -> list[str]:
         """What happened, for the person who ran it."""
@@ -124,8 +123,8 @@ def run_vectors(
     began = time.perf_counter()
     public = PublicRecords(synthetic.corpora, skip=skip_public)
     ids: list[str] = []
-    parts, empty = [synthetic.vectors([], rng).vectors], 0  # a file without records is no error
-    survival, coverage = Survival(0, 0, 0, 0), Coverage(0, 0)
+    parts = [synthetic.vectors([], rng).vectors]  # a file without records is no error
+    counts: Counter[str] = Counter()
     batches = public.screened(source.batches(_RECORDS, _CHARACTERS))
     for batch in batches if rows is None else rows(batches):
         if spending is not None:
@@ -134,11 +133,7 @@ def run_vectors(
         parts.append(release.vectors)
         named = source.layout.id_column is not None
         ids += release.ids if named else map(str, range(len(ids), len(ids) + len(batch)))
-        empty += release.empty or 0
-        if release.survival is not None:
-            survival += release.survival
-        if release.coverage is not None:
-            coverage += release.coverage
+        counts.update(release.counts)
     fate = Fate(
         columns=source.schema.columns,
         dropped=source.copied,
@@ -161,12 +156,10 @@ def run_vectors(
         privatizer=synthetic,
         guarantee=guarantee,
         documents=len(ids),
-        counts=Counter(drawn=len(ids) * synthetic.length, empty=empty),
+        counts=counts,
         seconds=time.perf_counter() - began,
         fate=fate,
         lengths=Counter({synthetic.length: len(ids)}),
-        survival=survival,
-        coverage=coverage,
     )
 
 
