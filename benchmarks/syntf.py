@@ -131,9 +131,8 @@ def corpus() -> None:
             vectorizer.composition(record.text)
     with timed(f"{len(records):,} texts to vectors of length {LENGTH}, reading included"):
         release = synthetic.vectors(records, seeded_rng(1))
-    print(
-        f"{release.vectors.shape}, {release.vectors.nnz:,} cells, {release.counts['empty']} without terms"
-    )
+    empty = release.counts["empty"]
+    print(f"{release.vectors.shape}, {release.vectors.nnz:,} cells, {empty} without terms")
 
 
 def measured_sensitivity(rating: CosineRating) -> float:
