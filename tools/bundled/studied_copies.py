@@ -25,13 +25,22 @@ from inkblur.evaluation.measures.bootstrap import (
     resample_counts,
 )
 from inkblur.evaluation.results import ADAPTIVE
-from inkblur.evaluation.risk import Attempt, AuthorTexts, attempts, strongest
+from inkblur.evaluation.risk import (
+    Attempt,
+    AuthorTexts,
+    Scores,
+    adaptive_scores,
+    answers,
+    released_texts,
+    static_scores,
+    strongest,
+)
 
 SEED = 20_261_116
 COPIES = (1, 2, 4)
 KNOWN = (50, 10)  # texts an author
 EPSILONS = (3.5, 8.0)  # of the staircase
-Job = tuple[float, int, int]  # epsilon, known texts, copies
+Job = tuple[float, int]  # epsilon, known texts
 
 
 def first_known(texts: AuthorTexts, count: int) -> AuthorTexts:
@@ -46,43 +55,52 @@ def first_known(texts: AuthorTexts, count: int) -> AuthorTexts:
 
 
 def measured(job: Job) -> dict[str, Any]:
-    """Every attack, with so many copies studied."""
-    epsilon, known, copies = job
+    """Every attack, by the number of copies studied."""
+    epsilon, known = job
     table = inkblur.load_embedding()
     blur = inkblur.ReleaseSpec("staircase", epsilon).privatizer(table)
     texts = first_known(author_texts("c50"), known)
-    rng = inkblur.seeded_rng(SEED).child(f"{epsilon:g}", str(known))
-    tried = attempts(texts, blur, table, rng, studied=known * copies)
-    return {"attempts": [each.to_json() for each in tried]}
+    halves = texts.halves()
+    found: dict[int, list[Scores]] = {copies: [] for copies in COPIES}
+    for number, half in enumerate(halves):
+        rng = inkblur.seeded_rng(SEED).child(f"{epsilon:g}", str(known), str(number))
+        released = released_texts(half.attacked, blur, rng.child("attacked"))
+        static = static_scores(half, released, blur, table, rng, 1)
+        for copies in COPIES:
+            adaptive = adaptive_scores(half, released, blur, rng, 1, copies)
+            found[copies].append(static | adaptive)
+    return {
+        str(copies): [each.to_json() for each in answers(halves, scores, [None])]
+        for copies, scores in found.items()
+    }
 
 
 def measure(options: argparse.Namespace) -> None:
     """Measure what is missing."""
-    jobs = [(eps, known, copies) for known in KNOWN for eps in EPSILONS for copies in COPIES]
+    jobs = [(epsilon, known) for known in options.known for epsilon in options.epsilons]
     kept_lines.measure(options.results, jobs, options.workers, measured)
 
 
 def show(options: argparse.Namespace) -> None:
-    """By half: the strongest attack and the strongest adaptive one; what copies add to each."""
-    found: dict[Job, list[Attempt]] = {}
+    """By half: the strongest attack, then the strongest adaptive SVM; what copies add to each."""
     for line in kept_lines.lines(options.results):
-        found[tuple(line["job"])] = [Attempt.from_json(each) for each in line["attempts"]]
-    for (epsilon, known, copies), tried in sorted(found.items()):
+        epsilon, known = line["job"]
         for half in (0, 1):
-            cells = [f"staircase {epsilon:g}", f"{known} known", f"{copies} copies", f"half {half}"]
-            for kinds in ({ADAPTIVE, "both", "static"}, {ADAPTIVE}):
-                own = _of(tried, half, kinds)
-                best = strongest(own)
-                span = f"{best.risk:.3f} ({best.low:.2f} to {best.high:.2f})"
-                cells.append(f"{best.attack} {best.kind} {span}")
-                one = found.get((epsilon, known, 1))
-                if copies > 1 and one is not None:
-                    cells.append("gain " + gain(own, _of(one, half, kinds)))
-            print("|", " | ".join(cells), "|")
-
-
-def _of(tried: list[Attempt], half: int, kinds: set[str]) -> list[Attempt]:
-    return [each for each in tried if each.half == half and each.kind in kinds]
+            for copies in COPIES:
+                cells = [f"staircase {epsilon:g}, {known} known, half {half}, {copies} copies"]
+                for adaptive in (False, True):
+                    one, more = (
+                        [
+                            Attempt.from_json(each)
+                            for each in line[str(count)]
+                            if each["half"] == half and adaptive <= (each["kind"] == ADAPTIVE)
+                        ]
+                        for count in (1, copies)
+                    )
+                    best = strongest(more)
+                    span = f"{best.risk:.3f} ({best.low:.3f} to {best.high:.3f})"
+                    cells += [f"{best.attack} {best.kind} {span}", f"more by {gain(more, one)}"]
+                print("|", " | ".join(cells), "|")
 
 
 def gain(more: list[Attempt], one: list[Attempt]) -> str:
@@ -97,7 +115,9 @@ def gain(more: list[Attempt], one: list[Attempt]) -> str:
 
 def main() -> None:
     """Parse and run."""
-    command, _ = kept_lines.command(__doc__, measure, show=show)
+    command, first = kept_lines.command(__doc__, measure, show=show)
+    first.add_argument("--known", nargs="+", type=int, default=list(KNOWN))
+    first.add_argument("--epsilons", nargs="+", type=float, default=list(EPSILONS))
     kept_lines.run(command)
 
 

@@ -37,6 +37,7 @@ from inkblur.evaluation.results import ADAPTIVE, STATIC, above_chance
 from inkblur.rng import Rng, seeded_rng
 from inkblur.types import Array, Ids, Record
 
+Scores = dict[tuple[str, str], Array]  # (texts, suspects), by attack and kind
 _STUDIED = 50  # released texts an author that the adaptive attacker studies, copies counted
 _MOST_COPIES = 8
 _RESAMPLES = 10_000  # with ten authors the interval ends at the 85th smallest and largest
@@ -173,32 +174,37 @@ def attempts(
     *,
     seed: int = 1,
     lengths: Sequence[int] = (),
-    studied: int = _STUDIED,
 ) -> list[Attempt]:
     """Release the texts of both halves and attack them in every way.
 
     `blur` None attacks the texts as they are. `lengths` also attacks the first so many words of
     each text: a released word depends on no other, so the first words of a release are the release
-    of the first words. The adaptive attacker studies at least `studied` released texts an author,
-    copies with fresh noise where fewer texts are known (at most eight of each).
+    of the first words. The adaptive attacker studies at least 50 released texts an author, copies
+    with fresh noise where fewer texts are known (at most eight of each).
     """
     halves = texts.halves()
     shown = (None, *lengths)
-    found: list[dict[tuple[str, str], Array]] = []
+    found: list[Scores] = []
     for number, half in enumerate(halves):
         stream = rng.child(f"half {number}")
-        released = _released(half.attacked, blur, stream.child("attacked"))
+        released = released_texts(half.attacked, blur, stream.child("attacked"))
         cut = [_beginning(text, words) for words in shown for text in released]
-        scores = _scores(half, cut, blur, embedding, stream, seed, studied)
-        found.append(dict(scores))
-    return list(_answers(halves, found, shown))
+        scores = static_scores(half, cut, blur, embedding, stream, seed)
+        if blur is not None:
+            each = len(half.known) / len(half.suspects)
+            copies = min(_MOST_COPIES, max(1, math.ceil(_STUDIED / each)))
+            scores |= adaptive_scores(half, cut, blur, stream, seed, copies)
+        found.append(scores)
+    return list(answers(halves, found, shown))
 
 
-def _answers(
-    halves: Sequence[AuthorTexts],
-    found: Sequence[dict[tuple[str, str], Array]],
-    shown: Sequence[int | None],
+def answers(
+    halves: Sequence[AuthorTexts], found: Sequence[Scores], shown: Sequence[int | None]
 ) -> Iterator[Attempt]:
+    """Whom each attack names by its scores, and whom stacking does that learned on the other half.
+
+    Rows of the scores are the texts, once for each length in `shown`.
+    """
     for number, (half, scores) in enumerate(zip(halves, found, strict=True)):
         truth = np.searchsorted(half.suspects, half.attacked_authors)
         other = halves[1 - number]
@@ -217,52 +223,65 @@ def _answers(
                 yield Attempt(number, attack, kind, words, count, half.attacked_authors, correct)
 
 
-def _scores(
+def static_scores(
     half: AuthorTexts,
     released: Sequence[str],
     blur: Privatizer | None,
     embedding: Embedding,
     stream: Rng,
     seed: int,
-    least: int,
-) -> Iterator[tuple[tuple[str, str], Array]]:
-    """Scores (texts, suspects) of each attack on released texts."""
+) -> Scores:
+    """What attackers make of released texts who studied true ones."""
+    scores = _svm_scores(half, half.known, half.known_authors, released, STATIC, seed)
+    if blur is not None:
+        channel = channel_of(blur.mechanism, stream.child("channel"))
+        for bayes in (Likelihood(channel, embedding), TextLikelihood(channel, embedding)):
+            bayes.fit(half.known, half.known_authors)
+            scores[bayes.name, STATIC] = bayes.scores(released)
+    return scores
 
-    def svms() -> Iterator[LinearSvm]:
-        yield LinearSvm(seed=seed)
-        yield LinearSvm(seed=seed, view=Words(), name="svm-words")
 
-    def margins(attack: LinearSvm) -> Array:
-        # Nobody names a suspect whose known texts are all empty, as signs are once released.
-        found = attack.scores(released)
-        every = np.repeat(found.min(axis=1, keepdims=True), len(half.suspects), axis=1)
-        every[:, np.searchsorted(half.suspects, attack.suspects)] = found
-        return every
-
-    for attack in svms():
-        attack.fit(half.known, half.known_authors)
-        yield (attack.name, STATIC), margins(attack)
-    if blur is None:
-        return
-    channel = channel_of(blur.mechanism, stream.child("channel"))
-    for bayes in (Likelihood(channel, embedding), TextLikelihood(channel, embedding)):
-        bayes.fit(half.known, half.known_authors)
-        yield (bayes.name, STATIC), bayes.scores(released)
-    each = len(half.known) / len(half.suspects)
-    copies = min(_MOST_COPIES, max(1, math.ceil(least / each)))
+def adaptive_scores(
+    half: AuthorTexts,
+    released: Sequence[str],
+    blur: Privatizer,
+    stream: Rng,
+    seed: int,
+    copies: int,
+) -> Scores:
+    """What attackers make of them who studied so many releases of each known text."""
     studied: list[str] = []
     for copy in range(copies):
-        studied += _released(half.known, blur, stream.child(f"known {copy}"))
-    for attack in svms():
-        attack.fit(studied, np.tile(half.known_authors, copies))
-        yield (attack.name, ADAPTIVE), margins(attack)
+        studied += released_texts(half.known, blur, stream.child(f"known {copy}"))
+    authors = np.tile(half.known_authors, copies)
+    return _svm_scores(half, studied, authors, released, ADAPTIVE, seed)
+
+
+def _svm_scores(
+    half: AuthorTexts,
+    studied: Sequence[str],
+    authors: Ids,
+    released: Sequence[str],
+    kind: str,
+    seed: int,
+) -> Scores:
+    scores: Scores = {}
+    for view, name in ((None, "svm"), (Words(), "svm-words")):
+        attack = LinearSvm(seed=seed, view=view, name=name).fit(studied, authors)
+        found = attack.scores(released)
+        # Nobody names a suspect whose known texts are all empty, as signs are once released.
+        every = np.repeat(found.min(axis=1, keepdims=True), len(half.suspects), axis=1)
+        every[:, np.searchsorted(half.suspects, attack.suspects)] = found
+        scores[name, kind] = every
+    return scores
 
 
 def _beginning(text: str, words: int | None) -> str:
     return text if words is None else " ".join(text.split()[:words])
 
 
-def _released(texts: Sequence[str], blur: Privatizer | None, rng: Rng) -> list[str]:
+def released_texts(texts: Sequence[str], blur: Privatizer | None, rng: Rng) -> list[str]:
+    """The texts after the release, or (None) as they are."""
     if blur is None:
         return list(texts)
     records = [Record(str(row), text) for row, text in enumerate(texts)]
