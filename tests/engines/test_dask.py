@@ -49,10 +49,13 @@ def test_categories_of_rows_that_are_left_out_do_not_come_out(
     rows["stars"] = rows["stars"].astype("category").cat.add_categories([99])
     rows["spare"] = rows["spare"].astype("category")
     rows = rows.set_axis(rows["stars"].rename("graded"))
+    rows.attrs["note"] = "SECRET"  # pandas writes it into parquet files
     out = engine.privatize(dd.from_pandas(rows, npartitions=3, sort=False), spec)
     computed = out.compute(scheduler="sync")
     assert computed["stars"].dtype == out["stars"].dtype == object
     assert "category" not in (str(computed.index.dtype), str(out.index.dtype))
+    assert not computed.attrs
+    assert not out._meta.attrs
     arrived = pa.Table.from_pandas(computed, preserve_index=False).sort_by("id")
     assert arrived.to_pydict() == expected.to_pydict()
 

@@ -53,6 +53,7 @@ def privatize(
         with counted.reserving() as over:
             over += list(reserved.compute())
     meta = frame._meta.drop(columns=list(plan.dropped))
+    meta.attrs = {}  # notes that nobody would look for in the output
     return frame.map_partitions(
         _released, counted.texts_alone(), plan.needed, plan.dropped, meta=meta
     )
@@ -88,4 +89,6 @@ def _released(
         name: type(rows[name])(out[name].to_pandas(), dtype=rows[name].dtype).set_axis(rows.index)
         for name in out.schema.names
     }
-    return rows.assign(**texts).drop(columns=list(dropped))
+    released = rows.assign(**texts).drop(columns=list(dropped))
+    released.attrs = {}
+    return released
