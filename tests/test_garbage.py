@@ -10,7 +10,7 @@ import pytest
 
 import inkblur
 from inkblur.files import run
-from inkblur.garbage import no_collection
+from inkblur.files.run import no_collection
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ import pytest
 import inkblur
 
 ORDER = [
-    ("blas", "garbage", "errors", "lazy_names", "types", "rng"),
+    ("blas", "errors", "lazy_names", "types", "rng"),
     ("atomic_file", "guarantees", "processes"),
     ("cache",),
     ("protocols",),

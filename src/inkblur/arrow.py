@@ -35,7 +35,7 @@ from inkblur.blas import one_thread
 from inkblur.errors import BudgetExceeded, InputError, ParameterError
 from inkblur.files.arrow_rows import ArrowColumns, ArrowRows
 from inkblur.files.identifiers import ROWS, refuse_rows
-from inkblur.files.run import release_records
+from inkblur.files.run import no_collection, release_records
 from inkblur.files.spending import (
     Limits,
     Spending,
@@ -44,7 +44,6 @@ from inkblur.files.spending import (
     open_account,
 )
 from inkblur.files.summary import Fate, stated
-from inkblur.garbage import no_collection
 from inkblur.guarantees import NOBODY_COUNTS, Guarantee
 from inkblur.ledger import Budget, ReleaseAccount, open_ledger
 from inkblur.ledger.ledger import PLACE

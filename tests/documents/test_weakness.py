@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import inkblur
-from inkblur.documents.weakness import MOST_SURVIVAL, expected_survival, refuse_weak
+from inkblur.documents.base import MOST_SURVIVAL, expected_survival, refuse_weak
 from inkblur.embeddings.store import write_store
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError, WeakSetting

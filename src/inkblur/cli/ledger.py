@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from inkblur.cli.console import data, plain_errors, print_table, talk
+from inkblur.cli.options import LedgerPlace
 from inkblur.errors import InputError, OutputError
 
 if TYPE_CHECKING:
@@ -21,15 +22,6 @@ app = typer.Typer(
     help="Show what was released so far, and what it cost.",
     epilog="Example: inkblur ledger show",
 )
-
-LedgerOption = Annotated[
-    str | None,
-    typer.Option(
-        "--ledger",
-        help="A file or a postgresql:// URL (default: the ledger in your data folder).",
-        show_default=False,
-    ),
-]
 
 
 def _existing(place: str | None) -> Ledger:
@@ -46,7 +38,7 @@ def _existing(place: str | None) -> Ledger:
 
 
 @app.command()
-def show(place: LedgerOption = None) -> None:
+def show(ledger: LedgerPlace = None) -> None:
     """List every release: when, what, for how many records, at what total loss.
 
     Example: inkblur ledger show
@@ -56,8 +48,8 @@ def show(place: LedgerOption = None) -> None:
 
         from inkblur.ledger.charges import shown
 
-        with _existing(place) as ledger:
-            history = ledger.history()
+        with _existing(ledger) as opened:
+            history = opened.history()
         table = Table(
             "release", "when (UTC)", "mechanism", "records", "words", "loss in all", "state"
         )
@@ -86,22 +78,22 @@ def confirm(
     release: Annotated[
         str, typer.Argument(help="The release in `inkblur ledger show`, or how its name begins.")
     ],
-    place: LedgerOption = None,
+    ledger: LedgerPlace = None,
 ) -> None:
     """Mark a reserved release as written, for example once a lazy engine has run.
 
     Example: inkblur ledger confirm 9f2c01d4
     """
     with plain_errors():
-        with _existing(place) as ledger:
-            name = ledger.confirm(release)
+        with _existing(ledger) as opened:
+            name = opened.confirm(release)
         talk.print(f"confirmed {name}")
 
 
 @app.command()
 def spent(
     person: Annotated[str, typer.Argument(help="The person, as written in the person column.")],
-    place: LedgerOption = None,
+    ledger: LedgerPlace = None,
 ) -> None:
     """Show what one person's records have spent.
 
@@ -110,8 +102,8 @@ def spent(
     with plain_errors():
         from inkblur.ledger.charges import shown
 
-        with _existing(place) as ledger:
-            spaces = ledger.spent(person)
+        with _existing(ledger) as opened:
+            spaces = opened.spent(person)
         if not spaces:
             talk.print("nothing was released for this person")
         for space, amount in spaces.items():
@@ -125,15 +117,15 @@ def verify(
     anchor: Annotated[
         str | None, typer.Option(help="What `inkblur ledger anchor` printed earlier.")
     ] = None,
-    place: LedgerOption = None,
+    ledger: LedgerPlace = None,
 ) -> None:
     """Check that no entry was changed or removed. Exits with 1 if one was.
 
     Example: inkblur ledger verify --anchor 12:9f2c...
     """
     with plain_errors():
-        with _existing(place) as ledger:
-            problems = ledger.verify(anchor)
+        with _existing(ledger) as opened:
+            problems = opened.verify(anchor)
         for problem in problems:
             data.print(problem)
         if problems:
@@ -143,13 +135,13 @@ def verify(
 
 
 @app.command()
-def anchor(place: LedgerOption = None) -> None:
+def anchor(ledger: LedgerPlace = None) -> None:
     """Print the newest entry's fingerprint. Keep it elsewhere, to notice if entries vanish.
 
     Example: inkblur ledger anchor > anchor.txt
     """
-    with plain_errors(), _existing(place) as ledger:
-        sys.stdout.write(ledger.anchor() + "\n")
+    with plain_errors(), _existing(ledger) as opened:
+        sys.stdout.write(opened.anchor() + "\n")
 
 
 @app.command()
@@ -157,7 +149,7 @@ def export(
     output: Annotated[
         str, typer.Option("--csv", help="File to write; - for standard output.")
     ] = "-",
-    place: LedgerOption = None,
+    ledger: LedgerPlace = None,
 ) -> None:
     """Write every charge as CSV, with hashes instead of ids, contents and people.
 
@@ -167,14 +159,14 @@ def export(
         from inkblur.atomic_file import write_atomically
         from inkblur.ledger import ledger_files
 
-        with _existing(place) as ledger:
+        with _existing(ledger) as opened:
             if output == "-":
-                csv.writer(sys.stdout).writerows(ledger.export())
+                csv.writer(sys.stdout).writerows(opened.export())
             else:
                 path = Path(output)
-                if path.resolve() in [file.resolve() for file in ledger_files(place)]:
+                if path.resolve() in [file.resolve() for file in ledger_files(ledger)]:
                     raise OutputError(f"{output} is the ledger itself; choose another name")
                 out = io.StringIO(newline="")
-                csv.writer(out).writerows(ledger.export())
+                csv.writer(out).writerows(opened.export())
                 write_atomically(path, out.getvalue())
                 talk.print(f"wrote {output}")

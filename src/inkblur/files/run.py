@@ -7,7 +7,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
@@ -25,7 +25,6 @@ from inkblur.files.source import Source
 from inkblur.files.spending import Spending
 from inkblur.files.summary import MISSING, Fate, RunSummary, Summary, draws_a_text, stated
 from inkblur.files.worker_pool import ReleaseRecords, WorkerCopy, worker_pool
-from inkblur.garbage import no_collection
 from inkblur.pools.privatizer import PoolPrivatizer
 from inkblur.processes import explain_broken_pool
 from inkblur.rng import Rng
@@ -147,6 +146,24 @@ def release_records(
         tuple(count for part in drawn for count in part.words),
         tuple(base for part in drawn for base in part.bases),
     )
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """Do not look for garbage while inside. Many small objects make Python look, again and again,
+    at every object of the process; a batch makes none that are in cycles, so there is none to find.
+
+    One setting for the whole process: of two callers at once the first to leave switches it on
+    again, which is slower for the other, and right.
+    """
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _of_others(batches: Iterator[Batch], blur: AnyTextPrivatizer) -> Iterator[Batch]:
