@@ -111,6 +111,7 @@ CHARGE = ("entry", "id", "content", "person", "draw", "words", "amount")  # colu
 _PIECES = "WITH RECURSIVE piece(at) AS (SELECT 1 UNION ALL SELECT at + {size} FROM piece LIMIT ?)"
 _HASHES = f"{_PIECES.format(size=HASH_BYTES)} SELECT substr(?, at, {HASH_BYTES}) FROM piece"
 _NOBODY = bytes(HASH_BYTES)  # in a packed charge, in place of a person
+_TOGETHER = 1024  # charges; a value has at most a gigabyte
 _PACKED = b"%b%b%b%b%20d%20d"  # a charge: four hashes of 16 bytes, two numbers of 20 digits
 _INSERT = f"""INSERT INTO charge ({", ".join(CHARGE)}) {_PIECES.format(size=104)} SELECT ?3,
     substr(?2, at, 16), substr(?2, at + 16, 16), nullif(substr(?2, at + 32, 16), zeroblob(16)),
@@ -262,16 +263,15 @@ class SqliteStore(Store):
         return f"IN ({_HASHES})", (len(hashes), b"".join(sorted(hashes)))
 
     def insert_charges(self, entry: int, rows: Sequence[Sequence[Any]]) -> None:
-        """One statement and one value, which SQLite cuts into rows while other threads run. A
-        statement for each row takes twice as long, and Python's lock is taken back for each.
+        """One value for many rows, which SQLite cuts while other threads run. A statement for each
+        row takes twice as long, and Python's lock is taken back for each.
         """
-        packed = b"".join(
-            [
+        for start in range(0, len(rows), _TOGETHER):
+            packed = [
                 _PACKED % (id, content, person or _NOBODY, draw, words, amount)
-                for id, content, person, draw, words, amount in rows
+                for id, content, person, draw, words, amount in rows[start : start + _TOGETHER]
             ]
-        )
-        self.run(_INSERT, (len(rows), packed, entry))
+            self.run(_INSERT, (len(packed), b"".join(packed), entry))
 
 
 class PostgresStore(Store):
