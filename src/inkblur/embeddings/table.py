@@ -65,18 +65,20 @@ class Embedding:
                 f"{name}: an embedding needs at least 2 words and 1 dimension, got "
                 f"{len(words)} x {array.shape[1]} (with one word there is nothing to choose from)"
             )
-        self._hold(words, array, name, provenance or {}, None, corpus, counts)
+        provenance = {} if provenance is None else provenance
+        self._hold(words, array, name=name, provenance=provenance, corpus=corpus, counts=counts)
         check_content(self)
 
     def _hold(
         self,
         words: tuple[str, ...],
         vectors: Vectors,
+        *,
         name: str,
         provenance: Mapping[str, Any],
-        sha256: str | None,
-        corpus: Fingerprints | None,
-        counts: Any,
+        sha256: str | None = None,
+        corpus: Fingerprints | None = None,
+        counts: Any = None,
     ) -> None:
         vectors.flags.writeable = False
         self.words = words
@@ -93,24 +95,16 @@ class Embedding:
             self.__dict__["sha256"] = sha256
 
     @classmethod
-    def _trusted(
-        cls,
-        words: tuple[str, ...],
-        vectors: Vectors,
-        *,
-        name: str,
-        provenance: Mapping[str, Any],
-        sha256: str | None = None,
-        corpus: Fingerprints | None = None,
-        counts: PublicCounts | None = None,
-    ) -> Embedding:
-        """For tables checked before (our own store): no pass over the vectors, so it is fast."""
+    def _trusted(cls, words: tuple[str, ...], vectors: Vectors, **parts: Any) -> Embedding:
+        """For tables checked before (our own store): no pass over the vectors, so it is fast. The
+        parts are those of :meth:`_hold`.
+        """
         table = cls.__new__(cls)
-        table._hold(words, vectors, name, provenance, sha256, corpus, counts)
+        table._hold(words, vectors, **parts)
         return table
 
     def _with(self, **changes: Any) -> Embedding:
-        """The same table but for these parts, which are named as in :meth:`_trusted`."""
+        """The same table but for these parts, which are named as in :meth:`_hold`."""
         parts = ("words", "vectors", "name", "provenance", "corpus", "counts")
         return Embedding._trusted(**{**{part: getattr(self, part) for part in parts}, **changes})
 

@@ -131,7 +131,8 @@ class Preview:
     def next_spec(self) -> ReleaseSpec:
         """The last look's release, without the columns that seem to tell too much."""
         spec = self.looks[-1].spec
-        tops = [name for name in self.copied if any(_within(path, name) for path in self.telling)]
+        paths = [f"{path}." for path in self.telling]  # nested ones: user.name
+        tops = [name for name in self.copied if any(path.startswith(f"{name}.") for path in paths)]
         return spec.varied(drop_columns=[*spec.drop_columns, *tops])
 
     def _count(self, kind: str) -> int:
@@ -337,10 +338,6 @@ def beginning(text: str, letters: int = 400) -> str:
     if len(line) <= letters:
         return line
     return f"{line[:letters].rsplit(' ', 1)[0]} ..."
-
-
-def _within(path: str, column: str) -> bool:
-    return path == column or path.startswith(f"{column}.")
 
 
 def _share(part: int, whole: int) -> str:
