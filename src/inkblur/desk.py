@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
+from inkblur.arrow_worker import TABLE_NAME
 from inkblur.blas import one_thread
 from inkblur.documents.privatizer import Privatizer
 from inkblur.errors import InkblurError, InputError, NoGuarantee, ParameterError
@@ -40,7 +41,6 @@ from inkblur.spec import ReleaseSpec
 from inkblur.types import Record, ReleaseKind
 
 _KEPT = 6  # settings whose tables are held at a time
-_NAME = "the table"  # what messages call the rows of a request
 # Which columns mean what changes no draw: requests that differ only in these are drawn together.
 _LAYOUT = {
     "columns": ("text",),
@@ -169,7 +169,7 @@ class ReleaseDesk:
     def _read(self, place: int, order: ReleaseOrder) -> _Read:
         """The rows of an order as records, refused where a file with them would be."""
         blur, layout = self.privatizer(order.spec), layout_of(order.spec)
-        rows = ArrowRows(order.rows.schema, _NAME, layout)
+        rows = ArrowRows(order.rows.schema, TABLE_NAME, layout)
         batch = rows.batch(order.rows, rows.texts(order.rows, 1), 1)
         refuse_rows(batch, rows.copied, layout.keep)
         blur.refuse_own(batch.texts)

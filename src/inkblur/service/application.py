@@ -60,7 +60,6 @@ def make_application(settings: ServiceSettings) -> Gate:
         Batches(desk, metrics),
         open_ledger(settings.ledger),
         uploads,
-        metrics,
         settings.tables,
     )
 

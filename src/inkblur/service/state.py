@@ -13,7 +13,6 @@ from fastapi import Request
 from inkblur.desk import ReleaseDesk
 from inkblur.ledger import Ledger
 from inkblur.service.batching import Batches
-from inkblur.service.metrics import ServiceMetrics
 from inkblur.service.schemas import PublicTables
 from inkblur.service.tokens import Caller
 from inkblur.service.uploads import Uploads
@@ -29,7 +28,6 @@ class Service:
     batches: Batches
     ledger: Ledger  # a connection to read by
     uploads: Uploads
-    metrics: ServiceMetrics
     tables: PublicTables
     # Looking takes no time from drawing, and many who look wait for each other.
     looking: ThreadPoolExecutor = field(
