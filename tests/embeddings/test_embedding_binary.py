@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 
 from inkblur import load_embedding
 from inkblur.embeddings import EmbeddingFormat, word2vec_binary
-from inkblur.embeddings.formats import sniff
+from inkblur.embeddings.loading import sniff
 from inkblur.embeddings.stream import ByteSource
 from inkblur.errors import EmbeddingError
 from inkblur.types import Vectors

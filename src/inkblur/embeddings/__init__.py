@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from inkblur.embeddings.formats import EmbeddingFormat
-from inkblur.embeddings.loading import Imported, import_embedding, load_embedding
+from inkblur.embeddings.loading import EmbeddingFormat, Imported, import_embedding, load_embedding
 from inkblur.embeddings.summary import Listed, available, summarize, verify
 from inkblur.embeddings.table import Embedding
 
