@@ -17,6 +17,7 @@ InkblurError
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
@@ -49,6 +50,9 @@ class MissingExtra(InkblurError, ImportError):
     """An optional library is not installed; the message names the extra that brings it."""
 
 
+# How messages name a parameter, `length=5`: the command line writes its flag instead, the service the
+# field of a request.
+PARAMETER = re.compile(r"`(\w+)=([^`]*)`")
 # What libraries raise on the content of a damaged file, beside exceptions of their own.
 MALFORMED = (
     *(ArithmeticError, AttributeError, EOFError, LookupError),

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from inkblur.errors import InkblurError
+from inkblur.errors import PARAMETER, InkblurError
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -25,7 +25,6 @@ talk = Console(stderr=True, highlight=False, soft_wrap=True)
 data = Console(highlight=False, soft_wrap=True)
 
 
-_ARGUMENT = re.compile(r"`(\w+)=([^`]*)`")  # how the library names a parameter in a message
 _FLAGS = {
     "lam": "--lambda",
     "rng": "--key-file",
@@ -47,7 +46,7 @@ def in_flags(message: str) -> str:
         shown = _FLAGS.get(name, f"--{name.replace('_', '-')}")
         return shown if value in ("", "True") else f"{shown} {value}"
 
-    return _ARGUMENT.sub(flag, message)
+    return PARAMETER.sub(flag, message)
 
 
 def named_path(value: str) -> Path:

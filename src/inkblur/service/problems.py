@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any
@@ -14,9 +13,8 @@ from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
-from inkblur.errors import BudgetExceeded, InkblurError, OutputError, PrivacyError
+from inkblur.errors import PARAMETER, BudgetExceeded, InkblurError, OutputError, PrivacyError
 
-_ARGUMENT = re.compile(r"`(\w+)=([^`]*)`")  # how the library names a parameter in a message
 _PARTLY = ", or release the others with `partial=True`"  # a request is released whole or not at all
 _SHOWN = 5  # problems of one body
 
@@ -60,7 +58,7 @@ def in_fields(message: str) -> str:
     'leave out `id_column`, or use `unit`: "text"'
     """
     said = message.replace(_PARTLY, "")
-    return _ARGUMENT.sub(lambda m: f"`{m[1]}`: {m[2]}" if m[2] else f"`{m[1]}`", said)
+    return PARAMETER.sub(lambda m: f"`{m[1]}`: {m[2]}" if m[2] else f"`{m[1]}`", said)
 
 
 def of_library(error: InkblurError) -> JSONResponse:
