@@ -50,8 +50,7 @@ class MissingExtra(InkblurError, ImportError):
     """An optional library is not installed; the message names the extra that brings it."""
 
 
-# How messages name a parameter, `length=5`: the command line writes its flag instead, the service the
-# field of a request.
+# How messages name a parameter, `length=5`: the command line writes a flag there, the service a field.
 PARAMETER = re.compile(r"`(\w+)=([^`]*)`")
 # What libraries raise on the content of a damaged file, beside exceptions of their own.
 MALFORMED = (
