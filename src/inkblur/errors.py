@@ -50,7 +50,7 @@ class MissingExtra(InkblurError, ImportError):
     """An optional library is not installed; the message names the extra that brings it."""
 
 
-# How messages name a parameter, `length=5`: the command line writes a flag there, the service a field.
+# How messages name a parameter (`length=5`): a flag to the command line, a field to the service.
 PARAMETER = re.compile(r"`(\w+)=([^`]*)`")
 # What libraries raise on the content of a damaged file, beside exceptions of their own.
 MALFORMED = (
