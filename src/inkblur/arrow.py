@@ -71,7 +71,8 @@ def release(
 
     The key is read from `key_file`, or from the file that INKBLUR_KEY_FILE names, or from
     INKBLUR_KEY (64 hexadecimal digits). The spec names an id column, whose ids must be unique over
-    all batches, which a batch alone cannot know: the adapters in `inkblur.engines` check it first.
+    all batches: a repeat within one is refused, and the adapters in `inkblur.engines` look at all
+    batches first.
     Each call is entered in the `ledger` as a release of its own; a batch that was released before
     costs nothing. `limits` are the budgets that it keeps to, the whole batch or none of it.
 
@@ -90,7 +91,9 @@ def release(
     >>> folder.cleanup()
     """
     plan = plan_release(spec, key_file=key_file)
-    plan.check(batch.slice(0, 0))  # its columns' names: values of a few rows say little
+    plan.check(batch)
+    ids = batch.column(plan.id_column).to_pylist()
+    refuse_ids(len(set(ids)) < len(ids), None in ids, plan.id_column)
     counted = plan.counted_in(ledger, limits)
     if counted.budget:
         with counted.reserving() as over:

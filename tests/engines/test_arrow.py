@@ -159,8 +159,22 @@ def test_what_is_refused(table: pa.Table, spec: ReleaseSpec, key_file: Path) -> 
     with pytest.raises(PrivacyError, match="author"):
         release(one_batch(table.append_column("author", table["spare"])), spec, ledger=False)
     mails = pa.array(["ann@example.org"] * len(table))
-    with pytest.raises(PrivacyError, match="e-mail"):
-        plan_release(spec).check(one_batch(table.append_column("note", mails)))
+    for values, why in ((mails, "e-mail"), (table["text"], "the words of the texts")):
+        with_values = one_batch(table.append_column("note", values))
+        with pytest.raises(PrivacyError, match=why):
+            plan_release(spec).check(with_values)
+        with pytest.raises(PrivacyError, match=why):
+            release(with_values, spec, ledger=False)
+
+
+def test_an_id_that_repeats_in_a_batch_is_refused(
+    table: pa.Table, spec: ReleaseSpec, key_file: Path, ledger: Ledger
+) -> None:
+    """Equal texts under one id would come out alike, as they do nowhere else."""
+    batch = one_batch(pa.concat_tables([table, table[:1]]))
+    with pytest.raises(InputError, match="column 'id' repeats an id"):
+        release(batch, spec)
+    assert ledger.history() == []
 
 
 def test_a_batch_without_rows(table: pa.Table, spec: ReleaseSpec, key_file: Path) -> None:
