@@ -21,7 +21,7 @@ from inkblur.mechanisms.base import DiscreteMechanism, WordMechanism
 from inkblur.mechanisms.staircase import Staircase
 from inkblur.protocols import TextMechanism
 from inkblur.rng import Rng
-from inkblur.types import NULL_ID, Ids, ReleaseKind
+from inkblur.types import NULL_ID, Ids
 
 _WORDS = 48  # that the mean is taken over: their rows of the whole vocabulary are computed
 _ROWS = 16  # at a time
@@ -68,7 +68,7 @@ def marked_text(blur: Privatizer, text: str, rng: Rng) -> list[MarkedPiece]:
     [('A', 'null'), ('cat:', 'kept'), ('7.', 'null')]
     """
     mechanism = blur.mechanism
-    if blur.kind is not ReleaseKind.SEQUENCE or blur.length is not None or blur.consistent:
+    if not blur.in_place:
         raise ParameterError("only a plain sequence has words in their places to mark")
     if isinstance(mechanism, TextMechanism) or blur.policies.names_tagger:
         raise ParameterError("words are marked one by one, without their neighbors")

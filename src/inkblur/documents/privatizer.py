@@ -222,12 +222,16 @@ class Privatizer(AnyTextPrivatizer):
         )
 
     @property
+    def in_place(self) -> bool:
+        """Whether each word is drawn by itself and stands where the true one stood."""
+        return self.kind is ReleaseKind.SEQUENCE and self.length is None and not self.consistent
+
+    @property
     def plain(self) -> bool:
-        """Whether every word is drawn in its place and all else is as usual: what the risk of a
+        """Whether the words are in their places and all else is as usual: what the risk of a
         strength was measured on.
         """
-        in_place = self.kind is ReleaseKind.SEQUENCE and self.length is None
-        return in_place and not self.consistent and self.policies == TokenPolicies()
+        return self.in_place and self.policies == TokenPolicies()
 
     def draws(self, text: str) -> int:
         """How many draws this text takes: what it spends, in epsilons."""

@@ -105,7 +105,7 @@ class Preview:
         if self.pool is not None:  # nothing of a text passes, whatever its words
             size = f"{len(self.pool):,} texts"
             facts.append(("pool", f"{self.pool.name}, {size}, license: {self.pool.license}"))
-            if len(self.pool.label_names) > 1:
+            if self.pool.labeled:
                 facts.append(("labels", ", ".join(self.pool.label_names[:20])))
             return [*facts, ("language", self.language.line())]
         facts += [
@@ -308,10 +308,10 @@ def _of_words(spec: ReleaseSpec, blur: Privatizer, known: Ids, rng: Rng) -> dict
 
 def _of_a_pool(blur: PoolPrivatizer) -> dict[str, str]:
     """What was measured on the pool."""
-    expected, labels = blur.mechanism.expected, blur.mechanism.pool.label_names
+    expected, labeled = blur.mechanism.expected, blur.mechanism.pool.labeled
     return {
         "share near": f"{expected.share:g}",
-        "label kept": f"{expected.label:.0%}" if len(labels) > 1 else "-",
+        "label kept": f"{expected.label:.0%}" if labeled else "-",
         "cosine": f"{expected.meaning:.2f}",
         "cosine of random pairs": f"{expected.random:z.2f}",
     }

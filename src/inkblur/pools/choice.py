@@ -73,7 +73,7 @@ def expectations(
     """
     found = _by_label(pool, epsilon, tuple(share for share in extra if share <= 1))
     found += _in_order(pool, epsilon, Nearest.LABEL, [share for share in extra if share > 1])
-    if len(pool.label_names) > 1 and len(pool) <= LARGE:
+    if pool.labeled and len(pool) <= LARGE:
         usual = [share for share in _SHARES if _FEWEST / len(pool) <= share]
         shares = sorted({*usual, *(share for share in extra if share < 1)})
         found += _in_order(pool, epsilon, Nearest.MEANING, shares)
@@ -82,7 +82,7 @@ def expectations(
 
 def _by_label(pool: Pool, epsilon: float, extra: tuple[float, ...]) -> list[PoolExpectation]:
     fewest = _FEWEST / int(np.diff(pool.label_starts).min())
-    largest = 1.0 if len(pool.label_names) > 1 else 0.7
+    largest = 1.0 if pool.labeled else 0.7
     usual = [share for share in (*_SHARES, 1.0) if fewest <= share <= largest] or [largest]
     shares = np.array(sorted({*usual, *extra}))
     with one_thread():

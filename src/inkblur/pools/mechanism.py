@@ -122,7 +122,7 @@ class PoolStaircase:
     def _shown(self) -> str:
         kept = (
             f"; what is kept first is the label ({', '.join(self.pool.label_names[:20])})"
-            if len(self.pool.label_names) > 1 and self.order is Nearest.LABEL
+            if self.pool.labeled and self.order is Nearest.LABEL
             else ""
         )
         return (

@@ -51,7 +51,7 @@ class Nearest(Enum):
 
 def possible_order(pool: Pool, wanted: Nearest) -> Nearest:
     """What comes first in the order of this pool; an error where that cannot be what is wanted."""
-    if len(pool.label_names) == 1:
+    if not pool.labeled:
         return Nearest.LABEL  # all texts have it, so meaning decides
     if wanted is Nearest.MEANING and len(pool) > LARGE:
         raise ParameterError(

@@ -72,6 +72,11 @@ class Pool:
         return str(self.provenance.get("name", "pool"))
 
     @property
+    def labeled(self) -> bool:
+        """Whether its texts have labels to keep: more than one."""
+        return len(self.label_names) > 1
+
+    @property
     def license(self) -> str:
         """The license of its texts, as stated by whoever built it."""
         return str(self.provenance.get("license") or "not stated")
@@ -130,14 +135,13 @@ class Pool:
         """What `inkblur pool info` shows."""
         starts = self.label_starts.tolist()
         sizes = [stop - start for start, stop in pairwise(starts)]
-        labeled = len(self.label_names) > 1
         return {
             "name": self.name,
             "license": self.license,
             "texts": len(self),
             "dimension": int(self.points.shape[1]),
-            "labels": dict(zip(self.label_names, sizes, strict=True)) if labeled else {},
-            "label_accuracy": round(self.accuracy, 4) if labeled else None,
+            "labels": dict(zip(self.label_names, sizes, strict=True)) if self.labeled else {},
+            "label_accuracy": round(self.accuracy, 4) if self.labeled else None,
             "encoder": self.encoder,
             **{k: v for k, v in self.provenance.items() if k not in ("name", "license", "sha256")},
             "sha256": self.sha256,

@@ -127,11 +127,10 @@ def _pool(service: Service) -> OfferedPool | None:
         blur = service.desk.privatizer(spec)
         assert isinstance(blur, PoolPrivatizer)
         pool, expected = blur.mechanism.pool, blur.mechanism.expected
-        labeled = len(pool.label_names) > 1
         stops.append(
             PoolStop(
                 epsilon=epsilon,
-                label=expected.label if labeled else None,
+                label=expected.label if pool.labeled else None,
                 meaning=expected.meaning,
                 random=expected.random,
             )
@@ -140,6 +139,6 @@ def _pool(service: Service) -> OfferedPool | None:
         name=pool.name,
         license=pool.license,
         texts=len(pool),
-        labels=list(pool.label_names[:_LABELS]) if labeled else [],
+        labels=list(pool.label_names[:_LABELS]) if pool.labeled else [],
         stops=stops,
     )

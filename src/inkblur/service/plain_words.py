@@ -59,7 +59,7 @@ def what_a_pool_keeps(mechanism: PoolStaircase) -> str:
         f"the mean cosine between a text and its replacement is {expected.meaning:z.2f}, and "
         f"{expected.random:z.2f} where one is drawn blindly"
     )
-    if len(pool.label_names) < 2:
+    if not pool.labeled:
         return f"On the pool's own texts, {near}."
     return f"On the pool's own texts the label stays in {expected.label:.0%} of the draws; {near}."
 

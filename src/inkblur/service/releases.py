@@ -41,7 +41,7 @@ from inkblur.service.schemas import (
 )
 from inkblur.service.state import Service, caller_of
 from inkblur.spec import ReleaseSpec
-from inkblur.types import NULL_ID, ReleaseKind
+from inkblur.types import NULL_ID
 
 _MOST_TEXTS, _MOST_WORDS = 100_000, 2_000_000  # of a request
 _BODY = {
@@ -170,7 +170,7 @@ def _previewed(service: Service, asked: PreviewText) -> PreviewedText:
     words = blur.draws(asked.text)
     if isinstance(blur, PoolPrivatizer):
         kept = what_a_pool_keeps(blur.mechanism)
-    elif _in_place(blur):
+    elif blur.in_place:
         pieces = marked_text(blur, asked.text, rng)
     if isinstance(blur, Privatizer):
         known = blur.ids(asked.text)
@@ -180,7 +180,7 @@ def _previewed(service: Service, asked: PreviewText) -> PreviewedText:
             meaning = expected_cosine(blur.mechanism, known)
         measured = strength_of(blur.mechanism)
         if measured is not None and blur.policies == TokenPolicies() and blur.length is None:
-            if _in_place(blur):  # what was attacked: every word drawn in its place
+            if blur.in_place:  # what was attacked: every word drawn in its place
                 risk = measured[1].risk.sentence()
             elif not blur.consistent:  # a bag
                 risk = f"{measured[1].risk.sentence()}; that was with words in their places"
@@ -203,12 +203,6 @@ def _previewed(service: Service, asked: PreviewText) -> PreviewedText:
         guarantee=_promise(blur.guarantee),
         note=NOTE,
     )
-
-
-def _in_place(blur: Privatizer) -> bool:
-    """Whether words stand in their places, so that each can be marked."""
-    plain = blur.kind is ReleaseKind.SEQUENCE and not blur.consistent
-    return plain and blur.length is None
 
 
 def _drawn_word(service: Service, asked: PreviewWord) -> WordDraws:
