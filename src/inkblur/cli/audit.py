@@ -111,7 +111,11 @@ def audit(
         records = None
         if texts_file is not None:
             records, _ = texts.read_columns(texts_file, text_column, [])
-        _prepare(output)
+        if output is not None:  # find out before the measuring
+            from inkblur.evaluation.reports import plots
+
+            plots.require_matplotlib()
+            texts.make_folder(output)
         table = given.table()
         epsilons = given.fields.get("epsilon") or _usual_epsilons(entry, given, table)
         specs = grid(entry.name, {**own, "epsilon": epsilons})
@@ -328,16 +332,6 @@ def _parameters(audit: Audit) -> str:
 
 def _shape(lam: float | None) -> str:
     return "-" if lam is None else f"{lam:g}"
-
-
-def _prepare(output: Path | None) -> None:
-    """Find out before the measuring whether the results can be written."""
-    if output is None:
-        return
-    from inkblur.evaluation.reports import plots
-
-    plots.require_matplotlib()
-    texts.make_folder(output)
 
 
 def _write(output: Path, body: dict[str, Any], results: Sequence[PrivacyStatistics]) -> None:
