@@ -14,6 +14,7 @@ from inkblur import arrow
 from inkblur.desk import ReleaseDesk, ReleaseOrder
 from inkblur.embeddings.store import write_store
 from inkblur.errors import PrivateCalibration
+from inkblur.files.folder import privatize_folder
 from inkblur.files.spending import Limits
 from inkblur.pools import Pool, PoolPrivatizer, PoolStaircase, build_pool
 from inkblur.pools.privatizer import sentences
@@ -105,6 +106,31 @@ def test_no_door_releases_the_texts_that_the_pool_is_made_of(
         ]
     for which in ("some", "few"):
         door(spec, MIXED[which], tmp_path)
+
+
+def test_a_file_is_judged_by_as_many_long_texts_as_short_ones(
+    spec: ReleaseSpec, tmp_path: Path
+) -> None:
+    """Few of these come in one batch, and of fewer than 50 nothing is said."""
+    texts = [f"{text} " * 300 for text in TEXTS]
+    write_pool(tmp_path / "toy.pool", build_pool(texts, TABLE))
+    with pytest.raises(PrivateCalibration, match="built from the texts being protected"):
+        by_file(spec, [text.upper() for text in texts], tmp_path)
+    assert not (tmp_path / "out.txt").exists()
+
+
+def test_a_folder_is_judged_as_a_whole(spec: ReleaseSpec, tmp_path: Path) -> None:
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    for number in range(0, len(TEXTS), 20):
+        lines = [f"{number + i},{text}" for i, text in enumerate(TEXTS[number : number + 20])]
+        (parts / f"{number}.csv").write_text("\n".join(["id,text", *lines]) + "\n")
+    rng = inkblur.keyed_rng(os.urandom(32))
+    with pytest.raises(PrivateCalibration, match="built from the texts being protected"):
+        privatize_folder(parts, tmp_path / "out", spec, rng=rng)
+    with inkblur.open_ledger() as ledger:
+        assert not ledger.history()
+    assert not list((tmp_path / "out").glob("**/*.csv"))
 
 
 @pytest.mark.parametrize("unit", ["text", "sentence"])

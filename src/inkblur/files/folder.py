@@ -22,7 +22,7 @@ from inkblur.atomic_file import PRIVATE
 from inkblur.errors import InputError, OutputError, ParameterError
 from inkblur.files.checkpoint import Checkpoint
 from inkblur.files.formats import Format, format_of
-from inkblur.files.identifiers import refuse_columns, refuse_identifiers
+from inkblur.files.identifiers import ROWS, refuse_columns, refuse_identifiers
 from inkblur.files.occurrences import Occurrences
 from inkblur.files.release import (
     ChargedFile,
@@ -105,10 +105,14 @@ def privatize_folder(
     _refuse_partitions([file.relative_to(root) for file in files], spec)
     for file in files:
         refuse_private_ingredients(file, spec)
-    _check_ids(files, spec)
+    texts = _checked_texts(files, spec)
     table = spec.table()
     made = spec.releaser(table)
     made.refuse_weak(accept_weak=spec.accept_weak)
+    if isinstance(made, PoolPrivatizer):
+        for file in files:
+            refuse_own_source(file, made.mechanism.pool)
+        made.refuse_own(texts)
     resolved = spec.resolved(table, made.mechanism)
     limits = Limits() if limits is None else limits
     budget = limits.for_guarantee(made.guaranteed(rng), spec.id_column)
@@ -139,8 +143,6 @@ def privatize_folder(
                 on_file(str(name), number, len(files))
                 if str(name) in done:
                     continue
-                if isinstance(made, PoolPrivatizer):
-                    refuse_own_source(file, made.mechanism.pool)
                 (out / name).parent.mkdir(parents=True, exist_ok=True)
                 with (
                     open_described(file, spec) as opened,
@@ -205,10 +207,13 @@ def _refuse_partitions(names: list[Path], spec: ReleaseSpec) -> None:
     refuse_columns(values, spec.keep_columns)
 
 
-def _check_ids(files: list[Path], spec: ReleaseSpec) -> None:
-    """Read everything once, before anything is drawn: ids must differ over all files."""
+def _checked_texts(files: list[Path], spec: ReleaseSpec) -> list[str]:
+    """Read everything once, before anything is drawn: ids must differ over all files. The first
+    texts of each file.
+    """
     seen = Occurrences()
-    for file in files:
+    first: list[str] = []
+    for number, file in enumerate(files, 1):
         with open_described(file, spec) as opened:
             for batch in refuse_identifiers(opened, opened.batches(*_READ)):
                 repeat = seen.repeat([record.id for record in batch.records[:: batch.width]])
@@ -217,6 +222,8 @@ def _check_ids(files: list[Path], spec: ReleaseSpec) -> None:
                         f"{batch.place(repeat)} of {file} repeats an id of another file; ids must "
                         "differ over all files"
                     )
+                first += batch.texts[: max(0, ROWS * number // len(files) - len(first))]
+    return first
 
 
 @contextmanager

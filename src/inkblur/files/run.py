@@ -16,7 +16,7 @@ from inkblur.blas import one_thread
 from inkblur.documents.base import AnyTextPrivatizer, BatchRelease
 from inkblur.documents.privatizer import Privatizer
 from inkblur.files.formats import Format
-from inkblur.files.identifiers import refuse_identifiers
+from inkblur.files.identifiers import ROWS, refuse_identifiers
 from inkblur.files.pool_summary import PoolSummary
 from inkblur.files.public_records import PublicRecords
 from inkblur.files.records import Batch, cuts
@@ -167,11 +167,20 @@ def no_collection() -> Iterator[None]:
 
 
 def _of_others(batches: Iterator[Batch], blur: AnyTextPrivatizer) -> Iterator[Batch]:
-    """The same batches; raise before the first if its texts are those that the pool is made of."""
-    for number, batch in enumerate(batches):
-        if number == 0:
-            blur.refuse_own(batch.texts)
-        yield batch
+    """The same batches; raise before the first if the texts are those that the pool is made of.
+
+    So many are waited for as for :func:`refuse_identifiers`: of long texts a batch holds too few.
+    """
+    waiting: list[Batch] = []
+    texts: list[str] = []
+    for batch in batches:
+        waiting.append(batch)
+        texts += batch.texts
+        if len(texts) >= ROWS:
+            break
+    blur.refuse_own(texts)
+    yield from waiting
+    yield from batches
 
 
 def _shown_by_the_file(source: Source, *, hides_length: bool) -> list[str]:
