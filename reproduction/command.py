@@ -22,6 +22,7 @@ class Command:
     """
 
     seconds: float  # by the clock, from start to end
+    processor_seconds: float  # of its records, which others may replace later
     workers: int
     experiments: tuple[str, ...]
     resumed: bool  # some of the work was there already
@@ -41,6 +42,7 @@ def held_command(folder: Path) -> Command | None:
         body = json.loads((folder / FILE).read_text(encoding="utf-8"))
         return Command(
             float(body["seconds"]),
+            float(body["processor_seconds"]),
             int(body["workers"]),
             tuple(body["experiments"]),
             bool(body["resumed"]),

@@ -135,18 +135,15 @@ def summary(records: Sequence[ExperimentRecord], command: Command | None = None)
 
     `command`: the one that filled the folder; its time is given where it began with nothing.
     """
-    seconds = sum(record.processor_seconds for record in records)
-    took = (
-        f"{_time(seconds)} of processor time ({_time(seconds / 2)} if two cores share it evenly: "
-        "computed, not run)."
-    )
     if command is not None and command.did(records):
         count = len(command.experiments)
         took = (
             f"One command measured {count} experiment{'s' * (count != 1)} in "
             f"{_time(command.seconds)} by the clock on {command.workers} "
-            f"worker{'s' * (command.workers != 1)}; {took}"
+            f"worker{'s' * (command.workers != 1)}; {_processor_time(command.processor_seconds)}"
         )
+    else:
+        took = _processor_time(sum(record.processor_seconds for record in records))
     outcomes = [record.outcome for record in records if not record.quick]
     judged = [claim for outcome in outcomes for claim in outcome.claims]
     without = sum(note.startswith(UNDECIDED) for outcome in outcomes for note in outcome.notes)
@@ -159,6 +156,13 @@ def summary(records: Sequence[ExperimentRecord], command: Command | None = None)
         f"Experiments: {len(records)}. {' '.join(filter(None, verdicts)) or 'No claim is judged.'} "
         f"{_OPEN * bool(judged)}{took} "
         "Small print in a cell: the interval, and the number that the paper prints."
+    )
+
+
+def _processor_time(seconds: float) -> str:
+    return (
+        f"{_time(seconds)} of processor time ({_time(seconds / 2)} if two cores share it evenly: "
+        "computed, not run)."
     )
 
 

@@ -70,7 +70,9 @@ def reproduce(
     if earlier is None or _written(folder, experiments) != before:
         seconds = round(time.perf_counter() - began, 1)
         resumed = any(before)
-        earlier = Command(seconds, workers, tuple(e.name for e in experiments), resumed)
+        processor = round(sum(record.processor_seconds for record in records), 1)
+        measured = tuple(experiment.name for experiment in experiments)
+        earlier = Command(seconds, processor, workers, measured, resumed)
     earlier.write(folder)
     return records
 

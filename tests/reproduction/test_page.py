@@ -84,14 +84,17 @@ def test_the_summary_counts_claims_without_a_number(record: ExperimentRecord) ->
 
 
 def test_the_clock_is_that_of_one_command(tmp_path: Path, record: ExperimentRecord) -> None:
-    command = Command(3_600.0, 2, (NAME,), resumed=False)
-    said = "One command measured 1 experiment in 60 minutes by the clock on 2 workers; 0 seconds of"
+    command = Command(3_600.0, 6_000.0, 2, (NAME,), resumed=False)
+    said = "in 60 minutes by the clock on 2 workers; 100 minutes of processor time (50 minutes if"
     assert said in summary([record], command)
     write_reproduction([record], tmp_path, command)
     assert said in (tmp_path / "reproduction.html").read_text()
     assert said in (tmp_path / "reproduction.md").read_text()
+    whole = replace(record, processor_seconds=7_200.0)  # measured by another command
+    assert said in summary([whole], command)
     for other in (replace(command, resumed=True), replace(command, experiments=("race",)), None):
-        assert "by the clock" not in summary([record], other)
+        assert "by the clock" not in summary([whole], other)
+        assert " 120 minutes of processor time" in summary([whole], other)
 
 
 def test_sections_of_several_sources_are_named_at_the_top(
