@@ -215,16 +215,16 @@ def _columns(
     width = vector_column.type.list_size
     if len(words) < 2 or width < 1 or len(values) != len(words) * width:
         raise _unreadable(path, f"{len(words)} words with {len(values)} numbers")
-    vectors: NDArray[Any] = _array(values).reshape(len(words), width)
+    vectors: NDArray[Any] = numbers_of(values).reshape(len(words), width)
     if "scale" in header:
         scale = np.asarray(header["scale"], dtype=np.float32)
         if scale.shape != vectors.shape[1:]:
             raise _unreadable(path, f"{scale.size} multipliers for {vectors.shape[1]} dimensions")
         vectors = _decode(vectors, scale)
-    return words, vectors, _array(batch.column(2)) if header.get("counts") else None
+    return words, vectors, numbers_of(batch.column(2)) if header.get("counts") else None
 
 
-def _array(column: Any) -> NDArray[Any]:
+def numbers_of(column: Any) -> NDArray[Any]:
     """A column of plain numbers without a copy."""
     # Arrow's to_pandas_dtype imports pandas before version 22.
     name = str(column.type)

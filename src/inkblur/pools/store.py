@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from inkblur.atomic_file import AtomicFile
 from inkblur.embeddings.remembered import identity, recall, remember
-from inkblur.embeddings.store import UNREADABLE, one_batch
+from inkblur.embeddings.store import UNREADABLE, numbers_of, one_batch
 from inkblur.errors import InputError
 from inkblur.pools.classifier import LabelClassifier
 from inkblur.pools.pool import Pool
@@ -171,12 +171,7 @@ def _pool(batch: Any, header: dict[str, Any]) -> Pool:
         if column.null_count:
             raise ValueError("something is missing")
         if name in _KINDS:
-            array: Any = np.frombuffer(
-                column.buffers()[1],
-                _KINDS[name],
-                len(column),
-                column.offset * np.dtype(_KINDS[name]).itemsize,
-            )
+            array = numbers_of(column)
             values[name] = array.reshape(-1, header["widths"][name]) if name in _TABLES else array
         else:
             column.validate(full=True)
