@@ -26,6 +26,7 @@ from inkblur.evaluation.results import (
     ADAPTIVE,
     STATIC,
     AttackResult,
+    Disclosure,
     Evaluation,
     Example,
     Interval,
@@ -145,9 +146,14 @@ def test_attacks_that_were_not_tried_are_not_explained(report: Evaluation) -> No
     pytest.importorskip("jinja2")
     assert "weighs what the others say" not in evaluation_page(report)
     first = report.settings[0]
-    stacked = replace(first, attacks=(*first.attacks, replace(first.attacks[0], attack="stacked")))
-    both = replace(report, settings=(stacked, *report.settings[1:]))
-    assert "weighs what the others say" in evaluation_page(both)
+    more = (replace(first.attacks[0], attack=name) for name in ("likelihood", "stacked"))
+    repeated = Disclosure("repetition", "words that come out twice", interval(0.2), 0.3, "guessing")
+    tried = replace(first, attacks=(*first.attacks, *more), disclosures=(repeated,))
+    page = evaluation_page(replace(report, settings=(tried, *report.settings[1:])))
+    assert "weighs what the others say. Your risk is the" in page
+    assert "public probabilities. <b>Stacked" in page
+    assert "<b>Repetition</b>: whether" in page  # not that such a word is probably real: 20% were
+    assert "<b>Inference</b>" not in page
 
 
 def test_texts_are_escaped(report: Evaluation) -> None:

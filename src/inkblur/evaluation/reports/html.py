@@ -62,6 +62,7 @@ def evaluation_page(report: Evaluation) -> str:
         title="Inkblur evaluation",
         report=report,
         tried={attack.attack for result in report.settings for attack in result.attacks},
+        disclosed={found.attack for result in report.settings for found in result.disclosures},
         glance=[
             {"name": result.name, "sentence": headline(result, report.before)}
             for result in report.settings
