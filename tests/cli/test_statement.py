@@ -105,6 +105,7 @@ def test_a_discrete_release_bounds_whole_texts(folder: Path) -> None:
     rows = table(text, "for")
     assert rows["the median text, 5 words"] == [rounded_up(5 * epsilon)]
     assert rows["the longest text, 9 words"] == [rounded_up(9 * epsilon)]
+    assert "(a factor of 22,027), whatever they say" in text  # not 2.203e+04
     sure = 100 / (1 + np.exp(-5 * epsilon))
     found = re.search(
         r"held two texts of 5 words to be equally likely before reading the release is at most ([\d.]+)%",

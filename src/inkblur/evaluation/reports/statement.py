@@ -19,7 +19,7 @@ from typing import Any
 from inkblur.errors import InkblurError, InputError
 from inkblur.evaluation.reports.measured_risk import NOT_MEASURED, MeasuredRisk, measured_risk
 from inkblur.files.spending import COUNTED
-from inkblur.guarantees import NOBODY_COUNTS, Guarantee, rounded_up
+from inkblur.guarantees import NOBODY_COUNTS, Guarantee, factor, rounded_up
 from inkblur.spec import ReleaseSpec
 from inkblur.types import Metric, Unit
 
@@ -200,7 +200,7 @@ class _Facts:
         return (
             f"An attacker who held {pair} to be equally likely before reading the release is at "
             f"most {_certainty(loss)} sure of one of them afterwards, by the guarantee alone (a "
-            f"factor of {_factor(loss)}){rest}."
+            f"factor of {factor(loss)}){rest}."
         )
 
     def what_is_open(self, risk: MeasuredRisk | None) -> str:
@@ -386,10 +386,3 @@ def _full(line: str) -> str:
 def _certainty(loss: float) -> str:
     """What 50% can grow to under a factor of exp(loss), rounded up."""
     return f"{math.ceil(1000 / (1 + math.exp(-loss))) / 10:g}%"
-
-
-def _factor(loss: float) -> str:
-    """exp(loss), rounded up."""
-    if loss > math.log(1e6):
-        return f"10^{math.ceil(10 * loss / math.log(10)) / 10:.1f}"
-    return rounded_up(math.exp(loss))
