@@ -17,6 +17,7 @@ from inkblur.errors import PrivateCalibration
 from inkblur.files.folder import privatize_folder
 from inkblur.files.spending import Limits
 from inkblur.pools import Pool, PoolPrivatizer, PoolStaircase, build_pool
+from inkblur.pools.cleaning import Identifiers
 from inkblur.pools.privatizer import sentences
 from inkblur.pools.store import write_pool
 from inkblur.rng import write_key
@@ -131,6 +132,16 @@ def test_a_folder_is_judged_as_a_whole(spec: ReleaseSpec, tmp_path: Path) -> Non
     with inkblur.open_ledger() as ledger:
         assert not ledger.history()
     assert not list((tmp_path / "out").glob("**/*.csv"))
+
+
+@pytest.mark.parametrize("identifiers", list(Identifiers))
+def test_a_pool_is_known_whatever_became_of_identifiers(identifiers: Identifiers) -> None:
+    """Also one that left out most of the texts, because they point at somebody."""
+    texts = [f"{text} {who}" for who in ("", "a@b.org", "Maria") for text in TEXTS]
+    pool = build_pool(texts, TABLE, identifiers=identifiers)
+    blur = PoolPrivatizer(PoolStaircase(pool, TABLE, epsilon=4.0))
+    with pytest.raises(PrivateCalibration):
+        blur.refuse_own(texts)
 
 
 @pytest.mark.parametrize("unit", ["text", "sentence"])

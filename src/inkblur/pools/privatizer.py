@@ -102,8 +102,8 @@ class PoolPrivatizer(AnyTextPrivatizer):
     def _holds_most(self, texts: Sequence[str], parts: Callable[[str], list[str]]) -> bool:
         """Whether the pool holds more than half of the parts of these texts."""
         pool = self.mechanism.pool
-        masked = pool.provenance.get("identifiers") == Identifiers.MASK.value
-        identifiers = Identifiers.MASK if masked else Identifiers.KEEP
+        done = pool.provenance.get("identifiers")  # as to the pool's own texts
+        identifiers = next((each for each in Identifiers if each.value == done), Identifiers.KEEP)
         step = max(1, len(texts) // _LOOKED_AT)
         mine: set[str] = set()
         for first in range(min(step, _TIMES)):
