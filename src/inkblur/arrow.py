@@ -163,7 +163,7 @@ class ReleasePlan:
         first = sample.slice(0, ROWS)
         read = rows.batch(first, rows.texts(first, 1), 1)
         refuse_rows(read, rows.copied, made.layout.keep)
-        made.privatizer.refuse_own(read.texts)
+        made.privatizer.refuse_own(read.texts, read.width)
         return rows.written
 
     def counted_in(self, ledger: str | Path | bool, limits: Limits | None = None) -> ReleasePlan:

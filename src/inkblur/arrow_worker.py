@@ -88,7 +88,7 @@ def read_batch(batch: pa.RecordBatch, rows: ArrowRows, made: WorkerState) -> Bat
     """A batch's records, without those that `skip_public` leaves out."""
     spec, privatizer = made.spec, made.privatizer
     whole = rows.batch(batch, rows.texts(batch, 1), 1).with_ids_by_column(spec.columns)
-    privatizer.refuse_own(whole.texts)
+    privatizer.refuse_own(whole.texts, whole.width)
     if privatizer.hides_length:
         whole = replace(whole, nulls=frozenset())  # filled up like an empty text
     left = list(PublicRecords(privatizer.corpora, skip=spec.skip_public).screened(iter([whole])))

@@ -172,7 +172,7 @@ class ReleaseDesk:
         rows = ArrowRows(order.rows.schema, TABLE_NAME, layout)
         batch = rows.batch(order.rows, rows.texts(order.rows, 1), 1)
         refuse_rows(batch, rows.copied, layout.keep)
-        blur.refuse_own(batch.texts)
+        blur.refuse_own(batch.texts, batch.width)
         if layout.id_column is None:
             batch = batch.with_ids(Occurrences().ids(batch.texts, layout.columns))
         else:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import inkblur
@@ -132,6 +134,44 @@ def test_a_folder_is_judged_as_a_whole(spec: ReleaseSpec, tmp_path: Path) -> Non
     with inkblur.open_ledger() as ledger:
         assert not ledger.history()
     assert not list((tmp_path / "out").glob("**/*.csv"))
+
+
+def by_csv(spec: ReleaseSpec, batch: pa.RecordBatch, folder: Path) -> None:
+    with (folder / "in.csv").open("w", newline="") as file:
+        csv.writer(file).writerows(
+            [batch.schema.names, *zip(*batch.to_pydict().values(), strict=True)]
+        )
+    inkblur.privatize_file(folder / "in.csv", folder / "out.csv", spec)
+
+
+def by_folder(spec: ReleaseSpec, batch: pa.RecordBatch, folder: Path) -> None:
+    parts = folder / "parts"
+    parts.mkdir()
+    pq.write_table(pa.Table.from_batches([batch]), parts / "a.parquet")
+    privatize_folder(parts, folder / "out", spec, rng=inkblur.keyed_rng(os.urandom(32)))
+
+
+def by_arrow(spec: ReleaseSpec, batch: pa.RecordBatch, folder: Path) -> None:
+    arrow.release(batch, spec)
+
+
+def by_order(spec: ReleaseSpec, batch: pa.RecordBatch, folder: Path) -> None:
+    with inkblur.open_ledger() as ledger:
+        desk = ReleaseDesk(inkblur.keyed_rng(os.urandom(32)), ledger)
+        [answer] = desk.release([ReleaseOrder(batch, spec)])
+    if isinstance(answer, Exception):
+        raise answer
+
+
+@pytest.mark.parametrize("door", [by_csv, by_folder, by_arrow, by_order])
+def test_each_column_is_judged_by_itself(
+    door: Callable[[ReleaseSpec, pa.RecordBatch, Path], None], spec: ReleaseSpec, tmp_path: Path
+) -> None:
+    """Beside titles that do not stand there, the bodies would be half of the texts at most."""
+    ids = list(range(len(TEXTS)))
+    batch = pa.record_batch({"id": ids, "title": OTHERS, "body": TEXTS})
+    with pytest.raises(PrivateCalibration):
+        door(spec.varied(columns=("title", "body")), batch, tmp_path)
 
 
 @pytest.mark.parametrize("identifiers", list(Identifiers))

@@ -123,8 +123,10 @@ class AnyPrivatizer(ABC):
 class AnyTextPrivatizer(AnyPrivatizer):
     """Releases texts as texts."""
 
-    def refuse_own(self, texts: Sequence[str]) -> None:
-        """Raise where what comes out was made from these texts, as a pool may have been."""
+    def refuse_own(self, texts: Sequence[str], columns: int = 1) -> None:
+        """Raise where what comes out was made from these texts, as a pool may have been, or from
+        those of one of their columns: so many texts of a row follow each other.
+        """
 
     def release(self, text: str, rng: Rng) -> TextRelease:
         """One text. Each call spends: the same text again draws fresh noise."""

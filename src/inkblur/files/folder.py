@@ -112,7 +112,7 @@ def privatize_folder(
     if isinstance(made, PoolPrivatizer):
         for file in files:
             refuse_own_source(file, made.mechanism.pool)
-        made.refuse_own(texts)
+        made.refuse_own(texts, len(spec.columns))
     resolved = spec.resolved(table, made.mechanism)
     limits = Limits() if limits is None else limits
     budget = limits.for_guarantee(made.guaranteed(rng), spec.id_column)
@@ -222,7 +222,8 @@ def _checked_texts(files: list[Path], spec: ReleaseSpec) -> list[str]:
                         f"{batch.place(repeat)} of {file} repeats an id of another file; ids must "
                         "differ over all files"
                     )
-                first += batch.texts[: max(0, ROWS * number // len(files) - len(first))]
+                rows = max(0, ROWS * number // len(files) - len(first) // batch.width)
+                first += batch.texts[: rows * batch.width]
     return first
 
 

@@ -176,9 +176,9 @@ def _of_others(batches: Iterator[Batch], blur: AnyTextPrivatizer) -> Iterator[Ba
     for batch in batches:
         waiting.append(batch)
         texts += batch.texts
-        if len(texts) >= ROWS:
+        if len(texts) >= ROWS * batch.width:
             break
-    blur.refuse_own(texts)
+    blur.refuse_own(texts, waiting[0].width if waiting else 1)
     yield from waiting
     yield from batches
 

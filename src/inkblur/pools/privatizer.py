@@ -88,16 +88,18 @@ class PoolPrivatizer(AnyTextPrivatizer):
     def refuse_weak(self, *, accept_weak: bool) -> None:
         """No setting copies a text's words: nothing to refuse."""
 
-    def refuse_own(self, texts: Sequence[str]) -> None:
-        """Raise where most of these texts, or of their sentences, stand in the pool: it was made
-        from them then.
+    def refuse_own(self, texts: Sequence[str], columns: int = 1) -> None:
+        """Raise where most texts of a column, or of their sentences, stand in the pool: it was made
+        from them then. The texts of a row follow each other.
 
         100 texts are looked at, and more where few of those could stand in a pool. Fewer than 50
         texts or sentences are not judged. One that happens to stand there comes out like any other:
         refusing it would tell that it does.
         """
-        if self._holds_most(texts, lambda text: [text]) or self._holds_most(texts, sentences):
-            raise PrivateCalibration(OWN_SOURCE)
+        for column in range(columns):
+            mine = texts[column::columns]
+            if self._holds_most(mine, lambda text: [text]) or self._holds_most(mine, sentences):
+                raise PrivateCalibration(OWN_SOURCE)
 
     def _holds_most(self, texts: Sequence[str], parts: Callable[[str], list[str]]) -> bool:
         """Whether the pool holds more than half of the parts of these texts."""
