@@ -46,6 +46,8 @@ def test_no_epsilon_is_tried_that_a_mechanism_does_not_take() -> None:
     table = Embedding([f"w{i}" for i in range(40)], np.vstack([points, points]), name="doubles")
     with pytest.raises(Unreachable, match="no epsilon up to 600 lets 75% of the words"):
         calibrate("exponential", table, survival=0.75)
+    with pytest.raises(Unreachable, match=r"lets 99\.9999% of the words"):  # not "100%"
+        calibrate("exponential", table, survival=0.999999)
     assert usual_epsilons("exponential", table) == [calibrate("exponential", table, survival=0.2)]
 
 

@@ -85,13 +85,13 @@ def _bisect(rate: Callable[[float, int], float], wanted: float, sample: int, mos
         while rate(high, size) < wanted:
             if high >= most:
                 raise Unreachable(
-                    f"no epsilon up to {most:g} lets {wanted:.0%} of the words survive"
+                    f"no epsilon up to {most:g} lets {100 * wanted:g}% of the words survive"
                 )
             low, high = high, min(high * 1.5, most)
         while rate(low, size) > wanted:
             low, high = low / 1.5, low
             if low < 1e-9:
-                raise Unreachable(f"no epsilon down to 1e-9 lets only {wanted:.0%} survive")
+                raise Unreachable(f"no epsilon down to 1e-9 lets only {100 * wanted:g}% survive")
         while high / low > precision:
             middle = math.sqrt(low * high)
             if rate(middle, size) < wanted:
