@@ -9,11 +9,12 @@ from pydantic import BaseModel, Field
 
 from inkblur.documents.marking import expected_cosine, usual_words
 from inkblur.mechanisms.base import DiscreteMechanism
-from inkblur.mechanisms.strengths import measured_strengths
+from inkblur.mechanisms.strengths import Strengths, measured_strengths
 from inkblur.pools import PoolPrivatizer
 from inkblur.service.state import Service
 from inkblur.spec import ReleaseSpec
 from inkblur.spec_fields import POOL_EPSILONS
+from inkblur.types import Ids
 
 OFFERED = "staircase"
 _WEAKER = (6.0, 8.0, 10.0)  # epsilons beyond light, to see what they would give: not attacked
@@ -77,26 +78,25 @@ def choice_routes(service: Service) -> APIRouter:
 
 
 def _choices(service: Service) -> Choices:
-    table = ReleaseSpec(OFFERED, 1.0, embedding=service.tables.embedding).table()
-    measured = measured_strengths(OFFERED, table).values()
+    spec = ReleaseSpec(OFFERED, 1.0, embedding=service.tables.embedding)
+    table = spec.table()
+    measured = measured_strengths(OFFERED, table)
     limits = service.desk.limits
     return Choices(
         mechanism=OFFERED,
-        words=_word_stops(service),
-        untouched=max((found.risk.untouched for found in measured), default=None),
+        words=_word_stops(service, spec, measured, usual_words(table)),
+        untouched=max((found.risk.untouched for found in measured.values()), default=None),
         pool=_pool(service),
         needs_ids=limits.budget is not None,
         needs_people=limits.person_budget is not None,
     )
 
 
-def _word_stops(service: Service) -> list[WordStop]:
+def _word_stops(
+    service: Service, spec: ReleaseSpec, measured: Strengths, usual: Ids
+) -> list[WordStop]:
     """The strengths, which were attacked, and weaker settings, which were not."""
-    spec = ReleaseSpec(OFFERED, 1.0, embedding=service.tables.embedding)
-    table = spec.table()
-    measured = measured_strengths(OFFERED, table)
     named = {found.epsilon: strength for strength, found in measured.items()}
-    usual = usual_words(table)
     stops = []
     for epsilon in sorted({*named, *(each for each in _WEAKER if each > max(named, default=0))}):
         mechanism = service.desk.privatizer(spec.varied(epsilon=epsilon)).mechanism
