@@ -34,6 +34,7 @@ _HEADERS = {
 }
 _MEANING = {word: what for what, words in _HEADERS.items() for word in words.split()}
 
+_LETTER = re.compile(r"[^\W\d_]")
 _MAIL = re.compile(r"[\w.+-]+@[\w-]+(\.[\w-]+)+")
 _IP = re.compile(r"((\d{1,3}\.){3}\d{1,3}|([0-9a-f]{1,4}:){4,7}[0-9a-f]{1,4})", re.IGNORECASE)
 _PHONE = re.compile(r"(\+|00|\(?0)[\d ()/.-]{6,20}|\(?\d{3}\)?[ .-]\d{3}[ .-]\d{4}")
@@ -147,10 +148,9 @@ def collect_values(batch: Batch, rows: int, values: ColumnValues) -> None:
         mine = batch.records[place * batch.width : (place + 1) * batch.width]
         said = [_content_words(record.text) for record in mine]
         for path, leaves in found.items():
-            held = _content_words(" ".join(leaves))
-            again = any(
-                len(words) >= _FEWEST and 2 * len(words & held) >= len(words) for words in said
-            )
+            written = " ".join(filter(_LETTER.search, leaves))  # a row may hold a thousand numbers
+            held = _content_words(written) if written else set()
+            again = any(2 * len(words & held) >= len(words) >= _FEWEST for words in said)
             values[path] += map(TextAgain, leaves) if again else leaves
 
 
