@@ -104,6 +104,11 @@ class DrawingBackend(Backend, Protocol):
 class TextMechanism(Protocol):
     """A mechanism whose draws depend on those before them in the same text."""
 
+    @property
+    def batch_texts(self) -> int:
+        """Texts of a file that are given at a time, however long they are."""
+        ...
+
     def replace_texts(self, texts: Sequence[Ids], streams: Sequence[Rng]) -> list[DrawnText]:
         """Draw texts, each from a stream of its own."""
         ...

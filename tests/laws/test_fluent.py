@@ -6,9 +6,12 @@ import hashlib
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise, product
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,6 +19,8 @@ from hypothesis import strategies as st
 from inkblur import Privatizer
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
+from inkblur.files import open_sink, open_source
+from inkblur.files.run import release_records, run
 from inkblur.mechanisms.staircase.conditional import draw
 from inkblur.mechanisms.staircase.expectation import Expected
 from inkblur.mechanisms.staircase.fluent import FluentStaircase
@@ -225,9 +230,7 @@ def test_texts_drawn_together_come_out_as_drawn_alone() -> None:
 
 
 def test_a_base_that_depends_on_the_company_is_named() -> None:
-    """A real network's last digits differ with the number of texts that it reads at a time, and
-    files are cut into batches by the letters of the true texts.
-    """
+    """A real network's last digits differ with the number of texts that it reads at a time."""
     mechanism = fluent()
     mechanism.model.begin = lambda texts: ToyModel(salt=str(texts)).begin(texts)  # type: ignore[method-assign]
     text, key = np.array([0, 1, 2]), keyed_rng(bytes(range(32)))
@@ -238,6 +241,37 @@ def test_a_base_that_depends_on_the_company_is_named() -> None:
     assert alone.base != beside.base
     assert any("reads together" in line for line in mechanism.guarantee.assumptions)
     assert not any("reads together" in line for line in mechanism.fixed.guarantee.assumptions)
+
+
+@pytest.mark.parametrize("door", ["txt", "parquet", "memory"])
+def test_the_company_of_a_text_does_not_follow_true_letters(tmp_path: Path, door: str) -> None:
+    """Only the numbers of words decide, which are released."""
+    companies: list[list[int]] = []
+    for letters in (1, 40_000):
+        mechanism = fluent()
+        begun: list[int] = []
+        begin = mechanism.model.begin
+
+        def noted(texts: int, begin: Any = begin, begun: list[int] = begun) -> ToyReading:
+            begun.append(texts)
+            reading: ToyReading = begin(texts)
+            return reading
+
+        mechanism.model.begin = noted  # type: ignore[method-assign]
+        texts = ["w1 " * (row % 4) + "x" * letters for row in range(40)]
+        blur, rng = Privatizer(mechanism), seeded_rng(1)
+        source = tmp_path / f"{letters}.{door}"
+        if door == "memory":
+            release_records(blur, [Record(str(i), text) for i, text in enumerate(texts)], rng)
+        elif door == "txt":
+            source.write_text("".join(f"{text}\n" for text in texts))
+        else:
+            pq.write_table(pa.table({"text": texts}), source)
+        if door != "memory":
+            with open_source(source) as rows, open_sink(tmp_path / f"out.{door}", rows) as sink:
+                run(rows, sink, blur, rng, workers=1)
+        companies.append(begun)
+    assert companies[0] == companies[1] == [7, 7, 7, 7, 7, 5]  # two of 14 texts, one of 12
 
 
 def test_another_base_draws_from_other_bits() -> None:

@@ -36,8 +36,8 @@ MODEL_IS_PUBLIC = (
     "that were released already"
 )
 MODEL_ROUNDS = (
-    "rounding in the language model does not matter: which texts it reads together, which depends "
-    "on how long the true ones are, changes the last digits of what it expects"
+    "rounding in the language model does not matter: which texts it reads together changes the "
+    "last digits of what it expects"
 )
 
 
@@ -49,7 +49,6 @@ class FluentStaircase(WordMechanism):
     """
 
     name = "staircase"
-    batch = 5_000
 
     def __init__(
         self,
@@ -90,6 +89,11 @@ class FluentStaircase(WordMechanism):
         """Names the model too; each position's bits are bound to its base besides."""
         model = f"lm={self.model.fingerprint} delta={self.delta!r} fit={self.fit!r} scale={SCALE}"
         return f"{self.fixed.spec} {model}"
+
+    @property
+    def batch_texts(self) -> int:
+        """Twice as many as advance together, so that those of about one length may."""
+        return 2 * self.model.together
 
     def replace_texts(self, texts: Sequence[Ids], streams: Sequence[Rng]) -> list[DrawnText]:
         """Draw these texts, each from a stream of its own, some of them together."""
