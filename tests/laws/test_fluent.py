@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from itertools import pairwise, product
 from pathlib import Path
@@ -272,6 +275,26 @@ def test_the_company_of_a_text_does_not_follow_true_letters(tmp_path: Path, door
                 run(rows, sink, blur, rng, workers=1)
         companies.append(begun)
     assert companies[0] == companies[1] == [7, 7, 7, 7, 7, 5]  # two of 14 texts, one of 12
+
+
+def test_threads_take_turns_with_the_model() -> None:
+    """What a model keeps of the texts it reads takes much memory: of one group at a time."""
+    met = threading.Barrier(2)
+
+    class Watched(ToyModel):
+        def begin(self, texts: int) -> ToyReading:
+            with contextlib.suppress(threading.BrokenBarrierError):
+                met.wait(timeout=0.5)
+                raise AssertionError("two groups of texts at a time")
+            return super().begin(texts)
+
+    mechanism = FluentStaircase(table(), epsilon=3.0, tau=0.2, model=Watched(), cache=None)
+    texts = [np.array([0, 1])]
+    with ThreadPoolExecutor(2) as pool:
+        drawn = [
+            pool.submit(mechanism.replace_texts, texts, [seeded_rng(seed)]) for seed in range(2)
+        ]
+    assert [len(each.result()) for each in drawn] == [1, 1]
 
 
 def test_another_base_draws_from_other_bits() -> None:

@@ -30,7 +30,7 @@ from inkblur.embeddings.store import write_store
 from inkblur.errors import InputError, ParameterError
 from inkblur.ledger import open_ledger
 from inkblur.mechanisms.staircase import causal_model, device_draw
-from inkblur.mechanisms.staircase.causal_model import CausalModel, TokenReading
+from inkblur.mechanisms.staircase.causal_model import CausalModel, TokenReading, WrittenForm
 from inkblur.mechanisms.staircase.device_draw import DeviceDraw
 from inkblur.mechanisms.staircase.expectation import SCALE, Expected
 from inkblur.mechanisms.staircase.fluent import FluentStaircase
@@ -163,6 +163,29 @@ def test_the_prompt_is_a_part_of_the_context(
     assert longest == 32  # never more, however long the text
 
 
+def test_a_reading_that_has_ended_keeps_nothing(model: CausalModel) -> None:
+    """Else the next group of texts would be read beside what was kept of the last."""
+    reading = model.begin(2)
+    reading.waiting()
+    assert reading._past is not None
+    reading.end(np.array([0, 1]))
+    assert not len(reading.waiting())
+    assert reading._past is None
+
+
+def test_a_prompt_may_be_longer_than_the_context(
+    model: CausalModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two that end alike, no more than the end is looked back on."""
+    monkeypatch.setattr(causal_model, "_CONTEXT", 16)
+    seen = []
+    for start in ("the", "hot hot hot"):
+        reading = model.expecting(trust=1.0, prompt=f"{start}{' waiter' * 12}").begin(1)
+        reading.waiting()
+        seen.append(parts_of(reading, 0))
+    assert np.abs(seen[0] - seen[1]).max() <= 1
+
+
 @pytest.mark.parametrize("prompt", ["", "the waiter was hot."])
 def test_the_model_reads_what_is_written(model: CausalModel, prompt: str) -> None:
     """What it expects after some words is what the network says after the text as it stands."""
@@ -210,6 +233,28 @@ def test_probabilities_are_the_models_own_for_words_of_one_token(model: CausalMo
     first = model.inside.first.numpy()
     for token in set(first.tolist()):
         assert shares[first == token].sum() == pytest.approx(1.0)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from([1.0, 1e3, 1e6]))
+def test_every_word_that_rounds_to_a_part_has_it(seed: int, largest: float) -> None:
+    """However many words begin with a token, and however unlike their frequencies are."""
+    import torch
+
+    random = np.random.default_rng(seed)
+    words, tokens = 400, 12
+    firsts = random.integers(0, tokens - 2, words)  # two tokens begin no word
+    counts = np.exp(random.random(words) * np.log(largest)).astype(np.int64)
+    table = Embedding([f"w{i}" for i in range(words)], np.eye(words, 2), name="made", counts=counts)
+    form = WrittenForm([[int(first)] for first in firsts], table, range(tokens), "cpu")
+    logits = torch.from_numpy(6 * random.standard_normal((5, tokens))).float()
+    rows, found, parts = form.parts(logits, 1.0)
+    table_of_parts = torch.zeros(5, words, dtype=torch.int64)
+    table_of_parts[rows, found] = parts
+    begins = torch.zeros(tokens, dtype=torch.bool)
+    begins[torch.from_numpy(firsts)] = True
+    likely = form.likely(logits.masked_fill(~begins, -torch.inf).softmax(-1))
+    assert torch.equal(table_of_parts, (likely * SCALE).round().long())
 
 
 @pytest.mark.parametrize("trust", [1.0, 0.5, 0.1])

