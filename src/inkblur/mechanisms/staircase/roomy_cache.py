@@ -55,9 +55,15 @@ class RoomyLayer(DynamicLayer):
 
     def batch_repeat_interleave(self, repeats: int) -> None:
         """Take each text so many times."""
-        if self.keys is not None:
-            rows = torch.arange(len(self.keys), device=self.device)
-            self.batch_select_indices(rows.repeat_interleave(repeats))
+        if self.keys is None or self.values is None:
+            return  # nothing was read yet
+        kept, tokens = (self.keys, self.values), self.get_seq_length()
+        texts = len(self.keys)
+        self._make_room(texts * repeats, *kept)
+        for buffer, each in zip(self.buffers, kept, strict=True):
+            # Straight into the buffer: a copy between the two would leave a hole in the memory.
+            buffer.unflatten(0, (texts, repeats))[:, :, :, :tokens] = each[:, None]
+        self.keys, self.values = (buffer[:, :, :tokens] for buffer in self.buffers)
 
     def batch_select_indices(self, indices: torch.Tensor) -> None:
         """Keep these texts alone."""
