@@ -106,6 +106,9 @@ def test_an_index_holds_nothing_of_rows_that_were_left_out(
     assert list(out.index) == list(left.index)
     assert out.index.names == left.index.names
     assert b"SECRET" not in pickle.dumps(out)
+    frame = left.to_frame("text")
+    frame["text"] = out  # labels repeat: pandas does this for equal indexes alone
+    assert list(frame["text"]) == list(out)
 
 
 def test_the_guarantee_names_an_index_that_comes_out(spec: inkblur.ReleaseSpec) -> None:

@@ -156,7 +156,7 @@ def test_what_describes_no_release_is_refused(body: Any, message: str) -> None:
     ],
 )
 def test_a_key_that_is_given_twice_is_refused(text: str) -> None:
-    with pytest.raises(ParameterError, match="the spec has the key 'epsilon' twice"):
+    with pytest.raises(ParameterError, match=r"^the spec has the key 'epsilon' twice"):
         read_spec(text)
 
 

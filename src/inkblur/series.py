@@ -194,11 +194,20 @@ def _pandas(like: Any, out: list[Text]) -> Any:
     pandas = sys.modules["pandas"]
     kept = like.dtype if isinstance(like.dtype, pandas.StringDtype) else object
     index = like.index
-    # Levels and categories may be those of rows that somebody left out before.
+    # Levels and categories may be those of rows that somebody left out before. The same labels, so
+    # that texts can be put back into the frame they came from.
     if isinstance(index, pandas.MultiIndex):
-        index = pandas.MultiIndex.from_tuples(index.tolist(), names=index.names)
+        index = index.remove_unused_levels()
+        index = index.set_levels(
+            [
+                level.astype(level.categories.dtype)
+                if isinstance(level, pandas.CategoricalIndex)
+                else level
+                for level in index.levels
+            ]
+        )
     elif isinstance(index, pandas.CategoricalIndex):
-        index = index.remove_unused_categories()
+        index = index.astype(object)
     return pandas.Series(out, index=index, name=like.name, dtype=kept)
 
 

@@ -362,6 +362,8 @@ def read_spec(text: str) -> ReleaseSpec:
     """
     try:
         body = json.loads(text, object_pairs_hook=_each_key_once)
+    except ParameterError:
+        raise
     except (ValueError, RecursionError) as error:
         raise ParameterError(f"the spec is not JSON: {error}") from None
     if isinstance(body, dict) and "spec" in body:

@@ -97,6 +97,7 @@ def test_limit_and_vocabulary_narrow_every_source_alike(glove: Path, tmp_path: P
         assert by_file.words == by_list.words == ("w3", "w7")
         assert by_file.vectors.tolist() == load_embedding(glove).vectors[[3, 7]].tolist()
         assert by_file.provenance["vocabulary"] == "words.txt"
+        assert by_file.provenance["limit"] == 10
         assert by_file.sha256 == by_list.sha256 != load_embedding(glove).sha256
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import pickle
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -230,6 +231,15 @@ def test_texts_drawn_together_come_out_as_drawn_alone() -> None:
     assert [(t.ids.tolist(), t.text, t.base) for t in together] == [
         (t.ids.tolist(), t.text, t.base) for t in alone
     ]
+
+
+def test_a_copy_by_pickle_draws_the_same() -> None:
+    mechanism = fluent()
+    texts, key = [np.array([0, 1, 2, NULL_ID])], keyed_rng(bytes(range(32)))
+    copied = pickle.loads(pickle.dumps(mechanism))
+    one, other = (m.replace_texts(texts, [key.child("r")])[0] for m in (mechanism, copied))
+    assert one.ids.tolist() == other.ids.tolist()
+    assert one.base == other.base
 
 
 def test_a_base_that_depends_on_the_company_is_named() -> None:

@@ -258,8 +258,13 @@ class Analyst:
             return "stop_words", word
         if self._policies.names is not Treatment.BLUR:
             # What enters decides too: in "Anna'll" that is the word without its clitic.
-            entering = low.split("'")[0] if word == NULL_ID else folded(self._embedding.words[word])
-            if is_name(low) or is_name(entering):
+            # Of an unknown word, what stands before any apostrophe: "O'Brien'd've" is a name too.
+            entering = (
+                [low[:place] for place, sign in enumerate(low) if sign == "'"]
+                if word == NULL_ID
+                else [folded(self._embedding.words[word])]
+            )
+            if any(map(is_name, [low, *entering])):
                 return "names", NULL_ID
         return ("words", word) if word != NULL_ID else ("unknown", NULL_ID)
 

@@ -211,6 +211,7 @@ def _opened(path: Path) -> Embedding:
 def _narrowed(table: Embedding, builder: TableBuilder, name: str | None) -> Embedding:
     if builder.limit is not None:
         table = table.first(builder.limit)
+        table = table._with(provenance={**table.provenance, "limit": builder.limit})
     if builder.wanted is not None:
         table = table.restricted(builder.wanted, origin=builder.wanted_from)
     if name is None or name == table.name:

@@ -17,7 +17,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -74,6 +74,13 @@ class FluentStaircase(WordMechanism):
         self._turn = threading.Lock()
         self.bases = Bases(self.steps, embedding.counts, len(embedding), delta=delta, fit=fit)
         self.guarantee = self.fixed.guarantee.assuming(MODEL_IS_PUBLIC, MODEL_ROUNDS)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the lock, which cannot be pickled."""
+        return {name: value for name, value in vars(self).items() if name != "_turn"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _turn=threading.Lock())
 
     @property
     def parameters(self) -> dict[str, float | str]:
