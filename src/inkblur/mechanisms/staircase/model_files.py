@@ -94,7 +94,7 @@ def _unpacked(gguf: Path, sha256: str, transformers: Any) -> Path:
     named = {"gguf_file": gguf.name, "local_files_only": True}
     tokenizer = transformers.AutoTokenizer.from_pretrained(gguf.parent, **named)
     network = transformers.AutoModelForCausalLM.from_pretrained(gguf.parent, **named)
-    network.config.quantization_config = None  # float32 from here on
+    vars(network.config).pop("quantization_config", None)  # float32 from here on
     network.hf_quantizer = None
     folder.parent.mkdir(parents=True, exist_ok=True)
     partial = folder.with_name(f"{sha256}.partial")
