@@ -45,7 +45,8 @@ class RoomyLayer(DynamicLayer):
         """Write new tokens behind the others; then those of all tokens."""
         new, start = (key_states, value_states), self.get_seq_length()
         if not self.is_initialized:
-            self.dtype, self.device, self.is_initialized = key_states.dtype, key_states.device, True
+            self.dtype, self.device = key_states.dtype, key_states.device
+            self.is_initialized = True
             self._make_room(len(key_states), *new)
         end = start + key_states.shape[-2]
         for buffer, each in zip(self.buffers, new, strict=True):
