@@ -34,6 +34,8 @@ def roomy_cache(config: Any, room: int, old: DynamicCache | None = None) -> Dyna
 class RoomyLayer(DynamicLayer):
     """Keys and values of one layer, (texts, heads, tokens, numbers): the front of two buffers."""
 
+    is_initialized: bool
+
     def __init__(self, room: int, buffers: list[torch.Tensor]) -> None:
         super().__init__()
         self._room = room
