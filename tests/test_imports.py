@@ -22,6 +22,7 @@ ORDER = [
     ("adaptation", "pools"),
     ("sklearn", "spec_fields"),
     ("spec",),
+    ("spec_json",),
     ("ledger",),
     ("files",),
     ("arrow_worker",),

@@ -21,7 +21,8 @@ from inkblur.embeddings.store import write_store
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError, ParameterError
 from inkblur.mechanisms.catalogue import CATALOGUE
-from inkblur.spec import ReleaseSpec, grid, options_of_a_spec, read_spec
+from inkblur.spec import ReleaseSpec, grid, options_of_a_spec
+from inkblur.spec_json import read_spec
 from tests.made_strengths import keep_made_strengths
 
 WORDS = [f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(60)]
