@@ -102,6 +102,9 @@ def test_texts_of_the_pool_that_come_out_are_counted(folder: Path) -> None:
         assert f"{same} texts ({same / 20:.0%}) came out as they were written" in told
         assert ("this does not hide them" in told) == (same > 10)
         assert json.loads((folder / "r.json").read_text())["draws"]["unchanged"] == same
+        page = run(folder, "statement", "r.json").stdout
+        assert f"and {same} of the 20 texts drawn are true ones, as the pool has them" in page
+        assert "somebody else" not in page
     finally:
         _write(folder / "mine.csv", ["alpha beta", "", "sigma; kappa 12", TEXTS[0]], list("abcd"))
 
@@ -169,9 +172,9 @@ def test_what_is_refused_in_one_line(folder: Path) -> None:
     _write(folder / "rare.csv", TEXTS, rare)
     for file, message in (
         ("one.csv", "all texts have the label"),
-        ("mine.csv", "texts are left"),
+        ("mine.csv", "1 text is left"),
         ("none.csv", "has no records"),
-        ("rare.csv", "the label 'odd' has 1 texts"),
+        ("rare.csv", "the label 'odd' has 1 text"),
     ):
         result = run(folder, "pool", "build", file, "-o", "o.pool", "--label-column", "label",
                      "--embedding", "toy.ink")  # fmt: skip
