@@ -66,7 +66,8 @@ class TestLinking:
             same, values = authors[left] == authors[right], near[left, right]
             higher, lower = values[same][:, None], values[~same]
             areas.append(float(((higher > lower) + 0.5 * (higher == lower)).mean()))
-        assert (found.low, found.high) == pytest.approx(percentile_interval(np.array(areas), 0.8))
+        ends = percentile_interval(np.array(areas), 0.8, units=len(texts))
+        assert (found.low, found.high) == pytest.approx(ends)
 
     def test_what_cannot_be_linked_is_refused(self) -> None:
         for authors in ([0, 0], [0, 1]):
@@ -87,7 +88,8 @@ class TestSinglingOut:
     def test_a_length_of_its_own_gives_a_text_away(self) -> None:
         originals = ["sea " * count for count in range(1, 9)]
         released = ["fog " * count for count in range(1, 9)]
-        found = single_out(originals, released)
+        found = single_out(originals, released, range(1, 9))
+        assert found.by_both is not None
         assert found.by_both.all()
         assert found.by_words.sum() == 1
 

@@ -188,7 +188,8 @@ class TestTrigrams:
 
 def test_true_words_are_sorted_by_kind() -> None:
     made = Embedding(["the", "old", "kim", "house"], np.eye(4), name="toy")
-    found = true_words("Old Kim, 84. House of kim@x.org; the Zorp Kim", made)
+    text = "Old Kim, 84. House of kim@x.org; the Zorp Kim"
+    found = true_words(text, entering_ids(text, made))
     assert found.kinds.tolist() == [
         Kind.WORD, Kind.NAME, Kind.NUMBER, Kind.WORD, Kind.STOP_WORD, Kind.UNKNOWN,
         Kind.STOP_WORD, Kind.NAME, Kind.NAME,
@@ -199,7 +200,8 @@ def test_true_words_are_sorted_by_kind() -> None:
 
 def test_what_is_counted() -> None:
     made = Embedding(["the", "old", "kim"], np.eye(3), name="toy")
-    truth = [true_words("the old Kim 84", made), true_words("old old", made)]
+    texts = ["the old Kim 84", "old old"]
+    truth = [true_words(text, entering_ids(text, made)) for text in texts]
     outs = [np.array([0, 0, 2, 1]), np.array([1, 2])]
     prior = np.full(4, 0.25)
     reader = Reader(ExactChannel(Exponential(made, epsilon=30.0), 3), prior)

@@ -6,8 +6,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from inkblur.documents import tagging
 from inkblur.errors import MissingExtra, ParameterError
-from inkblur.evaluation.attacks import spelling, tagging
+from inkblur.evaluation.attacks import spelling, writeprints_features
 from inkblur.evaluation.attacks.base import DONT_KNOW, attribute
 from inkblur.evaluation.attacks.reverse import reverse_vectorized
 from inkblur.evaluation.attacks.writeprints import (
@@ -65,7 +66,7 @@ def test_groups_count_what_they_say(name: str, feature: str, value: float) -> No
 
 def test_tags_and_their_ngrams_stay_within_a_sentence() -> None:
     text = "The cat sat. A dog sat."
-    assert tagging.sentence_tags(text) == [["DT", "NN", "VBD", "."]] * 2
+    assert writeprints_features.sentence_tags(text) == [["DT", "NN", "VBD", "."]] * 2
     assert measured("tags", text)["NN"] == 2
     assert measured("tag bigrams", text)["DT NN"] == 2
     assert ". DT" not in measured("tag bigrams", text)
@@ -74,13 +75,13 @@ def test_tags_and_their_ngrams_stay_within_a_sentence() -> None:
 
 def test_every_token_has_a_tag_of_its_own() -> None:
     text = "and/or | it's &slash; 3,000 \\ don't/can't\nnext_line"
-    (tags,) = tagging.sentence_tags(text)
-    assert len(tags) == len(tagging._TOKEN.findall(text))
+    (tags,) = writeprints_features.sentence_tags(text)
+    assert len(tags) == len(writeprints_features._TOKEN.findall(text))
     assert all(tags)
 
 
 def test_clitics_are_tokens_of_their_own() -> None:
-    assert tagging._TOKEN.findall("It's 3,000, can't!") == [
+    assert writeprints_features._TOKEN.findall("It's 3,000, can't!") == [
         "It",
         "'s",
         "3,000",

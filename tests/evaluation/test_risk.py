@@ -13,7 +13,7 @@ from inkblur.evaluation.attacks.channel import ExactChannel
 from inkblur.evaluation.attacks.likelihood import Likelihood
 from inkblur.evaluation.attacks.stacking import stacked, stacking_weights
 from inkblur.evaluation.measures.bootstrap import percentile_interval
-from inkblur.evaluation.risk import Attempt, AuthorTexts, attempts, strongest
+from inkblur.evaluation.risk import Attempt, AuthorTexts, Scores, answers, attempts, strongest
 from inkblur.evaluation.strengths import SettingRisk, author_texts, chosen, search_strengths
 from inkblur.mechanisms.base import DiscreteMechanism
 from inkblur.mechanisms.calibration import calibrate
@@ -50,7 +50,7 @@ def test_an_attacked_author_without_a_known_text_is_refused(toy: Embedding) -> N
     """Their texts counted as those of the next author in order."""
     texts = written(toy, 6, 4)
     known = texts.known_authors != 3
-    with pytest.raises(ParameterError, match="1 attacked authors, such as 3, have no known text"):
+    with pytest.raises(ParameterError, match="1 attacked author has no known text, such as 3"):
         replace(
             texts,
             known=tuple(np.array(texts.known)[known].tolist()),
@@ -100,6 +100,19 @@ def test_stacking_trusts_the_attack_that_is_right() -> None:
     assert both == pytest.approx((right.argmax(axis=1) == truth).mean(), abs=0.03)
 
 
+def test_stacking_learns_on_the_half_that_it_does_not_attack(toy: Embedding) -> None:
+    """Of two attacks each is right on one half alone: who learned on the other trusts the wrong one."""
+    halves = written(toy, 8, 4).halves()
+    found: list[Scores] = []
+    for half in halves:
+        truth = np.searchsorted(half.suspects, half.attacked_authors)
+        right = np.eye(len(half.suspects))[truth]
+        either = (right, np.roll(right, 1, axis=1))[:: -1 if found else 1]
+        found.append({("one", "static"): either[0], ("two", "static"): either[1]})
+    said = [each for each in answers(halves, found, [None]) if each.attack == "stacked"]
+    assert [each.correct.any() for each in said] == [False, False]
+
+
 def attempt(half: int, attack: str, hits: int, *, texts: int = 100) -> Attempt:
     authors = np.repeat(np.arange(10), texts // 10)
     correct = np.arange(texts) % 10 < hits / texts * 10
@@ -135,6 +148,30 @@ def test_the_interval_over_ten_authors_covers_what_it_says() -> None:
         plain += low <= 0.5 <= high
     assert expanded / collections == pytest.approx(0.95, abs=0.02)  # standard error .007
     assert plain / collections < 0.92
+
+
+@pytest.mark.parametrize("authors", [2, 3, 5])
+def test_an_interval_over_few_authors_covers_what_it_says_too(authors: int) -> None:
+    """Resamples never leave the range of the authors' own shares, which holds the mean of others
+    like them half of the time with two authors.
+    """
+    texts, collections = 5, 200
+    rng = np.random.default_rng(7)
+    covered = 0
+    for _ in range(collections):
+        correct = rng.random((authors, texts)) < rng.beta(0.5, 2.0, (authors, 1))
+        numbers = np.repeat(np.arange(authors), texts)
+        found = strongest([Attempt(0, "any", "static", None, 10**6, numbers, correct.ravel())])
+        covered += found.low <= 0.2 <= found.high  # the mean of that law
+    assert covered / collections >= 0.95
+
+
+@pytest.mark.parametrize("hits", [0, 100])
+def test_ten_authors_alike_are_no_proof_about_others(hits: int) -> None:
+    """An interval from 0 % to 0 % said too much, and so did one from 100 % to 100 %."""
+    found = strongest([attempt(0, "any", hits)])
+    assert found.high - found.low > 0.2
+    assert found.low <= found.risk <= found.high
 
 
 def test_a_choice_looks_at_one_half_alone_and_every_smaller_epsilon() -> None:

@@ -21,6 +21,7 @@ import inkblur
 from inkblur.evaluation.attacks.base import ScoringAttack
 from inkblur.evaluation.attacks.catalogue import CHANNEL_ATTACKS
 from inkblur.evaluation.attacks.channel import channel_of
+from inkblur.evaluation.attacks.entering import entering
 from inkblur.types import Record
 from reproduction.corpora import Corpus, english_novels, reuters_c50
 
@@ -59,7 +60,7 @@ def measured(job: Job) -> dict[str, Any]:
     channel = channel_of(blur.mechanism, rng.child("channel"))
     assert known.authors is not None
     assert attacked.authors is not None
-    attack = CHANNEL_ATTACKS[name](channel, table, 1, False)
+    attack = CHANNEL_ATTACKS[name](channel, table, entering(blur), 1, False)
     assert isinstance(attack, ScoringAttack)
     attack.fit(known.texts, known.authors)
     scores = attack.scores(out)

@@ -43,10 +43,12 @@ def measured(job: Job) -> dict[str, Any]:
     name, epsilon = job
     table = inkblur.load_embedding()
     split = reuters_c50()
-    mechanism = inkblur.ReleaseSpec(name, epsilon).mechanism_on(table)
+    blur = inkblur.ReleaseSpec(name, epsilon).privatizer(table)
+    mechanism = blur.mechanism
     rng = inkblur.seeded_rng(SEED).child(name, f"{epsilon:g}")
     rows = range(0, len(split.test.texts), len(split.test.texts) // TEXTS)
-    truth = [true_words(split.test.texts[row], table, names_enter=False) for row in rows][:TEXTS]
+    texts = [split.test.texts[row] for row in rows][:TEXTS]
+    truth = [true_words(text, blur.ids(text)) for text in texts]
     ids = np.concatenate([words.ids for words in truth])
     outs = mechanism.replace(ids, rng.child("read"))
     shown = np.split(outs, np.cumsum([len(words.ids) for words in truth])[:-1])

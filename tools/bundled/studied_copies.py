@@ -20,7 +20,6 @@ from strengths import author_texts
 
 import inkblur
 from inkblur.evaluation.measures.bootstrap import (
-    expanded_confidence,
     percentile_interval,
     resample_counts,
 )
@@ -108,8 +107,7 @@ def gain(more: list[Attempt], one: list[Attempt]) -> str:
     best = [max((each.by_author for each in tried), key=np.mean) for tried in (more, one)]
     shares = best[0] - best[1]
     times = resample_counts(10_000, len(shares), inkblur.seeded_rng(1))
-    level = expanded_confidence(0.95, len(shares))
-    low, high = percentile_interval(times @ shares / len(shares), level)
+    low, high = percentile_interval(times @ shares / len(shares), units=len(shares))
     return f"{shares.mean():+.3f} ({low:+.3f} to {high:+.3f})"
 
 

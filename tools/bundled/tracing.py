@@ -20,7 +20,6 @@ import inkblur
 from inkblur.evaluation.attacks.channel import channel_of
 from inkblur.evaluation.attacks.singling_out import single_out_by_channel
 from inkblur.evaluation.measures.bootstrap import share_over_texts
-from inkblur.evaluation.measures.recovered import true_words
 from inkblur.mechanisms import CATALOGUE
 from inkblur.mechanisms.strengths import measured_strengths
 from reproduction.corpora import reuters_c50
@@ -44,10 +43,11 @@ def measured(job: Job) -> dict[str, Any]:
     """Shares of the texts that are traced, by the number of words seen."""
     name, epsilon, _ = job
     table = inkblur.load_embedding()
-    mechanism = inkblur.ReleaseSpec(name, epsilon).mechanism_on(table)
+    blur = inkblur.ReleaseSpec(name, epsilon).privatizer(table)
+    mechanism = blur.mechanism
     rng = inkblur.seeded_rng(SEED).child(name, f"{epsilon:g}")
     texts = reuters_c50().test.first_of_each_author(2).texts
-    truth = [true_words(text, table, names_enter=False).ids[: max(WORDS)] for text in texts]
+    truth = [blur.ids(text)[: max(WORDS)] for text in texts]
     drawn = mechanism.replace(np.concatenate(truth), rng.child("drawn"))
     outs = np.split(drawn, np.cumsum([len(ids) for ids in truth])[:-1])
     channel = channel_of(mechanism, rng.child("channel"))

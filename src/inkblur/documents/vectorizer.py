@@ -22,7 +22,7 @@ from inkblur.documents.word_shares import Coverage
 from inkblur.documents.wordnet import synonyms as wordnet_synonyms
 from inkblur.embeddings.table import Embedding, Fingerprints
 from inkblur.errors import ParameterError, needs
-from inkblur.types import NULL_ID, Array, Ids, Morphology, Weighting, choose, whole
+from inkblur.types import NULL_ID, Array, Ids, Morphology, Weighting, choose, counted, whole
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -95,7 +95,7 @@ class Vectorizer:
             documents = [self._written(text, embedding) for text in corpus]
             counts = Counter(term for terms in documents for term in terms)
             chosen = {term for term, count in counts.items() if count >= min_count}
-            origin = f"a reference corpus of {len(documents)} texts"
+            origin = f"a reference corpus of {counted(len(documents), 'text')}"
         if synonyms:
             chosen |= {word for word in wordnet_synonyms(chosen) if self._is_term(word)}
             origin += " and WordNet synonyms"

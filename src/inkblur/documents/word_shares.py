@@ -28,8 +28,9 @@ _ENGLISH = 0.25
 class Survival:
     """Words of the true texts that the vocabulary knows, and how many of them come out.
 
-    Null words and padding are not words of the texts and do not count. Content words are those that
-    are not stop words: they say what a text is about, and they survive more often.
+    Null words and padding are not words of the texts and do not count; words that were copied come
+    out, and count whether or not the vocabulary knows them. Content words are those that are not
+    stop words: they say what a text is about, and they survive more often.
 
     >>> for line in Survival(known=100, unchanged=60, content=40, content_unchanged=30).lines():
     ...     print(line)
@@ -42,16 +43,20 @@ class Survival:
     content: int
     content_unchanged: int
     counted: str = "words"  # what is counted; a tf vector shows a word or does not
+    copied: int = 0  # words beside the known ones, all of which went through the mechanism
+    copied_content: int = 0
 
     @property
     def share(self) -> float:
-        """Of the known words, those that come out; 0 where there are none."""
-        return self.unchanged / self.known if self.known else 0.0
+        """Of the words, those that come out; 0 where there are none."""
+        words = self.known + self.copied
+        return (self.unchanged + self.copied) / words if words else 0.0
 
     @property
     def content_share(self) -> float:
-        """Of the known content words, those that come out; 0 where there are none."""
-        return self.content_unchanged / self.content if self.content else 0.0
+        """Of the content words, those that come out; 0 where there are none."""
+        words = self.content + self.copied_content
+        return (self.content_unchanged + self.copied_content) / words if words else 0.0
 
     @property
     def hides(self) -> bool:
@@ -61,7 +66,7 @@ class Survival:
     def lines(self) -> list[str]:
         """The share in one line, and a warning where it is large."""
         beside = ""
-        if self.content != self.known:
+        if self.content + self.copied_content != self.known + self.copied:
             beside = f" ({self.content_share:.0%} of the content words)"
         lines = [f"{self.share:.0%} of the {self.counted}{beside} come out as they were written"]
         if not self.hides:
@@ -81,6 +86,16 @@ class Survival:
             "hides_the_texts": self.hides,
             "sentences": self.lines(),
         }
+
+
+def copied_words(counts: Mapping[str, int]) -> tuple[int, int]:
+    """How many words a release copied, by its counts, and how many of them are content words.
+
+    >>> copied_words({"stop_words keep": 5, "names keep": 2, "numbers keep": 9})
+    (7, 2)
+    """
+    content = counts.get("unknown keep", 0) + counts.get("names keep", 0)
+    return content + counts.get("stop_words keep", 0), content
 
 
 @dataclass(frozen=True, slots=True)

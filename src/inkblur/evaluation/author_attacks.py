@@ -16,6 +16,7 @@ from inkblur.embeddings.table import Embedding
 from inkblur.evaluation.attacks.base import DONT_KNOW, Attack, Attribution, ScoringAttack, judged
 from inkblur.evaluation.attacks.catalogue import ATTACKS, CHANNEL_ATTACKS, STACKED, STATIC_ALONE
 from inkblur.evaluation.attacks.channel import Channel, ClearChannel, channel_of
+from inkblur.evaluation.attacks.entering import Entering, entering
 from inkblur.evaluation.attacks.pool_likelihood import PoolLikelihood
 from inkblur.evaluation.attacks.stacking import stacked_across
 from inkblur.evaluation.dataset import Dataset, Scenario
@@ -27,8 +28,9 @@ from inkblur.pools.mechanism import PoolStaircase
 from inkblur.rng import seeded_rng
 from inkblur.types import Array, Ids, Piece
 
-# What an attacker knows of a release: its channel and its words, or its pool.
-Known = tuple[Channel, Embedding] | PoolStaircase
+# What an attacker knows of a release: its channel, its words and which enter it (None: all), or
+# its pool.
+Known = tuple[Channel, Embedding, Entering | None] | PoolStaircase
 LARGEST_POOL = 50_000  # texts: the attacker holds the probability of each under every author
 
 
@@ -70,7 +72,7 @@ class AuthorAttacks:
 
     def on_true_texts(self, texts: Sequence[str]) -> list[Attacked]:
         """What attackers make of the texts as they are."""
-        clear = ClearChannel(len(self.embedding)), self.embedding
+        clear = ClearChannel(len(self.embedding)), self.embedding, None
         return list(self._attacked(None, clear, texts, self.train, 0))
 
     def on_release(
@@ -85,12 +87,13 @@ class AuthorAttacks:
         if not any(name in CHANNEL_ATTACKS for _, _, name in self._tries(releaser)):
             return None
         if isinstance(releaser, PoolReleaser):
-            return releaser.mechanism
+            return releaser.blur.mechanism
         assert isinstance(releaser, TextReleaser | VectorReleaser)
         if self._channel is None or self._channel[0] is not releaser:
             rng = seeded_rng(self.plan.seed).child("channel", releaser.name)
-            channel = channel_of(releaser.mechanism, rng)
-            self._channel = releaser, (channel, releaser.mechanism.embedding)
+            blur = releaser.blur
+            channel = channel_of(blur.mechanism, rng)
+            self._channel = releaser, (channel, blur.mechanism.embedding, entering(blur))
         return self._channel[1]
 
     def _tries(self, releaser: Releaser | None) -> Iterator[tuple[str, str, str]]:
@@ -188,7 +191,7 @@ def _informed(releaser: Releaser) -> Collection[str]:
     if (
         isinstance(releaser, PoolReleaser)
         and releaser.blur.piece is Piece.TEXT
-        and len(releaser.mechanism.pool) <= LARGEST_POOL
+        and len(releaser.blur.mechanism.pool) <= LARGEST_POOL
     ):
         return (PoolLikelihood.name,)
     return ()

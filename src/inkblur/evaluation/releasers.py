@@ -5,14 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from inkblur.documents.base import AnyPrivatizer
 from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.embeddings.table import Embedding
 from inkblur.evaluation.attacks.reverse import reverse_vectorized
 from inkblur.guarantees import Guarantee, rounded_up
-from inkblur.mechanisms.base import WordMechanism
 from inkblur.mechanisms.strengths import strength_of
 from inkblur.pools.privatizer import PoolPrivatizer
 from inkblur.rng import Rng
@@ -59,30 +59,33 @@ class Releaser(ABC):
         return ()
 
 
-def releaser(
-    spec: ReleaseSpec, embedding: Embedding
-) -> TextReleaser | PoolReleaser | VectorReleaser:
-    """The release that a spec describes, ready to run on these public word vectors."""
-    if spec.pool is not None:
-        return PoolReleaser(spec, spec.pool_privatizer(embedding))
-    if spec.kind is ReleaseKind.TF:
-        return VectorReleaser(spec, spec.synthetic_vectors(embedding))
-    return TextReleaser(spec, spec.privatizer(embedding))
+P = TypeVar("P", bound=AnyPrivatizer)
 
 
-class TextReleaser(Releaser):
-    """A spec that releases texts."""
+class SpecReleaser(Releaser, Generic[P]):
+    """A spec, and what releases by it."""
 
-    def __init__(self, spec: ReleaseSpec, blur: Privatizer) -> None:
-        self.spec, self.blur = spec, blur
-        self.mechanism: WordMechanism = blur.mechanism
-        found = strength_of(blur.mechanism)
-        self.name = spec.name if found is None else f"{spec.name} ({found[0].value})"
+    def __init__(self, spec: ReleaseSpec, blur: P) -> None:
+        self.spec, self.blur, self.name = spec, blur, spec.name
+        self.mechanism = blur.mechanism
 
     @property
     def guarantee(self) -> Guarantee:
-        """For one text."""
+        """For one text; of vectors it is computed on first use, by a pass over the vocabulary."""
         return self.blur.guarantee
+
+    def to_json(self) -> dict[str, Any]:
+        """The spec, with the epsilon and the parameters that were chosen for it."""
+        return self.spec.resolved(self.mechanism.embedding, self.mechanism).to_json()
+
+
+class TextReleaser(SpecReleaser[Privatizer]):
+    """Releases texts word by word."""
+
+    def __init__(self, spec: ReleaseSpec, blur: Privatizer) -> None:
+        super().__init__(spec, blur)
+        found = strength_of(blur.mechanism)
+        self.name = spec.name if found is None else f"{spec.name} ({found[0].value})"
 
     def release(self, texts: Sequence[str], rng: Rng) -> Released:
         """Blurred texts."""
@@ -94,22 +97,9 @@ class TextReleaser(Releaser):
         """The bound at typical distances."""
         return tuple(self.blur.typical_loss().sentences()) if self.guarantee.private else ()
 
-    def to_json(self) -> dict[str, Any]:
-        """Its spec, with the epsilon and the parameters that were chosen for it."""
-        return self.spec.resolved(self.mechanism.embedding, self.mechanism).to_json()
 
-
-class PoolReleaser(Releaser):
-    """A spec that releases texts of a pool."""
-
-    def __init__(self, spec: ReleaseSpec, blur: PoolPrivatizer) -> None:
-        self.spec, self.blur = spec, blur
-        self.name, self.mechanism = spec.name, blur.mechanism
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """For one text."""
-        return self.blur.guarantee
+class PoolReleaser(SpecReleaser[PoolPrivatizer]):
+    """Releases texts of a pool."""
 
     def release(self, texts: Sequence[str], rng: Rng) -> Released:
         """Texts of the pool."""
@@ -119,34 +109,25 @@ class PoolReleaser(Releaser):
         """What to expect, measured on the pool."""
         return (self.blur.expectation(),)
 
-    def to_json(self) -> dict[str, Any]:
-        """Its spec, with what the pool chose and the pool's fingerprint."""
-        return self.spec.resolved(self.mechanism.embedding, self.mechanism).to_json()
 
-
-class VectorReleaser(Releaser):
-    """A spec that releases term-frequency vectors; an attacker reads them written out."""
-
-    def __init__(self, spec: ReleaseSpec, synthetic: SyntheticVectors) -> None:
-        self.spec, self.synthetic = spec, synthetic
-        self.name = spec.name
-        self.mechanism: WordMechanism = synthetic.mechanism
+class VectorReleaser(SpecReleaser[SyntheticVectors]):
+    """Releases term-frequency vectors; an attacker reads them written out."""
 
     @property
-    def guarantee(self) -> Guarantee:
-        """For one document; computed on first use, which takes a pass over the vocabulary."""
-        return self.synthetic.guarantee
+    def synthetic(self) -> SyntheticVectors:
+        """What draws the vectors."""
+        return self.blur
 
     def release(self, texts: Sequence[str], rng: Rng) -> Released:
         """Vectors, and their words written out."""
-        release = self.synthetic.vectors(_records(texts), rng)
+        release = self.blur.vectors(_records(texts), rng)
         return Released(
             tuple(reverse_vectorized(release.vectors, release.vocabulary)), release.vectors
         )
 
     def true_counts(self, texts: Sequence[str]) -> csr_matrix | None:
         """The true term frequencies over the same vocabulary."""
-        return self.synthetic.vectorizer.transform(texts)
+        return self.blur.vectorizer.transform(texts)
 
     def worth(self) -> tuple[str, ...]:
         """The bound between any two documents."""
@@ -154,8 +135,19 @@ class VectorReleaser(Releaser):
         return (f"Between any two documents the log of the likelihood ratio is at most {loss}.",)
 
     def to_json(self) -> dict[str, Any]:
-        """Its spec."""
+        """The spec as it is: its mechanism has the vectorizer's words, not the table's."""
         return self.spec.to_json()
+
+
+def releaser(
+    spec: ReleaseSpec, embedding: Embedding
+) -> TextReleaser | PoolReleaser | VectorReleaser:
+    """The release that a spec describes, ready to run on these public word vectors."""
+    if spec.pool is not None:
+        return PoolReleaser(spec, spec.pool_privatizer(embedding))
+    if spec.kind is ReleaseKind.TF:
+        return VectorReleaser(spec, spec.synthetic_vectors(embedding))
+    return TextReleaser(spec, spec.privatizer(embedding))
 
 
 def _records(texts: Sequence[str]) -> list[Record]:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from inkblur.errors import ParameterError
-from inkblur.types import Array, Ids
+from inkblur.types import Array, Ids, counted
 
 DONT_KNOW = -1  # an answer; never the number of an author
 
@@ -152,7 +152,10 @@ def checked_authors(texts: Sequence[str], authors: ArrayLike) -> Ids:
         raise ParameterError("give a list of texts, not one text")
     numbers = np.asarray(authors)
     if numbers.shape != (len(texts),):
-        raise ParameterError(f"{len(texts)} texts need as many authors, got {numbers.shape}")
+        raise ParameterError(
+            f"{counted(len(texts), 'text needs', 'texts need')} as many authors, got "
+            f"{numbers.shape}"
+        )
     if len(texts) and not np.issubdtype(numbers.dtype, np.integer):
         raise ParameterError(f"authors must be numbers, got {numbers.dtype}; use number_authors()")
     return numbers.astype(np.int64)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from inkblur.embeddings.table import Embedding
 from inkblur.evaluation.attacks.base import Attack
 from inkblur.evaluation.attacks.channel import Channel
+from inkblur.evaluation.attacks.entering import Entering
 from inkblur.evaluation.attacks.expected_words import ExpectedWords
 from inkblur.evaluation.attacks.koppel import Koppel
 from inkblur.evaluation.attacks.language import unigram
@@ -28,14 +29,16 @@ ATTACKS: dict[str, Callable[[Embedding, int], Attack]] = {
     "earth-movers": lambda table, seed: SameRepresentation(table),
     "euclidean": lambda table, seed: SameRepresentation(table, distance="euclidean"),
 }
-# Those that know the channel P(out | word) as well; the last argument says whether the texts they
-# study are released ones.
-CHANNEL_ATTACKS: dict[str, Callable[[Channel, Embedding, int, bool], Attack]] = {
-    "likelihood": lambda channel, table, seed, released: Likelihood(channel, table),
-    "likelihood-texts": lambda channel, table, seed, released: TextLikelihood(channel, table),
-    "svm-undone": lambda channel, table, seed, released: LinearSvm(
+# Those that know the channel P(out | word) and what enters it (None: every word) as well; the last
+# argument says whether the texts they study are released ones.
+CHANNEL_ATTACKS: dict[str, Callable[[Channel, Embedding, Entering | None, int, bool], Attack]] = {
+    "likelihood": lambda channel, table, enter, seed, released: Likelihood(channel, table, enter),
+    "likelihood-texts": lambda channel, table, enter, seed, released: TextLikelihood(
+        channel, table, enter
+    ),
+    "svm-undone": lambda channel, table, enter, seed, released: LinearSvm(
         seed=seed,
-        view=ExpectedWords(Reader(channel, unigram(table)), table, known_released=released),
+        view=ExpectedWords(Reader(channel, unigram(table)), table, enter, known_released=released),
         name="svm-undone",
     ),
 }

@@ -17,7 +17,7 @@ from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.base import DONT_KNOW, Attack
 from inkblur.evaluation.attacks.likelihood import Likelihood
 from inkblur.evaluation.attacks.svm import LinearSvm
-from inkblur.types import Ids
+from inkblur.types import Ids, counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +76,8 @@ def checked_secrets(known: Sequence[str | None], asked: Sequence[str | None]) ->
     names = sorted({label for label in known if label is not None})
     if len(names) < 2:
         raise ParameterError(
-            f"the secret column has {len(names)} different values in the training part, at least "
-            "2 are needed"
+            f"the secret column has {counted(len(names), 'different value')} in the training part, "
+            "at least 2 are needed"
         )
     if not set(names) & set(asked):
         raise ParameterError("no test text has a secret that the training part has too")

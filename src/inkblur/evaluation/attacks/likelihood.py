@@ -14,6 +14,7 @@ therefore ahead of classifiers that have to learn the channel from noisy copies.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Self
 
 import numpy as np
@@ -22,6 +23,7 @@ from numpy.typing import ArrayLike
 from inkblur.embeddings.table import Embedding
 from inkblur.evaluation.attacks.base import ScoringAttack, check_fitted, checked_known
 from inkblur.evaluation.attacks.channel import Chances, Channel
+from inkblur.evaluation.attacks.entering import Entering, came_out
 from inkblur.evaluation.attacks.fluent_channel import FluentChannel
 from inkblur.evaluation.attacks.language import entering_ids
 from inkblur.types import NULL_ID, Array, Ids, fraction
@@ -34,6 +36,8 @@ _TEXTS = 250  # at a time, where each place of them has a channel of its own
 class Likelihood(ScoringAttack):
     """The attack as an object: `fit` on true texts, `predict` or `scores` on released ones.
 
+    `enter` says which words of a true text enter the release, by id (:func:`.entering`); None: all.
+
     >>> from inkblur import Exponential
     >>> from inkblur.evaluation.attacks.channel import ExactChannel
     >>> table = Embedding(["cat", "dog", "sky"], [[1, 0.1], [1, 0.3], [-1, 0.2]], name="toy")
@@ -45,9 +49,15 @@ class Likelihood(ScoringAttack):
     name = "likelihood"
 
     def __init__(
-        self, channel: Channel, embedding: Embedding, *, smoothing: float = SMOOTHING
+        self,
+        channel: Channel,
+        embedding: Embedding,
+        enter: Entering | None = None,
+        *,
+        smoothing: float = SMOOTHING,
     ) -> None:
         self.channel, self.embedding = channel, embedding
+        self.enter = enter if enter is not None else partial(entering_ids, embedding=embedding)
         self.smoothing = fraction(smoothing, "smoothing")
 
     def fit(self, texts: Sequence[str], authors: ArrayLike) -> Self:
@@ -57,7 +67,7 @@ class Likelihood(ScoringAttack):
         size = len(self.embedding) + 1  # the null word is the last
         counts = np.zeros((len(self.suspects), size))
         for text, row in zip(texts, np.searchsorted(self.suspects, numbers), strict=True):
-            counts[row] += np.bincount(entering_ids(text, self.embedding) % size, minlength=size)
+            counts[row] += np.bincount(self.enter(text) % size, minlength=size)
         self._words: Ids = np.flatnonzero(counts.any(axis=0))
         counts = counts[:, self._words]
         everybody = counts.sum(axis=0) / counts.sum()
@@ -70,7 +80,7 @@ class Likelihood(ScoringAttack):
         from scipy.sparse import csr_matrix
 
         check_fitted(self, "_shares")
-        ids = [entering_ids(text, self.embedding) for text in texts]
+        ids = [came_out(self.channel, text, self.embedding) for text in texts]
         ids = [row[row != NULL_ID] for row in ids]  # the null word never comes out
         if not sum(map(len, ids)):
             return np.zeros((len(texts), len(self.suspects)))

@@ -1,9 +1,9 @@
 """Singling out: which of n originals is this released text from?
 
 Two things give an original away: its number of words, which a sequence release shows as it is, and
-the words themselves. An attacker who knows nothing of the mechanism takes the originals of the same
-length (all of them where none has it), and among those the one whose words are nearest by the
-cosine of tf-idf weights.
+the words themselves. An attacker who knows nothing of the mechanism takes the originals that are
+released with as many words (all of them where none is), and among those the one whose words are
+nearest by the cosine of tf-idf weights.
 
 One who knows the channel adds up log P(out | word) place by place: the original of the largest sum
 is the likeliest, and no attacker who finds all originals equally likely does better. A little of
@@ -29,11 +29,15 @@ class SingledOut:
     """Which released texts were traced to their originals, (texts,) of true and false."""
 
     by_words: NDArray[np.bool_]  # the nearest words, whatever the length
-    by_both: NDArray[np.bool_]  # the nearest of those of equal length
+    by_both: NDArray[np.bool_] | None  # the nearest of those of equal length; None: not known
 
 
-def single_out(originals: Sequence[str], released: Sequence[str]) -> SingledOut:
+def single_out(
+    originals: Sequence[str], released: Sequence[str], shown: Sequence[int] | None = None
+) -> SingledOut:
     """Trace released text i to one of the originals; it is right where it is original i.
+
+    `shown` says how many words each original is released with, where an attacker can tell.
 
     >>> found = single_out(["a boat at sea", "rain and wind"], ["the boat at sea", "wind or rain"])
     >>> found.by_words.tolist()
@@ -45,13 +49,13 @@ def single_out(originals: Sequence[str], released: Sequence[str]) -> SingledOut:
             f"and {len(released)}"
         )
     near = _cosines(originals, released)
-    lengths = [np.array([len(words_of(text)) for text in texts]) for texts in (originals, released)]
-    fits = lengths[1][:, None] == lengths[0][None, :]
-    fits[~fits.any(axis=1)] = True
     own: Ids = np.arange(len(originals))
-    return SingledOut(
-        near.argmax(axis=1) == own, np.where(fits, near, -np.inf).argmax(axis=1) == own
-    )
+    by_words = near.argmax(axis=1) == own
+    if shown is None:
+        return SingledOut(by_words, None)
+    fits = np.array([len(text.split()) for text in released])[:, None] == np.asarray(shown)
+    fits[~fits.any(axis=1)] = True
+    return SingledOut(by_words, np.where(fits, near, -np.inf).argmax(axis=1) == own)
 
 
 def single_out_by_channel(

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from inkblur.embeddings.table import Embedding
 from inkblur.evaluation.attacks.base import checked_known
 from inkblur.evaluation.attacks.channel import Channel
-from inkblur.evaluation.attacks.language import entering_ids
+from inkblur.evaluation.attacks.entering import Entering
 from inkblur.evaluation.attacks.likelihood import Likelihood
 from inkblur.evaluation.attacks.views import SparseRows
 from inkblur.types import Array, Ids, fraction
@@ -43,8 +43,15 @@ class TextLikelihood(Likelihood):
 
     name = "likelihood-texts"
 
-    def __init__(self, channel: Channel, embedding: Embedding, *, own: float = OWN) -> None:
-        super().__init__(channel, embedding)
+    def __init__(
+        self,
+        channel: Channel,
+        embedding: Embedding,
+        enter: Entering | None = None,
+        *,
+        own: float = OWN,
+    ) -> None:
+        super().__init__(channel, embedding, enter)
         self.own = fraction(own, "own")
 
     def fit(self, texts: Sequence[str], authors: ArrayLike) -> Self:
@@ -59,7 +66,7 @@ class TextLikelihood(Likelihood):
         words: list[Ids] = [np.empty(0, np.int64)]
         places: list[Ids] = [np.empty(0, np.int64)]
         for text, author in zip(texts, rows.tolist(), strict=True):
-            ids = entering_ids(text, self.embedding) % (len(self.embedding) + 1)
+            ids = self.enter(text) % (len(self.embedding) + 1)
             if not len(ids):
                 continue  # nothing was written that could be written again
             piece = pieces.setdefault((author, int(seen[author] % each)), len(pieces))

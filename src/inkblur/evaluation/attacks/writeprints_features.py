@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import Self
 
 from inkblur.documents.stop_words import STOP_WORDS
+from inkblur.documents.tagging import penn_tags
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.spelling import misspellings
-from inkblur.evaluation.attacks.tagging import sentence_tags
 from inkblur.evaluation.measures.ngrams import Counts, count_matrix, most_frequent
 from inkblur.types import whole
 
@@ -28,6 +28,12 @@ LONGEST_WORD = 20  # longer ones count as this long
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _NUMBER = re.compile(r"(?<![\d])\d+(?![\d])")
+_SENTENCE_END = re.compile(r"(?<=[.!?])[\"'’”)\]]*\s+|\n\s*\n")
+# Penn tokens: clitics apart (do n't, it 's), numbers in one piece, every other sign alone.
+_TOKEN = re.compile(
+    r"\d+(?:[.,:]\d+)*|[^\W\d_]+?(?=n't\b)|n't\b|'(?:s|m|d|ll|re|ve)\b|[^\W\d_]+|[^\w\s]|\w",
+    re.IGNORECASE,
+)
 Histogram = Mapping[str, float]
 Measure = Callable[[str], Sequence[Histogram]]
 
@@ -39,7 +45,13 @@ class TextReading:
         self.text = text
         self.written: list[str] = _WORD.findall(text)  # words as written
         self.words = [word.lower().replace("’", "'") for word in self.written]
-        self.sentences = sentence_tags(text)  # part-of-speech tags
+        self.sentences = sentence_tags(text)
+
+
+def sentence_tags(text: str) -> list[list[str]]:
+    """Penn Treebank tags of a text, sentence by sentence: DT NN VBD . for "The cat sat."."""
+    sentences = (_TOKEN.findall(s.replace("’", "'")) for s in _SENTENCE_END.split(text))
+    return [penn_tags(tokens) for tokens in sentences if tokens]
 
 
 @dataclass(frozen=True, slots=True)

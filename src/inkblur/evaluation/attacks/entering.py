@@ -1,0 +1,70 @@
+"""Words on either side of a release, by id, as an attacker reads them who knows its settings.
+
+What is dropped does not enter, and names, numbers and unknown words enter as the null word: whoever
+counts them as words expects other outputs than those that come. What comes out are words of the
+table as it spells them, which no tokenizer need read: "u.s.", "co2", "Paris" beside "paris".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from inkblur.documents.analysis import Analyst
+from inkblur.documents.privatizer import Privatizer
+from inkblur.documents.tf_vector import SyntheticVectors, pick
+from inkblur.embeddings.table import Embedding
+from inkblur.evaluation.attacks.channel import Channel, ClearChannel
+from inkblur.evaluation.attacks.language import entering_ids
+from inkblur.types import NULL_ID, Ids
+
+Entering = Callable[[str], Ids]  # the ids of a true text's words
+WORD_CLASSES = {"stop_words", "unknown", "numbers", "addresses", "names"}
+_GRID = 4096  # places of a composition: rare terms of a long text count too
+
+
+def entering(blur: Privatizer | SyntheticVectors) -> Entering:
+    """Which words of a true text enter this release.
+
+    Of a text that is cut to a length all words count: it is its author's all the same. Where words
+    are copied they count too, because they come out.
+
+    >>> from inkblur import Exponential
+    >>> from inkblur.documents.policies import TokenPolicies
+    >>> table = Embedding(["the", "cat", "anna"], [[1, 0.1], [1, 0.3], [-1, 0.2]], name="toy")
+    >>> policies = TokenPolicies.of(drop=["stop-words"])
+    >>> entering(Privatizer(Exponential(table, epsilon=4.0), policies=policies))("The cat, Anna")
+    array([ 1, -1])
+    """
+    table = blur.mechanism.embedding
+    if isinstance(blur, SyntheticVectors):
+        # Not only as many as the vector has: a long text is its author's all the same.
+        vectorizer, even = blur.vectorizer, (np.arange(_GRID) + 0.5) / _GRID
+        return lambda text: pick(*vectorizer.composition(text), even)
+    if WORD_CLASSES & {*blur.policies.kept}:
+        return partial(entering_ids, embedding=table)
+    analyst = Analyst(table, blur.policies)
+    return lambda text: np.array(analyst.read(text).ids, np.int64)
+
+
+def came_out(channel: Channel, text: str, embedding: Embedding) -> Ids:
+    """The words that came out of a channel; texts that are not released are read as true ones."""
+    clear = isinstance(channel, ClearChannel)
+    return entering_ids(text, embedding) if clear else released_ids(text, embedding)
+
+
+def released_ids(text: str, embedding: Embedding) -> Ids:
+    """The words of a released text; the null word for what is none of the table's.
+
+    >>> table = Embedding(["u.s.", "paris", "Paris"], [[1.0], [2.0], [3.0]], name="toy")
+    >>> released_ids("Paris u.s. paris. u.s..", table).tolist()
+    [2, 0, 1, 0]
+    """
+    ids: list[int] = []
+    for piece in text.split():
+        written = (piece, piece.removesuffix("."))  # a sentence may end here
+        found = next((i for i in map(embedding.id, written) if i != NULL_ID), NULL_ID)
+        ids += [found] if found != NULL_ID else entering_ids(piece, embedding).tolist()
+    return np.array(ids, np.int64)
