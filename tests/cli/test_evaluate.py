@@ -8,11 +8,14 @@ import stat
 import sys
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import typer
 from typer.testing import CliRunner, Result
 
 from inkblur.cli.evaluate import evaluate
+from inkblur.cli.texts import read_columns
 from inkblur.evaluation import evaluate as measuring
 from tests.evaluation.made import NAMES, corpus, table, write_text_vectors
 
@@ -212,3 +215,15 @@ def test_a_scrubber_is_compared_in_the_same_report(
     assert [s["settings"].get("scrubber") for s in body["settings"]] == [None, "scrubadub"]
     assert body["settings"][1]["guarantee"]["private"] is False
     assert "proves nothing" in (tmp_path / "out" / "evaluation.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
+def test_what_has_no_author_is_nobodys(tmp_path: Path, suffix: str) -> None:
+    """pandas and polars write NaN for a missing number: it would be one author of many texts."""
+    path = tmp_path / f"posts{suffix}"
+    users = [7.0, float("nan"), 8.0, None]
+    if suffix == ".jsonl":
+        path.write_text("".join(json.dumps({"text": "a", "user": user}) + "\n" for user in users))
+    else:
+        pq.write_table(pa.table({"text": ["a"] * 4, "user": pa.array(users)}), path)
+    assert read_columns(str(path), "text", ["user"])[1] == {"user": ["7.0", None, "8.0", None]}

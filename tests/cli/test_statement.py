@@ -209,6 +209,17 @@ def test_the_page_is_for_its_owner_and_escaped(folder: Path) -> None:
     assert Path("page.md").read_text() == explained()
 
 
+def test_words_that_were_copied_are_not_called_replaced(folder: Path) -> None:
+    with Path("in.csv").open("a") as file:
+        file.write("9,the of and zork " + " ".join(WORDS[:20]) + "\n")
+    privatize("--mechanism", "staircase", "--epsilon", "1", "--keep", "stop-words")
+    first = explained().split("\n\n")[1]
+    assert "random draws, except what was copied (stop-words); " in first
+    share = re.search(r"(\d+)% of the words, copied ones included", first)
+    assert share is not None
+    assert int(share[1]) >= 6  # 3 of 45, and some that stayed
+
+
 def measured(report: dict[str, Any], **changes: Any) -> dict[str, Any]:
     """An evaluation of the report's release, as `inkblur evaluate` writes it."""
 
@@ -255,6 +266,7 @@ def measured(report: dict[str, Any], **changes: Any) -> dict[str, Any]:
     ]
     made: dict[str, Any] = {"form": "raw", "proper_nouns_redacted": False, "data": {"texts": 1_200}}
     made |= {"before": before.to_json(), "settings": [body]}
+    made["embedding"] = {"sha256": report["spec"]["embedding_sha256"]}
     return json.loads(json.dumps(made))  # type: ignore[no-any-return]
 
 
@@ -307,6 +319,24 @@ def test_the_author_is_named_by_the_strongest_attack_before_and_after(folder: Pa
     assert "among 20 authors; guessing 5%, untouched 81%." in text
 
 
+@pytest.mark.parametrize(
+    "changes", [{"weighting": "tf-idf", "reference": "public.txt"}, {"reference": "public.txt"}]
+)
+def test_an_evaluation_of_other_vectors_of_terms_is_refused(
+    folder: Path, changes: dict[str, Any]
+) -> None:
+    how = ("--release", "tf", "--length", "4", "--epsilon", "3", "--mechanism", "staircase")
+    report = privatize(*how, output="out.jsonl")
+    Path("evaluation.json").write_text(json.dumps(measured(report)))
+    assert "22% of 40 texts" in explained("--evaluation", "evaluation.json")
+    Path("evaluation.json").write_text(json.dumps(measured(report, **changes)))
+    result = statement("--evaluation", "evaluation.json")
+    assert result.exit_code == 1
+    assert re.search(
+        r"no figures for this release \(staircase, epsilon 3.*tf, length 4\)", result.stderr
+    )
+
+
 @pytest.mark.parametrize("changes", [{"epsilon": 4.0}, {"length": 7}, {"names": "keep"}])
 def test_an_evaluation_of_another_release_is_refused(folder: Path, changes: dict[str, Any]) -> None:
     report = privatize("--mechanism", "laplace", "--epsilon", "3")
@@ -327,10 +357,11 @@ def test_an_evaluation_of_shortened_texts_is_refused(
     assert "texts were shortened" in result.stderr
 
 
-def test_an_evaluation_with_other_vectors_is_refused(folder: Path) -> None:
-    report = privatize("--mechanism", "laplace", "--epsilon", "3")
-    body = measured(report)
-    body["settings"][0]["guarantee"]["space"] = "0" * 64
+@pytest.mark.parametrize("mechanism", ["laplace", "staircase", "exponential"])
+def test_an_evaluation_with_other_vectors_is_refused(folder: Path, mechanism: str) -> None:
+    """Also of a mechanism whose guarantee measures no distance, and so names no vectors."""
+    body = measured(privatize("--mechanism", mechanism, "--epsilon", "3"))
+    body["embedding"]["sha256"] = "0" * 64
     Path("evaluation.json").write_text(json.dumps(body))
     result = statement("--evaluation", "evaluation.json")
     assert result.exit_code == 1

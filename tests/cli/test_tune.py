@@ -88,8 +88,33 @@ def test_an_unreachable_floor_ends_with_code_1(posts: Path, vectors: Path, tmp_p
     floor = ["--criterion", "most-utility", "--most-survival", "0"]
     result = run(posts, vectors, tmp_path / "a", "-e", "100", *floor)
     assert result.exit_code == 1
-    assert "none of the 1 settings meets the floor" in result.stderr
+    assert "of 1 setting none meets the floor" in result.stderr
     assert json.loads((tmp_path / "a" / "tune.json").read_text(encoding="utf-8"))["best"] is None
+
+
+@pytest.mark.parametrize(("wrong", "code"), [(17, 0), (22, 1)])
+def test_a_choice_by_labels_that_are_hardly_told_is_called_that(
+    vectors: Path, tmp_path: Path, wrong: int, code: int
+) -> None:
+    """With more wrong labels than right ones "utility left" would mean nothing at all."""
+    rows = [list(row) for row in zip(*corpus(each=40), strict=True)]
+    tested = [row for row in range(len(rows)) if row % 4 > 1][:40]
+    for number, row in enumerate(rows):
+        row.append("test" if number in tested else "train")
+        if number in tested[:wrong]:
+            row[2] = "sky" if row[2] == "sea" else "sea"
+    path, folder = tmp_path / "posts.csv", tmp_path / "a"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([["text", "user", "topic", "part"], *rows])
+    result = run(path, vectors, folder, "-e", "100", "--split-column", "part")
+    assert result.exit_code == code, result.output
+    warned = "hardly better than guessing" if code == 0 else "no better than guessing"
+    assert warned in " ".join(result.stderr.split())
+    if code == 0:
+        assert warned in (folder / "tune.html").read_text(encoding="utf-8")
+        assert "utility left&#34; says little" in (folder / "tune.html").read_text(encoding="utf-8")
+    else:
+        assert not (folder / "tune.json").exists()
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,7 @@ def test_no_setting_that_meets_it_ends_with_code_1_and_the_nearest(
     given = ["-e", "50,100", "--target", "attack<=0.01"]
     result = run(topics, authors, vectors, tmp_path / "a", *given)
     assert result.exit_code == 1
-    assert "none of the 2 settings meets attack<=0.01; the nearest is laplace" in result.stderr
+    assert "of 2 settings none meets attack<=0.01; the nearest is laplace" in result.stderr
     body = json.loads((tmp_path / "a" / "tune.json").read_text(encoding="utf-8"))
     guessed = body["nearest"]["chance"]  # all authors wrote alike much: an even guess
     assert guessed == pytest.approx(1 / len(NAMES))

@@ -11,14 +11,19 @@ import pytest
 from inkblur.evaluation.attacks.base import judged
 from inkblur.evaluation.evaluate import evaluate
 from inkblur.evaluation.measures.bootstrap import (
+    RESAMPLES,
     over_repeated_texts,
     over_texts,
     rates_by_resample,
+    resample_counts,
     share_over_texts,
+    statistic_over_texts,
 )
 from inkblur.evaluation.measures.utility import FIELDS, rates
 from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.repetitions import Attacked, joined_attacks
+from inkblur.rng import seeded_rng
+from inkblur.types import Array, Ids
 
 from .made import corpus, table
 
@@ -70,6 +75,37 @@ def test_every_score_lies_within_its_interval_and_more_confidence_is_wider() -> 
         assert all(left < right for left, right in pairwise(e for e in ends if e is not None))
 
 
+def test_an_interval_over_ten_texts_covers_what_it_says() -> None:
+    """Plain percentiles of ten values hold their mean 9 times in 10."""
+    rng = np.random.default_rng(7)
+    collections, held = 500, 0
+    for seed in range(collections):
+        values = rng.normal(size=10)
+
+        def mean(rows: Ids, values: Array = values) -> float:
+            return float(values[rows].mean())
+
+        found = statistic_over_texts(mean, 10, confidence=0.95, seed=seed)
+        assert found.low is not None
+        assert found.high is not None
+        held += found.low <= 0 <= found.high
+    assert held / collections == pytest.approx(0.95, abs=0.025)  # standard error .010
+
+
+def test_every_kind_of_interval_over_few_texts_is_the_wider() -> None:
+    truth = np.arange(20) % 2
+    said = np.where(np.arange(20) % 3 == 0, 1 - truth, truth)
+    found = over_texts(truth, said, confidence=0.95, seed=1)
+    times = resample_counts(RESAMPLES, 20, seeded_rng(1).child("bootstrap"))
+    for name, drawn in rates_by_resample(times, truth, said).items():
+        plain = np.quantile(drawn, [0.025, 0.975])
+        low, high = found[name].low, found[name].high
+        assert low is not None
+        assert high is not None
+        assert low <= plain[0] < plain[1] <= high
+        assert high - low > plain[1] - plain[0]
+
+
 def test_no_answer_is_no_author() -> None:
     """An attack that says "don't know" once is wrong once, and has no further author to miss."""
     truth, answers = np.array([0, 0, 1, 1]), np.array([0, -1, 1, 1])
@@ -86,11 +122,26 @@ def test_no_answer_is_no_author() -> None:
 
 
 def test_texts_without_a_word_of_the_kind_have_no_say_in_its_share() -> None:
-    """One text of five has names, and all are recovered: others with names do not have none."""
+    """One text of five has names, and all are recovered: in another text like it they might not be,
+    but the four without names say nothing of that.
+    """
     counts = np.array([3, 0, 0, 0, 0])
     found = share_over_texts(counts, counts, confidence=0.95, seed=1)
     assert found is not None
-    assert (found.mean, found.low, found.high) == (1.0, 1.0, 1.0)
+    assert (found.mean, found.high) == (1.0, 1.0)
+    assert found.low == pytest.approx(0.025)
+
+
+def test_no_name_in_a_few_texts_is_no_proof_about_others() -> None:
+    """Thirty texts of five names each, none of them recovered: "0 % to 0 %" said too much."""
+    names, none = np.full(30, 5), np.zeros(30, np.int64)
+    found = share_over_texts(none, names, confidence=0.95, seed=1)
+    every = share_over_texts(names, names, confidence=0.95, seed=1)
+    assert found is not None
+    assert every is not None
+    assert (found.low, every.high) == (0.0, 1.0)
+    assert found.high == pytest.approx(1 - 0.025 ** (1 / 30))
+    assert every.low == pytest.approx(0.025 ** (1 / 30))
 
 
 def test_attacks_and_the_texts_before_any_release_have_intervals_over_texts() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from inkblur.embeddings.table import Embedding
 from inkblur.errors import InkblurError, ParameterError
 from inkblur.evaluation.attacks.inference import infer
 from inkblur.evaluation.dataset import make_dataset
@@ -14,6 +15,7 @@ from inkblur.evaluation.evaluate import evaluate
 from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.reports.tables import disclosure_tables, strongest_table
 from inkblur.evaluation.results import Disclosure, Evaluation
+from inkblur.rng import seeded_rng
 from inkblur.spec import ReleaseSpec
 
 from .made import corpus, table
@@ -65,11 +67,58 @@ def test_reading_is_left_out_where_its_model_of_the_release_is_wrong() -> None:
         ReleaseSpec("exponential", epsilon=10.0, release="bag"),
         ReleaseSpec("exponential", epsilon=10.0, length=5),
         ReleaseSpec("exponential", epsilon=10.0, keep=("numbers",)),
+        ReleaseSpec("exponential", epsilon=10.0, names="keep"),  # which are there to be read
     )
     for result in found.settings:
         attacks = {d.attack for d in result.disclosures}
         assert not any(attack.startswith("reading") for attack in attacks)
         assert "singling out" in attacks
+
+
+def test_what_is_read_is_what_enters() -> None:
+    """Anna'll is Anna, who enters as the null word; her name was drawn as a word, and recovered."""
+    made = Embedding(["anna", *table().words], [[9.0] * 6, *table().vectors], name="named")
+    texts, names, _ = corpus()
+    texts = [f"{text} Anna'll Anna'll" for text in texts]
+    data = make_dataset(texts, authors=names, seed=5)
+    (found,) = evaluate(data, made, [ReleaseSpec("laplace", epsilon=200.0)], PLAN).settings
+    assert value(found.disclosures, "reading (unigram)", "words recovered") > 0.8
+    assert value(found.disclosures, "reading (unigram)", "names recovered") == 0.0
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"drop": ("stop-words",)}, {"length": 9}], ids=["plain", "dropped", "cut"]
+)
+def test_the_length_that_gives_an_original_away_is_the_one_that_is_released(
+    options: dict[str, Any],
+) -> None:
+    """An address is a word once it is released, a dropped word is none, and of texts that are cut to
+    a length all may be the original. Whoever counted otherwise looked among the wrong ones, and
+    traced fewer texts by words and length than by words alone.
+    """
+    texts = [
+        " ".join([*["see www.example.org"] * (row % 4), "the " * row, "boat"]) for row in range(12)
+    ]
+    parts = ["train"] * 12 + ["test"] * 12
+    data = make_dataset(texts * 2, authors=["a", "b"] * 12, parts=parts, seed=5)
+    spec = ReleaseSpec("exponential", epsilon=0.1, **options)
+    (found,) = evaluate(data, table(), [spec], replace(PLAN, read_texts=0)).settings
+    words, both = (
+        value(found.disclosures, "singling out", measure)
+        for measure in ("original among 12, by words", "the same, by words and length")
+    )
+    lengths = {len(release_of(spec, text)) for text in data.test.texts}
+    assert both >= max(words, len(lengths) / 12)
+
+
+def release_of(spec: ReleaseSpec, text: str) -> list[str]:
+    return spec.privatizer(table()).release(text, seeded_rng(1)).text.split()
+
+
+def test_length_is_not_looked_at_where_words_are_copied() -> None:
+    """How many it shows then depends on more than how many enter."""
+    (found,) = report(ReleaseSpec("exponential", epsilon=10.0, keep=("numbers",))).settings
+    assert not any("by words and length" in each.measure for each in found.disclosures)
 
 
 def test_a_consistent_release_is_not_traced_as_if_its_words_were_drawn_one_by_one() -> None:
@@ -147,7 +196,7 @@ def test_a_secret_may_be_a_number() -> None:
 
 @pytest.mark.parametrize(
     ("secrets", "message"),
-    [(["x"] * 32, "1 different values"), (["x", "y"] * 12 + ["z"] * 8, "secret that the training")],
+    [(["x"] * 32, "1 different value "), (["x", "y"] * 12 + ["z"] * 8, "secret that the training")],
 )
 def test_secrets_that_cannot_be_inferred_are_refused_before_any_attack(
     secrets: list[str], message: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -143,7 +144,24 @@ def test_nothing_meets_the_target(tmp_path: Path) -> None:
     assert result.judgment is None
     assert result.to_json()["judgment"] is None
     assert result.nearest == result.trials[0]
-    assert '"held-out"' not in (tmp_path / FILE).read_text(encoding="utf-8")
+    lines = (tmp_path / FILE).read_text(encoding="utf-8").splitlines()[1:]
+    held_out = [row for row in map(json.loads, lines) if row["part"] == "held-out"]
+    assert [row["setting"] for row in held_out] == [None]  # the texts as they are, and no release
+
+
+def test_held_out_labels_that_nobody_can_tell_are_refused_before_any_release(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(PreparedEvaluation, "measure", lambda *_: pytest.fail("released first"))
+    parts = made()
+    turned = tuple(
+        {"sea": "sky", "sky": "sea"}.get(label or "") for label in parts.held_out.test.labels
+    )
+    held_out = replace(parts.held_out, test=replace(parts.held_out.test, labels=turned))
+    with pytest.raises(
+        ParameterError, match=r"labels of the held-out texts .* no better than guess"
+    ):
+        found(tmp_path, parts=replace(parts, held_out=held_out))
 
 
 def test_a_killed_search_goes_on_and_ends_the_same(

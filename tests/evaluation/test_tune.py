@@ -19,7 +19,7 @@ from inkblur.evaluation.tuning.adapted_grid import Candidate
 from inkblur.evaluation.tuning.criterion import Criterion, Goal, tune
 from inkblur.evaluation.tuning.four_way_split import TextShare
 from inkblur.evaluation.tuning.trials import FILE, AttackLeft, Trial
-from inkblur.mechanisms.staircase.making import causal_model
+from inkblur.mechanisms.staircase import making
 from inkblur.mechanisms.staircase.mechanism import Staircase
 from inkblur.pools import build_pool
 from inkblur.pools.store import write_pool
@@ -94,7 +94,7 @@ def test_another_language_model_in_the_same_place_is_measured_anew(tmp_path: Pat
     spec = ReleaseSpec("staircase", 4.0, parameters=options)
     found: list[Trial] = []
     for spread in (0.02, 0.5, 0.02):
-        causal_model.cache_clear()  # as in a process of its own
+        making._opened.cache_clear()  # as in a process of its own
         save_tiny_model(tmp_path / "model", [" ".join(table().words)] * 20, spread=spread)
         found += tune(made(), table(), [spec], PLAN, tmp_path / "tuned", words=10)
     hashes = [each.candidate.model_sha256 for each in found if each.candidate is not None]
@@ -112,6 +112,33 @@ def test_a_folder_of_another_version_is_refused(
     monkeypatch.setattr("inkblur.evaluation.tuning.trials.version", lambda name: "0.0.9")
     with pytest.raises(InputError, match="inkblur differs"):
         tune(made(), table(), GRID[:1], PLAN, tmp_path, words=10)
+
+
+def mislabeled(right: int) -> Dataset:
+    """Of forty test texts so many have the label that their words say."""
+    texts, names, labels = corpus(each=40)
+    tested = [row for row in range(len(texts)) if row % 4 > 1][:40]
+    parts = ["test" if row in tested else "train" for row in range(len(texts))]
+    for row in tested[right:]:
+        labels[row] = "sky" if labels[row] == "sea" else "sea"
+    return make_dataset(texts, authors=names, labels=labels, parts=parts, seed=5)
+
+
+def test_labels_that_nobody_can_tell_choose_nothing(tmp_path: Path) -> None:
+    """A release kept "100 % of the utility" where the classifier had only guessed before it."""
+    with pytest.raises(
+        ParameterError, match=r"no better than guessing \(F1 0\.4\d+, guessing 0\.5"
+    ):
+        tune(mislabeled(18), table(), GRID[:1], PLAN, tmp_path, words=10)
+    assert not (tmp_path / FILE).read_text(encoding="utf-8").splitlines()[1:]
+
+
+def test_labels_that_are_hardly_told_come_with_a_warning(tmp_path: Path) -> None:
+    (found,) = tune(mislabeled(23), table(), GRID[:1], PLAN, tmp_path, words=10)
+    assert "hardly better than guessing (F1 0.5" in found.doubt
+    assert Trial.from_json(found.to_json()) == found
+    (clear,) = tune(mislabeled(40), table(), GRID[:1], PLAN, tmp_path / "clear", words=10)
+    assert clear.doubt == ""
 
 
 def chosen(trials: list[Trial], criterion: str, **floors: float) -> float | None:

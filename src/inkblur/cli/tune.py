@@ -13,6 +13,7 @@ from inkblur.cli import options, texts
 from inkblur.cli.console import WRITTEN, plain_errors, print_report, talk
 from inkblur.errors import InkblurError, ParameterError
 from inkblur.spec import MECHANISM
+from inkblur.types import counted
 
 
 @options.release_options(
@@ -207,9 +208,12 @@ def tune(
             typer.echo(body, nl=False)
         else:
             print_report(tuning_page.trials_table(goal, trials))
+        if trials[0].doubt:
+            talk.print(trials[0].doubt, markup=False)
         if best is None:
             raise InkblurError(
-                f"none of the {len(trials)} settings meets the floor; widen the grid or lower it"
+                f"of {counted(len(trials), 'setting')} none meets the floor; widen the grid or "
+                "lower it"
             )
         talk.print(f"[green]best:[/] {best.name}; wrote tune.html, tune.json into {output}")
         if len(trials) > 1:

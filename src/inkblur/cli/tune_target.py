@@ -14,6 +14,7 @@ import typer
 from inkblur.cli import options, texts
 from inkblur.cli.console import print_report, talk
 from inkblur.cli.options import written
+from inkblur.types import counted
 
 if TYPE_CHECKING:
     from inkblur.embeddings.table import Embedding
@@ -97,10 +98,13 @@ def run(request: Request) -> None:
         print_report(target_page.frontier_table(found), target_page.judged_table(found))
     talk.print(f"wrote tune.html, tune.json into {request.output}", markup=False)
     if parts.left_out:
-        talk.print(f"{parts.left_out:,} texts are in two parts and were left out of the later one")
+        texts_in_two = counted(parts.left_out, "text is in two parts", "texts are in two parts")
+        talk.print(f"{texts_in_two}, and left out of the later one")
+    for sentence in found.doubts:
+        talk.print(sentence, markup=False)
     if found.best is None:
         raise InkblurError(
-            f"none of the {len(found.trials)} settings meets {target}; the nearest is "
+            f"of {counted(len(found.trials), 'setting')} none meets {target}; the nearest is "
             f"{found.nearest.name}, attack {found.nearest.attack:.3f} (guessing: "
             f"{found.nearest.chance:.3f}), utility left {found.nearest.utility:.3f}: widen the "
             "grid or ask for less"

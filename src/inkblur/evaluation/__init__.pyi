@@ -9,6 +9,7 @@ from inkblur.documents.tokens import TokenClass, tokenize
 from inkblur.evaluation.attacks.base import DONT_KNOW, Attack, attribute
 from inkblur.evaluation.attacks.catalogue import CHANNEL_ATTACKS
 from inkblur.evaluation.attacks.channel import channel_of
+from inkblur.evaluation.attacks.entering import entering
 from inkblur.evaluation.attacks.koppel import Koppel, NgramWeighting, Similarity
 from inkblur.evaluation.attacks.language import Trigrams, entering_ids, unigram
 from inkblur.evaluation.attacks.likelihood import Likelihood
@@ -69,7 +70,7 @@ __all__ = [  # noqa: RUF022 (sorted, several a line)
     "Similarity", "Table", "TableRow", "TokenClass", "TopicWords", "Trigrams", "UtilityClassifier",
     "VectorReleaser", "Words", "WritePrintsFeatures", "among", "attempts", "attribute",
     "backend_on", "calibrate", "causal_model", "channel_of", "clopper_pearson_lower",
-    "clopper_pearson_upper", "content_words", "density", "earth_movers", "entering_ids",
+    "clopper_pearson_upper", "content_words", "density", "earth_movers", "entering", "entering_ids",
     "euclidean_costs", "exhaustive", "explain_broken_pool", "fasttext_labels", "fingerprints",
     "grid", "guessed", "heads", "improved_bound", "is_name", "known_id", "label_answers",
     "make_classifier", "make_dataset", "measured_groups", "open_model", "page",

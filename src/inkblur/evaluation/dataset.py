@@ -33,7 +33,7 @@ from inkblur.evaluation.attacks.base import DONT_KNOW, number_authors
 from inkblur.evaluation.attacks.inference import checked_secrets
 from inkblur.evaluation.measures.words import words_of
 from inkblur.rng import seeded_rng
-from inkblur.types import Ids
+from inkblur.types import Ids, counted
 
 MOST_AUTHORS = 1_000  # suspects of one attack
 _SCENARIO = re.compile(r"top-([0-9]+)(-multi)?")
@@ -195,7 +195,10 @@ def make_dataset(
     given = {"authors": authors, "labels": labels, "secrets": secrets, "parts": parts}
     for name, column in given.items():
         if column is not None and len(column) != len(texts):
-            raise ParameterError(f"{len(texts)} texts need as many {name}, got {len(column)}")
+            raise ParameterError(
+                f"{counted(len(texts), 'text needs', 'texts need')} as many {name}, got "
+                f"{len(column)}"
+            )
     if not any(text.strip() for text in texts):
         raise ParameterError("there is no text that is not empty: nothing can be measured")
     none = [None] * len(texts)
@@ -235,8 +238,8 @@ def make_dataset(
         )
     if not len(train) or not len(test):
         raise ParameterError(
-            f"the training part has {len(train)} texts and the test part {len(test)}; both are "
-            "needed"
+            f"the training part has {counted(len(train), 'text')} and the test part {len(test)}; "
+            "both are needed"
         )
     if authors is not None and not np.isin(test.authors, _known(train.authors)).any():
         raise ParameterError(

@@ -13,12 +13,13 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from inkblur.documents.policies import Treatment
+from inkblur.documents.privatizer import Privatizer
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.base import Attack, joined_by_author
 from inkblur.evaluation.attacks.candidates import Candidates
 from inkblur.evaluation.attacks.channel import Channel, channel_of
+from inkblur.evaluation.attacks.entering import WORD_CLASSES, entering
 from inkblur.evaluation.attacks.fluent_channel import FluentChannel
 from inkblur.evaluation.attacks.inference import infer
 from inkblur.evaluation.attacks.language import Trigrams, check_lessons, entering_ids, unigram
@@ -63,28 +64,30 @@ class Disclosing:
         self, releaser: Releaser, train: Released, test: Released, rng: Rng
     ) -> tuple[Disclosure, ...]:
         """All that can be measured about this release."""
-        found = [*self._repetition(test), *self._originals(test), *self._secrets(train, test)]
+        found = [
+            *self._repetition(test),
+            *self._originals(releaser, test),
+            *self._secrets(train, test),
+        ]
         if isinstance(releaser, TextReleaser) and _every_word_blurred(releaser):
-            mechanism, named = releaser.mechanism, releaser.spec.names != Treatment.NULL.value
-            channel = channel_of(mechanism, rng.child("simulated"))
-            found = [*self._reading(mechanism, channel, named, rng), *found]
+            blur = releaser.blur
+            channel = channel_of(blur.mechanism, rng.child("simulated"))
+            found = [*self._reading(blur, channel, rng), *found]
             if not isinstance(channel, FluentChannel):
                 if self.data.has_secrets:
-                    attack = Likelihood(channel, self.embedding)
+                    attack = Likelihood(channel, self.embedding, entering(blur))
                     found.append(self._inferred("by the channel", self.train, test, attack))
                 if not releaser.spec.consistent:  # whose words are not drawn one by one
-                    found += self._traced(mechanism, channel, named, rng.child("traced"))
+                    found += self._traced(blur, channel, rng.child("traced"))
         return tuple(found)
 
-    def _reading(
-        self, mechanism: WordMechanism, channel: Channel, names_enter: bool, rng: Rng
-    ) -> Iterator[Disclosure]:
+    def _reading(self, blur: Privatizer, channel: Channel, rng: Rng) -> Iterator[Disclosure]:
         read = [self.test[row] for row in self.order[: self.plan.read_texts]]
-        truth = [true_words(text, self.embedding, names_enter=names_enter) for text in read]
+        truth = [true_words(text, blur.ids(text)) for text in read]
         truth = [words for words in truth if len(words.ids)]
         if not truth:
             return
-        outs = _drawn(mechanism, truth, 1, rng.child("read"))
+        outs = _drawn(blur.mechanism, truth, 1, rng.child("read"))
         texts = [entering_ids(text, self.embedding) for text in self.public]
         prior = unigram(self.embedding, texts)
         reader = Reader(channel, prior)
@@ -99,7 +102,7 @@ class Disclosing:
         if self.plan.reading_model:
             yield from self._read_by_model(truth, shown, candidates, reader.channel.error)
         again = truth[:_RELEASED_AGAIN]
-        many = _drawn(mechanism, again, max(RELEASES), rng.child("again"))
+        many = _drawn(blur.mechanism, again, max(RELEASES), rng.child("again"))
         for releases in RELEASES:
             said = reader.read([out[:, :releases] for out in many])
             hits = self._recovered("", again, [out[:, 0] for out in many], said)
@@ -158,17 +161,21 @@ class Disclosing:
         if share is not None:
             yield Disclosure("repetition", measure, share, found.chance, "in another's text")
 
-    def _originals(self, test: Released) -> Iterator[Disclosure]:
+    def _originals(self, releaser: Releaser, test: Released) -> Iterator[Disclosure]:
         rows = sorted(self.order[:_COMPARED])
         released = [test.texts[row] for row in rows]
         if len(rows) > 1:
-            traced = single_out([self.test[row] for row in rows], released)
-            for measure, hits in (
-                (f"released texts traced to their original among {len(rows)}, by words",
-                 traced.by_words),
-                ("the same, by words and length", traced.by_both),
-            ):  # fmt: skip
-                yield self._singled_out(measure, hits)
+            originals = [self.test[row] for row in rows]
+            shown = None
+            if isinstance(releaser, TextReleaser) and not (
+                {*WORD_CLASSES, "punctuation"} & {*releaser.blur.policies.kept}
+            ):
+                shown = [releaser.blur.draws(text) for text in originals]
+            traced = single_out(originals, released, shown)
+            measure = f"released texts traced to their original among {len(rows)}, by words"
+            yield self._singled_out(measure, traced.by_words)
+            if traced.by_both is not None:
+                yield self._singled_out("the same, by words and length", traced.by_both)
         authors = self.data.test.authors
         known = [row for row in self.order if authors[row] >= 0 and test.texts[row]]
         known = sorted(known[: min(_COMPARED, MOST_TEXTS)])
@@ -185,15 +192,13 @@ class Disclosing:
             measure = "area under the curve: pairs of texts by one author against pairs by two"
             yield Disclosure("linking", measure, area, 0.5, "guessing")
 
-    def _traced(
-        self, mechanism: WordMechanism, channel: Channel, names_enter: bool, rng: Rng
-    ) -> Iterator[Disclosure]:
+    def _traced(self, blur: Privatizer, channel: Channel, rng: Rng) -> Iterator[Disclosure]:
         texts = (self.test[row] for row in self.order)
-        words = (true_words(text, self.embedding, names_enter=names_enter) for text in texts)
+        words = (true_words(text, blur.ids(text)) for text in texts)
         first = (TrueWords(w.ids[:_TRACED], w.kinds[:_TRACED]) for w in words if len(w.ids))
         truth = list(islice(first, _TRACED))
         if len(truth) > 1:
-            outs = [out[:, 0] for out in _drawn(mechanism, truth, 1, rng)]
+            outs = [out[:, 0] for out in _drawn(blur.mechanism, truth, 1, rng)]
             hits = single_out_by_channel(channel, [text.ids for text in truth], outs)
             yield self._singled_out(
                 f"released texts traced to their original among {len(truth)}, by the channel and "
@@ -247,9 +252,9 @@ def check_readers(embedding: Embedding, public: Sequence[str], reading_model: st
 
 def _every_word_blurred(releaser: TextReleaser) -> bool:
     """Whether the reader's model of the release is right: a sequence with every word in it."""
-    spec = releaser.spec
-    plain = not (spec.keep or spec.drop) and spec.length is None
-    return plain and releaser.blur.kind is ReleaseKind.SEQUENCE
+    spec, blur = releaser.spec, releaser.blur
+    plain = not (spec.drop or blur.policies.kept) and spec.length is None
+    return plain and blur.kind is ReleaseKind.SEQUENCE
 
 
 def _drawn(

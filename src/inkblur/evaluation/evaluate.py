@@ -228,7 +228,7 @@ class PreparedEvaluation:
         """What the release measured last is worth, where it came from a pool: first repetition."""
         if not isinstance(releaser, PoolReleaser):
             return None
-        pool = releaser.mechanism.pool
+        pool = releaser.blur.mechanism.pool
         return measured_stand_ins(pool, self._first, self.data, self.test, judge, self.plan)
 
     def examples(self, releasers: Sequence[Releaser]) -> tuple[Example, ...]:

@@ -21,7 +21,7 @@ from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.evaluation.measures.earth_movers import earth_movers, euclidean_costs
 from inkblur.evaluation.measures.words import known_ids
-from inkblur.types import Ids
+from inkblur.types import Ids, counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,9 @@ def meaning_kept(
     1.0
     """
     if len(before) != len(after):
-        raise ParameterError(f"{len(before)} texts before and {len(after)} after do not match")
+        raise ParameterError(
+            f"{counted(len(before), 'text')} before and {len(after)} after do not match"
+        )
     moved, alike = [], []
     for old, new in zip(before, after, strict=True):
         left = known_ids(old, embedding, stop_words=stop_words)

@@ -9,11 +9,9 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from inkblur.documents.analysis import folded, known_id
-from inkblur.documents.names import is_name
+from inkblur.documents.analysis import folded
 from inkblur.documents.stop_words import STOP_WORDS
 from inkblur.documents.tokens import TokenClass, tokenize
-from inkblur.embeddings.table import Embedding
 from inkblur.evaluation.attacks.reading import SURE, Guesses
 from inkblur.evaluation.measures.bootstrap import share_over_texts
 from inkblur.evaluation.results import Interval
@@ -40,16 +38,13 @@ class TrueWords:
     kinds: Ids  # (places,): see Kind
 
 
-def true_words(text: str, embedding: Embedding, *, names_enter: bool = True) -> TrueWords:
-    """The words, numbers and addresses of a text, as the closed policies let them enter.
+def true_words(text: str, ids: Ids) -> TrueWords:
+    """The words, numbers and addresses of a text, all of which enter, with the ids by which they do
+    (`Privatizer.ids`).
 
-    Without `names_enter` the null word enters for every word on the list of names, as by default.
-
-    >>> table = Embedding(["the", "old", "kim"], [[0.0], [1.0], [2.0]], name="toy")
-    >>> true_words("The old Kim, 84.", table).kinds.tolist()
+    >>> true_words("The old Kim, 84.", np.array([5, 9, NULL_ID, NULL_ID])).kinds.tolist()
     [0, 1, 2, 3]
     """
-    ids: list[int] = []
     kinds: list[Kind] = []
     opening = True  # capitals say nothing where a sentence begins
     for token in tokenize(text):
@@ -57,8 +52,6 @@ def true_words(text: str, embedding: Embedding, *, names_enter: bool = True) -> 
             opening |= token.kind is TokenClass.SENTENCE_END
             continue
         word = token.kind is TokenClass.WORD
-        enters = word and (names_enter or not is_name(folded(token.text)))
-        ids.append(known_id(embedding, token.text) if enters else NULL_ID)
         if token.kind is TokenClass.NUMBER:
             kinds.append(Kind.NUMBER)
         elif word and folded(token.text) in STOP_WORDS:
@@ -66,9 +59,9 @@ def true_words(text: str, embedding: Embedding, *, names_enter: bool = True) -> 
         elif word and token.text[0].isupper() and not opening:
             kinds.append(Kind.NAME)
         else:
-            kinds.append(Kind.WORD if ids[-1] != NULL_ID else Kind.UNKNOWN)
+            kinds.append(Kind.WORD if ids[len(kinds)] != NULL_ID else Kind.UNKNOWN)
         opening = False
-    return TrueWords(np.array(ids, np.int64), np.array(kinds, np.int64))
+    return TrueWords(ids, np.array(kinds, np.int64))
 
 
 @dataclass(frozen=True, slots=True)

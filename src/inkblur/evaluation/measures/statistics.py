@@ -14,7 +14,7 @@ from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.rng import JoinedRows, Rng
-from inkblur.types import NULL_ID, Ids, whole
+from inkblur.types import NULL_ID, Ids, counted, whole
 
 RUNS = 100  # the paper's number of runs a word
 _DRAWS_AT_A_TIME = 1 << 16  # ids held at a time: words x runs x dimension would not fit
@@ -184,8 +184,8 @@ def _given_ids(embedding: Embedding, words: Sequence[str]) -> Ids:
     unknown = [word for word, id in zip(words, ids.tolist(), strict=True) if id == NULL_ID]
     if unknown:
         raise ParameterError(
-            f"{len(unknown)} of the {len(ids)} words are not in {embedding.name}, "
-            f"such as {unknown[0]!r}"
+            f"{counted(len(unknown), 'word is', 'words are')} not in {embedding.name}, such as "
+            f"{unknown[0]!r}"
         )
     if not len(ids):
         raise ParameterError("no words given; leave words out to measure the whole vocabulary")

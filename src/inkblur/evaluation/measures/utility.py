@@ -23,7 +23,7 @@ from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError, needs
 from inkblur.evaluation.measures.training import narrow, trained
 from inkblur.evaluation.measures.words import words_of
-from inkblur.types import Ids, choose
+from inkblur.types import Ids, choose, counted
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -80,7 +80,8 @@ def rates(
     """
     if len(truth) != len(answers) or not len(truth):
         raise ParameterError(
-            f"{len(truth)} true classes and {len(answers)} answers cannot be compared"
+            f"{counted(len(truth), 'true class', 'true classes')} and "
+            f"{counted(len(answers), 'answer')} cannot be compared"
         )
     with needs("scores need scikit-learn", "evaluation"):
         from sklearn.metrics import accuracy_score, precision_recall_fscore_support
@@ -121,8 +122,8 @@ def label_answers(
     known = set(labels)
     if len(known) < 2:
         raise ParameterError(
-            f"the training part has {len(known)} label, at least 2 are needed: with one there is "
-            "nothing to tell apart"
+            f"the training part has {counted(len(known), 'label')}, at least 2 are needed: with "
+            "one there is nothing to tell apart"
         )
     kept = [row for row, label in enumerate(asked_labels) if label in known]
     if not kept:
@@ -201,7 +202,10 @@ def _labeled(
         raise ParameterError("give a list of texts, not one text")
     count = len(documents) if isinstance(documents, Sequence) else documents.shape[0]
     if count != len(labels):
-        raise ParameterError(f"{count} {part} texts need as many labels, got {len(labels)}")
+        raise ParameterError(
+            f"{counted(count, f'{part} text needs', f'{part} texts need')} as many labels, got "
+            f"{len(labels)}"
+        )
     if not count:
         raise ParameterError(f"the {part} part has no texts")
     rows = [row for row, label in enumerate(labels) if label is not None]

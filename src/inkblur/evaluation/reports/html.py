@@ -15,6 +15,7 @@ from inkblur.evaluation.reports.charts import Column, Figure, Series, chart
 from inkblur.evaluation.reports.statement import KEEP_INSIDE, Statement
 from inkblur.evaluation.results import ADAPTIVE, STATIC, Evaluation, headline
 from inkblur.files.preview import NOTE, Preview, beginning
+from inkblur.types import counted
 
 
 def require_page_libraries() -> None:
@@ -50,6 +51,7 @@ def _environment() -> Any:
         lstrip_blocks=True,
     )
     environment.filters["count"] = lambda number: f"{number:,}"
+    environment.filters["counted"] = counted
     grid = environment.get_template("table.html")
     environment.globals["grid"] = lambda table: Markup(grid.render(table=table))  # escaped there
     return environment

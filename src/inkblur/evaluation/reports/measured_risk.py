@@ -10,6 +10,7 @@ from inkblur.errors import InputError, ParameterError
 from inkblur.evaluation.preprocessing import Form
 from inkblur.evaluation.results import above_chance
 from inkblur.spec import ReleaseSpec
+from inkblur.types import counted
 
 NOT_MEASURED = "not measured"
 # Attacks beside those on the author, by the question of Opinion 05/2014 that they answer.
@@ -77,9 +78,10 @@ def _check_same(
             "the evaluation's texts were shortened before they were blurred, and those of the "
             "release were not; evaluate them as they are"
         )
-    space, pool = found["guarantee"]["space"], found["settings"].get("pool_sha256")
+    # Not the guarantee's: that of a mechanism without distances names no vectors.
+    vectors, pool = evaluation["embedding"]["sha256"], found["settings"].get("pool_sha256")
     for what, theirs, own, parameter in (
-        ("other word vectors", space, wanted.embedding_sha256, "embedding"),
+        ("other word vectors", vectors, wanted.embedding_sha256, "embedding"),
         ("another pool", pool, wanted.pool_sha256, "pool"),
     ):
         if theirs and own and theirs != own:
@@ -97,9 +99,9 @@ def _author(found: Mapping[str, Any], before: Mapping[str, Any]) -> str:
     untouched = f", untouched {max(bases):.0%}" if bases else ""
     accuracy = worst["accuracy"]
     return (
-        f"{accuracy['mean']:.0%} of {worst['attacked']:,} texts{_interval(accuracy)} by the attack "
-        f"{worst['attack']} ({worst['attacker']}), among {worst['authors']:,} authors; guessing "
-        f"{worst['chance']:.0%}{untouched}"
+        f"{accuracy['mean']:.0%} of {counted(worst['attacked'], 'text')}{_interval(accuracy)} by "
+        f"the attack {worst['attack']} ({worst['attacker']}), among {worst['authors']:,} authors; "
+        f"guessing {worst['chance']:.0%}{untouched}"
     )
 
 
@@ -134,4 +136,4 @@ def _utility(found: Mapping[str, Any], before: Mapping[str, Any]) -> str:
     best = max(found["utility"], key=lambda u: u["f1"]["mean"])
     bases = [u["f1"]["mean"] for u in before["utility"] if u["model"] == best["model"]]
     was = f", untouched {bases[0]:.2f}" if bases else ""
-    return f"F1 {best['f1']['mean']:.2f} ({best['model']}, {best['tested']:,} texts{was})"
+    return f"F1 {best['f1']['mean']:.2f} ({best['model']}, {counted(best['tested'], 'text')}{was})"

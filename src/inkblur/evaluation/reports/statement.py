@@ -21,7 +21,7 @@ from inkblur.evaluation.reports.measured_risk import NOT_MEASURED, MeasuredRisk,
 from inkblur.files.spending import COUNTED
 from inkblur.guarantees import NOBODY_COUNTS, Guarantee, factor, rounded_up
 from inkblur.spec import ReleaseSpec
-from inkblur.types import Metric, Unit
+from inkblur.types import Metric, Unit, counted
 
 KEEP_INSIDE = "Do not publish this page: it contains unprotected counts from the original texts."
 _AGAIN = "run `inkblur privatize` again with `report=`"
@@ -162,21 +162,35 @@ class _Facts:
         """Which share of the true words shows."""
         tokens, terms = self.report.get("tokens"), self.report.get("terms")
         if tokens is not None:
+            words = {"stop-words", "unknown", "names"} & {*self.copied()}
+            which = "words, copied ones included" if words else "words in the vocabulary"
             return (
-                f"{tokens['unchanged_share']:.0%} of the words in the vocabulary "
+                f"{tokens['unchanged_share']:.0%} of the {which} "
                 f"({tokens['content_unchanged_share']:.0%} without function words) came out "
                 "unchanged"
             )
         if terms is not None:
             return f"{terms['shown_share']:.0%} of the texts' distinct words show in their vectors"
-        return "every text that came out is a public one, written by somebody else"
+        same, drawn = self.report["draws"]["unchanged"], self.report["draws"]["total"]
+        true = (
+            f"and {same:,} of the {drawn:,} {self.piece}s drawn are true ones, as the pool has them"
+        )
+        said = true if same else "written by somebody else"
+        return f"every text that came out is a public one, {said}"
+
+    def copied(self) -> list[str]:
+        """The kinds of words that were not replaced."""
+        counts = self.report.get("tokens", {}).get("copied", {})
+        return [kind for kind, count in counts.items() if count and kind != "punctuation"]
 
     def what_was_done(self) -> str:
         columns = ", ".join(self.report["columns"]["released"])
         where = "" if self.piece == "text" else f"each {self.piece} of "
+        kinds = self.copied()
+        but = f", except what was copied ({', '.join(kinds)})" if kinds else ""
         return (
-            f"The {self.spec.mechanism} mechanism replaced {where}{self.texts:,} texts (column "
-            f"{columns}) with random draws; {self.left()}."
+            f"The {self.spec.mechanism} mechanism replaced {where}{counted(self.texts, 'text')} "
+            f"(column {columns}) with random draws{but}; {self.left()}."
         )
 
     def what_is_promised(self) -> str:
@@ -206,7 +220,7 @@ class _Facts:
     def what_is_open(self, risk: MeasuredRisk | None) -> str:
         shown = len(self.guarantee.passed)
         measured = NOT_MEASURED if risk is None else risk.author
-        things = "1 thing listed below was" if shown == 1 else f"{shown:,} things listed below were"
+        things = counted(shown, "thing listed below was", "things listed below were")
         return (
             f"{things} released as is and not protected; how often an attacker names the "
             f"author of a released text: {measured}."
@@ -311,10 +325,9 @@ class _Facts:
             )
         repeated = int(self.report["documents"].get("repeated", 0))
         if repeated:
-            texts = "text of the file repeats" if repeated == 1 else "texts of the file repeat"
             lines.append(
-                f"{repeated:,} {texts} an earlier one; each was drawn again, and "
-                "their losses add up."
+                f"{counted(repeated, 'text of the file repeats', 'texts of the file repeat')} an "
+                "earlier one; each was drawn again, and their losses add up."
             )
         return lines
 
@@ -371,9 +384,9 @@ def _opinion(risk: MeasuredRisk | None) -> StatementSection:
     paragraphs = ["Measured attacks are lower bounds: an attacker who was not tried may do better."]
     if risk is not None:
         paragraphs.append(
-            f"Figures come from an evaluation of {risk.texts:,} texts with the settings of this "
-            "release. Whether they are the released texts is not checked; on other texts the "
-            "figures may be others."
+            f"Figures come from an evaluation of {counted(risk.texts, 'text')} with the settings "
+            "of this release. Whether they are the released texts is not checked; on other texts "
+            "the figures may be others."
         )
     title = "The three questions of Opinion 05/2014"
     return StatementSection(title, tuple(paragraphs), rows=tuple(rows))

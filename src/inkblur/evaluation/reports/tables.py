@@ -15,6 +15,7 @@ from inkblur.evaluation.results import (
     UtilityResult,
     relative,
 )
+from inkblur.types import counted
 
 BEFORE = "the texts as they are"
 
@@ -116,12 +117,14 @@ def attack_tables(report: Evaluation) -> list[Table]:
                         lead = found is result.strongest(scenario)
                         rows.append(_attack_row(result.name, found, base, lead=lead))
         first = next(a for a in report.before.attacks if a.scenario == scenario)
-        strangers = f"; {first.strangers:,} test texts by others left out" * bool(first.strangers)
+        others = counted(first.strangers, "test text")
+        strangers = f"; {others} by others left out" * bool(first.strangers)
         tables.append(
             Table(
                 f"Suspects: {_scenario(scenario)}",
-                f"{first.authors:,} suspects with {first.known:,} known texts, {first.attacked:,} "
-                f"texts attacked; guessing names {first.chance:.1%}{strangers}.",
+                f"{first.authors:,} suspects with {counted(first.known, 'known text')}, "
+                f"{counted(first.attacked, 'text')} attacked; guessing names "
+                f"{first.chance:.1%}{strangers}.",
                 heads("attack", "texts", "attacker", "#accuracy", "#of before", "#F1"),
                 tuple(rows),
             )
@@ -154,8 +157,8 @@ def utility_tables(report: Evaluation) -> list[Table]:
     return [
         Table(
             "",
-            f"{first.trained:,} texts to train on, {first.tested:,} to score, {first.labels:,} "
-            f"labels{unseen * bool(first.unseen)}.",
+            f"{counted(first.trained, 'text')} to train on, {first.tested:,} to score, "
+            f"{first.labels:,} labels{unseen * bool(first.unseen)}.",
             heads("classifier", "texts", "trained on", "#accuracy", "#precision", "#recall",
                    "#F1", "#of before"),
             tuple(rows),

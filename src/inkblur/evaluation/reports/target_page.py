@@ -15,6 +15,7 @@ from inkblur.evaluation.tuning.four_way_split import FourWaySplit
 from inkblur.evaluation.tuning.search import Judgment, Search
 from inkblur.evaluation.tuning.target import Aim
 from inkblur.evaluation.tuning.trials import Trial
+from inkblur.types import counted
 
 
 def target_page(
@@ -47,6 +48,7 @@ def target_page(
         guessing=f"{found.guessing:.0%}",
         chance=f"{found.nearest.chance:.1%}",
         table=frontier_table(found),
+        doubts=found.doubts,
     )
 
 
@@ -57,11 +59,12 @@ def verdict(found: Search) -> tuple[str, ...]:
         return ()
     low, high = held.attack_between
     sentences = [
-        f"On the texts that chose it: attack {best.attack:.1%} of {_attacked(best):,} texts "
-        f"(guessing: {best.chance:.1%}), utility left {best.utility:.1%}.",
+        f"On the texts that chose it: attack {best.attack:.1%} of "
+        f"{counted(_attacked(best), 'text')} (guessing: {best.chance:.1%}), utility left "
+        f"{best.utility:.1%}.",
         f"On held-out texts, not used for the choice: attack {held.attack:.1%} of "
-        f"{_attacked(held):,} texts (guessing: {held.chance:.1%}; for other texts like these "
-        f"{low:.0%} to {high:.0%}, with 95 % confidence), utility left {held.utility:.1%}.",
+        f"{counted(_attacked(held), 'text')} (guessing: {held.chance:.1%}; for other texts like "
+        f"these {low:.0%} to {high:.0%}, with 95 % confidence), utility left {held.utility:.1%}.",
         f"Guessing labels by their frequency alone keeps about {found.guessing:.0%} of "
         "the utility.",
     ]

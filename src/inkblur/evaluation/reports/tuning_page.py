@@ -34,6 +34,7 @@ def tuning_page(
         best=best.name if best is not None else None,
         reached=_reached(best) if best is not None else "",
         chosen_by=CHOSEN_BY if len(trials) > 1 else "",
+        doubt=trials[0].doubt,
         reading=_reading(goal),
         figure=tuning_figure(goal, trials),
         table=trials_table(goal, trials),

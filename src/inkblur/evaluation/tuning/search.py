@@ -23,7 +23,7 @@ from inkblur.evaluation.results import STATIC
 from inkblur.evaluation.tuning.adapted_grid import Candidate, Metrics
 from inkblur.evaluation.tuning.four_way_split import FourWaySplit, TextShare
 from inkblur.evaluation.tuning.target import Aim, Target, frontier
-from inkblur.evaluation.tuning.trials import Trial, Trials, bound
+from inkblur.evaluation.tuning.trials import Trial, Trials, bound, guessed_f1
 
 _FORMS = ("raw", "content")
 
@@ -64,8 +64,14 @@ class Search:
 
     @property
     def guessing(self) -> float:
-        """The utility left to guessing labels by their shares: F1 is then 1 / labels on average."""
-        return 1 / (self.before.labels * self.before.f1)
+        """The utility left to guessing labels by their shares."""
+        return guessed_f1(self.before.labels) / self.before.f1
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Why the utility may mean nothing on a part of the texts, in sentences."""
+        parts = (self.before, self.held_out_before)
+        return tuple(part.doubt for part in parts if part is not None and part.doubt)
 
     @property
     def judgment(self) -> Judgment | None:
@@ -119,6 +125,8 @@ def search(
     datasets = {TextShare.VALIDATION: parts.validation, TextShare.HELD_OUT: parts.held_out}
     plan = replace(plan, analysts=(STATIC,))
     work = Trials(datasets, base, plan, folder, metrics=Metrics(base, parts))
+    for part in datasets:  # refused before hours of work where nothing can be judged on it
+        work.measured(part, None)
     total = len(candidates) + 1
     trials = []
     for done, candidate in enumerate(candidates):

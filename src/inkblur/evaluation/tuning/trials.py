@@ -27,7 +27,12 @@ from inkblur.evaluation.measures.intervals import clopper_pearson_lower, clopper
 from inkblur.evaluation.measures.statistics import RUNS, measured_ids, privacy_statistics
 from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.releasers import PoolReleaser, TextReleaser, VectorReleaser, releaser
-from inkblur.evaluation.results import AttackResult, SettingResult, relative
+from inkblur.evaluation.results import (
+    AttackResult,
+    SettingResult,
+    UtilityResult,
+    relative,
+)
 from inkblur.evaluation.tuning.adapted_grid import Candidate, Metrics
 from inkblur.evaluation.tuning.four_way_split import TextShare
 from inkblur.files.checkpoint import Checkpoint
@@ -67,6 +72,7 @@ class Trial:
     scored: int  # texts
     labels: int  # that the analyst knows
     attacks: tuple[AttackLeft, ...]
+    doubt: str = ""  # why the utility may mean nothing, in a sentence; empty where it means much
 
     @property
     def name(self) -> str:
@@ -207,13 +213,14 @@ class Trials:
         analyst = self._plan.analysts[0]
         scores = [u for u in result.utility if before is None or u.analyst == analyst]
         score = max(scores, key=lambda u: u.f1.mean, default=None)
-        old = before.f1 if before is not None else score.f1.mean if score is not None else 0.0
-        utility = relative(score.f1.mean, old) if score is not None else None
-        if score is None or utility is None:
+        if score is None:
             raise ParameterError(
-                f"no classifier tells a label from the {part.value} texts as they are, so no "
-                "release can keep it; give more labeled texts"
+                f"none of the classifiers ({', '.join(self._plan.models) or 'none given'}) can "
+                f"tell labels of {'the texts' if candidate is None else candidate.name}, so "
+                "nothing says how useful it is; give labels, and add svm"
             )
+        doubt = before.doubt if before is not None else _doubt(score, part)
+        utility = score.f1.mean / (before.f1 if before is not None else score.f1.mean)
         wanted = self._plan.attacks if self._datasets[part].has_authors else ()
         if candidate is not None and wanted and not result.attacks:
             raise ParameterError(
@@ -238,7 +245,38 @@ class Trials:
             score.labels,
             # What was not tried on true texts reached nothing there: no share of it is left.
             tuple(_left(same, f1_before.get(key, 0.0)) for key, same in groups.items()),
+            doubt,
         )
+
+
+def guessed_f1(labels: int) -> float:
+    """The F1 of guessing labels by their shares, on average; no other blind guess has more.
+
+    >>> guessed_f1(4)
+    0.25
+    """
+    return 1 / labels
+
+
+def _doubt(score: UtilityResult, part: TextShare) -> str:
+    """What to say of texts whose labels are hardly found before any release; refuse where they are
+    not found at all: a share of nothing would be called "utility left 100 %".
+    """
+    guessing = guessed_f1(score.labels)
+    if score.f1.mean <= guessing:
+        raise ParameterError(
+            f"the best classifier tells the labels of the {part.value} texts as they are no better "
+            f"than guessing (F1 {score.f1.mean:.3f}, guessing {guessing:.3f}), so no release can "
+            "keep them and nothing can be chosen by utility; give more labeled texts"
+        )
+    if score.f1.low is None or score.f1.low > guessing:
+        return ""
+    return (
+        f"On the {part.value} texts as they are, the best classifier tells labels hardly better "
+        f"than guessing (F1 {score.f1.mean:.3f}, on other texts like these down to "
+        f'{score.f1.low:.3f}; guessing {guessing:.3f}): "utility left" says little, and so does a '
+        "choice by it. Give more labeled texts."
+    )
 
 
 def _left(same: Sequence[AttackResult], before: float) -> AttackLeft:
@@ -266,8 +304,8 @@ def _survival(
     With a language model no word is drawn by itself: then what the mechanism says of such words.
     """
     if isinstance(release, PoolReleaser):
-        return RUNS * release.mechanism.likeliest
-    mechanism, rng = release.mechanism, seeded_rng(seed)
+        return RUNS * release.blur.mechanism.likeliest
+    mechanism, rng = release.blur.mechanism, seeded_rng(seed)
     words = min(words, len(mechanism.vocabulary))
     if isinstance(mechanism, TextMechanism):
         return RUNS * mechanism.survival(measured_ids(mechanism.embedding, words, rng), rng)
