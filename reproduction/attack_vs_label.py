@@ -243,7 +243,7 @@ class AttackVsLabel:
         if self._last_informed is None or self._last_informed[0] is not embedding:
             faced = FacedChannel(len(embedding))
             attacks = [
-                make(faced, embedding, self.work.seed, False).fit(
+                make(faced, embedding, None, self.work.seed, False).fit(
                     self._studied.texts, self._authors(self._studied)
                 )
                 for make in CHANNEL_ATTACKS.values()

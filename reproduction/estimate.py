@@ -58,7 +58,7 @@ class Estimate:
         if not len(array):
             raise ParameterError("nothing was measured, so there is no mean")
         means = _resampled_means(array)
-        return cls(float(array.mean()), *percentile_interval(means))
+        return cls(float(array.mean()), *percentile_interval(means, units=len(array)))
 
     @classmethod
     def of_share(cls, hits: int, trials: int) -> Estimate:

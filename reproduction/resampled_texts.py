@@ -47,6 +47,9 @@ def mean_f1(times: Array, truth: Ids, answers: Ids) -> Array:
 def over_texts(runs: Sequence[Array]) -> Estimate:
     """The mean over runs; 95 % of the redrawn collections lie in the interval.
 
+    A measure may weigh two collections, so the interval is not widened for the number of texts: of
+    hundreds, by less than 1 %.
+
     >>> found = over_texts([np.array([0.5, 0.4, 0.6]), np.array([0.7, 0.6, 0.8])])
     >>> round(found.value, 3), 0.5 <= found.low < 0.6 < found.high <= 0.7
     (0.6, True)

@@ -15,7 +15,7 @@ def chance_within(distance: float, *, epsilon: float, dimension: int, size: int)
 
     The Earth Mover's paper prints Theorem 3 with n where nN belongs. That form is too optimistic:
     with n = 30, N = 2 and epsilon N distance = 11.036 = n/e it promises 1.8e-6 where the truth is
-    about 8e-25. A test here simulates both.
+    about 8.8e-25. A test here simulates both.
 
     The bound is about the noisy vectors (the paper's Algorithm 1). Snapping a vector to its nearest
     word moves it by at most as much again, where the true word is in the vocabulary and the metric

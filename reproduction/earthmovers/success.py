@@ -53,12 +53,12 @@ class Success:
 
     def kept(self, measure: str) -> Estimate:
         """The share of the right answers that is kept; above one where they are more."""
-        return _bootstrap(_kept(self._resampled(measure)))
+        return self._estimate(_kept(self._resampled(measure)))
 
     def relative_gap(self) -> Estimate:
         """The share of its right answers that naming authors loses, less the one of topics."""
         author, topic = (_kept(self._resampled(m)) for m in ("DRauth", "DRtopic"))
-        return _bootstrap(topic - author)
+        return self._estimate(topic - author)
 
     def too_low(self) -> str:
         """Why a fall of author naming means nothing; empty where untouched texts are named clearly
@@ -85,13 +85,13 @@ class Success:
         sums: Array = np.vstack([table.sum(axis=0), drawn @ table])
         return sums
 
+    def _estimate(self, values: Array) -> Estimate:
+        authors = len(next(iter(self.shares.values())))
+        return Estimate(float(values[0]), *percentile_interval(values[1:], units=authors))
+
 
 def _kept(sums: Array) -> Array:
     """After through before; one where there was nothing to keep (too_low says so)."""
     before, after = sums.T
     kept: Array = np.divide(after, before, out=np.ones_like(after), where=before > 0)
     return kept
-
-
-def _bootstrap(values: Array) -> Estimate:
-    return Estimate(float(values[0]), *percentile_interval(values[1:]))

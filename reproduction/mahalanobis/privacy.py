@@ -230,7 +230,7 @@ def _percentile_gain(before: Array, after: Array, percent: float, rng: Rng) -> E
         before[rows], percent, axis=1
     )
     value = float(np.percentile(after, percent) - np.percentile(before, percent))
-    return Estimate(value, *percentile_interval(again))
+    return Estimate(value, *percentile_interval(again, units=len(before)))
 
 
 def _sanity(work: Context, glove: CollectionVocabulary) -> list[Reading]:

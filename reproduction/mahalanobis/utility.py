@@ -302,7 +302,9 @@ def differences(first: Sequence[LabelRun], second: Sequence[LabelRun]) -> dict[s
     for measure in MEASURES:
         value = found[measure][0]
         if np.isfinite(value):
-            out[measure] = Estimate(float(value), *percentile_interval(drawn[measure]))
+            out[measure] = Estimate(
+                float(value), *percentile_interval(drawn[measure], units=int(kinds.sum()))
+            )
     return out
 
 

@@ -15,6 +15,7 @@ from inkblur.evaluation import (
     LinearSvm,
     Words,
     channel_of,
+    entering,
     stacked_across,
     words_of,
 )
@@ -59,10 +60,11 @@ def _attackers(
 ) -> Iterator[tuple[str, Any]]:
     authors = collection.known.authors
     assert authors is not None
-    channel = channel_of(spec.mechanism_on(collection.table), rng)
+    blur = spec.privatizer(collection.table)
+    channel = channel_of(blur.mechanism, rng)
 
     for name, inform in CHANNEL_ATTACKS.items():
-        attack = inform(channel, collection.table, SEED, False)
+        attack = inform(channel, collection.table, entering(blur), SEED, False)
         attack.fit(collection.known.texts, authors)
         yield f"{name} static", attack
     for name, make in ATTACKS.items():

@@ -54,7 +54,7 @@ def measured(
     if job.collection not in (JOINED, TASK):
         row["cosines"] = cosines_by_text(spec, collection)
     made = releaser(spec, collection.table)
-    row["parameters"] = made.mechanism.parameters
+    row["parameters"] = made.blur.mechanism.parameters
     rng = seeded_rng(SEED).child("staircase", job.key)
 
     def released(corpus: Corpus) -> Released:

@@ -177,7 +177,7 @@ class PostingsStudy:
 
     def vectorized(self, setting: VectorReleaser) -> RunScores:
         """Both tasks on the true term frequencies, which the attacker writes out as text."""
-        counts = setting.synthetic.vectorizer.transform(self.texts)
+        counts = setting.blur.vectorizer.transform(self.texts)
         return self.scores(self._written(setting, counts), counts)
 
     def synthetic(
@@ -195,7 +195,7 @@ class PostingsStudy:
         shorter `lengths` come from the same draws as the setting's own.
         """
         made = self.vector_releaser(setting, similar=similar)
-        synthetic = made.synthetic
+        synthetic = made.blur
         compositions = [synthetic.vectorizer.composition(text) for text in self.texts]
         streams = [
             self._work.rng("release", setting.name, str(repeat), str(row))
@@ -210,14 +210,14 @@ class PostingsStudy:
         }
 
     def _released(self, made: VectorReleaser, words: Ids, length: int) -> RunScores:
-        cut = _counts(words[:, :length], len(made.synthetic.mechanism.vocabulary))
+        cut = _counts(words[:, :length], len(made.blur.mechanism.vocabulary))
         return self.scores(self._written(made, cut), cut)
 
     def _written(self, made: VectorReleaser, counts: csr_matrix) -> list[str]:
         """Texts of the suspects' postings alone: nobody reads the others."""
         wanted = set(self._places())
         rows = sorted(wanted)
-        written = reverse_vectorized(counts[rows], made.synthetic.mechanism.vocabulary)
+        written = reverse_vectorized(counts[rows], made.blur.mechanism.vocabulary)
         texts = [""] * counts.shape[0]
         for row, text in zip(rows, written, strict=True):
             texts[row] = text

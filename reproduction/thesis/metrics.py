@@ -182,7 +182,9 @@ def straightness(x: Array, y: Array, rng: Rng) -> dict[str, Estimate]:
     again = _explained(scaled[places], y[places])
     found = {}
     for place, name in enumerate(("R squared, line", "R squared, curve", "gain of the curve")):
-        found[name] = Estimate(float(whole[place][0]), *percentile_interval(again[place]))
+        found[name] = Estimate(
+            float(whole[place][0]), *percentile_interval(again[place], units=len(x))
+        )
     return found
 
 
@@ -247,7 +249,7 @@ def _more_apparent(joined: dict[str, Spots], rng: Rng) -> Claim:
         SOURCE,
         f"R squared of a line in raw texts minus that in content words, over the same {count:,} "
         "pairs",
-        Estimate(float(raw - content), *percentile_interval(again[0] - again[1])),
+        Estimate(float(raw - content), *percentile_interval(again[0] - again[1], units=count)),
         0.0,
     )
 

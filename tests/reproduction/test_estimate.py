@@ -23,6 +23,12 @@ def test_units_are_covered_in_about_95_of_100() -> None:
     assert 0.90 < covered([Estimate.of_units(row) for row in draws], 1.0) < 0.98
 
 
+def test_few_units_are_covered_as_well() -> None:
+    """As ten authors are: plain percentiles would cover 90 of 100."""
+    draws = np.random.default_rng(2).normal(1.0, 1.0, (600, 10))
+    assert 0.93 < covered([Estimate.of_units(row) for row in draws], 1.0) < 0.97
+
+
 def test_shares_are_covered_in_at_least_95_of_100() -> None:
     hits = np.random.default_rng(3).binomial(30, 0.2, 2_000)
     assert covered([Estimate.of_share(int(h), 30) for h in hits], 0.2) >= 0.95
