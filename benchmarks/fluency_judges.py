@@ -13,6 +13,7 @@ from inkblur.evaluation import NULL_ID, Array, Ids, Trigrams, open_model
 _WORDS = 20_000  # the commonest words of a table; the network knows the others as one
 _STATE = 512
 _SPAN = 64  # words that the network learns from in one go
+_READ = 8  # texts that a causal model reads at a time
 
 
 def trigram_logs(model: Trigrams, text: Ids) -> Array:
@@ -99,15 +100,19 @@ class CausalJudge:
         import torch
 
         out = []
-        for text in texts:
-            words = self._opened.tokens(text.split())
-            tokens = [self._opened.start, *(token for word in words for token in word)]
-            ids = torch.tensor([tokens], device=self._device)
+        for first in range(0, len(texts), _READ):
+            words = [self._opened.tokens(text.split()) for text in texts[first : first + _READ]]
+            rows = [[token for word in own for token in word] for own in words]
+            width = max(map(len, rows))
+            # A causal model does not see what stands on the right.
+            padded = [[self._opened.start, *row, *[0] * (width - len(row))] for row in rows]
+            ids = torch.tensor(padded, device=self._device)
             with torch.inference_mode():
-                logs = self._network(ids[:, :-1]).logits.float().log_softmax(-1)
-                own = logs.gather(2, ids[:, 1:, None])[0, :, 0].double().cpu().numpy()
-            starts = np.cumsum([0, *map(len, words)])[:-1]
-            out.append(np.add.reduceat(own, starts))
+                logits = self._network(ids[:, :-1]).logits.float()
+                logs = logits.gather(2, ids[:, 1:, None])[:, :, 0] - logits.logsumexp(-1)
+            for row, own, read in zip(logs.double().cpu().numpy(), words, rows, strict=True):
+                starts = np.cumsum([0, *map(len, own)])[:-1]
+                out.append(np.add.reduceat(row[: len(read)], starts))
         return out
 
 

@@ -12,7 +12,8 @@ writes one JSON object a figure, as it goes (`fluent_data.py` says which texts).
   with 95 % of a bootstrap over sentences. With several `--frequency-factors` the frequency base is
   drawn with several taus, and the ratio is to what lies between two of them at equal cosine.
 - page: the sentences of `docs/fluent.md`, before and after.
-- authors: every attack on the author, by `inkblur.evaluation.attempts`.
+- authors: every attack on the author, by `inkblur.evaluation.attempts`; and how many more texts the
+  strongest names than with the frequency base, with 95 % of a bootstrap over texts.
 - likelihood: the attack on authors through the channel alone, which needs no released copies to
   study: affordable on a CPU.
 - reading: words that are recovered by unigrams, trigrams and by the language model; and authors
@@ -235,7 +236,8 @@ def main() -> None:
     parser.add_argument("--author-collections", default="news,fan_fiction")
     parser.add_argument("--author-texts", type=int, default=10, help="of each author and part")
     parser.add_argument("--attacked-texts", type=int, default=0, help="0: as many as are known")
-    parser.add_argument("--author-words", type=int, default=80, help="of each text")
+    parser.add_argument("--attacked-passages", type=int, default=1, help="of each attacked text")
+    parser.add_argument("--author-words", type=int, default=80, help="of each passage")
     parser.add_argument("--reading-collections", default="news,fan_fiction,novels")
     parser.add_argument("--reading-texts", type=int, default=2, help="of each author")
     parser.add_argument("--reading-words", type=int, default=64, help="of each text")

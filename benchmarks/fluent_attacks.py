@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,13 @@ from benchmarks.fluent_data import (
     cosines,
     drawn,
     first_words,
+    passages,
     settings,
     written,
 )
 from inkblur.evaluation import (
     NULL_ID,
+    Array,
     Attempt,
     AuthorTexts,
     Ids,
@@ -47,23 +50,30 @@ from reproduction.corpora import Corpus, Split
 STRENGTHS = ("light", "medium", "strong")
 
 
-def _author_texts(split: Split, options: argparse.Namespace) -> AuthorTexts:
+def _author_texts(split: Split, options: argparse.Namespace) -> tuple[AuthorTexts, Ids]:
+    """Texts to study and passages to attack; and the number of the text that each is taken from."""
+    known = split.train.first_of_each_author(options.author_texts)
+    attacked = split.test.first_of_each_author(options.attacked_texts or options.author_texts)
+    assert known.authors is not None
+    assert attacked.authors is not None
     words = options.author_words
-
-    def part(corpus: Corpus, each: int) -> tuple[tuple[str, ...], Ids]:
-        some = corpus.first_of_each_author(each)
-        assert some.authors is not None
-        return tuple(first_words(text, words) for text in some.texts), some.authors
-
-    attacked = part(split.test, options.attacked_texts or options.author_texts)
-    return AuthorTexts(*part(split.train, options.author_texts), *attacked)
+    cut = [passages(text, words, options.attacked_passages) for text in attacked.texts]
+    source = np.repeat(np.arange(len(cut)), [len(own) for own in cut])
+    texts = AuthorTexts(
+        tuple(first_words(text, words) for text in known.texts),
+        known.authors,
+        tuple(passage for own in cut for passage in own),
+        attacked.authors[source],
+    )
+    return texts, source
 
 
 def authors(table: inkblur.Embedding, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """The strongest attack on authors at equal epsilon, both bases; every attack beside it."""
+    """Every attack on authors at equal epsilon, both bases; and how far the strongest differ."""
     for name in options.author_collections.split(","):
-        texts = _author_texts(COLLECTIONS[name](), options)
+        texts, source = _author_texts(COLLECTIONS[name](), options)
         true = [entering_ids(text, table) for text in texts.attacked]
+        plain: dict[float, Naming] = {}
         for setting in settings(options):
             mechanism = setting.mechanism(table)
             began = time.perf_counter()
@@ -71,44 +81,82 @@ def authors(table: inkblur.Embedding, options: argparse.Namespace) -> Iterator[d
                 texts, inkblur.Privatizer(mechanism), table, inkblur.seeded_rng(1), seed=1
             )
             sample = true[:: max(1, len(true) // 200)]
-            yield {
+            naming = Naming.of(tried, texts, source)
+            body = {
                 **setting.facts(),
                 "collection": name,
-                "texts": len(true),
+                "texts": int(source[-1]) + 1,
+                "passages": len(true),
                 "cosine": cosines(table, sample, drawn(mechanism, sample, 3)),
-                "named": _named(tried),
+                "named": naming.facts(),
                 "seconds": time.perf_counter() - began,
             }
+            if setting.shape is None:
+                plain.setdefault(setting.epsilon, naming)
+            elif setting.epsilon in plain:  # the frequency base comes first
+                body["more_than_frequency"] = naming.more_than(plain[setting.epsilon])
+            yield body
 
 
-def _named(tried: Sequence[Attempt]) -> dict[str, Any]:
-    """The share of texts that each attack names rightly, every author counting alike.
+@dataclass(frozen=True, slots=True, eq=False)
+class Naming:
+    """The share of each text's passages that each attack names rightly; all authors count alike."""
 
-    With 95 % of a bootstrap over texts; and text by text, so that two bases can be compared.
-    """
-    found: dict[str, Any] = {}
-    for who in sorted({(each.kind, each.attack) for each in tried}):
-        same = [each for each in tried if (each.kind, each.attack) == who]
-        right = np.concatenate([each.correct for each in same])
-        _, own, texts = np.unique(
-            np.concatenate([each.authors for each in same]), return_inverse=True, return_counts=True
-        )
+    by_text: dict[str, Array]  # (texts,), by attack
+    authors: Ids  # (texts,)
+
+    @classmethod
+    def of(cls, tried: Sequence[Attempt], texts: AuthorTexts, source: Ids) -> Naming:
+        """From attempts on passages, each taken from the text that `source` numbers."""
+        passages_of = np.bincount(source)
+        by_text: dict[str, Array] = {}
+        for each in sorted(tried, key=lambda each: (each.kind, each.attack)):
+            own = source[np.isin(texts.attacked_authors, each.authors)]  # those of its half
+            right = np.bincount(own, each.correct, len(passages_of)) / passages_of
+            attack = f"{each.kind} {each.attack}"
+            by_text[attack] = by_text.get(attack, 0.0) + right
+        _, first = np.unique(source, return_index=True)
+        return cls(by_text, texts.attacked_authors[first])
+
+    def shares(self) -> dict[str, Array]:
+        """Of texts named, by attack: of all texts, then of 2,000 bootstrap samples of texts."""
+        count = len(self.authors)
+        _, own, texts = np.unique(self.authors, return_inverse=True, return_counts=True)
         weights = 1.0 / texts[own]
-        rows = np.random.default_rng(1).integers(len(right), size=(2000, len(right)))
-        shares = (right * weights)[rows].sum(axis=1) / weights[rows].sum(axis=1)
-        found[" ".join(who)] = {
-            "share": float((right * weights).sum() / weights.sum()),
-            "interval": np.quantile(shares, [0.025, 0.975]).tolist(),
-            "hits": "".join("01"[hit] for hit in right.astype(int)),
-            "authors": own.tolist(),
+        rows = np.random.default_rng(1).integers(count, size=(2000, count))
+        rows = np.concatenate([np.arange(count)[None], rows])
+        total = weights[rows].sum(axis=1)
+        return {
+            attack: (right * weights)[rows].sum(axis=1) / total
+            for attack, right in self.by_text.items()
         }
-    return found
+
+    def facts(self) -> dict[str, Any]:
+        """For a line of results: shares with 95 % intervals, and by text."""
+        return {
+            attack: {
+                "share": float(shares[0]),
+                "interval": np.quantile(shares[1:], [0.025, 0.975]).tolist(),
+                "by_text": self.by_text[attack].round(4).tolist(),
+                "authors": self.authors.tolist(),
+            }
+            for attack, shares in self.shares().items()
+        }
+
+    def more_than(self, other: Naming) -> list[float]:
+        """What the strongest attack names more than the other's strongest, with its interval.
+
+        Both are of the same texts. The strongest is chosen anew in every sample.
+        """
+        mine, others = (np.max([*each.shares().values()], axis=0) for each in (self, other))
+        more = mine - others
+        return [float(more[0]), *np.quantile(more[1:], [0.025, 0.975]).tolist()]
 
 
 def likelihood(table: inkblur.Embedding, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Authors named through the channel, among all authors of a collection."""
     for name in options.author_collections.split(","):
-        texts = _author_texts(COLLECTIONS[name](), options)
+        texts, _ = _author_texts(COLLECTIONS[name](), options)
         true = [entering_ids(text, table) for text in texts.attacked]
         for setting in settings(options):
             mechanism = setting.mechanism(table)
@@ -148,7 +196,7 @@ def reading(table: inkblur.Embedding, options: argparse.Namespace) -> Iterator[d
         trigrams = Trigrams(public, prior)
         some = split.test.first_of_each_author(options.reading_texts)
         texts = [first_words(text, options.reading_words) for text in some.texts]
-        truth = [true_words(text, table) for text in texts]
+        truth = [true_words(text, entering_ids(text, table)) for text in texts]
         named = _Naming(table, split)
         for setting in asked:
             mechanism = setting.mechanism(table)

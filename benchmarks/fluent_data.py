@@ -149,6 +149,19 @@ def first_words(text: str, words: int) -> str:
     return " ".join(text.split()[:words])
 
 
+def passages(text: str, words: int, most: int) -> list[str]:
+    """The first `most` passages of so many words each; of a shorter text, all of it.
+
+    >>> passages("a b c d e", 2, 9)
+    ['a b', 'c d']
+    >>> passages("a", 2, 9)
+    ['a']
+    """
+    all_words = text.split()
+    starts = range(0, max(0, len(all_words) - words) + 1, words)[:most]
+    return [" ".join(all_words[start : start + words]) for start in starts]
+
+
 def cosines(
     table: inkblur.Embedding,
     before: Sequence[Ids],

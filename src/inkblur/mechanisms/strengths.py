@@ -26,6 +26,9 @@ from inkblur.mechanisms.catalogue import find
 from inkblur.types import Strength
 
 _STORED = "strengths.json"  # of the bundled table, written by tools/bundled/strengths.py
+# Nearly all texts that the package's strengths were attacked on have 300 to 850 words, and the more
+# words an attacker sees, the larger is the risk (docs/evaluation.md, "Short texts are safer").
+_LONGEST_ATTACKED = 1_000
 _SURVIVAL = (0.2, 0.5, 0.75)  # of the words, where no strength was measured
 _ADVICE = (
     "give `epsilon=`, or measure the strengths once on public texts with known authors: "
@@ -66,6 +69,20 @@ class MeasuredStrength:
 
 
 Strengths = dict[Strength, MeasuredStrength]
+
+
+def caution(words: int) -> str:
+    """What to add to a strength's risk where a text has so many words; nothing, for most.
+
+    >>> caution(500), caution(3000)[:43]
+    ('', 'the packaged strengths were measured on tex')
+    """
+    if words <= _LONGEST_ATTACKED:
+        return ""
+    return (
+        f"the packaged strengths were measured on texts of about 500 words, not {words:,}, and the "
+        "longer a text, the more often its author is named: measure it with `inkblur evaluate`"
+    )
 
 
 def measured_strengths(name: str, embedding: Embedding, **options: Any) -> Strengths:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -29,7 +32,7 @@ from inkblur import (
 from inkblur.embeddings.store import write_store
 from inkblur.errors import InputError, ParameterError
 from inkblur.ledger import open_ledger
-from inkblur.mechanisms.staircase import causal_model, device_draw
+from inkblur.mechanisms.staircase import causal_model, device_draw, making, model_files
 from inkblur.mechanisms.staircase.causal_model import CausalModel, TokenReading, WrittenForm
 from inkblur.mechanisms.staircase.device_draw import DeviceDraw
 from inkblur.mechanisms.staircase.expectation import SCALE, Expected
@@ -38,7 +41,7 @@ from inkblur.mechanisms.staircase.model_files import open_model
 from inkblur.mechanisms.staircase.nearness import near_words
 from inkblur.types import NULL_ID, Ids
 from tests.laws.test_fluent import SHAPES, ToyModel, dense
-from tests.tiny_model import save_tiny_model
+from tests.tiny_model import save_tiny_model, save_tokenizer, sizes, spacing_tokenizer
 
 WORDS = ["the", "soup", "was", "hot", "waiter", "unbelievably", "kind"]
 
@@ -70,7 +73,7 @@ from pathlib import Path
 import transformers
 from inkblur.mechanisms.staircase import model_files
 
-place, killed = sys.argv[1:]
+place, version, killed = sys.argv[1:]
 
 def opened(kind):
     return types.SimpleNamespace(from_pretrained=lambda *_, **__: kind.from_pretrained(place))
@@ -81,6 +84,7 @@ def save(network, folder):
         os.kill(os.getpid(), 9)
 
 library = types.SimpleNamespace(
+    __version__=version,
     AutoTokenizer=opened(transformers.AutoTokenizer),
     AutoModelForCausalLM=opened(transformers.AutoModelForCausalLM),
     PreTrainedModel=types.SimpleNamespace(save_pretrained=save),
@@ -90,18 +94,29 @@ print(sorted(path.name for path in made.parent.iterdir() if path.is_dir()))
 """
 
 
+def unpack(folder: Path, cache: Path, version: str, end: str) -> subprocess.CompletedProcess[str]:
+    """Unpack a model in a process that ends so; what it prints is what lies in the cache then."""
+    return subprocess.run(
+        [sys.executable, "-c", UNPACK, str(folder), version, end],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "XDG_CACHE_HOME": str(cache)},
+    )
+
+
 def test_what_a_killed_process_had_unpacked_is_removed(folder: Path, tmp_path: Path) -> None:
     """A model takes half a gigabyte: it must not lie in the cache once for every crash."""
-    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
     for end in ("killed", "killed", "finished"):
-        done = subprocess.run(
-            [sys.executable, "-c", UNPACK, str(folder), end],
-            capture_output=True,
-            text=True,
-            env=environment,
-        )
+        done = unpack(folder, tmp_path, "5.1", end)
         assert done.returncode == (0 if end == "finished" else -signal.SIGKILL), done.stderr
-    assert done.stdout.strip() == str(["5" * 64])
+    assert done.stdout.strip() == str(["5" * 64 + "-5.1"])
+
+
+def test_another_version_of_transformers_unpacks_anew(folder: Path, tmp_path: Path) -> None:
+    """One that reads a file wrongly must not decide how the next one reads it."""
+    for version in ("5.1", "5.2"):
+        done = unpack(folder, tmp_path, version, "finished")
+        assert done.stdout.strip() == str([f"{'5' * 64}-{version}"]), done.stderr
 
 
 def test_some_words_have_several_tokens(model: CausalModel) -> None:
@@ -187,6 +202,28 @@ def test_a_prompt_may_be_longer_than_the_context(
 
 
 @pytest.mark.parametrize("prompt", ["", "the waiter was hot."])
+def test_a_tokenizer_may_put_a_space_of_its_own_before_a_text(
+    folder: Path, table: Embedding, tmp_path: Path, prompt: str
+) -> None:
+    """Else every word and mark begins with that space, and the model tells none from another."""
+    texts = ["the soup was hot and the waiter was kind. the soup, the waiter! The Soup?;:"] * 50
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    save_tokenizer(tmp_path, spacing_tokenizer(texts, 200))
+    model = CausalModel(table, str(tmp_path)).expecting(prompt=prompt)
+    opened = open_model(str(tmp_path))
+    firsts = {tokens[0] for tokens in model.inside.tokens}
+    assert len(firsts) > len(WORDS) // 2
+    assert len(model.marks) == 6
+    reading = model.begin(1)
+    shown = f"{prompt} " if prompt else ""
+    for word in [1, 2, 3, 4, 6]:
+        reading.waiting()
+        shown += reading.add(np.array([0]), np.array([word]))[0]
+    reading.waiting()
+    assert reading._history[0] == [model.start, *opened.begun(shown + reading._mark[0])]
+
+
+@pytest.mark.parametrize("prompt", ["", "the waiter was hot."])
 def test_the_model_reads_what_is_written(model: CausalModel, prompt: str) -> None:
     """What it expects after some words is what the network says after the text as it stands."""
     import torch
@@ -203,11 +240,13 @@ def test_the_model_reads_what_is_written(model: CausalModel, prompt: str) -> Non
     opened = open_model(model.name)
     tokens = opened.tokens([shown + mark])[0]
     if prompt:
-        tokens = opened.tokens([prompt], space="")[0] + tokens
+        tokens = opened.begun(prompt) + tokens
     with torch.inference_mode():
-        logits = model.network(torch.tensor([[model.start, *tokens]])).logits[:, -1]
+        logits = model.network(
+            torch.tensor([[model.start, *tokens]], device=model.network.device)
+        ).logits[:, -1]
     form = model.beginning if mark in (".", "?", "!") else model.inside
-    likely = form.likely(logits[:, model.next_tokens].softmax(-1))[0].numpy()
+    likely = form.likely(logits[:, model.next_tokens].softmax(-1))[0].cpu().numpy()
     expected = SCALE * likely / likely.sum()
     assert np.abs(parts_of(reading, 0) - expected).max() <= 1
 
@@ -218,10 +257,12 @@ def test_a_text_begins_with_a_capital_and_is_expected_so(model: CausalModel) -> 
     reading = model.begin(1)
     reading.waiting()
     with torch.inference_mode():
-        logits = model.network(torch.tensor([[model.start]])).logits[:, -1]
+        logits = model.network(torch.tensor([[model.start]], device=model.network.device)).logits[
+            :, -1
+        ]
     scored = logits[:, model.next_tokens].softmax(-1)
-    likely = model.beginning.likely(scored)[0].numpy()
-    other = model.inside.likely(scored)[0].numpy()
+    likely = model.beginning.likely(scored)[0].cpu().numpy()
+    other = model.inside.likely(scored)[0].cpu().numpy()
     parts = parts_of(reading, 0)
     assert np.abs(parts - SCALE * likely / likely.sum()).max() <= 1
     assert np.abs(parts - SCALE * other / other.sum()).max() > 1  # the two forms differ here
@@ -229,8 +270,8 @@ def test_a_text_begins_with_a_capital_and_is_expected_so(model: CausalModel) -> 
 
 
 def test_probabilities_are_the_models_own_for_words_of_one_token(model: CausalModel) -> None:
-    shares = model.inside.share.numpy()
-    first = model.inside.first.numpy()
+    shares = model.inside.share.cpu().numpy()
+    first = model.inside.first.cpu().numpy()
     for token in set(first.tolist()):
         assert shares[first == token].sum() == pytest.approx(1.0)
 
@@ -269,8 +310,8 @@ def test_a_model_is_trusted_in_part(model: CausalModel, table: Embedding, trust:
     reading.waiting()
     with torch.inference_mode():
         read = torch.tensor([[model.start, *model.beginning.tokens[0]]])
-        logits = model.network(read).logits[0, -1]
-    likely = logits.double().softmax(-1).numpy()
+        logits = model.network(read.to(model.network.device)).logits[0, -1]
+    likely = logits.double().softmax(-1).cpu().numpy()
     first = np.array([tokens[0] for tokens in model.inside.tokens])
     assert len(set(first.tolist())) == len(WORDS)  # else there is nothing to be trusted with
     counts = np.asarray(table.counts, dtype=float)
@@ -346,6 +387,14 @@ def test_many_draws_at_a_time_draw_what_one_does(
             assert many.words(expected, entering, numbers).tolist() == one_by_one
 
 
+def test_the_default_model_is_opened_once(
+    folder: Path, table: Embedding, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its name or by none: a reader with the same model would need its memory twice."""
+    monkeypatch.setattr(model_files, "BUNDLED", str(folder))
+    assert making.causal_model(table, "") is making.causal_model(table, str(folder))
+
+
 def test_a_release_replays_and_reads_as_text(table: Embedding, folder: Path) -> None:
     mechanism = make_mechanism(
         "staircase", table, epsilon=4.0, tau=0.3, base="lm", language_model=str(folder)
@@ -383,6 +432,36 @@ def test_weights_that_are_not_fingerprinted_are_not_read(folder: Path, tmp_path:
     (tmp_path / "adapter.safetensors").write_bytes((folder / "model.safetensors").read_bytes())
     with pytest.raises(InputError, match="no language model can be read"):
         open_model(str(tmp_path))
+
+
+@pytest.mark.parametrize("kind", ["Rwkv", "Mamba", "Bert"])
+def test_a_network_that_does_not_look_back_is_refused(
+    kind: str, folder: Path, table: Embedding, tmp_path: Path
+) -> None:
+    """One would have seen the last token alone and said nothing; others failed at the first text."""
+    library: Any = importlib.import_module("transformers")
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    config = getattr(library, f"{kind}Config")(**sizes(290), initializer_range=0.5)
+    head = "BertLMHeadModel" if kind == "Bert" else f"{kind}ForCausalLM"
+    getattr(library, head)(config).save_pretrained(tmp_path)
+    with pytest.raises(InputError, match=f"{kind}.*cannot be read token by token") as wrong:
+        CausalModel(table, str(tmp_path))
+    assert "\n" not in str(wrong.value)
+
+
+def test_a_model_may_be_a_part_of_one_that_also_sees(
+    folder: Path, table: Embedding, tmp_path: Path
+) -> None:
+    """The sizes of its text part do not stand where those of other models do."""
+    library: Any = importlib.import_module("transformers")
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    text = {**sizes(290), "num_key_value_heads": 2, "head_dim": 16}
+    sees = {**sizes(290), "image_size": 28, "patch_size": 14}
+    config = library.Gemma3Config(text_config=text, vision_config=sees, mm_tokens_per_image=4)
+    library.Gemma3ForConditionalGeneration(config).save_pretrained(tmp_path)
+    reading = CausalModel(table, str(tmp_path)).begin(1)
+    assert reading.waiting().tolist() == [0]
+    assert parts_of(reading, 0).sum() > 0
 
 
 @pytest.mark.parametrize("damaged", ["config.json", "tokenizer.json", "model.safetensors"])

@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::int64_t kStride = 64;  // sets.STRIDE
 constexpr int kBins = 4096;
+constexpr const char* kNoUnit = "a unit that its set does not have";
 
 template <class T>
 using Dense = py::array_t<T, py::array::c_style>;
@@ -247,11 +248,16 @@ Dense<std::int64_t> at_bits(const Dense<std::int64_t>& ids, const Dense<std::int
         continue;
       }
       const std::int64_t mark = std::upper_bound(own, own + many, place) - own - 1;
+      if (mark < 0) throw std::invalid_argument(kNoUnit);
       std::int64_t left = place - own[mark], block = mark * kMark;
       const std::uint64_t* bits = rows.data() + row * blocks;
-      for (std::uint64_t in = bits[block];; in &= in - 1) {
-        while (!in) in = bits[++block];
+      for (std::uint64_t in = block < blocks ? bits[block] : 0;; in &= in - 1) {
+        while (!in) {
+          if (++block >= blocks) throw std::invalid_argument(kNoUnit);
+          in = bits[block];
+        }
         const std::int64_t y = block * kBlock + lowest(in);
+        if (y >= words) throw std::invalid_argument(kNoUnit);
         if (left < units.data()[y]) {
           to[i] = y;
           break;
@@ -263,6 +269,13 @@ Dense<std::int64_t> at_bits(const Dense<std::int64_t>& ids, const Dense<std::int
   return out;
 }
 
+std::int64_t marks_of(std::int64_t length) { return length / kStride + (length % kStride != 0); }
+
+// Whether `length` entries from `start` on lie in an array of `size`.
+bool within(std::int64_t start, std::int64_t length, std::int64_t size) {
+  return start >= 0 && start <= size && length <= size - start;
+}
+
 template <class Id>
 Dense<std::int64_t> at(const Dense<std::int64_t>& ids, const Dense<std::int64_t>& places,
                        const Dense<std::int64_t>& starts, const Dense<std::int64_t>& lengths,
@@ -270,10 +283,18 @@ Dense<std::int64_t> at(const Dense<std::int64_t>& ids, const Dense<std::int64_t>
                        const Dense<std::int64_t>& mark_starts, const Dense<Id>& members,
                        const Dense<std::int64_t>& marks, const Dense<std::int64_t>& units) {
   const std::int64_t count = ids.size(), words = units.size();
-  if (places.size() != count) throw std::invalid_argument("expected a place for each word");
-  for (std::int64_t i = 0; i < count; ++i)
-    if (ids.data()[i] < 0 || ids.data()[i] >= words || starts.data()[ids.data()[i]] < 0)
+  if (places.size() != count || starts.size() != words || lengths.size() != words ||
+      full.size() != words || last.size() != words || mark_starts.size() != words)
+    throw std::invalid_argument("expected a place for each word");
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t x = ids.data()[i];
+    if (x < 0 || x >= words || starts.data()[x] < 0)
       throw std::invalid_argument("a word without its set");
+    const std::int64_t length = lengths.data()[x];
+    if (length < 0 || !within(starts.data()[x], length, members.size()) ||
+        !within(mark_starts.data()[x], marks_of(length), marks.size()))
+      throw std::invalid_argument("a set that ends beyond the members or the marks");
+  }
   Dense<std::int64_t> out(count);
   std::int64_t* to = out.mutable_data();
   {
@@ -286,11 +307,14 @@ Dense<std::int64_t> at(const Dense<std::int64_t>& ids, const Dense<std::int64_t>
       }
       const std::int64_t length = lengths.data()[x];
       const std::int64_t* own = marks.data() + mark_starts.data()[x];
-      const std::int64_t* after = own + (length + kStride - 1) / kStride;
-      const std::int64_t block = std::upper_bound(own, after, place) - own - 1;
+      const std::int64_t block = std::upper_bound(own, own + marks_of(length), place) - own - 1;
+      if (block < 0) throw std::invalid_argument(kNoUnit);
       const Id* member = members.data() + starts.data()[x] + block * kStride;
-      std::int64_t left = place - own[block];
-      while (left >= units.data()[*member]) left -= units.data()[*member++];
+      const Id* end = members.data() + starts.data()[x] + length;
+      for (std::int64_t left = place - own[block];; left -= units.data()[*member++]) {
+        if (member == end || *member >= words) throw std::invalid_argument(kNoUnit);
+        if (left < units.data()[*member]) break;
+      }
       to[i] = *member;
     }
   }

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inkblur.embeddings.table import Embedding
-from inkblur.errors import ParameterError
+from inkblur.errors import InputError, ParameterError
 from inkblur.mechanisms.staircase.expectation import SCALE, Expected
 from inkblur.mechanisms.staircase.model_files import BUNDLED, OpenedModel, open_model
 from inkblur.types import Ids
@@ -52,6 +52,7 @@ _SLICE = 16
 # Texts that advance together.
 _TOGETHER = {"cpu": 56, "cuda": 1024}
 _FAINT = -100.0  # the logarithm of a frequency that counts as none
+_CHECKED = 8  # tokens by which a network is seen to look back
 _APART = 4  # words between two marks at least: else one short sentence asks for the next
 _ENDED = 4  # rows of ended texts are dropped once they are one in 4
 
@@ -72,7 +73,7 @@ class CausalModel:
         self.network = opened.network.to(self.device)
         self.words = embedding.words
         self.start = opened.start
-        self.tokens = opened.tokens
+        self.tokens, self._begun = opened.tokens, opened.begun
         self._sha256 = opened.sha256
         self.capitals = [_capital(word) for word in embedding.words]
         capital, small = opened.tokens(self.capitals), opened.tokens(self.words)
@@ -90,7 +91,16 @@ class CausalModel:
             for token, mark in zip(signs, _MARKS, strict=True)
         }
         self.reading_network = _narrowed(self.network, self.next_tokens)
-        self._expect(TRUST, PROMPT)
+        try:
+            self._expect(TRUST, PROMPT)
+            looks_back = self._looks_back()
+        except (AttributeError, IndexError, TypeError):  # recurrent networks keep something else
+            looks_back = False
+        if not looks_back:
+            raise InputError(
+                f"{place} holds a {type(self.network).__name__}, which cannot be read token by "
+                "token: name a causal transformer that attends to all earlier tokens"
+            )
 
     def expecting(self, *, trust: float = TRUST, prompt: str = PROMPT) -> CausalModel:
         """The same network, trusted so far and after this prompt."""
@@ -102,7 +112,7 @@ class CausalModel:
 
     def _expect(self, trust: float, prompt: str) -> None:
         self.trust, self.prompt = trust, prompt
-        self.prefix = [self.start, *(self.tokens([prompt], space="")[0] if prompt else [])]
+        self.prefix = [self.start, *(self._begun(prompt) if prompt else [])]
         self._read_prefix = self.nothing_read()
         if len(self.prefix) > 1:
             self.read([self.prefix[:-1]], self._read_prefix)
@@ -134,6 +144,20 @@ class CausalModel:
         logits: torch.Tensor = out.logits[:, -1].float()
         return logits
 
+    def _looks_back(self) -> bool:
+        """Whether tokens read one after the other count as much as if they are read at once."""
+        import torch
+
+        *before, last = self.prefix[:_CHECKED]
+        past = self.nothing_read()
+        self.read([before], past)
+        past.batch_repeat_interleave(2)
+        kept = self.read([[last], [last]], past)
+        with torch.inference_mode():
+            tokens = torch.tensor([[*before, last]], device=self.device)
+            whole = self.reading_network(tokens).logits[:, -1].float()
+        return bool((kept - whole).abs().max() < whole.std() / 4)
+
     @property
     def circumstances(self) -> dict[str, str | float]:
         """What it expects by, and what may change the last bits of its floats."""
@@ -162,12 +186,12 @@ class CausalModel:
         """Which words are written with a capital inside a sentence, (words,)."""
         import torch
 
-        every = range(self.network.config.vocab_size)
+        every = range(len(self.network.get_output_embeddings().weight))
         forms = [WrittenForm(tokens, embedding, every, self.device) for tokens in (capital, small)]
         likely = np.zeros((2, len(self.words)))
-        for text in opened.tokens(_NEUTRAL, space=""):
+        for text in _NEUTRAL:
             with torch.inference_mode():
-                tokens = torch.tensor([[self.start, *text]], device=self.device)
+                tokens = torch.tensor([[self.start, *opened.begun(text)]], device=self.device)
                 logits = self.network(tokens).logits[:, -1].float().softmax(-1)
             likely += np.stack([form.likely(logits)[0].cpu().numpy() for form in forms])
         # First tokens say little of long words. But a tokenizer has fewer tokens for the form that

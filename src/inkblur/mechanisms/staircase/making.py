@@ -45,10 +45,15 @@ def make_staircase(
     return FluentStaircase(embedding, epsilon=epsilon, tau=tau, model=model)
 
 
-@lru_cache(maxsize=1)  # several epsilons are often tried with one model, which takes its time
 def causal_model(embedding: Embedding, place: str) -> CausalModel:
     """The model of a folder or a file, over the words of a table; empty: SmolLM2."""
-    from inkblur.mechanisms.staircase.causal_model import CausalModel
     from inkblur.mechanisms.staircase.model_files import BUNDLED
 
-    return CausalModel(embedding, place or BUNDLED)
+    return _opened(embedding, place or BUNDLED)
+
+
+@lru_cache(maxsize=1)  # several epsilons are often tried with one model, which takes its time
+def _opened(embedding: Embedding, place: str) -> CausalModel:
+    from inkblur.mechanisms.staircase.causal_model import CausalModel
+
+    return CausalModel(embedding, place)

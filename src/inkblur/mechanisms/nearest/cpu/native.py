@@ -26,7 +26,7 @@ from inkblur.mechanisms.nearest.canonical import (
     exhaustive,
     shaped_queries,
 )
-from inkblur.types import Ids
+from inkblur.types import Ids, counted
 
 PATH_VARIABLE = "INKBLUR_SCAN_PATH"  # forces a path, for tests and for comparing
 _UNDECIDED, _FAR_AWAY = -1, -2  # what the extension writes instead of an id
@@ -87,7 +87,7 @@ class NativeScan:
 
     def describe(self) -> str:
         """One phrase for `--version` and reports."""
-        threads = "1 thread" if self.threads == 1 else f"{self.threads} threads"
+        threads = counted(self.threads, "thread")
         return f"native int8 scan ({self.path}, {threads})"
 
     def put(self, vectors: npt.ArrayLike) -> None:
