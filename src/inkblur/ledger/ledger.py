@@ -21,6 +21,7 @@ from inkblur.ledger.account import ReleaseAccount
 from inkblur.ledger.history import COUNTED, SUM, ChargeRow, added, wrong_sums
 from inkblur.ledger.secret import VARIABLE, Secret, secret_beside, secret_from_environment
 from inkblur.ledger.store import CHARGE, PostgresStore, SqliteStore, Store, migrate
+from inkblur.types import counted
 
 PLACE = "INKBLUR_LEDGER"  # the environment's word for where the ledger is
 _ANCHOR = re.compile("[0-9]{1,18}:[0-9a-f]{64}")
@@ -278,7 +279,7 @@ class Ledger:
             rows = charges.get(number, [])
             if len(rows) != count:
                 problems.append(
-                    f"entry {number} has {len(rows)} charges where {count} were written"
+                    f"entry {number} has {counted(len(rows), 'charge')} where {count} were written"
                 )
             made = self._hash(before, (number, release, kind, written, body), space, rows)
             if made != bytes(stored) or (space is not None and not rows):

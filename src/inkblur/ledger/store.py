@@ -113,10 +113,12 @@ _HASHES = f"{_PIECES.format(size=HASH_BYTES)} SELECT substr(?, at, {HASH_BYTES})
 _NOBODY = bytes(HASH_BYTES)  # in a packed charge, in place of a person
 _TOGETHER = 1024  # charges; a value has at most a gigabyte
 _PACKED = b"%b%b%b%b%20d%20d"  # a charge: four hashes of 16 bytes, two numbers of 20 digits
-_INSERT = f"""INSERT INTO charge ({", ".join(CHARGE)}) {_PIECES.format(size=104)} SELECT ?3,
-    substr(?2, at, 16), substr(?2, at + 16, 16), nullif(substr(?2, at + 32, 16), zeroblob(16)),
-    substr(?2, at + 48, 16), CAST(substr(?2, at + 64, 20) AS INTEGER),
-    CAST(substr(?2, at + 84, 20) AS INTEGER) FROM piece"""
+_INSERT = f"""INSERT INTO charge ({", ".join(CHARGE)})
+    {_PIECES.format(size=104).replace("?", ":count")} SELECT :entry,
+    substr(:all, at, 16), substr(:all, at + 16, 16),
+    nullif(substr(:all, at + 32, 16), zeroblob(16)),
+    substr(:all, at + 48, 16), CAST(substr(:all, at + 64, 20) AS INTEGER),
+    CAST(substr(:all, at + 84, 20) AS INTEGER) FROM piece"""
 
 
 class Store(ABC):
@@ -271,7 +273,8 @@ class SqliteStore(Store):
                 _PACKED % (id, content, person or _NOBODY, draw, words, amount)
                 for id, content, person, draw, words, amount in rows[start : start + _TOGETHER]
             ]
-            self.run(_INSERT, (len(packed), b"".join(packed), entry))
+            values = {"count": len(packed), "all": b"".join(packed), "entry": entry}
+            self._connection.execute(_INSERT, values)
 
 
 class PostgresStore(Store):
