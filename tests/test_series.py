@@ -181,7 +181,7 @@ def test_what_is_returned_repeats_the_release(
         ({"text": ["waa"]}, {}, "of a table, give one column"),
         (pa.table({"text": ["waa"]}), {}, "of a table, give one column"),
         (["waa", "wab"], {"ids": ["a", "a"]}, "2 different names"),
-        (["waa"], {"ids": []}, "1 different names"),
+        (["waa"], {"ids": []}, "1 different name,"),
         (["waa", "wab"], {"ids": ["a", None]}, "some of the ids are missing"),
         (["waa"], {"rng": KEY}, "rng must be a random stream"),
     ],

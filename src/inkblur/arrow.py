@@ -23,7 +23,6 @@ import pyarrow as pa
 from inkblur.arrow_worker import (
     KEY,
     KEY_FILE,
-    TABLE_NAME,
     WorkerState,
     as_json,
     made_from,
@@ -35,6 +34,7 @@ from inkblur.blas import one_thread
 from inkblur.errors import BudgetExceeded, InputError, ParameterError
 from inkblur.files.arrow_rows import ArrowColumns, ArrowRows
 from inkblur.files.identifiers import ROWS, refuse_rows
+from inkblur.files.occurrences import refuse_ids
 from inkblur.files.run import no_collection, release_records
 from inkblur.files.spending import (
     Limits,
@@ -73,6 +73,13 @@ def release(
     INKBLUR_KEY (64 hexadecimal digits). The spec names an id column, whose ids must be unique over
     all batches: a repeat within one is refused, and the adapters in `inkblur.engines` look at all
     batches first.
+
+    Copied columns are judged by the rows of the batch, and refused rather than passed: two words in
+    capitals are a person's name where a batch has three rows. In a stream of small batches name
+    every copied column in `spec.keep_columns` or `spec.drop_columns`; or judge once, by more rows:
+    `plan = plan_release(spec).counted_in(True)`, `plan.check(rows)`, `plan(batch)` for each batch,
+    and `plan.confirm()` at the end. Nobody looks for repeated ids then.
+
     Each call is entered in the `ledger` as a release of its own; a batch that was released before
     costs nothing. `limits` are the budgets that it keeps to, the whole batch or none of it.
 
@@ -90,6 +97,11 @@ def release(
     True
     >>> folder.cleanup()
     """
+    if not isinstance(batch, pa.RecordBatch):
+        raise ParameterError(
+            f"give a pyarrow RecordBatch, not a {type(batch).__name__}: of a table, that is "
+            "`table.combine_chunks().to_batches()[0]`"
+        )
     plan = plan_release(spec, key_file=key_file)
     plan.check(batch)
     ids = batch.column(plan.id_column).to_pylist()
@@ -118,7 +130,7 @@ class ReleasePlan:
         """The batch with released texts."""
         made, rng = made_from(self.spec), self._rng()
         with one_thread(), no_collection():
-            rows = ArrowRows(batch.schema, TABLE_NAME, made.layout)
+            rows = ArrowRows(batch.schema, made.layout)
             read = read_batch(batch, rows, made)
             if not read.records:
                 return pa.RecordBatch.from_pylist([], schema=rows.written)
@@ -159,9 +171,8 @@ class ReleasePlan:
         comes out.
         """
         made = made_from(self.spec)
-        rows = ArrowRows(sample.schema, TABLE_NAME, made.layout)
-        first = sample.slice(0, ROWS)
-        read = rows.batch(first, rows.texts(first, 1), 1)
+        rows = ArrowRows(sample.schema, made.layout)
+        read = rows.batch(sample.slice(0, ROWS))
         refuse_rows(read, rows.copied, made.layout.keep)
         made.privatizer.refuse_own(read.texts, read.width)
         return rows.written
@@ -220,7 +231,7 @@ class ReleasePlan:
     def guarantee(self, schema: pa.Schema) -> Guarantee:
         """What is promised about the release of a table of this schema."""
         made, rng = made_from(self.spec), self._rng()
-        rows = ArrowRows(schema, TABLE_NAME, made.layout)
+        rows = ArrowRows(schema, made.layout)
         left_out = 0 if made.spec.skip_public else None  # how many, only a run knows
         fate = Fate(made.spec.columns, rows.copied, made.spec.drop_columns, left_out=left_out)
         promised = stated(made.privatizer, fate, rng)
@@ -283,7 +294,7 @@ class Reservation:
     def over_budget(self, batch: pa.RecordBatch) -> list[str]:
         """The sentences."""
         made, rng = made_from(self.plan.spec), self.plan._rng()
-        read = read_batch(batch, ArrowRows(batch.schema, TABLE_NAME, made.layout), made)
+        read = read_batch(batch, ArrowRows(batch.schema, made.layout), made)
         words = [made.privatizer.draws(text) for text in read.texts]
         part = read, words, made.privatizer.bases(read.texts)
         return self.plan._spending(made, rng).over_budget(part)[:_NAMED]
@@ -312,14 +323,3 @@ def one_batch(table: pa.Table) -> pa.RecordBatch:
     """A table as one batch."""
     batches = table.combine_chunks().to_batches()
     return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)
-
-
-def refuse_ids(repeated: object, missing: object, column: str) -> None:
-    """Raise where ids repeat or are missing, as an adapter found by looking at all of them."""
-    if missing:
-        raise InputError(f"column {column!r} has rows with a null id; fill them in")
-    if repeated:
-        raise InputError(
-            f"column {column!r} repeats an id: equal texts under one id would be given the same "
-            "noise. Ids must differ"
-        )

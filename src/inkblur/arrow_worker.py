@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -51,7 +51,6 @@ class WorkerState:
     layout: Layout
 
 
-TABLE_NAME = "the table"  # what messages call it
 _KEPT = 4  # specs whose tables a process holds at a time
 _made: dict[tuple[str, int], WorkerState] = {}  # by spec and process: threads do not survive a fork
 _making = threading.Lock()
@@ -87,10 +86,9 @@ def made_from(described: str) -> WorkerState:
 def read_batch(batch: pa.RecordBatch, rows: ArrowRows, made: WorkerState) -> Batch:
     """A batch's records, without those that `skip_public` leaves out."""
     spec, privatizer = made.spec, made.privatizer
-    whole = rows.batch(batch, rows.texts(batch, 1), 1).with_ids_by_column(spec.columns)
+    whole = rows.batch(batch).with_ids_by_column(spec.columns)
     privatizer.refuse_own(whole.texts, whole.width)
-    if privatizer.hides_length:
-        whole = replace(whole, nulls=frozenset())  # filled up like an empty text
+    whole = whole.entering(privatizer.hides_length)
     left = list(PublicRecords(privatizer.corpora, skip=spec.skip_public).screened(iter([whole])))
     return left[0] if left else whole.take([])
 

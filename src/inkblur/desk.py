@@ -14,14 +14,13 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from inkblur.arrow_worker import TABLE_NAME
 from inkblur.blas import one_thread
 from inkblur.documents.privatizer import Privatizer
-from inkblur.errors import InkblurError, InputError, NoGuarantee, ParameterError
+from inkblur.errors import InkblurError, NoGuarantee, ParameterError
 from inkblur.files.arrow_rows import ArrowColumns, ArrowRows
 from inkblur.files.formats import layout_of
 from inkblur.files.identifiers import refuse_rows
-from inkblur.files.occurrences import Occurrences
+from inkblur.files.occurrences import Occurrences, refuse_ids
 from inkblur.files.records import Batch
 from inkblur.files.run import release_records
 from inkblur.files.spending import (
@@ -169,23 +168,17 @@ class ReleaseDesk:
     def _read(self, place: int, order: ReleaseOrder) -> _Read:
         """The rows of an order as records, refused where a file with them would be."""
         blur, layout = self.privatizer(order.spec), layout_of(order.spec)
-        rows = ArrowRows(order.rows.schema, TABLE_NAME, layout)
-        batch = rows.batch(order.rows, rows.texts(order.rows, 1), 1)
+        rows = ArrowRows(order.rows.schema, layout)
+        batch = rows.batch(order.rows)
         refuse_rows(batch, rows.copied, layout.keep)
         blur.refuse_own(batch.texts, batch.width)
         if layout.id_column is None:
             batch = batch.with_ids(Occurrences().ids(batch.texts, layout.columns))
         else:
             ids = [record.id for record in batch.records[:: batch.width]]
-            if len(set(ids)) != len(ids):
-                raise InputError(
-                    f"column {layout.id_column!r} repeats an id: equal texts under one id would be "
-                    "given the same noise. Ids must differ"
-                )
+            refuse_ids(len(set(ids)) != len(ids), False, layout.id_column)
             batch = batch.with_ids_by_column(layout.columns)
-        if blur.hides_length:
-            batch = replace(batch, nulls=frozenset())  # filled up like an empty text
-        return _Read(place, order, blur, batch, rows.copied)
+        return _Read(place, order, blur, batch.entering(blur.hides_length), rows.copied)
 
     def _counted(self, read: _Read, part: DrawnBatch, texts: Sequence[str]) -> CountedRelease:
         """Enter a release in the ledger, or raise where a budget does not allow it."""

@@ -24,7 +24,7 @@ from inkblur.ledger import Ledger
 from inkblur.mechanisms.base import require_rng
 from inkblur.rng import Rng, secure_rng
 from inkblur.spec import ReleaseSpec
-from inkblur.types import Record, ReleaseKind, is_missing
+from inkblur.types import Record, ReleaseKind, counted, is_missing
 
 T = TypeVar("T")
 Text = str | None
@@ -90,11 +90,13 @@ def privatize(
     if ids is not None and any(map(is_missing, ids)):
         raise ParameterError("some of the ids are missing: name every text")
     if len(names) != len(rows) or len(set(names)) != len(names):
-        raise ParameterError(f"ids must be {len(rows):,} different names, one for each text")
+        raise ParameterError(
+            f"ids must be {counted(len(rows), 'different name')}, one for each text"
+        )
     known: Iterable[Any] = [None] * len(rows) if people is None else people
     owners = [None if is_missing(who) else str(who) for who in known]
     if len(owners) != len(rows):
-        raise ParameterError(f"people must be {len(rows):,} names, one for each text")
+        raise ParameterError(f"people must be {counted(len(rows), 'name')}, one for each text")
     limits = Limits() if limits is None else limits
     if limits.partial:
         raise ParameterError("all texts are released or none: leave out `partial=`")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import pickle
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -165,6 +166,64 @@ def test_what_is_refused(table: pa.Table, spec: ReleaseSpec, key_file: Path) -> 
             plan_release(spec).check(with_values)
         with pytest.raises(PrivacyError, match=why):
             release(with_values, spec, ledger=False)
+
+
+def test_columns_that_could_hold_values_of_other_rows_are_refused(
+    table: pa.Table, spec: ReleaseSpec, key_file: Path
+) -> None:
+    """The children of these arrays stay as they are when rows are filtered or cut."""
+    count = len(table)
+    spare = pa.array(["SECRET", "shown"]).dictionary_encode().take(pa.array([1]))  # both categories
+    views: Any = pa.ListViewArray  # the stubs give it the arguments of a list
+    columns: list[pa.Array[Any]] = [
+        pa.RunEndEncodedArray.from_arrays(
+            pa.array([1, 1 + count], pa.int32()), pa.array(["SECRET", "shown"])
+        ).slice(1),
+        pa.UnionArray.from_dense(
+            pa.array([0] * count, pa.int8()),
+            pa.array([0] * count, pa.int32()),
+            [pa.array([7]), pa.array(["SECRET"])],
+        ),
+        views.from_arrays(
+            pa.array([0] * count, pa.int32()), pa.array([1] * count, pa.int32()), spare
+        ),
+    ]
+    for column in columns:
+        nested = pa.StructArray.from_arrays([column], ["inner"])
+        for given in (column, nested):
+            batch = pa.RecordBatch.from_arrays(
+                [*one_batch(table).columns, given], names=[*table.schema.names, "note"]
+            )
+            with pytest.raises(InputError, match=r"'note' .* hold values of rows that are not"):
+                release(batch, spec, ledger=False)
+            release(batch, spec.varied(drop_columns=(*spec.drop_columns, "note")), ledger=False)
+
+
+def test_a_table_is_refused_before_anything_is_charged(
+    table: pa.Table, spec: ReleaseSpec, key_file: Path, ledger: Ledger
+) -> None:
+    with pytest.raises(ParameterError, match=r"not a Table: .*to_batches"):
+        release(table, spec)  # type: ignore[arg-type]
+    assert ledger.history() == []
+
+
+def test_a_small_batch_is_refused_rather_than_passed_and_says_what_to_do(
+    spec: ReleaseSpec, key_file: Path
+) -> None:
+    """A stream of single rows would otherwise let every name through."""
+    towns = ["New York", "San Diego", "Los Gatos"]
+    rows = {"id": [1, 2, 3], "text": ["the soup was cold"] * 3, "spare": [0] * 3, "place": towns}
+    batch = pa.record_batch(rows)
+    with pytest.raises(PrivacyError, match=r"judged by 3 rows: in a stream of small batches name"):
+        release(batch, spec, ledger=False)
+    with pytest.raises(PrivacyError, match=r"judged by 1 row:"):
+        release(batch.slice(0, 1), spec, ledger=False)
+    kept = release(batch, spec.varied(keep_columns=("place",)), ledger=False)
+    assert kept["place"].to_pylist() == towns
+    # Or judged once, by more rows: there the names of towns repeat.
+    plan = plan_release(spec)
+    plan.check(one_batch(pa.Table.from_batches([batch] * 50)))
+    assert plan(batch)["text"] == kept["text"]
 
 
 def test_an_id_that_repeats_in_a_batch_is_refused(

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from inkblur.errors import InputError, ParameterError
+from inkblur.errors import InputError, ParameterError, PrivacyError
 from inkblur.ledger import Ledger
 from inkblur.rng import write_key
 from inkblur.spec import ReleaseSpec
@@ -70,3 +71,74 @@ def test_ids_are_looked_at_before_anything_runs_and_over_all_splits(
     with pytest.raises(ParameterError, match="IterableDataset"):
         engine.privatize(halves["train"].to_iterable_dataset(), spec)
     assert len(ledger.history()) == before
+
+
+def labeled(table: pa.Table, names: list[str]) -> Any:
+    """The reviews with a class each: of three, the last is that of the last row alone."""
+    classes = [0, 1] * (len(table) // 2 - 1) + [0, 2]
+    made = datasets.Dataset(table).add_column("topic", classes)
+    return made.cast_column("topic", datasets.ClassLabel(names=names))
+
+
+def test_names_of_classes_that_no_row_has_do_not_come_out(
+    table: pa.Table, spec: ReleaseSpec, key_file: Path, ledger: Ledger
+) -> None:
+    """They are those of rows that were filtered out; other engines list no such category either."""
+    full = labeled(table, ["food", "staff", "Zbigniew"])
+    part = full.select(range(len(table) - 1))
+    out = engine.privatize(part, spec)
+    assert "Zbigniew" not in str(out.features) + str(out.info)
+    assert out["topic"][:4] == [0, 1, 0, 1]  # the numbers stay
+    assert out.features["topic"].int2str([0, 1]) == ["food", "staff"]
+    assert engine.privatize(full, spec).features["topic"] == full.features["topic"]
+    # A name that occurs in one split is in the list of all: their types stay the same.
+    both = datasets.DatasetDict({"a": part, "b": full.select([len(table) - 1])})
+    released = engine.privatize(both, spec)
+    assert {str(split.features["topic"]) for split in released.values()} == {
+        str(full.features["topic"])
+    }
+    empty = datasets.DatasetDict({"a": part, "b": part.select([])})
+    assert "Zbigniew" not in str(engine.privatize(empty, spec)["b"].features)
+
+
+def test_names_of_classes_are_judged_in_every_split(
+    table: pa.Table,
+    spec: ReleaseSpec,
+    key_file: Path,
+    ledger: Ledger,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Those of the first split alone were, where it had enough rows."""
+    monkeypatch.setattr(engine, "ROWS", 2)
+    full = labeled(table, ["food", "staff", "ann@example.org"])
+    splits = {"a": full.select(range(4)), "b": full.select([len(table) - 1])}
+    with pytest.raises(PrivacyError):
+        engine.privatize(datasets.DatasetDict(splits), spec)
+
+
+def test_names_of_classes_within_a_column_do_not_come_out_either(
+    table: pa.Table, spec: ReleaseSpec, key_file: Path, ledger: Ledger
+) -> None:
+    label = datasets.ClassLabel(names=["food", "Zbigniew"])
+    kinds = {"many": datasets.Sequence(label), "deep": {"one": label}}
+    rows = len(table)
+    made = datasets.Dataset(table).add_column("many", [[0, 0]] * rows)
+    made = made.add_column("deep", [{"one": 0}] * rows)
+    made = made.cast(datasets.Features({**made.features, **kinds}))
+    out = engine.privatize(made, spec)
+    assert "Zbigniew" not in str(out.features)
+    assert "food" in str(out.features["many"])
+    assert out[0]["many"] == [0, 0]
+    assert out[0]["deep"] == {"one": 0}
+
+
+def test_names_of_classes_that_tell_a_person_are_refused(
+    table: pa.Table, spec: ReleaseSpec, key_file: Path, ledger: Ledger
+) -> None:
+    """Rows hold their numbers, which tell nothing."""
+    engine.privatize(labeled(table, ["Good Food", "Kind Staff", "Late Train"]), spec)  # they repeat
+    made = labeled(table, ["food", "staff", "ann@example.org"])
+    with pytest.raises(PrivacyError, match=r"'topic' \(its values look like e-mail"):
+        engine.privatize(made, spec)
+    kept = spec.varied(keep_columns=(*spec.keep_columns, "topic"))
+    assert "ann@example.org" in engine.privatize(made, kept).features["topic"].names

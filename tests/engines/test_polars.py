@@ -68,3 +68,14 @@ def test_ids_are_looked_at_before_anything_runs(
     with pytest.raises(ParameterError, match="id_column"):
         engine.privatize(frame, spec.varied(id_column=None))
     assert ledger.history() == []
+
+
+def test_a_column_of_objects_is_refused(
+    table: pa.Table, spec: ReleaseSpec, key_file: object, ledger: Ledger
+) -> None:
+    """To Arrow they are addresses in memory: the texts themselves would not be noticed."""
+    frame = pl.from_arrow(table)
+    frame = frame.with_columns(pl.Series("raw", frame["text"].to_list(), dtype=pl.Object))
+    with pytest.raises(InputError, match=r"column 'raw' holds Python objects"):
+        engine.privatize(frame, spec)
+    assert ledger.history() == []

@@ -296,6 +296,45 @@ def test_what_is_refused(data: Path, key: Path, tmp_path: Path) -> None:
     assert not out.exists()
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["ann@example.org.parquet", "mail to ann@example.org/a.parquet", "10.20.30.40.parquet"],
+)
+def test_an_address_in_the_name_of_a_file_or_folder_is_refused(
+    data: Path, key: Path, tmp_path: Path, name: str
+) -> None:
+    """Names are copied, and who wrote a file is often in its name."""
+    path = data / name
+    path.parent.mkdir(exist_ok=True)
+    pq.write_table(rows(61).slice(60), path)
+    with pytest.raises(PrivacyError, match=r"names of files and folders are copied.*: rename it"):
+        privatize_folder(data, tmp_path / "out", SPEC, rng=keyed_rng(read_key(key)), ledger=False)
+    assert not (tmp_path / "out").exists()
+
+
+def test_names_that_tell_nobody_are_copied(data: Path, key: Path, tmp_path: Path) -> None:
+    """A partition is a column, which may be kept by its name; numbers and snapshots are no people."""
+    names = ["0000000012.parquet", "reviews@2026.11.16.parquet", "mail=ann@example.org/a.parquet"]
+    for place, name in enumerate(names, 60):
+        (data / name).parent.mkdir(exist_ok=True)
+        pq.write_table(rows(80).slice(place, 1), data / name)
+    spec = SPEC.varied(keep_columns=("mail",))
+    out = tmp_path / "out"
+    privatize_folder(data, out, spec, rng=keyed_rng(read_key(key)), ledger=False)
+    assert {out / name for name in names} <= set(out.rglob("*.parquet"))
+
+
+def test_a_column_that_is_also_a_partition_is_kept(key: Path, tmp_path: Path) -> None:
+    path = tmp_path / "in" / "author=ann" / "a.csv"
+    path.parent.mkdir(parents=True)
+    path.write_text("id,author,text\n1,ann,the cat sat\n", encoding="utf-8")
+    spec = SPEC.varied(keep_columns=("author",), drop_columns=())
+    out = tmp_path / "out"
+    privatize_folder(tmp_path / "in", out, spec, rng=keyed_rng(read_key(key)), ledger=False)
+    first = (out / "author=ann" / "a.csv").read_text(encoding="utf-8").splitlines()[1]
+    assert first.startswith("1,ann,")
+
+
 def test_the_command_takes_a_folder(data: Path, key: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     options = ["--mechanism", "staircase", "--epsilon", "8", "--drop-column", "spare"]

@@ -70,6 +70,7 @@ def test_headers_that_do_not(name: str) -> None:
         (["2001:db8:85a3:0:0:8a2e:370:7334"], "IP"),
         (["+44 20 7946 0018", "+1 (555) 010-9999"], "phone"),
         (["555-010-9999"], "phone"),
+        (["0341.123456", "01.23.45.67.89", "0044/20/79460018"], "phone"),
         (["12 Baker Street", "7b Long Lane, Leeds"], "street"),
         (["Ann Smith", "Bob A. Jones", "Çelik Öz"], "names"),
     ],
@@ -86,6 +87,8 @@ def test_values_that_tell_a_person(values: list[str], form: str) -> None:
         ["Customer Service"] * 50 + ["Late Delivery"] * 50,
         ["good", "bad"],
         ["2026-11-15T20:00:00Z"],
+        ["0.3333333333333333", "0.0712345", "0.98"],
+        ["01/15/2026", "03.11.1998", "09-9-2024"],
         [],
     ],
 )
@@ -146,6 +149,47 @@ def test_a_copied_column_that_holds_the_texts_stops_the_run(
     assert not (tmp_path / "out.jsonl").exists()
     released(path, toy, keep_columns=["clean"])
     released(path, toy, drop_columns=["clean"])
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["今天我去看医生了，他说我的血压太高。", "我的密码不能用了！"],
+        ["วันนี้ฉันไปหาหมอ", "อาหารอร่อยมาก"],
+        ["chest pain?", "HIV test, positive"],
+    ],
+    ids=["Chinese", "Thai", "two words"],
+)
+@pytest.mark.parametrize(
+    "beside",
+    [
+        lambda text: text,
+        lambda text: f"> {text}\n",
+        lambda text: [sign for sign in text if sign.isalpha()],
+    ],
+    ids=["as it is", "quoted", "letters"],
+)
+def test_texts_of_few_words_are_known_by_their_letters(
+    tmp_path: Path, toy: Embedding, texts: list[str], beside: Callable[[str], object]
+) -> None:
+    """A sentence without spaces is one word, and an answer often has two."""
+    path = tmp_path / "in.jsonl"
+    rows = [{"text": text, "stars": 5, "raw": beside(text)} for text in texts]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(PrivacyError, match=r"'raw' \(its values look like the words of the texts"):
+        released(path, toy)
+
+
+def test_a_copied_column_that_holds_texts_of_other_rows_stops_the_run(
+    tmp_path: Path, toy: Embedding
+) -> None:
+    """What a message answers is a message too, and to be protected like it."""
+    path = tmp_path / "in.jsonl"
+    answered = ["", *SAID[:-1]]
+    rows = [{"text": text, "reply_to": told} for text, told in zip(SAID, answered, strict=True)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(PrivacyError, match=r"'reply_to' \(its values look like the words of the"):
+        released(path, toy)
 
 
 def test_a_column_that_shares_some_words_with_the_texts_is_copied(

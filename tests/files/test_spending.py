@@ -236,7 +236,7 @@ def test_over_budget_nothing_is_drawn_and_nothing_is_charged(
     monkeypatch.setattr(Privatizer, "release_batch", refuse)
     with pytest.raises(BudgetExceeded) as refused:
         release(folder, limits=Limits(budget=4 * a_word(folder)))
-    assert "1 records would exceed" in str(refused.value)
+    assert "1 record would exceed" in str(refused.value)
     assert not (folder / "out.csv").exists()
     with open_ledger(folder / "ledger.db") as ledger:
         assert ledger.spent("ada") == {}

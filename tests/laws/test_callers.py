@@ -11,7 +11,7 @@ import pytest
 
 import inkblur
 from inkblur.desk import CountedRelease, ReleaseDesk, ReleaseOrder
-from inkblur.errors import BudgetExceeded, NoGuarantee, ParameterError, PrivacyError
+from inkblur.errors import BudgetExceeded, InputError, NoGuarantee, ParameterError, PrivacyError
 from inkblur.files.spending import Limits
 
 TEXTS = [f"the doctor was angry about visit number {word}" for word in ("one", "two", "three")]
@@ -124,3 +124,23 @@ def test_a_desk_releases_nothing_without_a_guarantee(ledger: inkblur.Ledger) -> 
     assert isinstance(answer, NoGuarantee)
     with pytest.raises(ParameterError, match="keeps its key"):
         ReleaseDesk(inkblur.secure_rng(), ledger)
+
+
+def test_a_missing_text_shows_at_the_desk_only_where_lengths_do(desk: ReleaseDesk) -> None:
+    texts = pa.array(["the doctor was angry", None], pa.string())
+    rows = pa.record_batch({"id": ["1", "2"], "text": texts})
+    plain, filled = desk.release(
+        [ReleaseOrder(rows, SPEC, "alice"), ReleaseOrder(rows, SPEC.varied(length=4), "bob")]
+    )
+    assert isinstance(plain, CountedRelease)
+    assert isinstance(filled, CountedRelease)
+    assert plain.rows.column("text").to_pylist()[1] is None
+    assert filled.rows.column("text").null_count == 0
+    assert [len(text.split()) for text in words(filled)] == [4, 4]
+
+
+def test_a_repeated_id_is_refused_at_the_desk(desk: ReleaseDesk) -> None:
+    rows = pa.record_batch({"id": ["7", "7"], "text": TEXTS[:2]})
+    [answer] = desk.release([ReleaseOrder(rows, SPEC, "alice")])
+    assert isinstance(answer, InputError)
+    assert "column 'id' repeats an id" in str(answer)

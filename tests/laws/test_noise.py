@@ -11,6 +11,7 @@ from scipy import integrate, stats
 
 from inkblur.embeddings.table import Embedding
 from inkblur.mechanisms.angular import truncated_angle
+from inkblur.mechanisms.noise import sphere
 from inkblur.mechanisms.perturbation import Perturbation
 from inkblur.protocols import Noise
 from inkblur.rng import Bits, Rows, seeded_rng
@@ -153,3 +154,15 @@ def test_no_tail_is_cut_where_its_probability_counts(setting: tuple[str, dict[st
     here = np.zeros((len(bits), 1))
     furthest = EPSILON * noise.distance(noise.around(here, Given(bits)), here).max()
     assert np.exp(-furthest) <= noise.guarantee.delta <= 2.0**-100
+
+
+DIRECTED = [setting for setting in VECTOR if setting[0] != "component-laplace"]
+
+
+@pytest.mark.parametrize("setting", DIRECTED, ids=label)
+def test_directions_beyond_what_the_bits_reach_are_in_delta(
+    setting: tuple[str, dict[str, Any]], toy: Embedding
+) -> None:
+    """In several dimensions a normal beyond its furthest one makes a direction that never comes."""
+    beyond = 2 * stats.norm.sf(sphere.normals(ENDS).max())
+    assert toy.dimension * beyond <= noise_of(setting, toy).guarantee.delta <= 2.0**-40

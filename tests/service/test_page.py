@@ -481,6 +481,34 @@ def test_a_flagged_column_can_be_copied_knowingly(page: Page, tmp_path: Path) ->
     assert download(page, "output", tmp_path / "out").read_text().startswith("user,stars,text")
 
 
+@pytest.mark.parametrize("guessed", [True, False])
+def test_a_file_without_names_of_columns(page: Page, tmp_path: Path, guessed: bool) -> None:
+    """Its first record would be published as the names of columns: the page asks, and guesses."""
+    end = "." if guessed else ""
+    texts = [f"I was in room {number} with my sister{end}" for number in ("two", "three", "four")]
+    file = tmp_path / "messages.tsv"
+    file.write_text("".join(f"{place}\tham{place}\t{text}\n" for place, text in enumerate(texts)))
+    upload(page, file)
+    if not guessed:
+        assert page.input_value("#column-2") == "text"
+        page.check("#no-header")
+        says(page, "#columns", "3: I was in room two with my sister")
+        page.wait_for_selector("#rows-box:not([hidden])")
+    assert page.is_checked("#no-header")
+    assert page.input_value("#column-2") == "text"
+    page.select_option("#column-0", "id")
+    page.click("#look")
+    page.wait_for_selector("#rows-box:not([hidden])")
+    released(page)
+    rows = download(page, "output", tmp_path / "out").read_text().splitlines()
+    assert [row.split("\t")[0] for row in rows] == ["ham0", "ham1", "ham2"]
+    assert "my sister" not in "\n".join(rows)
+    # A file that names them is read as before, and others are not asked about.
+    upload(page, write_rows(tmp_path / "reviews.csv"))
+    assert not page.is_checked("#no-header")
+    assert page.is_visible("#header-box")
+
+
 @pytest.mark.parametrize(
     ("name", "content", "why"),
     [
@@ -526,14 +554,14 @@ def test_a_file_whose_end_is_wrong_fails_whole(page: Page, tmp_path: Path) -> No
     page.click("#tab-publish")
     page.set_input_files("#file", str(file))
     page.wait_for_selector("#error:not([hidden])")
-    assert re.search(r"line 3002 .* 1 fields, expected 4", page.inner_text("#error"))
+    assert re.search(r"line 3002 .* 1 field, expected 4", page.inner_text("#error"))
 
 
 def test_over_budget_is_refused_whole(page: Page, tmp_path: Path) -> None:
     upload(page, write_rows(tmp_path / "long.csv", [["a", "1", "word " * 900]], 77))
     page.click("#release")
     page.wait_for_selector("#error:not([hidden])")
-    assert "would exceed their budget, so nothing was released" in page.inner_text("#error")
+    assert "would exceed its budget, so nothing was released" in page.inner_text("#error")
     assert "partial" not in page.inner_text("#error")  # a server releases all of a file or nothing
     assert page.is_enabled("#release")
 

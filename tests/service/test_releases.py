@@ -128,6 +128,29 @@ def test_errors_have_one_shape_and_no_text(client: TestClient, sent: dict[str, A
     assert SECRET not in answer.text
 
 
+@pytest.mark.parametrize("kind", ["application/json", ""])
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/release", '{"texts": ["a"], "epsilon": 1, "epsilon": 9}'),
+        ("/v1/release", '{"texts": ["a"], "epsilon": 1, "parameters": {"tau": 1, "tau": 2}}'),
+        ("/v1/preview", '{"text": "a", "epsilon": 1, "epsilon": 9}'),
+        ("/v1/preview/word", '{"word": "a", "strength": "light", "strength": "strong"}'),
+        ("/v1/ledger/spent", '{"person": "ada", "person": "bob"}'),
+        ("/v1/ledger/verify", '{"anchor": null, "zugzwang": 1, "zugzwang": 2}'),
+        ("/v1/uploads/none/release", '{"epsilon": 1, "epsilon": 9}'),
+    ],
+)
+def test_a_key_that_is_there_twice_is_refused(
+    client: TestClient, path: str, body: str, kind: str
+) -> None:
+    """The last one was taken without a word."""
+    answer = client.post(path, content=body.encode(), headers={"Content-Type": kind})
+    assert answer.status_code == 422
+    message = "the body has a key twice; remove one"
+    assert answer.json() == {"error": {"kind": "request", "message": message}}
+
+
 @pytest.mark.parametrize(
     ("method", "path", "status"),
     [("GET", "/nothing", 404), ("GET", "/v1/release", 405), ("POST", "/v1/release", 415)],
@@ -168,7 +191,7 @@ def test_a_budget_for_people(make_client: MakeClient) -> None:
 
 def test_a_preview_marks_words_and_writes_nothing(client: TestClient) -> None:
     before = client.get("/v1/ledger").json()["total"]
-    sent = {"text": "The doctor saw Maria at 5, and left.", **MEDIUM}
+    sent: dict[str, Any] = {"text": "The doctor saw Maria at 5, and left.", **MEDIUM}
     told = client.post("/v1/preview", json=sent).json()
     assert [piece["written"] for piece in told["pieces"]] == sent["text"].split()
     marks = {piece["written"]: piece["mark"] for piece in told["pieces"]}
@@ -179,6 +202,25 @@ def test_a_preview_marks_words_and_writes_nothing(client: TestClient) -> None:
     assert "20" in told["loss_text"]
     assert "named" in told["risk"]
     assert client.get("/v1/ledger").json()["total"] == before
+
+
+def test_of_a_longer_text_than_was_attacked_the_risk_says_so(client: TestClient) -> None:
+    told = client.post("/v1/preview", json={"text": "the soup was hot " * 300, **MEDIUM}).json()
+    assert (
+        "the packaged strengths were measured on texts of about 500 words, not 1,200"
+        in told["risk"]
+    )
+
+
+def test_words_that_are_copied_stay(client: TestClient) -> None:
+    sent: dict[str, Any] = {
+        "text": "The doctor saw Maria at 5, and left.",
+        "keep": ["stop-words"],
+        **MEDIUM,
+    }
+    assert 0.5 <= client.post("/v1/preview", json=sent).json()["words_left"] < 0.7  # 3 of 6
+    sent = {**sent, "text": "doctor nurse cat dog " + "the of and " * 20, "length": 2}
+    assert client.post("/v1/preview", json=sent).json()["words_left"] < 0.5  # none is copied
 
 
 def test_a_preview_of_a_bag_has_no_places(client: TestClient) -> None:

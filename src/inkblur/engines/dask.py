@@ -11,9 +11,10 @@ from dask.dataframe import DataFrame
 from pandas import CategoricalDtype
 from pandas.util import hash_pandas_object
 
-from inkblur.arrow import OVER, ReleasePlan, Reservation, one_batch, plan_release, refuse_ids
+from inkblur.arrow import OVER, ReleasePlan, Reservation, one_batch, plan_release
 from inkblur.errors import InputError
 from inkblur.files.identifiers import ROWS
+from inkblur.files.occurrences import refuse_ids
 from inkblur.files.spending import Limits
 from inkblur.spec import ReleaseSpec
 

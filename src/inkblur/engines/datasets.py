@@ -9,16 +9,20 @@ ledger counted.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from datasets import Dataset, DatasetDict, Features, Value
+from datasets import ClassLabel, Dataset, DatasetDict, Features, Value
 
-from inkblur.arrow import ReleasePlan, one_batch, plan_release, refuse_ids
+from inkblur.arrow import ReleasePlan, one_batch, plan_release
 from inkblur.errors import ParameterError
-from inkblur.files.identifiers import ROWS
+from inkblur.files.identifiers import ROWS, refuse_columns
+from inkblur.files.occurrences import refuse_ids
 from inkblur.files.spending import Limits
 from inkblur.spec import ReleaseSpec
 
@@ -37,6 +41,9 @@ def privatize(
 ) -> AnyDataset:
     """The dataset, or every split of it, with its texts released; ids differ over all splits.
 
+    Columns and their types stay as they are, but for `spec.drop_columns` and the names of classes
+    that no row has, whose place in the list of a `ClassLabel` is kept under another name.
+
     A second call with the same dataset, spec and key finds the first one's result in the cache of
     `datasets`; another key or spec never does. Under `limits` all texts are read before, to reserve
     what they cost or to refuse all of them.
@@ -50,13 +57,8 @@ def privatize(
     plan = plan_release(spec, key_file=key_file)
     for split in splits.values():
         plan.check(one_batch(split.with_format("arrow")[:ROWS]))
-    ids = pa.chunked_array(
-        [
-            chunk
-            for split in splits.values()
-            for chunk in split.select_columns(plan.id_column).with_format("arrow")[:][0].chunks
-        ]
-    )
+    features = [_shown_features(split, splits.values(), plan, spec) for split in splits.values()]
+    ids = _values(plan.id_column, splits.values())
     repeated = pc.count_distinct(ids, mode="only_valid").as_py() < len(ids) - ids.null_count
     refuse_ids(repeated, ids.null_count, plan.id_column)
     plan = plan.counted_in(ledger, limits)
@@ -67,19 +69,79 @@ def privatize(
                 rows = split.select_columns(list(plan.needed)).with_format("arrow")
                 for part in rows.iter(batch_size=batch_size):
                     over += reservation.over_budget(one_batch(part))
-    released = {name: _released(d, plan, batch_size, num_proc) for name, d in splits.items()}
+    released = {
+        name: _released(split, shown, plan, batch_size, num_proc)
+        for (name, split), shown in zip(splits.items(), features, strict=True)
+    }
     plan.confirm()
     return cast(
         AnyDataset, DatasetDict(released) if isinstance(data, DatasetDict) else released[""]
     )
 
 
-def _released(data: Dataset, plan: ReleasePlan, batch_size: int, num_proc: int | None) -> Dataset:
-    features = {name: kind for name, kind in data.features.items() if name not in plan.dropped}
-    features |= {
-        name: Value("large_string" if data.features[name].dtype == "large_string" else "string")
-        for name in plan.columns
-    }
+def _shown_features(
+    data: Dataset, splits: Iterable[Dataset], plan: ReleasePlan, spec: ReleaseSpec
+) -> Features:
+    """What comes out. Rows hold the numbers of classes, so their names are judged here."""
+    shown: dict[str, Any] = {}
+    for name, kind in data.features.items():
+        if name in plan.columns:
+            large = kind.dtype == "large_string"
+            shown[name] = Value("large_string" if large else "string")
+        elif name not in plan.dropped:
+            same = [split for split in splits if split.features.get(name) == kind]
+            for split in same:  # the first rows of each, as other columns
+                held: list[str] = []
+                _with_held_names(kind, partial(_values, name, [split]), held)
+                refuse_columns({name: held}, spec.keep_columns)
+            shown[name] = _with_held_names(kind, partial(_values, name, same), [])
+    return Features(shown)
+
+
+def _with_held_names(kind: Any, values: Callable[[], Any], held: list[str]) -> Any:
+    """A feature whose classes are named only where the values (read where there are classes) have
+    them: other names may be those of rows that somebody left out. Numbers stay. The names of the
+    first values go to `held`.
+    """
+    if isinstance(kind, ClassLabel):
+        numbers, names = values(), dict(enumerate(kind.names))
+        used = set(pc.unique(numbers).to_pylist())
+        held += [names[number] for number in numbers[:ROWS].to_pylist() if number in names]
+        return ClassLabel(names=[n if i in used else f"(no row has {i})" for i, n in names.items()])
+
+    def field(name: str) -> Any:
+        return pc.struct_field(values(), [name])
+
+    def within(kind: Any, lists: Callable[[], Any]) -> Any:
+        return _with_held_names(kind, lambda: pc.list_flatten(lists()), held)
+
+    if isinstance(kind, dict):
+        return {n: _with_held_names(k, partial(field, n), held) for n, k in kind.items()}
+    if isinstance(kind, list):
+        return [within(kind[0], values)]
+    if not hasattr(kind, "feature"):
+        return kind
+    if isinstance(kind.feature, dict) and pa.types.is_struct(values().type):
+        # Before version 4, a Sequence of a dict is stored as a dict of lists.
+        inner: Any = {n: within(k, partial(field, n)) for n, k in kind.feature.items()}
+    else:
+        inner = within(kind.feature, values)
+    return replace(kind, feature=inner)
+
+
+def _values(name: str, splits: Iterable[Dataset]) -> pa.ChunkedArray[Any]:
+    """A column of several splits."""
+    columns = [split.select_columns(name).with_format("arrow")[:][0] for split in splits]
+    chunks = [chunk for column in columns for chunk in column.chunks]
+    return pa.chunked_array(chunks, columns[0].type)
+
+
+def _released(
+    data: Dataset, features: Features, plan: ReleasePlan, batch_size: int, num_proc: int | None
+) -> Dataset:
+    if not len(data):  # `map` would leave its features as they are
+        nothing: dict[str, list[Any]] = {name: [] for name in features}
+        return Dataset.from_dict(nothing, features=features, split=data.split)
     cached = hashlib.blake2b(digest_size=8)
     # What was released without a ledger is not taken for something that this one has counted.
     counted = "no ledger" if plan.account is None else f"ledger {plan.ledger}"
@@ -91,7 +153,7 @@ def _released(data: Dataset, plan: ReleasePlan, batch_size: int, num_proc: int |
         batch_size=batch_size,
         num_proc=num_proc,
         remove_columns=list(plan.dropped),
-        features=Features(features),
+        features=features,
         new_fingerprint=cached.hexdigest(),
         desc="privatizing",
     )

@@ -9,9 +9,10 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from inkblur.arrow import ReleasePlan, one_batch, plan_release, refuse_ids
+from inkblur.arrow import ReleasePlan, one_batch, plan_release
 from inkblur.errors import InputError
 from inkblur.files.identifiers import ROWS
+from inkblur.files.occurrences import refuse_ids
 from inkblur.files.spending import Limits
 from inkblur.spec import ReleaseSpec
 

@@ -8,8 +8,10 @@ from typing import Any, TypeVar
 import polars as pl
 import pyarrow as pa
 
-from inkblur.arrow import ReleasePlan, Reservation, one_batch, plan_release, refuse_ids
+from inkblur.arrow import ReleasePlan, Reservation, one_batch, plan_release
+from inkblur.errors import InputError
 from inkblur.files.identifiers import ROWS
+from inkblur.files.occurrences import refuse_ids
 from inkblur.files.spending import Limits
 from inkblur.spec import ReleaseSpec
 
@@ -32,6 +34,13 @@ def privatize(
     """
     plan = plan_release(spec, key_file=key_file)
     lazy = _plain(frame.lazy())
+    for name, kind in lazy.collect_schema().items():
+        if kind == pl.Object and name not in plan.dropped:
+            raise InputError(
+                f"column {name!r} holds Python objects, and nobody can see what they say about a "
+                "text; turn it into text with `map_elements(str)`, or leave it out with "
+                "`drop_columns=`"
+            )
     plan.check(one_batch(lazy.head(ROWS).collect().to_arrow()))
     ids = pl.col(plan.id_column)
     facts = lazy.select(

@@ -10,9 +10,9 @@ import pyarrow as pa
 import ray
 from ray.data import ActorPoolStrategy, Dataset
 
-from inkblur.arrow import OVER, ReleasePlan, Reservation, one_batch, plan_release, refuse_ids
+from inkblur.arrow import OVER, ReleasePlan, Reservation, one_batch, plan_release
 from inkblur.files.identifiers import ROWS
-from inkblur.files.occurrences import Occurrences
+from inkblur.files.occurrences import Occurrences, refuse_ids
 from inkblur.files.spending import Limits
 from inkblur.spec import ReleaseSpec
 

@@ -11,8 +11,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 from pyspark.sql.types import ArrayType, MapType, StringType, StructField, StructType
 
-from inkblur.arrow import OVER, ReleasePlan, Reservation, one_batch, plan_release, refuse_ids
+from inkblur.arrow import OVER, ReleasePlan, Reservation, one_batch, plan_release
 from inkblur.files.identifiers import ROWS
+from inkblur.files.occurrences import refuse_ids
 from inkblur.files.spending import Limits
 from inkblur.spec import ReleaseSpec
 

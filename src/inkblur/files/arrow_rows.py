@@ -65,8 +65,8 @@ class ArrowColumns:
 class ArrowRows:
     """Reads rows of one Arrow schema; what is wrong with the schema shows when this is made."""
 
-    def __init__(self, schema: pa.Schema, name: str, layout: Layout) -> None:
-        """`name` is what messages call the table."""
+    def __init__(self, schema: pa.Schema, layout: Layout, name: str = "the table") -> None:
+        """`name` is what messages call it."""
         self._arrow, self._name = schema, name
         names = tuple(schema.names)
         repeats = [one for i, one in enumerate(names) if one in names[:i]]
@@ -96,7 +96,7 @@ class ArrowRows:
                     names[i],
                     _text_type(schema.field(i).type)
                     if i in self._texts
-                    else _clean_type(schema.field(i).type, top=True),
+                    else self._copied_type(schema.field(i)),
                     schema.field(i).nullable,
                 )
                 for i in self._written
@@ -105,13 +105,16 @@ class ArrowRows:
         self._places = tuple(self._written.index(place) for place in self._texts)
         self.copied = tuple(n for n in self.written.names if n not in layout.columns)
 
-    def texts(self, rows: pa.RecordBatch, first: int) -> list[Texts]:
+    def texts(self, rows: pa.RecordBatch, first: int = 1) -> list[Texts]:
         """The texts of each row; `first` is the number of the first row, from 1, for messages."""
         columns = [self._values(rows, place, first) for place in self._texts]
         return list(zip(*columns, strict=True))
 
-    def batch(self, rows: pa.RecordBatch, texts: Sequence[Texts], first: int) -> Batch:
-        """The rows, whose `texts` were read already, as records."""
+    def batch(
+        self, rows: pa.RecordBatch, texts: Sequence[Texts] | None = None, first: int = 1
+    ) -> Batch:
+        """The rows as records; `texts` where those were read already."""
+        texts = self.texts(rows, first) if texts is None else texts
         ids: list[Any] = [""] * len(texts)
         if self._id_place is not None:
             ids = self._values(rows, self._id_place, first)
@@ -133,6 +136,16 @@ class ArrowRows:
             frozenset(i for i, text in enumerate(flat) if text is None),
             len(self._texts),
         )
+
+    def _copied_type(self, field: pa.Field[Any]) -> Any:
+        try:
+            return _clean_type(field.type, top=True)
+        except _HidesValues:
+            raise InputError(
+                f"column {field.name!r} of {self._name} has type {field.type}, whose arrays may "
+                "hold values of rows that are not there; cast it, or leave it out with "
+                "`drop_columns=`"
+            ) from None
 
     def _clean(self, rows: pa.RecordBatch, place: int) -> pa.Array[Any]:
         """A copied column without what nobody asked to copy."""
@@ -207,6 +220,10 @@ def _is_string(kind: pa.DataType) -> bool:
     return pa.types.is_string(kind) or pa.types.is_large_string(kind) or bool(view(kind))
 
 
+class _HidesValues(Exception):
+    """A type whose children are not cut with the rows: a run, a union or a list by views."""
+
+
 def _clean_type(kind: Any, *, top: bool = False) -> Any:
     """The type without notes; categories are left to the top level, where they are cut down."""
     t = pa.types
@@ -224,6 +241,8 @@ def _clean_type(kind: Any, *, top: bool = False) -> Any:
         return pa.list_(_clean_field(kind.value_field), kind.list_size)
     if t.is_map(kind):
         return pa.map_(_clean_type(kind.key_type), _clean_type(kind.item_type), kind.keys_sorted)
+    if t.is_nested(kind) or t.is_run_end_encoded(kind):
+        raise _HidesValues
     return pa.string() if _is_string(kind) and not t.is_large_string(kind) else kind
 
 

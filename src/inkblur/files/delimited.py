@@ -17,6 +17,7 @@ from inkblur.errors import InputError, OutputError
 from inkblur.files.formats import Format, Layout, Quoting, listed
 from inkblur.files.lines import MAX_LINE, Lines
 from inkblur.files.records import Batch, Columns, Encoder, Row, RowReader, Schema
+from inkblur.types import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,7 @@ class DelimitedReader(RowReader[list[str]]):
                 cells = [""]
             if len(cells) != self._width:
                 raise InputError(
-                    f"line {number} of {self._name} has {len(cells)} fields, expected "
+                    f"line {number} of {self._name} has {counted(len(cells), 'field')}, expected "
                     f"{self._width}; put quotes around cells that contain {self._delimiter!r}"
                 )
             yield self._row(cells, number)

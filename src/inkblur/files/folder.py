@@ -19,10 +19,10 @@ from itertools import takewhile
 from pathlib import Path
 
 from inkblur.atomic_file import PRIVATE
-from inkblur.errors import InputError, OutputError, ParameterError
+from inkblur.errors import InputError, OutputError, ParameterError, PrivacyError
 from inkblur.files.checkpoint import Checkpoint
-from inkblur.files.formats import Format, format_of
-from inkblur.files.identifiers import ROWS, refuse_columns, refuse_identifiers
+from inkblur.files.formats import Format, bare_name, format_of
+from inkblur.files.identifiers import ROWS, refuse_identifiers, refuse_name, telling_columns
 from inkblur.files.occurrences import Occurrences
 from inkblur.files.release import (
     ChargedFile,
@@ -32,7 +32,7 @@ from inkblur.files.release import (
 )
 from inkblur.files.run import run
 from inkblur.files.sink import open_sink
-from inkblur.files.source import open_described
+from inkblur.files.source import column_names, open_described
 from inkblur.files.spending import Limits, accounted, shown_by, spending_of
 from inkblur.files.summary import RunSummary, draws_a_text
 from inkblur.ledger import Ledger
@@ -102,10 +102,15 @@ def privatize_folder(
     out = Path(target)
     if out.resolve() == root.resolve():
         raise OutputError(f"the output is the input itself ({root}); choose another folder")
-    _refuse_partitions([file.relative_to(root) for file in files], spec)
+    partitions = _checked_names([file.relative_to(root) for file in files], spec)
+    in_files = spec
+    if partitions & {*spec.keep_columns}:  # which files may hold as a column, too
+        held = column_names(files[0], delimiter=spec.delimiter, encoding=spec.encoding)
+        kept = (name for name in spec.keep_columns if name not in partitions or name in held)
+        in_files = spec.varied(keep_columns=tuple(kept))
     for file in files:
         refuse_private_ingredients(file, spec)
-    texts = _checked_texts(files, spec)
+    texts = _checked_texts(files, in_files)
     table = spec.table()
     made = spec.releaser(table)
     made.refuse_weak(accept_weak=spec.accept_weak)
@@ -137,7 +142,7 @@ def privatize_folder(
         ):
             charged: list[ChargedFile] = []
             if budget and spending is not None:
-                charged = charge_ahead(files, made, spending, spec, limits)
+                charged = charge_ahead(files, made, spending, in_files, limits)
             for number, file in enumerate(files):
                 name = file.relative_to(root)
                 on_file(str(name), number, len(files))
@@ -145,7 +150,7 @@ def privatize_folder(
                     continue
                 (out / name).parent.mkdir(parents=True, exist_ok=True)
                 with (
-                    open_described(file, spec) as opened,
+                    open_described(file, in_files) as opened,
                     open_sink(out / name, opened, on_show=shown_by(spending)) as sink,
                 ):
                     summaries.append(
@@ -196,15 +201,27 @@ def _files(source: str | Path, spec: ReleaseSpec) -> tuple[Path, list[Path]]:
     return root, files
 
 
-def _refuse_partitions(names: list[Path], spec: ReleaseSpec) -> None:
-    """Folders such as `author=ann` are a column too, and copied."""
+def _checked_names(names: list[Path], spec: ReleaseSpec) -> set[str]:
+    """Refuse names that tell a person. Folders such as `author=ann` are a column, which may be
+    kept; the columns that are made of folders.
+    """
     values: defaultdict[str, list[str]] = defaultdict(list)
     for name in names:
         for part in name.parent.parts:
             key, equals, value = part.partition("=")
             if equals:
                 values[key].append(value)
-    refuse_columns(values, spec.keep_columns)
+            else:
+                refuse_name(part)
+        refuse_name(bare_name(name))
+    reasons = telling_columns(values, spec.keep_columns)
+    if reasons:
+        listed = ", ".join(f"{name!r} ({reason})" for name, reason in reasons.items())
+        raise PrivacyError(
+            "folders that seem to say who wrote a text would be copied by their names: "
+            f"{listed}; rename them, or copy them knowingly with `keep_columns=`"
+        )
+    return set(values)
 
 
 def _checked_texts(files: list[Path], spec: ReleaseSpec) -> list[str]:

@@ -46,8 +46,7 @@ def format_of(path: str | Path, given: Format | None, error: type[InkblurError])
     >>> format_of("posts.csv.gz", None, InkblurError)
     <Format.CSV: 'csv'>
     """
-    packed = compression_of(path)
-    name = Path(path) if packed is None else Path(path).with_suffix("")
+    packed, name = compression_of(path), _unpacked(path)
     format = given or _SUFFIXES.get(name.suffix.lower())
     choices = "|".join(choice.value for choice in Format)
     if format is None and is_stream(path):
@@ -61,6 +60,20 @@ def format_of(path: str | Path, given: Format | None, error: type[InkblurError])
     if format is Format.PARQUET and packed is not None:
         raise error(f"{path}: parquet compresses itself; drop the {packed.value}")
     return format
+
+
+def bare_name(path: str | Path) -> str:
+    """The name of a file without the suffixes that say how it is written.
+
+    >>> bare_name("data/posts.csv.gz"), bare_name("posts.2026")
+    ('posts', 'posts.2026')
+    """
+    name = _unpacked(path)
+    return name.stem if name.suffix.lower() in _SUFFIXES else name.name
+
+
+def _unpacked(path: str | Path) -> Path:
+    return Path(path) if compression_of(path) is None else Path(path).with_suffix("")
 
 
 def listed(names: list[str] | tuple[str, ...]) -> str:

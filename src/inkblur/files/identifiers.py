@@ -18,10 +18,18 @@ from inkblur.documents.tokens import written_words
 from inkblur.errors import PrivacyError
 from inkblur.files.records import Batch
 from inkblur.files.source import Source
+from inkblur.types import counted
 
 ColumnValues = defaultdict[str, list[str]]  # by the path of names that leads to them
 ROWS = 1000  # that are looked at
+_FEW_ROWS = 100  # by which a column is judged to tell something that it may hold by chance
+_JUDGED_BY_FEW = (
+    ". This was judged by {}: in a stream of small batches name every copied column in one or the "
+    "other, so that none is refused by chance"
+)
 _FEWEST = 3  # content words of a text whose repetition is no accident
+_LETTERS = 8  # of a text with fewer words: scripts without spaces have one in a sentence
+_LETTERS_ELSEWHERE = 20  # of a text that stands beside another row's: an answer, for one
 
 _HEADERS = {
     "a name": "name names firstname lastname surname forename fullname nickname nick",
@@ -36,8 +44,12 @@ _MEANING = {word: what for what, words in _HEADERS.items() for word in words.spl
 
 _LETTER = re.compile(r"[^\W\d_]")
 _MAIL = re.compile(r"[\w.+-]+@[\w-]+(\.[\w-]+)+")
+_VERSION = re.compile(r"@[\w.-]*\.\d+$")  # posts@v1.2, reviews@2026.11.16
 _IP = re.compile(r"((\d{1,3}\.){3}\d{1,3}|([0-9a-f]{1,4}:){4,7}[0-9a-f]{1,4})", re.IGNORECASE)
-_PHONE = re.compile(r"(\+|00|\(?0)[\d ()/.-]{6,20}|\(?\d{3}\)?[ .-]\d{3}[ .-]\d{4}")
+_PHONE = re.compile(
+    r"(?!0\.\d+$|\d\d?([/.-])\d\d?\1(19|20)\d\d$)"  # a score, a date
+    r"((\+|00|\(?0)[\d ()/.-]{6,20}|\(?\d{3}\)?[ .-]\d{3}[ .-]\d{4})"
+)
 _STREET = re.compile(
     r"\d+\w? .*\b(street|st|road|rd|avenue|ave|lane|ln|drive|dr|boulevard|blvd|court|way)\b"
     r"|\w*(stra(ss|ß)e|weg|gasse|platz) \d+",
@@ -60,7 +72,9 @@ def by_header(name: str) -> str | None:
 
 
 class TextAgain(str):
-    """A value that holds, with others of its row, at least half of the words of the text there."""
+    """A value that holds, with others of its row, at least half of the words of the text there, or
+    all its letters; or a text of another row.
+    """
 
     __slots__ = ()
 
@@ -76,10 +90,8 @@ def by_values(values: Sequence[str]) -> str | None:
     if 10 * sum(isinstance(value, TextAgain) for value in values) > len(values):
         return "the words of the texts"
     full = [value.strip() for value in values if value.strip()]
-    if any(_MAIL.search(value) for value in full):
-        return "e-mail addresses"
-    if any(_IP.fullmatch(value) for value in full):
-        return "IP addresses"
+    if addresses := _addresses(full):
+        return addresses
 
     def share(form: Callable[[str], object]) -> float:
         return sum(bool(form(value)) for value in full) / max(len(full), 1)
@@ -92,6 +104,29 @@ def by_values(values: Sequence[str]) -> str | None:
     if share(_like_a_name) > 0.8 and len(set(full)) > 0.5 * len(full):
         return "people's names"
     return None
+
+
+def _addresses(values: Iterable[str]) -> str | None:
+    for value in values:
+        if _MAIL.search(value):
+            return "e-mail addresses"
+        if _IP.fullmatch(value):
+            return "IP addresses"
+    return None
+
+
+def refuse_name(name: str) -> None:
+    """Raise where the name of a file (without .csv and the like) or of a folder holds an address.
+
+    E-mail and IP addresses only: other forms occur by chance (0000000012.csv is no phone number),
+    and a file is renamed sooner than an option is found to keep its name.
+    """
+    found = None if _VERSION.search(name) else _addresses([name])
+    if found:
+        raise PrivacyError(
+            f"the names of files and folders are copied as they are, and {name!r} looks like it "
+            f"holds {found}: rename it"
+        )
 
 
 def _like_a_name(value: str) -> bool:
@@ -135,27 +170,41 @@ def refuse_rows(batch: Batch, copied: Sequence[str], kept: Sequence[str]) -> Non
     """
     values: ColumnValues = defaultdict(list, {name: [] for name in copied})
     collect_values(batch, ROWS, values)
-    refuse_columns(values, kept)
+    few = len(batch) < _FEW_ROWS
+    refuse_columns(values, kept, _JUDGED_BY_FEW.format(counted(len(batch), "row")) if few else "")
 
 
 def collect_values(batch: Batch, rows: int, values: ColumnValues) -> None:
     """Add what the columns beside the texts hold in the first `rows` rows of a batch."""
-    for place, row in enumerate(islice(batch.columns.others(), max(rows, 0))):
+    if rows <= 0:
+        return
+    elsewhere = {_letters(text) for text in batch.texts}
+    for place, row in enumerate(islice(batch.columns.others(), rows)):
         found: ColumnValues = defaultdict(list)
         for name, value in row:
             for path, leaf in _leaves(value, name):
                 found[path].append(leaf)
         mine = batch.records[place * batch.width : (place + 1) * batch.width]
-        said = [_content_words(record.text) for record in mine]
+        said = [(_content_words(record.text), _letters(record.text)) for record in mine]
         for path, leaves in found.items():
             written = " ".join(filter(_LETTER.search, leaves))  # a row may hold a thousand numbers
             held = _content_words(written) if written else set()
-            again = any(2 * len(words & held) >= len(words) >= _FEWEST for words in said)
+            signs = _letters(written)
+            again = (len(signs) >= _LETTERS_ELSEWHERE and signs in elsewhere) or any(
+                2 * len(words & held) >= len(words) >= _FEWEST
+                or (len(letters) >= _LETTERS and letters in signs)
+                for words, letters in said
+            )
             values[path] += map(TextAgain, leaves) if again else leaves
 
 
 def _content_words(text: str) -> set[str]:
     return {folded(word) for word in written_words(text)} - STOP_WORDS
+
+
+def _letters(text: str) -> str:
+    """The letters alone, as if nothing stood between them."""
+    return "".join(filter(str.isalpha, folded(text)))
 
 
 def telling_columns(
@@ -180,7 +229,9 @@ def telling_columns(
     return reasons
 
 
-def refuse_columns(values: Mapping[str, Sequence[str]], kept: Sequence[str]) -> None:
+def refuse_columns(
+    values: Mapping[str, Sequence[str]], kept: Sequence[str], advice: str = ""
+) -> None:
     """Raise where a column that is not among `kept` seems to say who wrote a text, or what."""
     reasons = telling_columns(values, kept)
     if reasons:
@@ -188,7 +239,7 @@ def refuse_columns(values: Mapping[str, Sequence[str]], kept: Sequence[str]) -> 
         raise PrivacyError(
             "columns that seem to say who wrote a text, or what it says, would be copied as they "
             f"are: {listed}; leave them out with `drop_columns=`, or copy them knowingly "
-            "with `keep_columns=`"
+            f"with `keep_columns=`{advice}"
         )
 
 

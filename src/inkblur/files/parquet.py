@@ -49,7 +49,7 @@ class ParquetReader:
         file.seek(0)
         with _damage_named(name):
             self._file = pq.ParquetFile(cast(IO[Any], file), pre_buffer=False, buffer_size=1 << 20)
-        self._rows = ArrowRows(_wide(self._file.schema_arrow), name, layout)
+        self._rows = ArrowRows(_wide(self._file.schema_arrow), layout, name)
         self._first_text = layout.columns[0]
         self._done = 0
         written = self._rows.written

@@ -9,7 +9,7 @@ from inkblur.documents.word_shares import MANY
 from inkblur.files.summary import RunSummary
 from inkblur.guarantees import rounded_up
 from inkblur.pools.privatizer import PoolPrivatizer
-from inkblur.types import Piece
+from inkblur.types import Piece, counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,11 +23,13 @@ class PoolSummary(RunSummary):
     def lines(self) -> list[str]:
         """What happened, for the person who ran it."""
         unit, pool = self.privatizer.piece.value, self.privatizer.mechanism.pool
+        known = "without a known word"
+        nulls = counted(self.counts["null"], f"{unit} {known} was", f"{unit}s {known} were")
         return [
-            f"{self.documents:,} texts, {self.counts['drawn']:,} {unit}s drawn from the "
-            f"{len(pool):,} of {pool.name} (license: {pool.license}); {self.seconds:.1f} s, "
+            f"{counted(self.documents, 'text')}, {counted(self.counts['drawn'], unit)} drawn from "
+            f"the {len(pool):,} of {pool.name} (license: {pool.license}); {self.seconds:.1f} s, "
             f"{self.draws_per_second:,.0f} {unit}s/s",
-            f"{self.counts['null']:,} without a known word were drawn at random",
+            f"{nulls} drawn at random",
             *self._unchanged(unit),
             *self.fate.lines(),
         ]
@@ -40,8 +42,9 @@ class PoolSummary(RunSummary):
                 "none came out as it was written: what came out stands for the true texts, and is "
                 "by other authors"
             ]
-        share = f"{same:,} {unit}s ({same / drawn:.0%})"
-        lines = [f"{share} came out as they were written: they are in the pool"]
+        share = f"{counted(same, unit)} ({same / drawn:.0%})"
+        written = "it was written: it is" if same == 1 else "they were written: they are"
+        lines = [f"{share} came out as {written} in the pool"]
         if same > MANY * drawn:
             lines.append(
                 f"more than half of the {unit}s come out: this does not hide them. Was the pool "

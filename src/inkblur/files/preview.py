@@ -19,21 +19,22 @@ from inkblur.documents.fingerprints import ADAPTED
 from inkblur.documents.policies import Treatment
 from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.stop_words import STOP_WORDS
-from inkblur.documents.word_shares import FunctionWords
+from inkblur.documents.word_shares import FunctionWords, copied_words
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError, ParameterError, WeakSetting
 from inkblur.files.identifiers import ROWS, ColumnValues, collect_values, telling_columns
 from inkblur.files.public_records import PublicRecords
 from inkblur.files.release import refuse_private_ingredients
 from inkblur.files.source import Source, open_described
+from inkblur.files.summary import draws_a_text
 from inkblur.guarantees import Guarantee
-from inkblur.mechanisms.strengths import risk_of
+from inkblur.mechanisms.strengths import caution, risk_of
 from inkblur.pools.pool import Pool
 from inkblur.pools.privatizer import PoolPrivatizer
 from inkblur.rng import Rng, secure_rng
 from inkblur.spec import ReleaseSpec
 from inkblur.spec_fields import POOL_EPSILONS
-from inkblur.types import NULL_ID, Ids, Record, ReleaseKind, Strength
+from inkblur.types import NULL_ID, Ids, Record, ReleaseKind, Strength, counted
 
 TEXTS = 5  # that are shown
 NOTE = (
@@ -62,6 +63,11 @@ class Look:
     refusal: str = ""  # why `privatize_file` would refuse it; empty where it would not
 
     @property
+    def risk(self) -> bool:
+        """Whether its risk was measured."""
+        return self.measured.get("measured risk", NO_RISK) != NO_RISK
+
+    @property
     def name(self) -> str:
         """light, or epsilon 20."""
         return self.spec.strength or f"epsilon {self.epsilon:g}"
@@ -83,6 +89,7 @@ class Preview:
     columns: tuple[str, ...]  # of texts
     copied: tuple[str, ...]
     telling: dict[str, str]  # copied columns that seem to tell too much, and why
+    median_words: int  # that a text draws; of a very long one, its beginning
     counts: Counter[str]  # what became of the tokens, as in the run's summary
     language: FunctionWords
     texts: tuple[str, ...]
@@ -96,7 +103,7 @@ class Preview:
         extent = "all" if self.complete else "the first"
         facts = [
             ("rows read", f"{extent} {self.rows:,}"),
-            ("analyzed", f"{self.analyzed:,} texts, spread evenly over the rows read"),
+            ("analyzed", f"{counted(self.analyzed, 'text')}, spread evenly over the rows read"),
             ("copied as is", ", ".join(self.copied) or "no column"),
         ]
         if self.telling:
@@ -110,7 +117,7 @@ class Preview:
             return [*facts, ("language", self.language.line())]
         facts += [
             ("names found", self._names(words)),
-            ("unknown words", f"{_share(unknown, words)} of {words:,} words"),
+            ("unknown words", f"{_share(unknown, words)} of {counted(words, 'word')}"),
             (
                 "also found",
                 f"numbers: {self._count('numbers'):,}; addresses: {self._count('addresses'):,}",
@@ -120,13 +127,19 @@ class Preview:
         return facts + [(f"no {name}", why) for name, why in self.missing.items()]
 
     def warnings(self) -> list[str]:
-        """What is wrong with a strength: no guarantee, or refused by the run."""
+        """What is wrong with a strength: no guarantee, refused by the run, or attacked on texts of
+        another length.
+        """
         lines = [
             f"{look.name}: {look.guarantee.sentence()}"
             for look in self.looks
             if not look.guarantee.private
         ]
-        return lines + [f"{look.name}: {look.refusal}" for look in self.looks if look.refusal]
+        lines += [f"{look.name}: {look.refusal}" for look in self.looks if look.refusal]
+        longer = caution(self.median_words)
+        if longer and any(look.risk for look in self.looks):
+            lines.append(f"measured risk: {longer}")
+        return lines
 
     def next_spec(self) -> ReleaseSpec:
         """The last look's release, without the columns that seem to tell too much."""
@@ -152,8 +165,8 @@ def preview_file(
     """Five texts of a file, spread over it, at `epsilons`; at the three strengths if none is given.
 
     `spec` describes the release but for how strong it is. At most the first 100,000 rows are read
-    (or 32 million characters), and at most 1,000 of them are analyzed. What the run would refuse
-    is said, not raised, where the rest can still be shown.
+    (or about 33 million characters), and at most 1,000 of them are analyzed. What the run would
+    refuse is said, not raised, where the rest can still be shown.
 
     >>> import tempfile, inkblur
     >>> folder = tempfile.TemporaryDirectory()
@@ -178,13 +191,17 @@ def preview_file(
     analyst = Analyst(table, spec.policies)
     counts: Counter[str] = Counter()
     entering: list[int] = []
+    lengths: Counter[int] = Counter()
     for text in extract.texts:
         analysis = analyst.read(text)
         counts.update(analysis.counts)
         entering += analysis.ids
+        lengths[len(analysis.ids)] += 1
     ids = np.array(_evenly([i for i in entering if i != NULL_ID], _WORDS), dtype=np.int64)
     known = np.resize(ids, _WORDS) if len(ids) else ids  # few words are drawn several times
-    looks, missing, pool = _looks(_at_strengths(spec, epsilons), table, shown, known)
+    drawn = sum(i != NULL_ID for i in entering)
+    expected = _Words(known, drawn, *copied_words(counts))
+    looks, missing, pool = _looks(_at_strengths(spec, epsilons), table, shown, expected)
     words = sum(n for name, n in counts.items() if name.split()[0] in _WORD_CLASSES)
     function = sum(n for name, n in counts.items() if name.startswith("stop_words"))
     return Preview(
@@ -195,6 +212,7 @@ def preview_file(
         columns=opened.schema.columns,
         copied=opened.copied,
         telling=extract.telling,
+        median_words=draws_a_text(lengths)["median"],
         counts=counts,
         language=FunctionWords(words, function),
         texts=tuple(shown),
@@ -249,7 +267,7 @@ def _at_strengths(spec: ReleaseSpec, epsilons: Sequence[float]) -> Iterator[Rele
 
 
 def _looks(
-    specs: Iterator[ReleaseSpec], table: Embedding, texts: Sequence[str], known: Ids
+    specs: Iterator[ReleaseSpec], table: Embedding, texts: Sequence[str], words: _Words
 ) -> tuple[list[Look], dict[str, str], Pool | None]:
     """The texts under each spec; the strengths that do not exist, with the reason; and the pool."""
     looks: list[Look] = []
@@ -272,7 +290,7 @@ def _looks(
             measured = _of_a_pool(blur)
         else:
             assert isinstance(blur, Privatizer)
-            measured = _of_words(spec, blur, known, rng)
+            measured = _of_words(spec, blur, words, rng)
         try:
             blur.refuse_weak(accept_weak=spec.accept_weak)
         except WeakSetting as error:
@@ -285,23 +303,35 @@ def _looks(
     return looks, missing, pool
 
 
-def _of_words(spec: ReleaseSpec, blur: Privatizer, known: Ids, rng: Rng) -> dict[str, str]:
-    """The expected share of known words that stay, of all and of content words; and the risk."""
-    vocabulary = blur.mechanism.vocabulary
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """The words of the texts that are analyzed."""
+
+    known: Ids  # some of those that are drawn
+    drawn: int  # how many of them there are
+    copied: int  # others
+    copied_content: int
+
+
+def _of_words(spec: ReleaseSpec, blur: Privatizer, words: _Words, rng: Rng) -> dict[str, str]:
+    """The expected share of words that come out, of all and of content words; and the risk."""
+    known, vocabulary = words.known, blur.mechanism.vocabulary
     function = np.array([folded(vocabulary[i]) in STOP_WORDS for i in known.tolist()], dtype=bool)
     of_function, of_content = [
         blur.mechanism.survival(part, rng.next_child("preview")) if len(part) else 0.0
         for part in (known[function], known[~function])
     ]
-    content = float(np.mean(~function)) if len(known) else 0.0
+    content = words.drawn * float(np.mean(~function)) if len(known) else 0.0
+    left = words.copied_content + content * of_content
+    all_left = words.copied + content * of_content + (words.drawn - content) * of_function
     risk = None
     if spec.strength is not None and blur.plain:
         strength, mechanism = Strength(spec.strength), blur.mechanism
         risk = risk_of(strength, spec.mechanism, mechanism.embedding, **spec.parameters)
     return {
         "epsilon": f"{float(blur.mechanism.parameters['epsilon']):g}",
-        "unchanged words": f"{(1 - content) * of_function + content * of_content:.0%}",
-        "of content words": f"{of_content:.0%}",
+        "unchanged words": f"{all_left / (words.copied + words.drawn or 1):.0%}",
+        "of content words": f"{left / (words.copied_content + content or 1):.0%}",
         "measured risk": NO_RISK if risk is None else risk.sentence(),
     }
 

@@ -9,7 +9,7 @@ from typing import Generic, Protocol, Self, TypeVar
 
 from inkblur.errors import ParameterError
 from inkblur.files.formats import Format, Quoting
-from inkblur.types import Record
+from inkblur.types import Record, counted
 
 K = TypeVar("K")
 Texts = tuple[str | None, ...]  # of one row; None: null in the file
@@ -84,12 +84,19 @@ class Batch:
             nulls=frozenset(i for i, place in enumerate(places) if place in self.nulls),
         )
 
+    def entering(self, hides_length: bool) -> Batch:
+        """As it enters a release: where lengths are hidden, a text that is missing must not show
+        either, so it is filled up like an empty one.
+        """
+        return replace(self, nulls=frozenset()) if hides_length else self
+
     def released(self, texts: Sequence[str]) -> list[str | None]:
         """The texts to write: those given, one a record, with nulls back in their places."""
         if len(texts) != len(self.records):
             # Falling short would leave a true text standing; never go on.
             raise ParameterError(
-                f"a batch of {len(self.records)} records needs as many texts, got {len(texts)}"
+                f"a batch of {counted(len(self.records), 'record')} needs as many texts, got "
+                f"{len(texts)}"
             )
         return [None if i in self.nulls else text for i, text in enumerate(texts)]
 

@@ -87,9 +87,7 @@ def run(
     public = PublicRecords(privatizer.corpora, skip=skip_public)
     batches = source.batches(batch_records, letters)
     batches = _of_others(public.screened(refuse_identifiers(source, batches)), privatizer)
-    if privatizer.hides_length:
-        # A text that is missing must not show either: it is filled up like an empty one.
-        batches = (replace(batch, nulls=frozenset()) for batch in batches)
+    batches = (batch.entering(privatizer.hides_length) for batch in batches)
     if rows is not None:
         batches = rows(batches)
     pool, release = (

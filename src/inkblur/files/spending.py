@@ -31,7 +31,7 @@ from inkblur.ledger import (
 from inkblur.ledger.charges import UNIT, shown
 from inkblur.rng import Rng
 from inkblur.spec import ReleaseSpec
-from inkblur.types import Metric, Unit
+from inkblur.types import Metric, Unit, counted
 
 _NAMED = 20  # records over budget that an error names
 DrawnBatch = tuple[Batch, Sequence[int], Sequence[str]]  # with each text's words drawn, and base
@@ -260,9 +260,10 @@ def listed_over_budget(sentences: Sequence[str]) -> str:
     """What an error says about records over budget."""
     named = "; ".join(sentences[:_NAMED])
     more = f"; and {len(sentences) - _NAMED:,} more" if len(sentences) > _NAMED else ""
+    records = counted(len(sentences), "record would exceed its", "records would exceed their")
     return (
-        f"{len(sentences):,} records would exceed their budget, so nothing was released: {named}"
-        f"{more}. Raise the budget, leave these records out"
+        f"{records} budget, so nothing was released: {named}{more}. Raise the budget, leave these "
+        "records out"
     )
 
 

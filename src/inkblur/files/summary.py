@@ -11,15 +11,17 @@ from typing import Any, ClassVar
 from inkblur.documents.base import AnyPrivatizer
 from inkblur.documents.policies import CLASSES, Treatment
 from inkblur.documents.privatizer import Privatizer
-from inkblur.documents.word_shares import Coverage, Survival
+from inkblur.documents.word_shares import Coverage, Survival, copied_words
 from inkblur.embeddings.table import Embedding
 from inkblur.files.formats import listed
 from inkblur.files.public_records import LEFT_OUT
 from inkblur.guarantees import Guarantee
-from inkblur.mechanisms.strengths import strength_of
+from inkblur.mechanisms.strengths import caution, strength_of
 from inkblur.mechanisms.typical import TypicalLoss
 from inkblur.rng import Rng
+from inkblur.types import counted
 
+_ONE = {"numbers": "number", "addresses": "address", "names": "name", "stop-words": "stop-word"}
 MISSING = "which texts are missing (null)"  # shown where the length is not hidden
 OVER_BUDGET = (
     "that a record was left out because it would have exceeded a budget: that it is missing shows "
@@ -47,18 +49,18 @@ class Fate:
         if self.copied:
             lines.append(f"columns copied as they are: {', '.join(self.copied)}")
         if self.repeated:
-            texts = "text repeats" if self.repeated == 1 else "texts repeat"
             lines.append(
-                f"{self.repeated:,} {texts} an earlier one: each was drawn again, and what "
-                "several releases of one text give away adds up"
+                f"{counted(self.repeated, 'text repeats', 'texts repeat')} an earlier one: each "
+                "was drawn again, and what several releases of one text give away adds up"
             )
         if self.left_out is not None:
-            lines.append(f"{self.left_out:,} records of the public corpus were left out")
+            public = "of the public corpus"
+            records = counted(self.left_out, f"record {public} was", f"records {public} were")
+            lines.append(f"{records} left out")
         if self.over_budget is not None:
-            records, were = ("record", "was") if self.over_budget == 1 else ("records", "were")
-            lines.append(
-                f"{self.over_budget:,} {records} that would have exceeded a budget {were} left out"
-            )
+            over = "that would have exceeded a budget"
+            records = counted(self.over_budget, f"record {over} was", f"records {over} were")
+            lines.append(f"{records} left out")
         return lines
 
     def to_json(self) -> dict[str, Any]:
@@ -128,6 +130,7 @@ class RunSummary(ABC):
             self.counts["content"],
             self.counts["content unchanged"],
             self.survivors,
+            *copied_words(self.counts),
         )
 
     @property
@@ -183,8 +186,8 @@ class Summary(RunSummary):
     def lines(self) -> list[str]:
         """What happened, for the person who ran it."""
         lines = [
-            f"{self.documents:,} texts ({self.counts['empty']:,} empty), "
-            f"{self.counts['drawn']:,} words drawn; {self.seconds:.1f} s, "
+            f"{counted(self.documents, 'text')} ({self.counts['empty']:,} empty), "
+            f"{counted(self.counts['drawn'], 'word')} drawn; {self.seconds:.1f} s, "
             f"{self.draws_per_second:,.0f} words/s",
             *self.survival.lines(),
             *self.coverage.lines(self.privatizer.mechanism.embedding),
@@ -192,14 +195,21 @@ class Summary(RunSummary):
         names = self.counts["names null"]
         others = self.counts["null"] - names
         if names:
-            lines.append(f"{names:,} names of people were replaced by words drawn at random")
+            people = counted(names, "name of a person was", "names of people were")
+            lines.append(f"{people} replaced by words drawn at random")
         if others:
-            lines.append(
-                f"{others:,} unknown words, numbers and addresses were replaced by words drawn at "
-                "random"
+            unknown = counted(
+                others,
+                "unknown word, number or address was",
+                "unknown words, numbers and addresses were",
             )
+            lines.append(f"{unknown} replaced by words drawn at random")
         kept = self._treated(Treatment.KEEP, CLASSES).items()
-        lines += [f"copied, not protected: {count:,} {name}" for name, count in kept if count]
+        lines += [
+            f"copied, not protected: {counted(count, _ONE.get(name, name), name)}"
+            for name, count in kept
+            if count
+        ]
         return lines + self.fate.lines()
 
     def worth(self) -> list[str]:
@@ -214,6 +224,8 @@ class Summary(RunSummary):
                 f"{strength.value}: {measured.risk.sentence()}. A better attack may come: this is "
                 "a lower bound."
             )
+            longer = caution(draws_a_text(self.lengths)["median"])
+            lines += [f"{longer[0].upper()}{longer[1:]}."] if longer else []
         return lines
 
     def _treated(self, treatment: Treatment, classes: Iterable[str]) -> dict[str, int]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import io
 import json
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -24,7 +24,7 @@ import numpy as np
 from inkblur.atomic_file import AtomicFile
 from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.errors import OutputError, ParameterError
-from inkblur.files.identifiers import ROWS, refuse_columns
+from inkblur.files.identifiers import ROWS, ColumnValues, collect_values, refuse_columns
 from inkblur.files.public_records import PublicRecords
 from inkblur.files.run import ChooseRows
 from inkblur.files.source import Source
@@ -32,6 +32,7 @@ from inkblur.files.spending import Spending, shown_by
 from inkblur.files.summary import Fate, RunSummary, stated
 from inkblur.guarantees import Guarantee, rounded_up
 from inkblur.rng import Rng
+from inkblur.types import counted
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -59,8 +60,8 @@ class VectorSummary(RunSummary):
     def lines(self) -> list[str]:
         """What happened, for the person who ran it."""
         return [
-            f"{self.documents:,} texts ({self.counts['empty']:,} without a known term) as "
-            f"vectors of {self.privatizer.length:,} terms; {self.seconds:.1f} s, "
+            f"{counted(self.documents, 'text')} ({self.counts['empty']:,} without a known term) "
+            f"as vectors of {counted(self.privatizer.length, 'term')}; {self.seconds:.1f} s, "
             f"{self.draws_per_second:,.0f} terms/s",
             *self.survival.lines(),
             *self.coverage.lines(self.privatizer.mechanism.embedding),
@@ -108,10 +109,10 @@ def run_vectors(
 ) -> VectorSummary:
     """Draw a vector for every record of `source` and write them to `output`.
 
-    Other columns are not written. Records are named by the id column, and otherwise numbered: the
-    ids that a source makes up are hashes of the true texts and are never written. Records of
-    a public corpus refuse the file; with `skip_public` they are left out instead. `rows` chooses
-    among what is left. `spending` is charged before anything is written.
+    Other columns are not written. Records are named by the id column, unless that is dropped, and
+    otherwise numbered: the ids that a source makes up are hashes of the true texts and are never
+    written. Records of a public corpus refuse the file; with `skip_public` they are left out
+    instead. `rows` chooses among what is left. `spending` is charged before anything is written.
     """
     from scipy.sparse import vstack
 
@@ -120,30 +121,33 @@ def run_vectors(
         raise OutputError(f"{output} is the input itself; choose another output")
     if len(source.schema.columns) > 1:
         raise ParameterError("a tf release is made from one text column; name one")
+    id_column = source.layout.id_column
+    written = () if id_column is None or id_column in source.layout.drop else (id_column,)
     began = time.perf_counter()
     public = PublicRecords(synthetic.corpora, skip=skip_public)
     ids: list[str] = []
     parts = [synthetic.vectors([], rng).vectors]  # a file without records is no error
     counts: Counter[str] = Counter()
+    beside: ColumnValues = defaultdict(list)
     batches = public.screened(source.batches(_RECORDS, _CHARACTERS))
     for batch in batches if rows is None else rows(batches):
+        collect_values(batch, ROWS - len(ids), beside)
         if spending is not None:
             spending.charge((batch, [synthetic.length] * len(batch), synthetic.bases(batch.texts)))
         release = synthetic.vectors(batch.records, rng)
         parts.append(release.vectors)
-        named = source.layout.id_column is not None
-        ids += release.ids if named else map(str, range(len(ids), len(ids) + len(batch)))
+        ids += release.ids if written else map(str, range(len(ids), len(ids) + len(batch)))
         counts.update(release.counts)
     fate = Fate(
         columns=source.schema.columns,
-        dropped=source.copied,
+        copied=written,
+        dropped=tuple(other for other in source.copied if other not in written),
         repeated=source.repeated,
         left_out=public.count if skip_public else None,
         over_budget=None if spending is None else spending.left_out,
     )
-    if source.layout.id_column is not None:
-        refuse_columns({source.layout.id_column: ids[:ROWS]}, source.layout.keep)
-    guarantee = stated(synthetic, fate, rng, ["the texts' ids"])
+    refuse_columns({name: beside[name] for name in written}, source.layout.keep)
+    guarantee = stated(synthetic, fate, rng, [])
     write_vectors(
         output,
         vstack(parts, format="csr"),

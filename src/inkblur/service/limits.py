@@ -1,8 +1,11 @@
-"""The gate: who asks, how many wait and how much is sent are judged before anything is parsed."""
+"""The gate: who asks, how many wait and how much is sent are judged before anything is read,
+and a body that says a thing twice is read by nobody.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import time
 import traceback
@@ -14,10 +17,12 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from inkblur.errors import ParameterError
 from inkblur.service.metrics import ServiceMetrics
 from inkblur.service.page import HEADERS
 from inkblur.service.problems import ANSWERS, Problem, fault, problem
 from inkblur.service.tokens import LOCAL, Caller, Role, Tokens
+from inkblur.spec_json import each_key_once
 
 UPLOADS = "/v1/uploads"  # a file is streamed to disk, with a limit of its own
 _ROLES = {"/v1/ledger": Role.LEDGER, "/v1/": Role.RELEASE}  # by the path's beginning
@@ -106,6 +111,7 @@ class Gate:
                 receive = _prompt(receive)
             else:
                 body = await _read(Request(scope, receive), self._limits.body)
+                _refuse_repeats(body)
                 receive = _replayed(body, receive)
             if path.startswith(UPLOADS):
                 send = _taken(send)
@@ -175,6 +181,20 @@ async def _read(request: Request, most: int) -> bytes:
     except TimeoutError:
         raise Problem(HTTPStatus.REQUEST_TIMEOUT, "slow", _SLOW) from None
     return b"".join(parts)
+
+
+def _refuse_repeats(body: bytes) -> None:
+    """Of a key that is there twice, every reader of JSON takes the last without a word. The key is
+    not named: it may be anything.
+    """
+    try:
+        json.loads(body, object_pairs_hook=each_key_once)
+    except ParameterError:
+        raise Problem(
+            HTTPStatus.UNPROCESSABLE_ENTITY, "request", "the body has a key twice; remove one"
+        ) from None
+    except (ValueError, RecursionError):
+        return  # not JSON, which whoever reads it will say
 
 
 def _prompt(receive: Receive) -> Receive:

@@ -6,7 +6,7 @@ import math
 
 from inkblur.guarantees import Guarantee, rounded_up
 from inkblur.pools import PoolStaircase
-from inkblur.types import Metric, Unit
+from inkblur.types import Metric, Unit, counted
 
 
 def loss_of_a_word(guarantee: Guarantee) -> str:
@@ -41,8 +41,9 @@ def loss_of_a_text(guarantee: Guarantee, words: int) -> str:
         )
     total = words * guarantee.epsilon
     proved = (
-        f"This text: {words:,} words add up to a loss of {rounded_up(total)}, so against a text "
-        f"with other words throughout the factor is at most {_factor(total)}."
+        f"This text: {counted(words, 'word adds', 'words add')} up to a loss of "
+        f"{rounded_up(total)}, so against a text with other words throughout the factor is at most "
+        f"{_factor(total)}."
     )
     if total <= math.log(1000):
         return proved

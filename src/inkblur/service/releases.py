@@ -22,7 +22,7 @@ from inkblur.guarantees import Guarantee
 from inkblur.mechanisms import CATALOGUE
 from inkblur.mechanisms.base import DiscreteMechanism
 from inkblur.mechanisms.catalogue import Entry
-from inkblur.mechanisms.strengths import measured_strengths, strength_of
+from inkblur.mechanisms.strengths import caution, measured_strengths, strength_of
 from inkblur.pools import PoolPrivatizer
 from inkblur.rng import secure_rng
 from inkblur.service.arrow_stream import MEDIA_TYPE, read_stream, write_stream
@@ -175,7 +175,9 @@ def _previewed(service: Service, asked: PreviewText) -> PreviewedText:
     if isinstance(blur, Privatizer):
         known = blur.ids(asked.text)
         known = known[known != NULL_ID]
-        left = blur.mechanism.survival(known, rng.next_child("left")) if len(known) else 0.0
+        drawn = blur.mechanism.survival(known, rng.next_child("left")) if len(known) else 0.0
+        copied = blur.copied(asked.text)
+        left = (copied + len(known) * drawn) / (copied + len(known) or 1)
         if isinstance(blur.mechanism, DiscreteMechanism):
             meaning = expected_cosine(blur.mechanism, known)
         measured = strength_of(blur.mechanism)
@@ -184,6 +186,8 @@ def _previewed(service: Service, asked: PreviewText) -> PreviewedText:
                 risk = measured[1].risk.sentence()
             elif not blur.consistent:  # a bag
                 risk = f"{measured[1].risk.sentence()}; that was with words in their places"
+            longer = caution(words)
+            risk = f"{risk}; {longer}" if risk and longer else risk
     released = (
         blur.release(asked.text, rng).text
         if pieces is None

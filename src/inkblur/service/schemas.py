@@ -128,10 +128,12 @@ class FileSettings(RowSettings):
     """How to release an uploaded file."""
 
     delimiter: str | None = Field(None, min_length=1, max_length=3, description="For csv.")
+    no_header: bool = Field(False, description="For csv and tsv: the first line is a record.")
 
     def file_spec(self, tables: PublicTables, encoding: str) -> ReleaseSpec:
         """The spec with its columns."""
-        return self.rows_spec(tables).varied(delimiter=self.delimiter, encoding=encoding)
+        layout = {"delimiter": self.delimiter, "no_header": self.no_header, "encoding": encoding}
+        return self.rows_spec(tables).varied(**layout)
 
 
 class Promise(BaseModel):

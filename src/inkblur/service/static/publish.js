@@ -9,6 +9,7 @@ let sending = null;
 let changes = 0;
 let polling;
 const SUFFIX = /\.((txt|csv|tsv|jsonl|ndjson|json)(\.(gz|zst))?|parquet)$/i;
+const SEPARATED = /\.[ct]sv(\.(gz|zst))?$/i; // files that may lack names of columns
 const TEXTS = ["text", "review", "body", "comment", "message", "content", "post", "texts"];
 const ROLES = [
   ["text", "a text to release"],
@@ -30,7 +31,7 @@ function reset() {
   wait(false);
 }
 
-const wait = (waiting) => { $("release").disabled = $("look").disabled = $("forget").disabled = waiting; };
+const wait = (waiting) => { for (const id of ["release", "look", "forget", "no-header"]) $(id).disabled = waiting; };
 const isShown = (name) => upload?.upload === name;
 
 // ---- 1: the file ---------------------------------------------------------------------------------
@@ -70,6 +71,8 @@ export const take = guarded(async (event) => {
   if (!file) return;
   if (!choices) await readChoices(); // the page may be younger than the file
   upload = await send(); // for ever, if another file is chosen meanwhile
+  $("header-box").hidden = !SEPARATED.test(file.name);
+  $("no-header").checked = !$("header-box").hidden && !upload.columns.some(isAName) && upload.columns.some(ofARecord);
   showColumns();
   showStrengths();
   for (const step of STEPS) $(`step-${step}`).hidden = false;
@@ -78,9 +81,22 @@ export const take = guarded(async (event) => {
 
 // ---- 2: columns ----------------------------------------------------------------------------------
 
+// Names that no record begins with: where one of them stands, the first line is a header.
+const isAName = (cell) => [...TEXTS, "id", "user", "author", "name", "email", "date", "label"].includes(cell.trim().toLowerCase());
+
+// Whether a cell of the first line is no name: a number (but for one that counts columns), or prose.
+// A record taken for names would be published; names taken for a record are no longer judged.
+function ofARecord(cell, place) {
+  if (/^[\s\d.,:/+-]*\d[\s\d.,:/+-]*$/.test(cell)) return ![place, place + 1].includes(Number(cell));
+  return cell.length > 80 || (/[.!]\s*$/.test(cell) && cell.trim().split(/\s+/).length > 3);
+}
+
 function showColumns() {
-  const guess = TEXTS.find((name) => upload.columns.some((column) => column.toLowerCase() === name));
-  const texts = upload.columns.find((column) => column.toLowerCase() === guess) ?? upload.columns.at(-1);
+  const numbered = $("no-header").checked;
+  const names = upload.columns.map((cell, place) => (numbered ? `${place + 1}` : cell));
+  const guess = TEXTS.find((name) => names.some((column) => column.toLowerCase() === name));
+  const longest = upload.columns.reduce((best, cell, place) => (cell.length > upload.columns[best].length ? place : best), 0);
+  const texts = names.find((column) => column.toLowerCase() === guess) ?? names.at(numbered ? longest : -1);
   $("columns-hint").hidden = !upload.columns.length;
   const needed = [choices.needs_ids && "the record", choices.needs_people && "the person"].filter(Boolean);
   $("columns-needed").textContent = needed.length ? `This server has budgets: one column must name ${needed.join(", and one ")}.` : "";
@@ -88,12 +104,12 @@ function showColumns() {
     $("columns").replaceChildren(make("tbody", {}, make("tr", {}, make("td", {}, "One text a line: there are no columns."))));
     return;
   }
-  const rows = upload.columns.map((column, place) => {
+  const rows = names.map((column, place) => {
     const choice = make("select", { id: `column-${place}`, "data-column": column });
     for (const [value, label] of ROLES) choice.append(make("option", { value }, label));
     choice.value = column === texts ? "text" : column.toLowerCase() === "id" && choices.needs_ids ? "id" : "copy";
     choice.addEventListener("change", () => { choice.dataset.chosen = "yes"; stale(); });
-    return make("tr", {}, make("th", { scope: "row" }, make("label", { for: choice.id }, column)), make("td", {}, choice, make("span", { class: "flag" })));
+    return make("tr", {}, make("th", { scope: "row" }, make("label", { for: choice.id }, numbered ? `${column}: ${upload.columns[place].slice(0, 40)}` : column)), make("td", {}, choice, make("span", { class: "flag" })));
   });
   const head = make("tr", {}, ...["Column", "What becomes of it"].map((name) => make("th", { scope: "col" }, name)));
   $("columns").replaceChildren(make("thead", {}, head), make("tbody", {}, ...rows));
@@ -126,7 +142,7 @@ function showStops() {
 function fileSettings() {
   const columns = (value) => selects().filter((each) => each.value === value).map((each) => each.dataset.column);
   const flagged = selects().filter((each) => each.value === "copy" && each.dataset.flagged).map((each) => each.dataset.column);
-  const body = { ...settingsOf(keep(), stop()), delimiter: upload.delimiter };
+  const body = { ...settingsOf(keep(), stop()), delimiter: upload.delimiter, no_header: $("no-header").checked };
   if (!selects().length) return body;
   if (!columns("text").length) throw new Error("Choose at least one column of texts.");
   const [ids, people] = [columns("id"), columns("person")];
@@ -228,7 +244,8 @@ const begin = guarded(async () => {
 
 function duration(seconds) {
   if (seconds < 1) return "less than a second";
-  return seconds < 90 ? `${Math.ceil(seconds)} seconds` : `${Math.ceil(seconds / 60)} minutes`;
+  const whole = Math.ceil(seconds);
+  return seconds < 90 ? `${whole} ${whole === 1 ? "second" : "seconds"}` : `${Math.ceil(seconds / 60)} minutes`;
 }
 
 function showState(state) {
@@ -243,7 +260,7 @@ function showState(state) {
     return;
   }
   $("running").hidden = true;
-  $("release").disabled = $("look").disabled = state.state === "done";
+  for (const id of ["release", "look", "no-header"]) $(id).disabled = state.state === "done";
   $("forget").disabled = false;
   if (state.state === "failed") {
     show(new Error(state.error));
@@ -287,6 +304,7 @@ function downloader(part) {
 $("file").addEventListener("change", take);
 $("file").addEventListener("click", () => { $("file").value = ""; }); // the same file again is a change
 $("encoding").addEventListener("change", take); // the file that was chosen, read anew
+$("no-header").addEventListener("change", () => { showColumns(); stale(); look(); });
 $("look").addEventListener("click", look);
 $("release").addEventListener("click", begin);
 $("forget").addEventListener("click", guarded(async () => {

@@ -54,7 +54,7 @@ function showPreview(seen) {
   $("legend").hidden = $("legend-hint").hidden = !pieces;
   $("released").replaceChildren(...(pieces ? pieces.flatMap((piece, place) => [pieceButton(piece, place), " "]) : [seen.released]));
   const left = seen.words_left === null ? "" : `, about ${percent(seen.words_left)} stay`;
-  $("count").textContent = pieces ? `${number.format(seen.words)} words${left}` : "";
+  $("count").textContent = pieces ? `${number.format(seen.words)} ${seen.words === 1 ? "word" : "words"}${left}` : "";
   $("loss-word").textContent = seen.loss_word;
   $("loss-text").textContent = seen.loss_text;
   const risk = seen.risk && `${seen.risk[0].toUpperCase()}${seen.risk.slice(1)}. A better attack may come.`;
