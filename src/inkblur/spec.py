@@ -170,6 +170,10 @@ class ReleaseSpec(ReleaseFields):
             parts.append(f"length {self.length}")
         if self.morphology is not None:
             parts.append(self.morphology)
+        if self.weighting is not None:
+            parts.append(self.weighting)
+        if self.reference is not None:
+            parts.append(f"words of {Path(self.reference).name}")
         if self.consistent:
             parts.append("consistent")
         parts += [f"keep {name}" for name in self.keep]

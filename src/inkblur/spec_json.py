@@ -16,7 +16,7 @@ def read_spec(text: str) -> ReleaseSpec:
     'laplace, epsilon 2'
     """
     try:
-        body = json.loads(text, object_pairs_hook=_each_key_once)
+        body = json.loads(text, object_pairs_hook=each_key_once)
     except ParameterError:
         raise
     except (ValueError, RecursionError) as error:
@@ -26,7 +26,7 @@ def read_spec(text: str) -> ReleaseSpec:
     return ReleaseSpec.from_json(body)
 
 
-def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A JSON object; of a key that is there twice, Python would take the last without a word."""
     body = dict(pairs)
     if len(body) != len(pairs):

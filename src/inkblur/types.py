@@ -165,6 +165,15 @@ def fixed_length(value: int) -> int:
     return length
 
 
+def counted(count: int, one: str, more: str = "") -> str:
+    """A number and what it counts; `more` is the plural where it is not an s.
+
+    >>> counted(1, "word"), counted(1200, "word"), counted(0, "text repeats", "texts repeat")
+    ('1 word', '1,200 words', '0 texts repeat')
+    """
+    return f"{count:,} {one if count == 1 else more or one + 's'}"
+
+
 def is_missing(value: object) -> bool:
     """Whether a value stands for none: None, NaN, and what pandas has for them.
 

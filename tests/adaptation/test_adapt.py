@@ -248,7 +248,7 @@ def test_texts_that_teach_nothing_are_counted(missing: float | None) -> None:
     [
         (TEXTS, {}, "at least one column"),
         (TEXTS, {"topic": TOPICS[:2]}, "5 texts need as many labels; the column 'topic' has 2"),
-        (TEXTS, {"topic": ["sport"] * 5}, "'topic' has 1 labels"),
+        (TEXTS, {"topic": ["sport"] * 5}, "'topic' has 1 label"),
         (TEXTS, {"topic": [None] * 5}, "'topic' has 0 labels"),
         (TEXTS, {"topic": list("abcde")}, "another label on each of its 5 texts"),
         (["xyzzy", "42"], {"topic": ["a", "b"]}, "no text of the corpus has a word that toy knows"),

@@ -148,7 +148,7 @@ def test_a_corpus_in_another_format_gives_the_same(suffix: str) -> None:
         (["--corpus", "missing.csv"], "no such file: missing.csv"),
         (["--corpus", "glove.txt"], "glove.txt has no columns"),
         (["--corpus", "foreign.csv"], "no text of the corpus has a word that glove knows"),
-        (["--corpus", "single.csv"], "the column 'topic' has 1 labels"),
+        (["--corpus", "single.csv"], "the column 'topic' has 1 label"),
         (["--alpha", "0"], "alpha must be a finite number above 0"),
         (["-o", "topic.txt"], "must end in .ink"),
         (["-o", "no/topic.ink"], "no such directory: no"),

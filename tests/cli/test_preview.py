@@ -62,6 +62,14 @@ def test_the_texts_are_spread_over_the_file(folder: Path) -> None:
     assert left[1] == pytest.approx(0.5, abs=0.2)
 
 
+def test_words_that_would_be_copied_count_as_unchanged(folder: Path) -> None:
+    Path("in.txt").write_text(f"the of and zork {WORDS[0]}\n" * 20)
+    spec = inkblur.ReleaseSpec(epsilon=0.01, embedding="small.ink", keep=("stop-words", "unknown"))
+    [look] = preview_file("in.txt", spec, epsilons=[0.01]).looks
+    assert look.figures["unchanged words"] in ("80%", "81%")
+    assert look.figures["of content words"] in ("50%", "51%")
+
+
 @pytest.mark.parametrize("limit", ["_ROWS", "_CHARACTERS"])
 def test_a_long_file_is_read_in_part_and_that_is_said(
     folder: Path, monkeypatch: pytest.MonkeyPatch, limit: str
@@ -175,6 +183,13 @@ def test_the_risk_stands_beside_its_strength(folder: Path) -> None:
     assert all("named 22% of the authors; untouched: 69%" in line for line in lines)
     (other,) = preview_file("in.csv", spec, epsilons=[1.0]).looks
     assert other.figures["measured risk"] == NO_RISK
+    assert preview_file("in.csv", spec).warnings() == []
+    Path("book.txt").write_text(f"{WORDS[0]} " * 1500)
+    assert preview_file("book.txt", spec, epsilons=[1.0]).warnings() == []
+    [line] = preview_file("book.txt", spec).warnings()
+    assert line.startswith(
+        "measured risk: the packaged strengths were measured on texts of about 500 words, not 1,500"
+    )
 
 
 @pytest.mark.parametrize(

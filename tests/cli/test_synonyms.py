@@ -125,6 +125,16 @@ def test_the_command_says_when_a_word_is_unknown(vectors: str) -> None:
     assert "null word" in err
 
 
+def test_the_command_says_that_a_name_is_no_word_of_a_text(vectors: str) -> None:
+    """Of a release, "stays the same" would not be true."""
+    with Path(vectors).open("a") as file:
+        file.write("maria 0.3 0.3\n")
+    code, _, err = run("Maria", "--embedding", vectors, "--epsilon", "8")
+    assert code == 0
+    assert "maria is on the list of names: in a text it enters as the null word" in err
+    assert run("cat", "--embedding", vectors, "--epsilon", "8")[2] == ""
+
+
 def test_the_command_tells_of_its_estimate(vectors: str) -> None:
     code, out, err = run(
         "cat", "--embedding", vectors, "--epsilon", "8", "-m", "laplace", "--draws", "100"

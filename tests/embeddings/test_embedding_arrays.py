@@ -127,7 +127,7 @@ def test_wrong_objects() -> None:
         load_embedding({"a": [1, 2]})  # type: ignore[arg-type]
     with pytest.raises(EmbeddingError, match="key 1 is 7, expected a word"):
         load_embedding(Keyed(["a", 7], np.ones((2, 2), np.float32)))
-    with pytest.raises(EmbeddingError, match="2 vectors, but its list has 1 words"):
+    with pytest.raises(EmbeddingError, match="2 vectors, but its list has 1 word"):
         load_embedding(Keyed(["a"], np.ones((2, 2), np.float32)))
     with pytest.raises(EmbeddingError, match="1 of the first 2 words in the KeyedVectors object"):
         load_embedding(Keyed(["a", "\udc80"], np.ones((2, 2), np.float32)))

@@ -52,11 +52,11 @@ def test_import_then_info_then_list() -> None:
 
 def test_duplicates_and_odd_words_are_reported() -> None:
     done = run("import", "glove.txt", "mine.ink")
-    assert "20 words x 3, 1 duplicates dropped" in done.stderr
+    assert "20 words x 3, 1 duplicate dropped" in done.stderr
     words, vectors = sample(200)
     words[5] = b"\xff"
     packed(Path("odd.txt"), as_text(words, vectors))
-    assert "1 words that are not UTF-8 were left out" in run("import", "odd.txt", "o.ink").stderr
+    assert "1 word that is not UTF-8 was left out" in run("import", "odd.txt", "o.ink").stderr
 
 
 def test_vocabulary_and_format() -> None:
@@ -98,7 +98,7 @@ def test_a_changed_store_fails_verification() -> None:
         (["import", "glove.txt", "x.ink", "--vocabulary", "bad.txt"], "only 0 of the 3 words in"),
         (["import", "bad.txt", "x.ink"], "line 1 of bad.txt is not a word followed by numbers"),
         (["import", "empty.txt", "x.ink"], "empty.txt is empty"),
-        (["info", "bad[0].txt"], "line 2 of bad[0].txt has 1 numbers, expected 2"),
+        (["info", "bad[0].txt"], "line 2 of bad[0].txt has 1 number, expected 2"),
         (["info", "missing"], "no such file or embedding: missing"),
         (["list", "missing"], "no such directory: missing"),
     ],

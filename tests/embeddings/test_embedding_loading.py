@@ -106,8 +106,8 @@ def test_limit_and_vocabulary_narrow_every_source_alike(glove: Path, tmp_path: P
     [
         ({"limit": 0}, ParameterError, "limit must be a whole number of at least 1, got 0"),
         ({"limit": -3}, ParameterError, "limit must be"),
-        ({"limit": 1}, EmbeddingError, "1 usable words"),
-        ({"vocabulary": ["nowhere"]}, EmbeddingError, "only 0 of the 1 words in a list of 1 words"),
+        ({"limit": 1}, EmbeddingError, "1 usable word"),
+        ({"vocabulary": ["nowhere"]}, EmbeddingError, "only 0 of the 1 word in a list of 1 word"),
         ({"vocabulary": []}, EmbeddingError, "the vocabulary is empty"),
         ({"vocabulary": "missing.txt"}, EmbeddingError, "no such word list: missing.txt"),
         ({"format": "word2vec"}, EmbeddingError, "line 1 of .* is not a word2vec header"),

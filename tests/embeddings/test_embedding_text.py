@@ -74,8 +74,8 @@ def test_the_first_duplicate_wins(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"a 1 2\nb 3\nc 5 6\n", r"line 2 of .*vectors\.txt has 1 numbers, expected 2"),
-        (b"a 1\nb 3 4\nc 5 6\n", r"line 1 of .*vectors\.txt has 1 numbers, expected 2"),
+        (b"a 1 2\nb 3\nc 5 6\n", r"line 2 of .*vectors\.txt has 1 number, expected 2"),
+        (b"a 1\nb 3 4\nc 5 6\n", r"line 1 of .*vectors\.txt has 1 number, expected 2"),
         (b"a 1 2\nb 3 4 5\nc 5 6\n", r"line 2 .* has 3 numbers, expected 2"),
         (b"a 1 2\nb 3 4c 5 6\n", r"line 2 .* has 3 numbers, expected 2"),  # a lost line end
         (b"a 1 2\nb 3 x\n", r"line 2 .*: 'x' is not a number"),
@@ -90,9 +90,9 @@ def test_the_first_duplicate_wins(tmp_path: Path) -> None:
         (b"a 1 2\nb  3 4\n", r"line 2 .* two separators in a row"),
         (b"", r"is empty"),
         (b"\n \n", r"is empty"),
-        (b"a 1 2\n", r"1 usable words; an embedding needs at least 2"),
+        (b"a 1 2\n", r"1 usable word; an embedding needs at least 2"),
         (b"3 2\na 1 2\nb 3 4\n", r"line 1 .* promises 3 words, but 2 follow; it may be cut short"),
-        (b"1 2\na 1 2\nb 3 4\n", r"line 1 .* promises 1 words, but 2 follow; correct"),
+        (b"1 2\na 1 2\nb 3 4\n", r"line 1 .* promises 1 word, but 2 follow; correct"),
         (b"9 2\n", r"line 1 .* promises 9 words, but 0 follow"),
         (b"0 2\n", r"line 1 .* promises 0 words x 2"),
         (b"2 3\na 1 2\nb 3 4\n", r"line 2 .* has 2 numbers, expected 3"),

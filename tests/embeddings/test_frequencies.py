@@ -47,7 +47,7 @@ def test_a_file_of_counts_and_a_file_of_ranks(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("the 5\ncat\n", "line 2 of .* has 1 fields, expected `word count`"),
+        ("the 5\ncat\n", "line 2 of .* has 1 field, expected `word count`"),
         ("the\ncat 5\n", "line 2 of .* has 2 fields, expected one word"),
         ("the -5\n", "line 1 of .*: the count is not a whole number"),
         ("the 0\n", "a count must be from 1"),

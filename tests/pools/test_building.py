@@ -128,7 +128,7 @@ def test_what_cannot_be_a_pool() -> None:
         build_pool(["", "a b"], TABLE)
     with pytest.raises(InputError, match="all texts have the label 'x'"):
         build_pool(TEXTS, TABLE, labels=["x"] * 120)
-    with pytest.raises(InputError, match="the label 'rare' has 1 texts"):
+    with pytest.raises(InputError, match="the label 'rare' has 1 text"):
         build_pool(TEXTS, TABLE, labels=["rare", *LABELS[1:]])
     with pytest.raises(ParameterError, match="unknown identifiers"):
         build_pool(TEXTS, TABLE, identifiers="shred")

@@ -14,7 +14,7 @@ from inkblur.documents.tokens import written_words
 from inkblur.embeddings.adaptation import Adaptation, LabelColumn
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
-from inkblur.types import is_missing, positive
+from inkblur.types import counted, is_missing, positive
 
 VECTOR_LENGTH = 0.65  # of alpha x vector about the center, in the mean, unless alpha is given
 
@@ -128,7 +128,8 @@ def _checked(texts: Sequence[str], labels: Labels) -> dict[str, list[str | None]
     for column, given in labels.items():
         if isinstance(given, str) or len(given) != len(texts):
             raise ParameterError(
-                f"{len(texts)} texts need as many labels; the column {column!r} has {len(given)}"
+                f"{counted(len(texts), 'text needs', 'texts need')} as many labels; the column "
+                f"{column!r} has {len(given)}"
             )
     return {
         column: [None if is_missing(label) else str(label).strip() or None for label in given]

@@ -29,7 +29,7 @@ import numpy as np
 from inkblur.documents.analysis import known_id
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
-from inkblur.types import NULL_ID, Array, Ids
+from inkblur.types import NULL_ID, Array, Ids, counted
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -94,13 +94,13 @@ def label_profiles(
 def _check(column: str, names: Sequence[str], texts: int) -> None:
     if len(names) < 2:
         raise ParameterError(
-            f"the column {column!r} has {len(names)} labels on texts with a known word; at least 2 "
-            "are needed: with one there is nothing to say about it"
+            f"the column {column!r} has {counted(len(names), 'label')} on texts with a known word; "
+            "at least 2 are needed: with one there is nothing to say about it"
         )
     if len(names) == texts:
         raise ParameterError(
-            f"the column {column!r} has another label on each of its {texts:,} texts, as ids have; "
-            "choose a column whose labels name groups of texts"
+            f"the column {column!r} has another label on each of its {counted(texts, 'text')}, as "
+            "ids have; choose a column whose labels name groups of texts"
         )
     if len(names) > MOST_LABELS:
         raise ParameterError(
@@ -138,7 +138,8 @@ def _axes(table: csr_matrix, seen: Ids, smoothing: float) -> tuple[Array, str]:
 
     labels = table.shape[1]
     if labels <= MOST_DIMENSIONS:
-        return helmert(labels).T, f"none: {labels} centered labels need {labels - 1} dimensions"
+        size = counted(labels - 1, "dimension")
+        return helmert(labels).T, f"none: {labels} centered labels need {size}"
     weights = np.asarray(table.sum(axis=1), np.float64).ravel()
     gram = np.zeros((labels, labels))
     for part, odds in _blocks(table, seen, smoothing):

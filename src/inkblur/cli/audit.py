@@ -15,6 +15,7 @@ from inkblur.cli import options, texts
 from inkblur.cli.console import WRITTEN, data, plain_errors, print_table, progress, talk
 from inkblur.errors import ParameterError
 from inkblur.spec import MECHANISM
+from inkblur.types import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -264,7 +265,7 @@ def _print(results: Sequence[PrivacyStatistics], audits: Sequence[Audit]) -> Non
     table = Table(
         *("epsilon", "lambda", "N_w mean ± sd", "5/50/95 %", "S_w mean ± sd", "5/50/95 %"),
         title=f"{first.mechanism} on {first.embedding}: {len(first.words):,} of "
-        f"{first.vocabulary:,} words, {first.runs} runs each",
+        f"{first.vocabulary:,} words, {counted(first.runs, 'run')} each",
     )
     for result in results:
         cells = [

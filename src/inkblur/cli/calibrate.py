@@ -11,6 +11,7 @@ import typer
 from inkblur.cli import options, texts
 from inkblur.cli.console import data, plain_errors, progress, talk
 from inkblur.spec import MECHANISM
+from inkblur.types import counted
 
 if TYPE_CHECKING:
     from inkblur.embeddings.table import Embedding
@@ -127,7 +128,7 @@ def _print(result: dict[str, Any]) -> None:
 
     if "survival" in result:
         data.print(f"survival {result['survival']:.2f}  epsilon {result['epsilon']:g}")
-        talk.print(f"measured on {result['words_sampled']:,} words")
+        talk.print(f"measured on {counted(result['words_sampled'], 'word')}")
     for strength in Strength:
         found = result.get("strengths", {strength.value: None}).get(strength.value)
         if found is not None:

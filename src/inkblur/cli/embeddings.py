@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from inkblur.cli.console import plain_errors, progress, talk
+from inkblur.types import counted
 
 if TYPE_CHECKING:
     from inkblur.embeddings.stream import Progress
@@ -146,12 +147,15 @@ def import_command(
         table, norm = done.embedding, summarize(done.embedding)["norm_mean"]
         talk.print(
             f"{dest}: {len(table):,} words x {table.dimension}, "
-            f"{done.duplicates:,} duplicates dropped, mean norm {norm:.3f}, "
+            f"{counted(done.duplicates, 'duplicate')} dropped, mean norm {norm:.3f}, "
             f"{done.seconds:.1f} s",
             markup=False,
         )
         if done.not_utf8:
-            talk.print(f"{done.not_utf8:,} words that are not UTF-8 were left out", markup=False)
+            words = counted(
+                done.not_utf8, "word that is not UTF-8 was", "words that are not UTF-8 were"
+            )
+            talk.print(f"{words} left out", markup=False)
 
 
 @app.command()

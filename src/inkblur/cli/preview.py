@@ -13,6 +13,7 @@ from rich.table import Table
 from inkblur.cli import options, texts
 from inkblur.cli.console import WRITTEN, data, in_flags, plain_errors, talk
 from inkblur.spec import ReleaseSpec, options_of_a_spec
+from inkblur.types import counted
 
 if TYPE_CHECKING:
     from inkblur.files.preview import Preview
@@ -119,7 +120,7 @@ def _stacked(seen: Preview) -> Table:
 
     table = Table(expand=True)
     table.add_column("", no_wrap=True)
-    table.add_column(f"{len(seen.texts)} texts, as they are and blurred", overflow="fold")
+    table.add_column(f"{counted(len(seen.texts), 'text')}, as written and blurred", overflow="fold")
     for place, text in enumerate(seen.texts):
         table.add_row("as it is", escape(beginning(text)), style="bold")
         for look in seen.looks:

@@ -12,6 +12,7 @@ from rich.markup import escape
 
 from inkblur.cli import options
 from inkblur.cli.console import WRITTEN, plain_errors, progress, talk
+from inkblur.types import counted
 
 if TYPE_CHECKING:
     from inkblur.files.summary import RunSummary
@@ -174,9 +175,10 @@ def _folder(source: str, target: str, spec: ReleaseSpec, **options: Any) -> None
                 on_file=lambda name, done, total: bar.show(done, total),
             )
         except KeyboardInterrupt:
+            files = counted(bar.done, "file is", "files are")
             talk.print(
-                f"[bold red]stopped:[/] interrupted, {bar.done} files are finished; the same "
-                "command goes on at the next one"
+                f"[bold red]stopped:[/] interrupted, {files} finished; the same command goes on at "
+                "the next one"
             )
             raise typer.Exit(130) from None
     if summary is None:

@@ -6,10 +6,12 @@ import json
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.markup import escape
 
 from inkblur.cli import options
 from inkblur.cli.console import data, plain_errors, talk
 from inkblur.spec import MECHANISM
+from inkblur.types import counted
 
 if TYPE_CHECKING:
     from inkblur.evaluation.measures.synonyms import Chance, Portrait
@@ -38,7 +40,8 @@ def synonyms(
     Example: inkblur synonyms doctor --epsilon 8
     """
     with plain_errors():
-        from inkblur.documents.analysis import known_id
+        from inkblur.documents.analysis import folded, known_id
+        from inkblur.documents.names import is_name
         from inkblur.errors import ParameterError
         from inkblur.evaluation.measures.synonyms import portrait
         from inkblur.types import NULL_ID
@@ -51,6 +54,11 @@ def synonyms(
         subject = spec.mechanism_on(table)
         found = known_id(table, word)  # as a text's words are looked up
         spelled = table.words[found] if found != NULL_ID else word
+        if found != NULL_ID and is_name(folded(spelled)):
+            talk.print(
+                f"[yellow]{escape(spelled)} is on the list of names:[/] in a text it enters as the "
+                "null word, unless --names blur makes it a word like any other, as shown here"
+            )
         result = portrait(subject, spelled, rng, top=top, draws=draws)
         if as_json:
             print(json.dumps(result.to_json(), ensure_ascii=False, indent=2))
@@ -59,7 +67,6 @@ def synonyms(
 
 
 def _show(result: Portrait) -> None:
-    from rich.markup import escape
     from rich.table import Table
     from rich.text import Text
 
@@ -82,10 +89,10 @@ def _show(result: Portrait) -> None:
         f"entropy: {least}{result.entropy:.2f} bits, "
         f"like {2**result.entropy:,.1f} equally likely words"
     )
-    if not result.exact:
+    if result.draws is not None:
         talk.print(
-            f"estimated from {result.draws:,} draws; in brackets the {result.confidence:.0%} "
-            "confidence interval of each probability"
+            f"estimated from {counted(result.draws, 'draw')}; in brackets the "
+            f"{result.confidence:.0%} confidence interval of each probability"
         )
 
 

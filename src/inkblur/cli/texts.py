@@ -77,7 +77,9 @@ class ChosenColumns:
 
 
 def read_dataset(path: str, columns: ChosenColumns, *, test_share: float, seed: int) -> Dataset:
-    """All records of a file, numbered and split. A null or blank author or label is missing."""
+    """All records of a file, numbered and split. A null, blank or NaN author or label is
+    missing.
+    """
     from inkblur.evaluation.dataset import make_dataset
 
     if columns.author is None and columns.label is None and columns.secret is None:
@@ -97,7 +99,7 @@ def read_dataset(path: str, columns: ChosenColumns, *, test_share: float, seed: 
 def read_columns(
     path: str, text: str, others: list[str]
 ) -> tuple[list[str], dict[str, list[str | None]]]:
-    """All texts of a file and the values beside them; null and blank ones are None."""
+    """All texts of a file and the values beside them; null, blank and NaN ones are None."""
     from inkblur.files import Format, Layout, open_source
 
     texts: list[str] = []
@@ -128,9 +130,14 @@ def read_columns(
 
 
 def _value(row: Mapping[str, object], name: str) -> str | None:
+    """The value as text. NaN, which libraries write where a number is missing, is none."""
+    from inkblur.files.jsonlines import JsonNumber
+    from inkblur.types import is_missing
+
     value = row.get(name)
-    text = "" if value is None else str(value).strip()
-    return text or None
+    if is_missing(value) or (isinstance(value, JsonNumber) and value == "NaN"):
+        return None
+    return str(value).strip() or None
 
 
 def listed(text: str) -> tuple[str, ...]:

@@ -4,22 +4,19 @@ A decision that read the neighboring words would let one changed word change sev
 mechanism, and a guarantee for one word would then not be one for its change. The list, its source
 and the rule for names that are common words as well (Will, Rose, Brown): `data/PROVENANCE.md`.
 
-A part-of-speech tagger, which does read the neighbors, finds names that no list has (extra
-`evaluation`); what that costs, the guarantee says. TextBlob's PatternTagger needs no download: its
-lexicon is part of the wheel.
+A part-of-speech tagger (`tagging`), which does read the neighbors, finds names that no list has;
+what that costs, the guarantee says.
 """
 
 from __future__ import annotations
 
 import unicodedata
-import warnings
 from collections.abc import Sequence
 from functools import cache
 from importlib import resources
-from typing import Any
 
+from inkblur.documents.tagging import penn_tags
 from inkblur.documents.tokens import Token, TokenClass
-from inkblur.errors import needs
 
 CONTEXTUAL = (
     "a tagger decides from the neighboring words which words are names, so changing one word of a "
@@ -61,21 +58,8 @@ def tagged_names(tokens: Sequence[Token]) -> frozenset[int]:
     >>> sorted(tagged_names(list(tokenize("We met Xanthippos in Ypsilanti."))))
     [7, 21]
     """
-    written = " ".join(token.text for token in tokens)
-    tags = _tagger().tag(written, tokenize=False) if tokens else []
     return frozenset(
         token.start
-        for token, (_, tag) in zip(tokens, tags, strict=True)
+        for token, tag in zip(tokens, penn_tags([token.text for token in tokens]), strict=True)
         if token.kind is TokenClass.WORD and tag.startswith(_PROPER_NOUNS)
     )
-
-
-@cache
-def _tagger() -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # TextBlob leaves its lexicon open after reading it
-        with needs("the tagger of names needs TextBlob", "evaluation"):
-            from textblob.taggers import PatternTagger
-        tagger = PatternTagger()
-        tagger.tag("loaded now")  # the lexicon is read on first use
-    return tagger

@@ -17,6 +17,7 @@ from inkblur.documents.fingerprints import ADAPTED, refuse_corpus
 from inkblur.documents.names import CONTEXTUAL
 from inkblur.documents.policies import TokenPolicies, Treatment
 from inkblur.documents.stop_words import STOP_WORDS
+from inkblur.documents.word_shares import copied_words
 from inkblur.errors import ParameterError
 from inkblur.guarantees import Guarantee
 from inkblur.mechanisms.base import WordMechanism
@@ -237,6 +238,12 @@ class Privatizer(AnyTextPrivatizer):
         """How many draws this text takes: what it spends, in epsilons."""
         return len(self.ids(text))
 
+    def copied(self, text: str) -> int:
+        """How many words of this text are copied, as far as the release's length reaches."""
+        return copied_words(
+            Counter(slot.counted for slot in self._slots(self._analyst.read(text)))
+        )[0]
+
     def bases(self, texts: Sequence[str]) -> list[str]:
         """What their draws are bound to besides key, id, text and settings: how they are read. A
         language model's base is not known before.
@@ -257,8 +264,10 @@ class Privatizer(AnyTextPrivatizer):
     def _written(self, analysis: Analysis, words: list[str]) -> str:
         if self.kind is ReleaseKind.BAG:
             return " ".join(sorted(words))
-        slots = analysis.slots if self.length is None else _cut(analysis.slots, self.length)
-        return assemble(slots, words)
+        return assemble(self._slots(analysis), words)
+
+    def _slots(self, analysis: Analysis) -> list[Slot]:
+        return analysis.slots if self.length is None else _cut(analysis.slots, self.length)
 
 
 def _first_uses(texts: Sequence[Ids]) -> Ids:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from inkblur.types import counted
+
 _SHOWN = 12  # digits of a fingerprint in a sentence
 _LABELS = 20  # named to a person
 
@@ -63,10 +65,10 @@ class Adaptation:
         """All of it, for a person."""
         lines = [
             f"base: {self.base}, sha256 {self.base_sha256}",
-            f"corpus: {self.documents:,} texts ({self.skipped:,} more without a label or a known "
-            f"word), sha256 {self.corpus_sha256}",
+            f"corpus: {counted(self.documents, 'text')} ({self.skipped:,} more without a label or "
+            f"a known word), sha256 {self.corpus_sha256}",
             f"metric: alpha {self.alpha:.3g}, beta {self.beta:g}, smoothing {self.smoothing:g}; "
-            f"{self.words:,} words have a profile, the others zero",
+            f"{counted(self.words, 'word has', 'words have')} a profile, the others zero",
         ]
         for column in self.columns:
             most = sorted(column.counts.items(), key=lambda item: (-item[1], item[0]))
@@ -83,4 +85,6 @@ class Adaptation:
 
     @property
     def _corpus(self) -> str:
-        return f"the public corpus {self.corpus_sha256[:_SHOWN]} of {self.documents:,} texts"
+        return (
+            f"the public corpus {self.corpus_sha256[:_SHOWN]} of {counted(self.documents, 'text')}"
+        )

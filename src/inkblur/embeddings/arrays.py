@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from inkblur.embeddings.stream import check_dimension
 from inkblur.errors import MALFORMED, EmbeddingError
-from inkblur.types import Vectors
+from inkblur.types import Vectors, counted
 
 LIST_SUFFIXES = (".vocab.txt", ".words.txt", ".txt")  # beside X.npy: X.vocab.txt, ...
 _ROWS = 1 << 13
@@ -84,7 +84,7 @@ def public_words(vocabulary: str | Path | Iterable[str]) -> tuple[frozenset[str]
         words = frozenset(vocabulary)
         if not words:
             raise EmbeddingError("the vocabulary is empty; it needs at least 2 words")
-        return words, f"a list of {len(words)} words"
+        return words, f"a list of {counted(len(words), 'word')}"
     path = Path(vocabulary)
     found = set()
     for number, line in enumerate(_lines(path), start=1):
@@ -137,8 +137,8 @@ def _chunks(
         )
     if len(words) != len(table):
         raise EmbeddingError(
-            f"{origin} has {len(table)} vectors, but its list has {len(words)} words; "
-            "they must match line by line"
+            f"{origin} has {counted(len(table), 'vector')}, but its list has "
+            f"{counted(len(words), 'word')}; they must match line by line"
         )
     for start in range(0, len(words), _ROWS):
         with np.errstate(over="ignore"):  # a float64 too large for float32 is caught just below

@@ -18,7 +18,7 @@ import numpy as np
 
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import EmbeddingError
-from inkblur.types import Vectors
+from inkblur.types import Vectors, counted
 
 _TOLERATED = 100  # one word in so many may be not UTF-8
 _FIRST_ROWS = 1 << 12
@@ -109,12 +109,13 @@ class TableBuilder:
     def _too_few(self) -> str:
         if self.wanted is not None:
             return (
-                f"only {len(self._words)} of the {len(self.wanted)} words in {self.wanted_from} "
-                f"are in {self.origin}; at least 2 are needed (is the list in the same case?)"
+                f"only {len(self._words)} of the {counted(len(self.wanted), 'word')} in "
+                f"{self.wanted_from} are in {self.origin}; at least 2 are needed (is the list in "
+                "the same case?)"
             )
         return (
-            f"{self.origin} gives {len(self._words)} usable words; an embedding needs at least 2 "
-            "(with one word there is nothing to choose from)"
+            f"{self.origin} gives {counted(len(self._words), 'usable word')}; an embedding needs "
+            "at least 2 (with one word there is nothing to choose from)"
         )
 
 

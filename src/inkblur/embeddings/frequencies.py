@@ -8,6 +8,7 @@ import numpy as np
 
 from inkblur.embeddings.table import Embedding, PublicCounts
 from inkblur.errors import EmbeddingError
+from inkblur.types import counted
 
 ZIPF_SHIFT = 2.7  # Zipf and Mandelbrot: the word of rank r has a share proportional to 1/(r + 2.7)
 LAST_WORD = 100  # units of the rarest ranked word, so that rounding moves no count by over 1 %
@@ -48,18 +49,18 @@ def read_frequencies(path: Path) -> dict[str, int]:
     file of counts; in a list of words its first rank holds.
     """
     counts: dict[str, int] = {}
-    counted: bool | None = None
+    with_counts: bool | None = None
     for number, line in enumerate(_lines(path), start=1):
         fields = line.split()
         if not fields:
             continue
-        if counted is None:
-            counted = len(fields) > 1
+        if with_counts is None:
+            with_counts = len(fields) > 1
         at = f"line {number} of {path}"
-        if len(fields) != (2 if counted else 1):
-            expected = "`word count`" if counted else "one word, as line 1 has"
-            raise EmbeddingError(f"{at} has {len(fields)} fields, expected {expected}")
-        if not counted:
+        if len(fields) != (2 if with_counts else 1):
+            expected = "`word count`" if with_counts else "one word, as line 1 has"
+            raise EmbeddingError(f"{at} has {counted(len(fields), 'field')}, expected {expected}")
+        if not with_counts:
             counts.setdefault(fields[0], 1)
             continue
         if not (fields[1].isascii() and fields[1].isdigit() and len(fields[1]) < 20):
@@ -70,7 +71,7 @@ def read_frequencies(path: Path) -> dict[str, int]:
         counts[fields[0]] = total
     if not counts:
         raise EmbeddingError(f"{path} holds no word; it needs `word count` lines, or a word a line")
-    if not counted:
+    if not with_counts:
         return dict(zip(counts, zipf_counts(len(counts)).tolist(), strict=True))
     return counts
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from inkblur.embeddings.adaptation import Adaptation
 from inkblur.errors import EmbeddingError
-from inkblur.types import NULL_ID, Array, Ids, Vectors
+from inkblur.types import NULL_ID, Array, Ids, Vectors, counted
 
 _BLOCK = 1 << 16
 _MOST_UNITS = 2.0**62  # sums of counts stay exact in 64 bits
@@ -225,8 +225,8 @@ class Embedding:
         rows = [i for i, word in enumerate(self.words) if word in wanted]
         if len(rows) < 2:
             raise EmbeddingError(
-                f"only {len(rows)} of the {len(wanted)} words in {origin} are in {self.name}; "
-                "at least 2 are needed (is the list in the same case?)"
+                f"only {len(rows)} of the {counted(len(wanted), 'word')} in {origin} are in "
+                f"{self.name}; at least 2 are needed (is the list in the same case?)"
             )
         return self._with(
             words=tuple(self.words[i] for i in rows),

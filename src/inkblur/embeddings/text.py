@@ -31,7 +31,7 @@ import pyarrow.csv as csv
 
 from inkblur.embeddings.stream import BOM, ByteSource, check_dimension, checked_header
 from inkblur.errors import EmbeddingError
-from inkblur.types import Vectors
+from inkblur.types import Vectors, counted
 
 _SAMPLED_LINES = 100
 _NUMBER = re.compile(
@@ -73,7 +73,8 @@ def read_text(source: ByteSource, *, header: bool) -> Iterator[tuple[list[bytes]
     if promised is not None and found != promised:
         why = "it may be cut short, download it again" if found < promised else "correct that line"
         raise EmbeddingError(
-            f"line 1 of {source.path} promises {promised} words, but {found} follow; {why}"
+            f"line 1 of {source.path} promises {counted(promised, 'word')}, but {found} follow; "
+            f"{why}"
         )
 
 
@@ -168,7 +169,8 @@ class NumberLines:
         if len(fields) <= self.dimension or any(is_number(field) for field in extra):
             found = sum(is_number(field) for field in fields[1:])
             raise EmbeddingError(
-                f"{at} has {found} numbers, expected {self.dimension}; fix or remove the line"
+                f"{at} has {counted(found, 'number')}, expected {self.dimension}; fix or remove "
+                "the line"
             )
         parts = fields[: -self.dimension]
         if not all(parts):

@@ -12,7 +12,7 @@ import numpy as np
 
 from inkblur.embeddings.stream import BLOCK, ByteSource, checked_header
 from inkblur.errors import EmbeddingError
-from inkblur.types import Vectors
+from inkblur.types import Vectors, counted
 
 _LONGEST_WORD = 1 << 16
 
@@ -58,8 +58,8 @@ def read_binary(source: ByteSource) -> Iterator[tuple[list[bytes], Vectors]]:
         data = b""
         if rest.strip(b"\n\r"):
             raise EmbeddingError(
-                f"{source.path}: its header promises {promised} words, but more bytes follow "
-                "after the last; correct the header or download the file again"
+                f"{source.path}: its header promises {counted(promised, 'word')}, but more bytes "
+                "follow after the last; correct the header or download the file again"
             )
 
 

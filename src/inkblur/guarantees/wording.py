@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from inkblur.guarantees.printed_bounds import factor, rounded_up
-from inkblur.types import Metric, Unit
+from inkblur.types import Metric, Unit, counted
 
 if TYPE_CHECKING:
     from inkblur.guarantees.guarantee import Guarantee
@@ -129,7 +129,7 @@ def _terms(promise: Guarantee) -> tuple[str, str, str]:
         if promise.unit is Unit.VECTOR:
             inputs = kind
         elif promise.size:
-            inputs = f"{kind} of {count} words each"
+            inputs = f"{kind} of {counted(promise.size, 'word')} each"
         else:
             inputs = f"{kind} of the same number of words N"
         times = f"{count} x epsilon"

@@ -25,7 +25,7 @@ from inkblur.pools.encoder import (
     points_of,
 )
 from inkblur.pools.pool import Pool
-from inkblur.types import Ids, choose, is_missing
+from inkblur.types import Ids, choose, counted, is_missing
 
 LEAST = 2 * classifier.FOLDS  # texts of a label
 _CELL = 2048  # texts in a cell, about
@@ -61,7 +61,9 @@ def build_pool(
             raise ParameterError(f"label {place} is missing; leave such texts out")
     given = None if labels is None else [str(label) for label in labels]  # by place, not by index
     if given is not None and len(given) != len(texts):
-        raise ParameterError(f"{len(texts)} texts need as many labels, got {len(given)}")
+        raise ParameterError(
+            f"{counted(len(texts), 'text needs', 'texts need')} as many labels, got {len(given)}"
+        )
     cleaned = clean(texts, choose(Identifiers, identifiers, "identifiers"))
     encoder = WordEncoder(embedding) if encoder is None else encoder
     with one_thread():  # many small products
@@ -69,8 +71,9 @@ def build_pool(
     known = np.flatnonzero(towards.any(axis=1))
     if len(known) < LEAST:
         raise InputError(
-            f"{name}: {len(known)} texts are left after cleaning, at least {LEAST} are needed "
-            f"({_shown(cleaned.left_out) or 'none was left out'}); give more public texts"
+            f"{name}: {counted(len(known), 'text is', 'texts are')} left after cleaning, at least "
+            f"{LEAST} are needed ({_shown(cleaned.left_out) or 'none was left out'}); give more "
+            "public texts"
         )
     kept = [cleaned.texts[row] for row in known]
     if len(known) < len(towards):
@@ -122,8 +125,8 @@ def _numbered(labels: Sequence[str], count: int, name: str) -> tuple[Ids, tuple[
     label, least = min(found.items(), key=lambda item: (item[1], item[0]))
     if least < LEAST:
         raise InputError(
-            f"{name}: the label {label!r} has {least} texts after cleaning, at least {LEAST} are "
-            "needed; give more, or leave this label out"
+            f"{name}: the label {label!r} has {counted(least, 'text')} after cleaning, at least "
+            f"{LEAST} are needed; give more, or leave this label out"
         )
     names = tuple(sorted(found))
     places = {label: number for number, label in enumerate(names)}
