@@ -29,7 +29,7 @@ _OTHERS = (*_STRENGTHS, *_OTHER_RELEASES)
 )
 def preview(
     input: Annotated[
-        str, typer.Argument(help="A file that `inkblur privatize` reads, or - with --format.")
+        str, typer.Argument(help="One file that `inkblur privatize` reads, or - with --format.")
     ],
     html: Annotated[
         Path | None,

@@ -71,6 +71,9 @@ def open_source(
     (Record(id='7', text='hello'), Record(id='8', text='world'))
     >>> folder.cleanup()
     """
+    # Its name has no suffix, and that is not what is wrong with it. os.path: see `is_folder`.
+    if not is_stream(path) and os.path.isdir(path):  # noqa: PTH112
+        raise InputError(f"{path} is a folder; give a file in it")
     return Source(path, layout, format_of(path, format, InputError))
 
 
@@ -198,8 +201,6 @@ def _opened(path: str | Path, name: str, opened: contextlib.ExitStack) -> io.Buf
         return opened.enter_context(Path(path).open("rb"))
     except FileNotFoundError:
         raise InputError(f"no such file: {name}; check the path") from None
-    except IsADirectoryError:
-        raise InputError(f"{name} is a folder; give a file in it") from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise InputError(f"cannot open {name}: {str(reason).lower()}") from None
