@@ -152,6 +152,34 @@ def test_a_key_that_is_there_twice_is_refused(
 
 
 @pytest.mark.parametrize(
+    ("path", "refused"),
+    [
+        (f"{QUERY}&strength=strong", True),
+        ("/v1/release?mechanism=staircase&epsilon=1&epsilon=8", True),
+        (f"{QUERY}&id_column=id&id_column=stars", True),
+        (f"{QUERY}&zugzwang=1&zugzwang=2", True),
+        ("/v1/uploads?suffix=txt&suffix=csv", True),
+        ("/v1/ledger?limit=1&limit=2", True),
+        (f"{QUERY}&drop_columns=id&drop_columns=stars&keep=numbers&keep=spaces", False),
+    ],
+)
+def test_a_setting_that_is_in_the_query_twice_is_refused(
+    client: TestClient, path: str, refused: bool
+) -> None:
+    """The last one was taken without a word."""
+    rows = pa.record_batch({"id": [7], "text": ["the doctor was angry"], "stars": [1]})
+    method = "GET" if "ledger" in path else "POST"
+    headers = {"Content-Type": MEDIA_TYPE}
+    answer = client.request(method, path, content=stream(rows), headers=headers)
+    if refused:
+        message = "the query has a setting twice; remove one"
+        assert answer.status_code == 422
+        assert answer.json() == {"error": {"kind": "request", "message": message}}
+    else:
+        assert pa.ipc.open_stream(answer.content).read_all().column_names == ["text"]
+
+
+@pytest.mark.parametrize(
     ("method", "path", "status"),
     [("GET", "/nothing", 404), ("GET", "/v1/release", 405), ("POST", "/v1/release", 415)],
 )

@@ -1,5 +1,5 @@
 """The gate: who asks, how many wait and how much is sent are judged before anything is read,
-and a body that says a thing twice is read by nobody.
+and a request that says a thing twice is read by nobody.
 """
 
 from __future__ import annotations
@@ -9,11 +9,13 @@ import json
 import logging
 import time
 import traceback
+from collections import Counter
 from dataclasses import dataclass
 from http import HTTPStatus
+from typing import get_origin
 from urllib.parse import urlsplit
 
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import MutableHeaders, QueryParams
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -21,6 +23,7 @@ from inkblur.errors import ParameterError
 from inkblur.service.metrics import ServiceMetrics
 from inkblur.service.page import HEADERS
 from inkblur.service.problems import ANSWERS, Problem, fault, problem
+from inkblur.service.schemas import RowSettings
 from inkblur.service.tokens import LOCAL, Caller, Role, Tokens
 from inkblur.spec_json import each_key_once
 
@@ -29,6 +32,8 @@ _ROLES = {"/v1/ledger": Role.LEDGER, "/v1/": Role.RELEASE}  # by the path's begi
 _TOKEN = ("/v1/", "/metrics")  # paths that need a token, where there are tokens
 _BODY_SECONDS = 30.0  # for a body that is held in memory to arrive
 _STILL_SECONDS = 30.0  # without a byte of a file sent or taken: a place in the queue is free again
+_FIELDS = RowSettings.model_fields.items()
+_LISTS = {name for name, field in _FIELDS if get_origin(field.annotation) is list}
 _SLOW = "the request did not arrive in time; send it again"
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 log = logging.getLogger("inkblur.service")
@@ -104,6 +109,7 @@ class Gate:
             await self._app(scope, _empty, send)
             return
         self._refuse_too_much(path, headers)
+        _refuse_repeated_settings(scope["query_string"])
         self._waiting += 1
         self._metrics.waiting.set(self._waiting)
         try:
@@ -195,6 +201,15 @@ def _refuse_repeats(body: bytes) -> None:
         ) from None
     except (ValueError, RecursionError):
         return  # not JSON, which whoever reads it will say
+
+
+def _refuse_repeated_settings(query: bytes) -> None:
+    """The same in an address, where a list names its key for each of its values."""
+    times = Counter(name for name, _ in QueryParams(query).multi_items() if name not in _LISTS)
+    if any(count > 1 for count in times.values()):
+        raise Problem(
+            HTTPStatus.UNPROCESSABLE_ENTITY, "request", "the query has a setting twice; remove one"
+        )
 
 
 def _prompt(receive: Receive) -> Receive:
