@@ -345,6 +345,25 @@ def test_publish_what_else_may_stay(pool_page: Page, tmp_path: Path, keep: str, 
     assert ledger_rows(pool_page)[0][2] == f"staircase, {what}"
 
 
+def test_beside_texts_longer_than_were_attacked_the_risk_has_a_caution(
+    pool_page: Page, tmp_path: Path
+) -> None:
+    page = pool_page
+    book = "the soup was hot " * 400
+    upload(page, write_rows(tmp_path / "books.csv", [["a", "1", book], ["b", "2", book]], 55))
+    told = "The packaged strengths were measured on texts of about 500 words, not 1,600, and"
+    assert told in page.inner_text("#step-strength")
+    page.check("#keep-label")
+    assert told not in page.inner_text("#step-strength")  # what is said of a pool holds for all
+    page.check("#keep-topic")
+    assert told in page.inner_text("#step-strength")
+    assert "with words in their places" in page.inner_text("#strengths label >> nth=0")
+    upload(page, write_rows(tmp_path / "reviews.csv"))
+    assert page.inner_text("#caution") == ""
+    page.click("#forget")
+    page.wait_for_selector("#step-release", state="hidden")
+
+
 def test_another_file_takes_the_place_of_the_first(
     page: Page, server: Server, tmp_path: Path
 ) -> None:

@@ -73,6 +73,17 @@ def test_every_format_is_released(
     assert client.get(place).status_code == 404
 
 
+@pytest.mark.parametrize(("words", "told"), [(1000, False), (1001, True)])
+def test_a_preview_of_longer_texts_than_were_attacked_says_so(
+    client: TestClient, words: int, told: bool
+) -> None:
+    name = send(client, b"soup " * words, "txt").json()["upload"]
+    seen = client.post(f"/v1/uploads/{name}/preview", json=MEDIUM).json()
+    assert "measured risk" in seen["looks"][0]["figures"]
+    assert (seen["caution"] is not None) is told
+    assert not told or "texts of about 500 words, not 1,001" in seen["caution"]
+
+
 @pytest.mark.parametrize("suffix", ["exe", "csv.exe", "../csv", "parquet.gz", ""])
 def test_suffixes_that_are_refused(client: TestClient, suffix: str) -> None:
     assert send(client, b"hello", suffix).status_code == 422

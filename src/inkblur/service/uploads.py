@@ -27,6 +27,7 @@ from inkblur.files.preview import Preview, beginning, preview_file
 from inkblur.files.release import privatize_file
 from inkblur.files.source import column_names, likely_delimiter
 from inkblur.files.spending import Limits
+from inkblur.mechanisms.strengths import caution
 from inkblur.rng import Rng
 from inkblur.service.problems import Problem, in_fields
 from inkblur.service.tokens import Caller
@@ -355,6 +356,7 @@ def _shown(seen: Preview) -> dict[str, Any]:
         "telling": seen.telling,
         "copied": list(seen.copied),
         "facts": [list(fact) for fact in seen.facts()],
+        "caution": caution(seen.median_words) or None,  # beside a strength's risk
     }
 
 

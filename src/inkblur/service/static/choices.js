@@ -61,7 +61,7 @@ export function stopRisk(keep, stop) {
     const label = stop.label === null ? "" : `; the label stays in about ${percent(stop.label)} of the texts`;
     return `no result is more than ${factor(stop.epsilon)} times as likely for one text as for another${label}`;
   }
-  const risk = stop.named === null ? "no attack was measured" : `the strongest attack tried named ${percent(stop.named)} of the authors (guessing: ${percent(stop.guessing)})`;
+  const risk = stop.named === null ? "no attack was measured" : `the strongest attack tried named ${percent(stop.named)} of the authors (guessing: ${percent(stop.guessing)})${keep === "topic" ? "; that was with words in their places" : ""}`;
   return `epsilon ${stop.epsilon} a word; ${risk}`;
 }
 
