@@ -31,7 +31,16 @@ def test_chance_is_a_text_by_another_author() -> None:
     released = [f"{text} {text}" for text in true]
     assert repeated_words(true, released, authors=[0, 0, 0, 1, 1]).chance == 0.0
     assert repeated_words(true, released).chance == 0.3
-    assert repeated_words(true, released, authors=[0] * 5).found.tolist() == [2] * 5
+
+
+def test_where_no_text_is_by_another_author_chance_is_the_next_text() -> None:
+    """So it is where no author is known: one text for all would be its own chance, too."""
+    true = ["wave fish", "wave tide", "rain boat", "rain wind"]
+    released = [f"{text} {text}" for text in true]
+    for authors in ([0] * 4, [-1] * 4):
+        found = repeated_words(true, released, authors=authors)
+        assert found.by_chance.tolist() == repeated_words(true, released).by_chance.tolist()
+        assert found.by_chance.tolist() == [1, 0, 1, 0]
 
 
 def test_an_authors_texts_are_read_together() -> None:

@@ -42,6 +42,9 @@ def cloud(dimension: int = 60) -> inkblur.Embedding:
     return inkblur.Embedding([f"c{i}" for i in range(100)], points, name="cloud")
 
 
+BOUNDS = clopper_pearson_lower, clopper_pearson_upper
+
+
 @pytest.mark.parametrize("probability", [0.001, 0.1, 0.5, 0.97])
 def test_clopper_pearson_covers_at_least_as_often_as_it_says(probability: float) -> None:
     trials, alpha = 60, 0.05
@@ -54,6 +57,15 @@ def test_clopper_pearson_covers_at_least_as_often_as_it_says(probability: float)
     # Tight too: at the bound itself the tail is alpha.
     assert binom.sf(9, trials, low[10]) == pytest.approx(alpha)
     assert binom.cdf(10, trials, high[10]) == pytest.approx(alpha)
+
+
+def test_clopper_pearson_contains_a_mean_of_several_counts() -> None:
+    """A mean over repetitions need not be whole, and may lie below 1."""
+    hits, trials = np.array([0.0, 0.01, 0.3, 1.0, 1.5, 59.99, 60.0]), 60
+    low, high = (bound(hits, trials, 0.025) for bound in BOUNDS)
+    assert (low <= hits / trials).all()
+    assert (high >= hits / trials).all()
+    assert (np.diff(low) > 0).all()
 
 
 MECHANISMS: list[Perturbation] = [

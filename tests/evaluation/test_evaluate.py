@@ -179,6 +179,17 @@ def test_no_author_is_named_anywhere() -> None:
             assert part.lower() not in body.lower()
 
 
+def test_a_name_is_masked_before_a_long_example_is_cut() -> None:
+    """Cut first, the beginning of a name would be left, which no longer reads as one."""
+    texts, names, labels = corpus()
+    long = [f"{'wave ' * 119}{name} {text}" for text, name in zip(texts, names, strict=True)]
+    data = make_dataset(long, authors=names, labels=labels, seed=5)
+    plan = replace(QUICK, attacks=(), models=())
+    for example in evaluate(data, table(), [ReleaseSpec("laplace", 5.0)], plan).examples:
+        rest = example.before.removeprefix("wave " * 119)
+        assert rest.startswith("[name"), rest
+
+
 def test_a_tf_release_is_scored_by_its_vectors_and_attacked_by_its_words() -> None:
     plan = Plan(seed=5, attacks=("koppel",), models=("naive-bayes",), repeats=1)
     settings = [

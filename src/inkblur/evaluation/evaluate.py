@@ -235,10 +235,11 @@ class PreparedEvaluation:
         """Test texts before and after (measured releases, first repetition), names masked."""
         rows = self._order[: self.plan.examples]
         released = [self._shown[releaser.name] for releaser in releasers]
-        part, mask = self.data.test, self.data.names.masked
+        part = self.data.test
 
         def shown(text: str) -> str:
-            return mask(text if len(text) <= _LONGEST_EXAMPLE else text[:_LONGEST_EXAMPLE] + " ...")
+            masked = self.data.names.masked(text)  # first: half a name is no longer found
+            return masked if len(masked) <= _LONGEST_EXAMPLE else f"{masked[:_LONGEST_EXAMPLE]} ..."
 
         return tuple(
             Example(

@@ -30,8 +30,10 @@ from inkblur.evaluation.results import (
     Evaluation,
     Example,
     Interval,
+    MeaningKept,
     MeaningResult,
     SettingResult,
+    StandIns,
     UtilityResult,
 )
 from inkblur.guarantees import Guarantee
@@ -148,12 +150,22 @@ def test_attacks_that_were_not_tried_are_not_explained(report: Evaluation) -> No
     first = report.settings[0]
     more = (replace(first.attacks[0], attack=name) for name in ("likelihood", "stacked"))
     repeated = Disclosure("repetition", "words that come out twice", interval(0.2), 0.3, "guessing")
-    tried = replace(first, attacks=(*first.attacks, *more), disclosures=(repeated,))
+    read = replace(repeated, attack="reading (unigram)")
+    tried = replace(first, attacks=(*first.attacks, *more), disclosures=(read, repeated))
     page = evaluation_page(replace(report, settings=(tried, *report.settings[1:])))
     assert "weighs what the others say. Your risk is the" in page
     assert "public probabilities. <b>Stacked" in page
     assert "<b>Repetition</b>: whether" in page  # not that such a word is probably real: 20% were
+    assert "<b>Reading</b>: which" in page
     assert "<b>Inference</b>" not in page
+
+
+def test_what_a_judge_of_meaning_measured_is_explained(report: Evaluation) -> None:
+    pytest.importorskip("jinja2")
+    kept = MeaningKept("a judge", interval(0.5), interval(0.1), interval(0.9))
+    judged = replace(report.settings[0], stand_ins=StandIns(500, 500, (), (), kept))
+    page = evaluation_page(replace(report, settings=(judged, *report.settings[1:])))
+    assert "Mean cosine of a text and its stand-in" in page
 
 
 def test_texts_are_escaped(report: Evaluation) -> None:

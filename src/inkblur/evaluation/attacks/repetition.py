@@ -70,7 +70,8 @@ def _by_another(authors: Sequence[int]) -> list[int]:
     """
     count = len(authors)
     found = [(place + 1) % count for place in range(count)]
-    for place in reversed(range(2 * count)):  # twice around, so that the end knows the beginning
-        here, after = place % count, (place + 1) % count
-        found[here] = after if authors[after] != authors[here] else found[after]
+    if len(set(authors)) > 1:
+        for place in reversed(range(2 * count)):  # twice around: the end knows the beginning
+            here, after = place % count, (place + 1) % count
+            found[here] = after if authors[after] != authors[here] else found[after]
     return found

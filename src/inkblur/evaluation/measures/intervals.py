@@ -12,17 +12,18 @@ from inkblur.types import Array
 
 
 def clopper_pearson_lower(hits: Any, trials: int, alpha: float) -> Array:
-    """The largest p0 that P(p >= p0) >= 1 - alpha still covers: one-sided, exact, never too high.
+    """A bound that lies above the true probability p in at most a share alpha of experiments.
 
     With X ~ Binomial(trials, p), the alpha-quantile of Beta(X, trials - X + 1) falls above p with
-    probability at most alpha, whatever p is (Clopper and Pearson, 1934). 0 hits give 0.
+    probability at most alpha, whatever p is (Clopper and Pearson, 1934). 0 hits give 0. The mean
+    of several counts, which need not be whole, gets the same quantile.
 
     >>> round(float(clopper_pearson_lower(10, 10, 0.05)), 4)
     0.7411
     """
     count = np.asarray(hits, dtype=np.float64)
-    inside = betaincinv(np.maximum(count, 1.0), trials - count + 1.0, alpha)
-    return np.where(count > 0, inside, 0.0)
+    some = np.where(count > 0, count, 1.0)
+    return np.where(count > 0, betaincinv(some, trials - count + 1.0, alpha), 0.0)
 
 
 def clopper_pearson_upper(hits: Any, trials: int, alpha: float) -> Array:

@@ -64,7 +64,8 @@ def evaluation_page(report: Evaluation) -> str:
         title="Inkblur evaluation",
         report=report,
         tried={attack.attack for result in report.settings for attack in result.attacks},
-        disclosed={found.attack for result in report.settings for found in result.disclosures},
+        # Each attack by its bare name: "reading (unigram)" is reading.
+        disclosed={d.attack.split(" (")[0] for r in report.settings for d in r.disclosures},
         glance=[
             {"name": result.name, "sentence": headline(result, report.before)}
             for result in report.settings
