@@ -144,6 +144,24 @@ def test_no_name_in_a_few_texts_is_no_proof_about_others() -> None:
     assert every.low == pytest.approx(0.025 ** (1 / 30))
 
 
+@pytest.mark.parametrize("texts", [1, 2, 4, 8])
+def test_names_in_few_of_many_texts_have_an_interval_of_few_texts(texts: int) -> None:
+    """The others have no name to recover. "33 % to 33 %" was said of one text with three names, and
+    of two texts the interval held the truth in 59 % of cases instead of 95.
+    """
+    rng, held, collections = np.random.default_rng(6), 0, 200
+    for seed in range(collections):
+        names, hits = np.zeros(40, np.int64), np.zeros(40, np.int64)
+        names[:texts] = rng.integers(3, 9, texts)
+        hits[:texts] = rng.binomial(names[:texts], rng.beta(2, 2, texts))  # 1/2 in the mean
+        found = share_over_texts(hits, names, confidence=0.95, seed=seed)
+        assert found is not None
+        assert found.low is not None
+        assert found.high is not None
+        held += found.low <= 0.5 <= found.high
+    assert held / collections > 0.9  # standard error .015
+
+
 def test_attacks_and_the_texts_before_any_release_have_intervals_over_texts() -> None:
     pytest.importorskip("sklearn")
     from inkblur.evaluation.dataset import make_dataset

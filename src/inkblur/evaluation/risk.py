@@ -29,11 +29,8 @@ from inkblur.evaluation.attacks.stacking import stacked, stacking_weights
 from inkblur.evaluation.attacks.svm import LinearSvm
 from inkblur.evaluation.attacks.text_likelihood import TextLikelihood
 from inkblur.evaluation.attacks.views import Words
-from inkblur.evaluation.measures.bootstrap import (
-    percentile_interval,
-    resample_counts,
-)
-from inkblur.evaluation.measures.intervals import clopper_pearson_lower, clopper_pearson_upper
+from inkblur.evaluation.measures.bootstrap import FEWEST, percentile_interval, resample_counts
+from inkblur.evaluation.measures.intervals import clopper_pearson
 from inkblur.evaluation.results import ADAPTIVE, STATIC, above_chance
 from inkblur.rng import Rng, seeded_rng
 from inkblur.types import Array, Ids, Record, counted
@@ -42,7 +39,6 @@ Scores = dict[tuple[str, str], Array]  # (texts, suspects), by attack and kind
 _STUDIED = 50  # released texts an author that the adaptive attacker studies, copies counted
 _MOST_COPIES = 8
 _RESAMPLES = 10_000  # with ten authors the interval ends at the 85th smallest and largest
-_FEWEST = 6  # authors to resample: the range of five holds the median of their law in 94 % of cases
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +144,8 @@ def strongest(
 
     Every author counts alike, however many of their texts are attacked. Otherwise an attack that
     answers one prolific author to everything would be far above chance without knowing anything.
-    The interval is over authors, for the attack that was strongest: the percentile bootstrap at a
-    level that makes up for how few they are. Resamples never leave the
-    range of the authors' own shares. So where that cannot hold the confidence (fewer than six
-    authors), or is a single share, the interval is Clopper and Pearson's, an author being a trial.
+    The interval is over authors, for the attack that was strongest (`measures.bootstrap`); where
+    all authors have one share, or are fewer than six, it is Clopper and Pearson's.
     """
     groups: dict[tuple[str, str], list[Attempt]] = {}
     for attempt in attempts:
@@ -164,12 +158,8 @@ def strongest(
     name = max(by_author, key=lambda name: float(by_author[name].mean()))
     shares, chance = by_author[name], 1.0 / groups[name][0].suspects
     count, accuracy = len(shares), float(shares.mean())
-    if count < _FEWEST or np.ptp(shares) == 0:
-        tail = (1 - confidence) / 2
-        low, high = (
-            float(bound(shares.sum(), count, tail))
-            for bound in (clopper_pearson_lower, clopper_pearson_upper)
-        )
+    if count < FEWEST or np.ptp(shares) == 0:
+        low, high = clopper_pearson(shares.sum(), count, confidence)
     else:
         times = resample_counts(_RESAMPLES, count, seeded_rng(seed).child("authors"))
         low, high = percentile_interval(times @ shares / count, confidence, units=count)

@@ -18,11 +18,7 @@ from numpy.typing import NDArray
 
 from inkblur.errors import ParameterError
 from inkblur.evaluation.audit.claimed_metric import word_bounds
-from inkblur.evaluation.measures.intervals import (
-    checked_confidence,
-    clopper_pearson_lower,
-    clopper_pearson_upper,
-)
+from inkblur.evaluation.measures.intervals import checked_confidence, clopper_pearson
 from inkblur.guarantees import rounded_up
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.rng import Rng
@@ -164,17 +160,10 @@ def play(
     trials, lessons = whole(trials, "trials"), whole(lessons, "lessons")
     if trials % 2:
         raise ParameterError(f"trials must be even, half for each input, got {trials}")
-    alpha = 1 - checked_confidence(confidence)
+    level = checked_confidence(confidence)
     attacker = pair.learn(lessons, rng.child("game", "lessons"))
     from_right = np.arange(trials) % 2 == 1
     outputs = pair.draw(from_right, rng.child("game", "trials"))
     right = int(((attacker(outputs) < 0) == from_right).sum())
-    return Game(
-        subject=pair.subject,
-        trials=trials,
-        right=right,
-        low=float(clopper_pearson_lower(right, trials, alpha / 2)),
-        high=float(clopper_pearson_upper(right, trials, alpha / 2)),
-        confidence=confidence,
-        bound=pair.bound,
-    )
+    low, high = clopper_pearson(right, trials, level)
+    return Game(pair.subject, trials, right, low, high, confidence, pair.bound)

@@ -5,8 +5,8 @@ holds the middle of what was found (Efron's percentile interval), at a level tha
 units (Hesterberg's expanded percentiles). Draws come from a seeded stream, so a figure can be made
 again. Classifiers are not trained again.
 
-Where all texts came out alike (none named, or all) resamples show no spread, though other texts
-might: there the interval of a share is the exact one of as many texts.
+Resamples never leave the range of what was measured. So where a share is 0 or 1, or that of fewer
+than six units, its interval is Clopper and Pearson's, a unit being a trial.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr, stdtrit
 
-from inkblur.evaluation.measures.intervals import clopper_pearson_lower, clopper_pearson_upper
+from inkblur.evaluation.measures.intervals import clopper_pearson
 from inkblur.evaluation.measures.utility import FIELDS, rates
 from inkblur.evaluation.results import Interval
 from inkblur.rng import Rng, seeded_rng
 from inkblur.types import Array, Ids
 
 RESAMPLES = 1_000
+FEWEST = 6  # units to resample: the range of five holds the median of their law in 94 % of cases
 
 
 def resample_rows(resamples: int, units: int, rng: Rng) -> Ids:
@@ -172,26 +173,25 @@ def statistic_over_texts(
 def share_over_texts(hits: Ids, totals: Ids, *, confidence: float, seed: int) -> Interval | None:
     """A share of what the texts hold (words, say), with an interval over texts; None of nothing.
 
-    >>> found = share_over_texts(np.array([1, 0]), np.array([2, 2]), confidence=0.95, seed=1)
-    >>> found.mean, found.low, found.high
-    (0.25, 0.0, 0.5)
+    >>> found = share_over_texts(np.arange(8), np.full(8, 7), confidence=0.95, seed=1)
+    >>> found.mean, 0.1 < found.low < 0.3, 0.7 < found.high < 0.9
+    (0.5, True, True)
     """
-    if not totals.sum():
+    some = np.flatnonzero(totals)  # the others say nothing of a share
+    if not len(some):
         return None
+    hits, totals = hits[some], totals[some]
 
     def share(rows: Ids) -> float:
-        total = totals[rows].sum()
-        return float(hits[rows].sum() / total) if total else math.nan  # says nothing of a share
+        return float(hits[rows].sum() / totals[rows].sum())
 
-    found = statistic_over_texts(share, len(totals), confidence=confidence, seed=seed)
-    return _with_spread(found, int((totals > 0).sum()), confidence)
+    found = statistic_over_texts(share, len(some), confidence=confidence, seed=seed)
+    return _with_spread(found, len(some), confidence)
 
 
 def _with_spread(share: Interval, texts: int, confidence: float) -> Interval:
-    """A share found in so many texts; the exact interval where it is that of none or of all."""
-    tail = (1 - confidence) / 2
-    if share.mean == 0:
-        return replace(share, high=float(clopper_pearson_upper(0, texts, tail)))
-    if share.mean == 1:
-        return replace(share, low=float(clopper_pearson_lower(texts, texts, tail)))
-    return share
+    """A share found in so many texts, with an exact interval where resamples cannot give one."""
+    if texts >= FEWEST and 0 < share.mean < 1:
+        return share
+    low, high = clopper_pearson(share.mean * texts, texts, confidence)
+    return replace(share, low=low, high=high)

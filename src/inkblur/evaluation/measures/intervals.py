@@ -35,6 +35,19 @@ def clopper_pearson_upper(hits: Any, trials: int, alpha: float) -> Array:
     return 1.0 - clopper_pearson_lower(trials - np.asarray(hits, dtype=np.float64), trials, alpha)
 
 
+def clopper_pearson(hits: float, trials: int, confidence: float) -> tuple[float, float]:
+    """The interval between both bounds, each wrong with half of the allowed probability.
+
+    >>> low, high = clopper_pearson(10, 10, 0.9)
+    >>> round(low, 4), high
+    (0.7411, 1.0)
+    """
+    tail = (1 - confidence) / 2
+    bounds = clopper_pearson_lower, clopper_pearson_upper
+    low, high = (float(bound(hits, trials, tail)) for bound in bounds)
+    return low, high
+
+
 def log_ratio_lower(
     hits: Any, against: Any, trials: int, against_trials: int, alpha: float
 ) -> Array:

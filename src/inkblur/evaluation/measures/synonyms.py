@@ -8,11 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from inkblur.evaluation.measures.intervals import (
-    checked_confidence,
-    clopper_pearson_lower,
-    clopper_pearson_upper,
-)
+from inkblur.evaluation.measures.intervals import checked_confidence, clopper_pearson
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.rng import Rng
 from inkblur.types import NULL_ID, whole
@@ -84,12 +80,7 @@ def portrait(
         share = float(shares[id])
         if found.draws is None:
             return Chance(share, share, share)
-        hits, tail = round(share * found.draws), (1 - level) / 2
-        return Chance(
-            share,
-            float(clopper_pearson_lower(hits, found.draws, tail)),
-            float(clopper_pearson_upper(hits, found.draws, tail)),
-        )
+        return Chance(share, *clopper_pearson(round(share * found.draws), found.draws, level))
 
     positive = shares[shares > 0]
     return Portrait(

@@ -23,7 +23,7 @@ from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError, ParameterError
 from inkblur.evaluation.dataset import Dataset
 from inkblur.evaluation.evaluate import PreparedEvaluation
-from inkblur.evaluation.measures.intervals import clopper_pearson_lower, clopper_pearson_upper
+from inkblur.evaluation.measures.intervals import clopper_pearson
 from inkblur.evaluation.measures.statistics import RUNS, measured_ids, privacy_statistics
 from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.releasers import PoolReleaser, TextReleaser, VectorReleaser, releaser
@@ -102,10 +102,8 @@ class Trial:
         """
         if self.strongest is None:
             return 0.0, 1.0
-        hits, of = self.strongest.accuracy * self.strongest.attacked, self.strongest.attacked
-        bounds = clopper_pearson_lower, clopper_pearson_upper
-        low, high = (float(bound(hits, of, 0.025)) for bound in bounds)
-        return low, high
+        attacked = self.strongest.attacked
+        return clopper_pearson(self.strongest.accuracy * attacked, attacked, 0.95)
 
     @property
     def attack_left(self) -> float | None:
