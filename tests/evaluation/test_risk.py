@@ -210,6 +210,18 @@ def test_shorter_texts_are_attacked_too(toy: Embedding) -> None:
     assert len(set(names)) == len(names)
 
 
+def test_every_draw_is_attacked_as_if_it_were_the_only_one(toy: Embedding) -> None:
+    texts = written(toy, 8, 4)
+    blur = ReleaseSpec("staircase", 3.0).privatizer(toy)
+    once = attempts(texts, blur, toy, seeded_rng(2), lengths=(5,))
+    found = attempts(texts, blur, toy, seeded_rng(2), lengths=(5,), draws=3)
+    assert len(found) == 3 * len(once)
+    assert [each.to_json() for each in found[: len(once)]] == [each.to_json() for each in once]
+    second, third = found[len(once) : 2 * len(once)], found[2 * len(once) :]
+    assert [each.to_json() for each in second] != [each.to_json() for each in third]
+    assert {tuple(each.authors) for each in third} == {tuple(each.authors) for each in once}
+
+
 def test_an_author_of_whom_nothing_is_released_stays_a_suspect(toy: Embedding) -> None:
     """Signs alone come out as an empty text, which no classifier can study."""
     texts = written(toy, 8, 4)

@@ -33,7 +33,7 @@ DESTINATION = Path(inkblur.__file__).parent / "embeddings" / "data" / "strengths
 LENGTHS = (50, 100, 200, 400)  # words, for the curve of risk over text length
 GRID: dict[str, tuple[float, ...]] = {
     "untouched": (0.0,),
-    "staircase": (1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 7.0, 8.0, 9.0),
+    "staircase": (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 7.0, 8.0, 9.0),
     "mahalanobis": (28, 35, 42, 50, 60),
     "exponential": (9, 11, 13, 15, 18),
     "laplace": (24, 29, 34, 40),
@@ -46,10 +46,12 @@ def _c50() -> Split:
     return Split(split.train, split.test.first_of_each_author(10))
 
 
-COLLECTIONS: dict[str, tuple[Callable[[], Split], int]] = {  # and how often each is released
-    "c50": (_c50, 1),
-    "novels": (english_novels, 1),
-    "pan18": (lambda: pan18(1), 2),
+# And how often each is released: repetitions, which are jobs, of so many draws. Where ten authors
+# have few texts each, one draw scatters by ten points and two by seven.
+COLLECTIONS: dict[str, tuple[Callable[[], Split], int, int]] = {
+    "c50": (_c50, 1, 1),
+    "novels": (english_novels, 1, 1),
+    "pan18": (lambda: pan18(1), 4, 10),
 }
 Job = tuple[str, float, str, int]  # mechanism, epsilon, collection, repetition
 
@@ -71,7 +73,8 @@ def measured(job: Job) -> dict[str, Any]:
         blur = inkblur.ReleaseSpec(mechanism=mechanism, epsilon=epsilon).privatizer(table)
     rng = inkblur.seeded_rng(20_261_115).child(collection, mechanism, f"{epsilon:g}",
                                                str(repetition))  # fmt: skip
-    tried = attempts(author_texts(collection), blur, table, rng, lengths=LENGTHS)
+    draws = COLLECTIONS[collection][2] if blur is not None else 1
+    tried = attempts(author_texts(collection), blur, table, rng, lengths=LENGTHS, draws=draws)
     return {
         "table": table.sha256,
         "parameters": {} if blur is None else dict(blur.mechanism.parameters),

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -175,8 +176,9 @@ def attempts(
     *,
     seed: int = 1,
     lengths: Sequence[int] = (),
+    draws: int = 1,
 ) -> list[Attempt]:
-    """Release the texts of both halves and attack them in every way.
+    """Release the texts of both halves, `draws` times, and attack each release in every way.
 
     `blur` None attacks the texts as they are. `lengths` also attacks the first so many words of
     each text: a released word depends on no other, so the first words of a release are the release
@@ -185,18 +187,23 @@ def attempts(
     """
     halves = texts.halves()
     shown = (None, *lengths)
-    found: list[Scores] = []
+    found: list[list[Scores]] = []  # by half and draw
     for number, half in enumerate(halves):
         stream = rng.child(f"half {number}")
-        released = released_texts(half.attacked, blur, stream.child("attacked"))
-        cut = [_beginning(text, words) for words in shown for text in released]
-        scores = static_scores(half, cut, blur, embedding, stream, seed)
+        streams = [stream, *(stream.child(f"draw {draw}") for draw in range(1, draws))]
+        releases = [released_texts(half.attacked, blur, each.child("attacked")) for each in streams]
+        cuts = [[_beginning(text, words) for words in shown for text in each] for each in releases]
+        # True texts are studied once for all draws, released ones for each.
+        static = static_scores(half, list(chain(*cuts)), blur, embedding, stream, seed)
+        parts = {name: np.split(scores, draws) for name, scores in static.items()}
+        by_draw = [{name: each[draw] for name, each in parts.items()} for draw in range(draws)]
         if blur is not None:
             each = len(half.known) / len(half.suspects)
             copies = min(_MOST_COPIES, max(1, math.ceil(_STUDIED / each)))
-            scores |= adaptive_scores(half, cut, blur, stream, seed, copies)
-        found.append(scores)
-    return list(answers(halves, found, shown))
+            for scores, cut, own in zip(by_draw, cuts, streams, strict=True):
+                scores |= adaptive_scores(half, cut, blur, own, seed, copies)
+        found.append(by_draw)
+    return [said for pair in zip(*found, strict=True) for said in answers(halves, pair, shown)]
 
 
 def answers(
