@@ -149,21 +149,21 @@ class Spending:
         if not self._ahead:
             result = self._charge(parts, partial=False)
             if result.exceeded:
-                raise _over_budget(_placed(parts, result))
+                raise _over_budget(_placed(parts, result), partly=False)
 
     def over_budget(self, part: DrawnBatch) -> list[str]:
         """Charge a batch that is not drawn yet, all of it or none; what would exceed a budget."""
         return [over.sentence() for over in self._charge([part], partial=False).exceeded]
 
     def charge_ahead(
-        self, batches: Iterator[Batch], made: AnyPrivatizer, *, partial: bool
+        self, batches: Iterator[Batch], made: AnyPrivatizer, *, partial: bool | None
     ) -> frozenset[int] | None:
         """Charge everything before anything is drawn.
 
         Where draws of `made` are bound to what is known only when they are made, nobody can know
         yet whether one will be a replay, so each counts as new.
         Over budget, everything is refused with the list of records; or, if `partial`, those: the
-        answer is then which rows may be released, by number.
+        answer is then which rows may be released, by number. None: nobody can ask for `partial`.
         """
         exceeded: list[tuple[str, Exceeded]] = []
         granted: set[int] = set()
@@ -172,13 +172,13 @@ class Spending:
             texts = batch.texts
             bases = [os.urandom(16).hex() for _ in texts] if made.bound else made.bases(texts)
             parts = [(batch, [made.draws(text) for text in texts], bases)]
-            result = self._charge(parts, partial=partial)
+            result = self._charge(parts, partial=bool(partial))
             exceeded += _placed(parts, result)
             if partial:
                 granted.update(row + place // batch.width for place in result.granted)
             row += len(batch)
         if exceeded and not partial:
-            raise _over_budget(exceeded)
+            raise _over_budget(exceeded, partly=partial is not None)
         self._ahead = True
         self.left_out = len(exceeded) if partial else None
         return frozenset(granted) if partial else None
@@ -248,10 +248,11 @@ def _placed(parts: Sequence[DrawnBatch], result: Charged) -> list[tuple[str, Exc
     ]
 
 
-def _over_budget(exceeded: Sequence[tuple[str, Exceeded]]) -> BudgetExceeded:
+def _over_budget(exceeded: Sequence[tuple[str, Exceeded]], *, partly: bool) -> BudgetExceeded:
     named = [f"{place}: {over.sentence()}" for place, over in exceeded]
+    others = ", or release the others with `partial=True`" if partly else ""
     return BudgetExceeded(
-        f"{listed_over_budget(named)}, or release the others with `partial=True`",
+        listed_over_budget(named) + others,
         left={over.id: over.left / UNIT for _, over in exceeded},
     )
 
