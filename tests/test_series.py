@@ -95,7 +95,7 @@ def test_an_index_holds_nothing_of_rows_that_were_left_out(
 ) -> None:
     """pandas keeps the categories and levels of a longer series that somebody filtered."""
     pd = pytest.importorskip("pandas")
-    names = [f"name {place}" for place in range(len(kinds))]
+    names = [f"part {place}" for place in range(len(kinds))]
     columns = {name: ["SECRET", "b", "c", "b"] for name in names}
     rows = pd.DataFrame(columns).astype(dict(zip(names, kinds, strict=True)))
     series = pd.Series(["waa"] * 4, index=pd.MultiIndex.from_frame(rows))
@@ -114,9 +114,40 @@ def test_an_index_holds_nothing_of_rows_that_were_left_out(
 def test_the_guarantee_names_an_index_that_comes_out(spec: inkblur.ReleaseSpec) -> None:
     pd = pytest.importorskip("pandas")
     line = "the index, copied as is"
-    named = pd.Series(["waa"], index=["ann@example.org"])
+    named = pd.Series(["waa"], index=["north"])
     assert line in inkblur.privatize(named, spec=spec).guarantee.passed
     assert line not in inkblur.privatize(pd.Series(["waa"]), spec=spec).guarantee.passed
+
+
+@pytest.mark.parametrize(
+    ("index", "name", "reason"),
+    [
+        (["ann@example.org", "7"], "index", "its values look like e-mail addresses"),
+        ({"user": ["a", "b"]}, "user", "by its name a user"),
+        ({"ward": ["a", "b"], "patient": ["c", "d"]}, "patient", "by its name a user"),
+        ({1: ["waa wab wac", "b"], 0: ["c", "d"]}, "1", "its values look like the words of the"),
+    ],
+)
+def test_an_index_that_says_who_wrote_is_a_column_like_any_other(
+    index: Any, name: str, reason: str, spec: inkblur.ReleaseSpec
+) -> None:
+    pd = pytest.importorskip("pandas")
+    made = pd.MultiIndex.from_frame(pd.DataFrame(index)) if isinstance(index, dict) else index
+    texts = pd.Series(["waa wab wac", "wad"], index=made)
+    if texts.index.nlevels > 1 and len(index) == 1:
+        texts.index = texts.index.get_level_values(0)
+    with pytest.raises(inkblur.PrivacyError, match=f"'{name}' .{reason}"):
+        inkblur.privatize(texts, spec=spec)
+    kept = inkblur.privatize(texts, spec=spec.varied(keep_columns=[name])).texts
+    assert list(kept.index) == list(texts.index)
+    assert kept.index.names == texts.index.names
+    dropped = inkblur.privatize(texts, spec=spec.varied(drop_columns=[name]))
+    assert len(dropped.texts) == 2
+    secret = index[name if name in index else int(name)] if isinstance(index, dict) else index
+    assert not {*secret} & {str(part) for row in dropped.texts.index for part in np.atleast_1d(row)}
+    levels = [level for level in texts.index.names if str(level) not in (name, "None")]
+    assert dropped.texts.index.names == (levels or [None])
+    assert ("the index, copied as is" in dropped.guarantee.passed) == bool(levels)
 
 
 def test_polars(spec: inkblur.ReleaseSpec, expected: list[str | None]) -> None:
@@ -252,8 +283,9 @@ def test_a_list_keeps_to_budgets_all_of_it_or_nothing(
 
     tight = inkblur.Limits(budget=2.0, radius=1.0)
     blur("waa wab", "wac", ids=["a", "b"], limits=tight)
-    with pytest.raises(inkblur.BudgetExceeded, match="text 1: record a: 0 left"):
+    with pytest.raises(inkblur.BudgetExceeded, match="text 1: record a: 0 left") as over:
         blur("wac", "wae", ids=["c", "a"], limits=tight)  # an edited text, the same id
+    assert "partial" not in str(over.value)  # which would be refused
     with pytest.raises(inkblur.BudgetExceeded, match="record new: 0 left"):
         blur("waa wab", ids=["new"], limits=tight)  # another id, the same text
     with pytest.raises(ParameterError, match="ids"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -13,6 +14,8 @@ import numpy as np
 
 from inkblur.documents.base import AnyTextPrivatizer
 from inkblur.errors import ParameterError
+from inkblur.files.delimited import FieldCells
+from inkblur.files.identifiers import ROWS, ColumnValues, collect_values, refuse_columns
 from inkblur.files.occurrences import Occurrences
 from inkblur.files.plain import LineEnds
 from inkblur.files.records import Batch
@@ -69,6 +72,9 @@ def privatize(
     False for none. `limits` are the budgets it keeps to, all texts or none; a person's needs
     `people`, one for each text, and a record's needs `ids`.
 
+    The index of a pandas Series is judged like the columns of a file: where it seems to say who
+    wrote a text, or what, name it in `keep_columns` or `drop_columns` (`index` if it has no name).
+
     >>> import inkblur
     >>> release = inkblur.privatize(["The doctor was angry.", None], strength="medium")
     >>> len(release.texts[0].split()), release.texts[1] is None
@@ -84,6 +90,8 @@ def privatize(
         raise ParameterError("`spec=` describes the whole release: leave out the other arguments")
     if spec.kind is ReleaseKind.TF:
         raise ParameterError("a tf release holds no texts: use inkblur.VectorPrivatizer")
+    if _has_index(texts):
+        texts = _judged(texts, spec)
     rows, back = _opened(texts)
     # By content as in a file, so that one key gives a list and a file the same.
     names = Occurrences().ids([row or "" for row in rows]) if ids is None else list(map(str, ids))
@@ -120,7 +128,7 @@ def privatize(
     budget = limits.for_guarantee(blur.guaranteed(rng), "ids")
     with spending_of(ledger, blur, resolved, rng, limits=budget, source="-") as spending:
         if limits and spending is not None:
-            spending.charge_ahead(iter([_batch(given)]), blur, partial=False)
+            spending.charge_ahead(iter([_batch(given)]), blur, partial=None)
         released = iter(list(_released(blur, given, rng, spending)))
     out = [next(released) if row is not None or hides_length else None for row in rows]
     promised = accounted(stated(blur, Fate(("text",)), rng), spending)
@@ -188,8 +196,31 @@ def _checked(values: Sequence[Any]) -> list[Text]:
 
 def _has_index(texts: Any) -> bool:
     """Whether texts come out with names for them, and not just numbered."""
-    series = type(texts).__module__.split(".")[0] == "pandas"
+    library, kind = type(texts).__module__.split(".")[0], type(texts).__name__
+    series = library == "pandas" and kind == "Series"
     return series and not isinstance(texts.index, sys.modules["pandas"].RangeIndex)
+
+
+def _judged(texts: Any, spec: ReleaseSpec) -> Any:
+    """A pandas Series without the levels of its index that are to be dropped; raises where one of
+    the others seems to say who wrote a text, or what it says.
+    """
+    index, first = texts.index, texts.iloc[:ROWS]
+    usual = ["index"] if index.nlevels == 1 else [f"level_{n}" for n in range(index.nlevels)]
+    levels = [str(one if own is None else own) for own, one in zip(index.names, usual, strict=True)]
+    rows = first.index if index.nlevels > 1 else zip(first.index, strict=True)
+    records = [Record("", text or "") for text in _checked(first.tolist())]
+    cells = FieldCells(tuple(levels), (), [list(map(str, row)) for row in rows])
+    values: ColumnValues = defaultdict(list, {name: [] for name in levels})
+    collect_values(Batch(tuple(records), cells), ROWS, values)
+    refuse_columns(values, (*spec.keep_columns, *spec.drop_columns))
+    dropped = [place for place, name in enumerate(levels) if name in spec.drop_columns]
+    if not dropped:
+        return texts
+    names = [own for place, own in enumerate(index.names) if place not in dropped]
+    # By numbers, which a level may have for its name.
+    numbered = texts.set_axis(index.set_names([*range(index.nlevels)]))
+    return numbered.reset_index(level=dropped, drop=True).rename_axis(names or [None])
 
 
 def _pandas(like: Any, out: list[Text]) -> Any:
