@@ -62,18 +62,20 @@ class Likelihood(ScoringAttack):
 
     def fit(self, texts: Sequence[str], authors: ArrayLike) -> Self:
         """Count each author's words, in true texts."""
-        numbers = checked_known(texts, authors)
-        self.suspects = np.unique(numbers)
+        self.suspects, writers = np.unique(checked_known(texts, authors), return_inverse=True)
         size = len(self.embedding) + 1  # the null word is the last
-        counts = np.zeros((len(self.suspects), size))
-        for text, row in zip(texts, np.searchsorted(self.suspects, numbers), strict=True):
-            counts[row] += np.bincount(self.enter(text) % size, minlength=size)
-        self._words: Ids = np.flatnonzero(counts.any(axis=0))
-        counts = counts[:, self._words]
+        self._learn(writers, [self.enter(text) % size for text in texts])
+        return self
+
+    def _learn(self, writers: Ids, texts: Sequence[Ids]) -> None:
+        """Count words, given by id; `writers` are places among the suspects."""
+        self._words, words = np.unique(np.concatenate(texts), return_inverse=True)
+        rows = np.repeat(writers, [len(text) for text in texts])
+        counts = np.zeros((len(self.suspects), len(self._words)))
+        np.add.at(counts, (rows, words), 1.0)
         everybody = counts.sum(axis=0) / counts.sum()
         own = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1.0)
         self._shares: Array = (1.0 - self.smoothing) * own + self.smoothing * everybody
-        return self
 
     def scores(self, texts: Sequence[str]) -> Array:
         """Log-likelihoods, (texts, suspects)."""

@@ -12,13 +12,11 @@ mean:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from scipy.special import logsumexp
 
 from inkblur.embeddings.table import Embedding
-from inkblur.evaluation.attacks.base import checked_known
 from inkblur.evaluation.attacks.channel import Channel
 from inkblur.evaluation.attacks.entering import Entering
 from inkblur.evaluation.attacks.likelihood import Likelihood
@@ -54,33 +52,28 @@ class TextLikelihood(Likelihood):
         super().__init__(channel, embedding, enter)
         self.own = fraction(own, "own")
 
-    def fit(self, texts: Sequence[str], authors: ArrayLike) -> Self:
-        """Count the words of each author and of each text, in true texts."""
+    def _learn(self, writers: Ids, texts: Sequence[Ids]) -> None:
+        """Count the words of each author and of each text."""
         from scipy.sparse import csc_matrix
 
-        super().fit(texts, authors)
-        rows = np.searchsorted(self.suspects, checked_known(texts, authors))
+        super()._learn(writers, texts)
         each = max(1, _MOST // len(self.suspects))
         seen = np.zeros(len(self.suspects), np.int64)
         pieces: dict[tuple[int, int], int] = {}  # of an author, by number
-        words: list[Ids] = [np.empty(0, np.int64)]
-        places: list[Ids] = [np.empty(0, np.int64)]
-        for text, author in zip(texts, rows.tolist(), strict=True):
-            ids = self.enter(text) % (len(self.embedding) + 1)
-            if not len(ids):
-                continue  # nothing was written that could be written again
-            piece = pieces.setdefault((author, int(seen[author] % each)), len(pieces))
-            seen[author] += 1
-            words.append(np.searchsorted(self._words, ids))
-            places.append(np.full(len(ids), piece))
+        piece_of = np.zeros(len(texts), np.int64)
+        for place, author in enumerate(writers.tolist()):
+            if len(texts[place]):  # else nothing was written that could be written again
+                piece = pieces.setdefault((author, int(seen[author] % each)), len(pieces))
+                piece_of[place] = piece
+                seen[author] += 1
         for author in np.flatnonzero(seen == 0).tolist():
             pieces[author, 0] = len(pieces)  # a suspect all the same
-        columns, lines = np.concatenate(words), np.concatenate(places)
+        columns = np.searchsorted(self._words, np.concatenate(texts))
+        lines = np.repeat(piece_of, [len(text) for text in texts])
         shape = (len(pieces), len(self._words))
         each_word = 1.0 / np.bincount(lines, minlength=len(pieces))[lines]
         self._texts: SparseRows = csc_matrix((each_word, (lines, columns)), shape)
         self._writer: Ids = np.array([author for author, _ in pieces], np.int64)
-        return self
 
     def _component_shares(self) -> Array:
         """Shares of words in each text, (texts, words)."""
@@ -107,6 +100,5 @@ class TextLikelihood(Likelihood):
         found = np.empty((len(scores), len(self.suspects)))
         for author in range(len(self.suspects)):
             own = scores[:, self._writer == author]
-            most = own.max(axis=1)
-            found[:, author] = most + np.log(np.exp(own - most[:, None]).mean(axis=1))
+            found[:, author] = logsumexp(own, axis=1) - np.log(own.shape[1])
         return found
