@@ -115,6 +115,15 @@ def test_a_discrete_release_bounds_whole_texts(folder: Path) -> None:
     assert sure <= float(found[1]) <= sure + 0.1
 
 
+def test_one_word_is_counted_in_the_singular(folder: Path) -> None:
+    (folder / "in.csv").write_text(f"id,text\n1,{WORDS[0]}\n")
+    privatize("--mechanism", "staircase", "--epsilon", "2")
+    rows = table(explained(), "for")
+    assert [*rows][1:3] == ["the median text, 1 word", "the longest text, 1 word"]
+    privatize("--mechanism", "staircase", "--epsilon", "2", "--length", "1")
+    assert "cut or filled to 1 word." in explained()
+
+
 @pytest.mark.parametrize(
     ("arguments", "output"),
     [

@@ -73,7 +73,9 @@ def tune(
     ] = None,
     most_attack: Annotated[
         float | None,
-        typer.Option(help="For most-utility: attacks name at most this share of the authors."),
+        typer.Option(
+            help="For most-utility: attacks name the authors of at most this share of the texts."
+        ),
     ] = None,
     attacks: texts.Attacks = texts.USUAL_ATTACKS,
     scenarios: texts.Scenarios = "all",

@@ -100,10 +100,10 @@ def _presidio() -> Scrub:
     names = ("CreditCard", "Crypto", "Date", "Iban", "Ip", "Phone", "Url", "UsSsn", "UsBank")
     chosen = [getattr(recognizers, f"{name}Recognizer")() for name in names]
     registry = RecognizerRegistry(recognizers=[OfflineEmail(), *chosen])
-    analyser = AnalyzerEngine(registry=registry, nlp_engine=engine, supported_languages=["en"])
+    analyzer = AnalyzerEngine(registry=registry, nlp_engine=engine, supported_languages=["en"])
 
     def scrub(text: str) -> str:
-        found = analyser.analyze(text, language="en")
+        found = analyzer.analyze(text, language="en")
         return replaced(text, [(r.start, r.end, r.entity_type, r.score) for r in found])
 
     return scrub

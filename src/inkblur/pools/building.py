@@ -64,7 +64,8 @@ def build_pool(
         raise ParameterError(
             f"{counted(len(texts), 'text needs', 'texts need')} as many labels, got {len(given)}"
         )
-    cleaned = clean(texts, choose(Identifiers, identifiers, "identifiers"))
+    masking = choose(Identifiers, identifiers, "identifiers")
+    cleaned = clean(texts, masking)
     encoder = WordEncoder(embedding) if encoder is None else encoder
     with one_thread():  # many small products
         towards = directions(encoder, cleaned.texts)
@@ -78,8 +79,10 @@ def build_pool(
     kept = [cleaned.texts[row] for row in known]
     if len(known) < len(towards):
         towards = towards[known]
-    named = ("",) if given is None else tuple(given[cleaned.rows[row]] for row in known)
-    numbers, names = _numbered(named, len(kept), name)
+    numbers: Ids = np.zeros(len(kept), dtype=np.int64)
+    names: tuple[str, ...] = ("",)
+    if given is not None:
+        numbers, names = _numbered([given[cleaned.rows[row]] for row in known], name)
     center = center_of(towards)
     points = points_of(towards, center)
     del towards  # a million texts are to be built in 2 GB
@@ -103,7 +106,7 @@ def build_pool(
         provenance={
             "name": name,
             "license": license,
-            "identifiers": choose(Identifiers, identifiers, "identifiers").value,
+            "identifiers": masking.value,
             "texts_given": len(texts),
             "left_out": dict(cleaned.left_out),
             "masked": cleaned.masked,
@@ -112,10 +115,8 @@ def build_pool(
     )
 
 
-def _numbered(labels: Sequence[str], count: int, name: str) -> tuple[Ids, tuple[str, ...]]:
+def _numbered(labels: Sequence[str], name: str) -> tuple[Ids, tuple[str, ...]]:
     """Labels as numbers, in order of their names."""
-    if len(labels) != count:
-        return np.zeros(count, dtype=np.int64), ("",)
     found = Counter(labels)
     if len(found) < 2:
         raise InputError(

@@ -60,9 +60,8 @@ class StoredTexts(Sequence[str]):
     def __getitem__(self, place: int | slice) -> str | Sequence[str]:
         """One text, or some as a list."""
         if isinstance(place, slice):
-            first, stop, _ = place.indices(len(self))
-            found: list[str] = self._column.slice(first, max(0, stop - first)).to_pylist()
-            return found[:: place.step]
+            found: list[str] = self._column[place].to_pylist()
+            return found
         return str(self._column[place].as_py())
 
     def __iter__(self) -> Iterator[str]:

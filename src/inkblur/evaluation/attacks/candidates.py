@@ -8,7 +8,7 @@ r times with fresh noise.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -17,6 +17,7 @@ import numpy as np
 
 from inkblur.evaluation.attacks.channel import Channel
 from inkblur.evaluation.attacks.fluent_channel import FluentChannel
+from inkblur.files.records import cuts
 from inkblur.types import NULL_ID, Array, Ids, whole
 
 COMMON_WORDS = 8_000  # that are always considered as true words, beside all that came out
@@ -99,7 +100,8 @@ def candidates_by_place(
     kept = min(whole(kept, "kept"), len(considered))
     ids = np.where(considered == channel.size, NULL_ID, considered)
     found = []
-    for group in _groups(texts):
+    for start, stop in cuts([len(text) for text in texts], _PLACES):
+        group = texts[start:stop]
         ends = np.cumsum([len(text) for text in group])[:-1]
         logs = np.zeros((sum(map(len, group)), len(ids)))
         for release in range(group[0].shape[1]):
@@ -123,18 +125,6 @@ def _considered(prior: Array, outs: Ids, common: int) -> Ids:
     """The commonest words, those that came out and the null word, ascending."""
     commonest = np.argsort(-prior, kind="stable")[:common]
     return np.unique(np.concatenate([commonest, outs, [len(prior) - 1]]))
-
-
-def _groups(texts: Sequence[Ids]) -> Iterator[list[Ids]]:
-    """Texts that are worked on together: about so many places."""
-    group: list[Ids] = []
-    for text in texts:
-        group.append(text)
-        if sum(map(len, group)) >= _PLACES:
-            yield group
-            group = []
-    if group:
-        yield group
 
 
 def _taken(table: Any, places: Ids) -> Any:

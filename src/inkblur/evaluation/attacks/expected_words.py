@@ -25,7 +25,7 @@ from inkblur.types import Ids
 
 
 class ExpectedWords:
-    """A view of released texts: expected counts of true words, (1 + log count) idf, length 1.
+    """A view of released texts: expected counts of true words, log(1 + count) idf, length 1.
 
     `reader` knows the channel and the prior. The known texts are true ones (a static attacker), or
     released ones where `known_released` (an adaptive one); the others are always released ones.

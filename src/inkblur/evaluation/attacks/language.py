@@ -79,8 +79,8 @@ class Trigrams:
         p(c | a b) = (n(abc) - d)+ / n(ab.) + d m(ab.) / n(ab.) p(c | b)
 
     with n counted in public texts, m the number of different words seen after a b, p(c | b)
-    likewise, and p(c) the unigram; where a b was never seen, p(c | b) itself (Chen and Goodman
-    1999, section 2.7). Words are numbers from 0 to `size`, which is the null word.
+    likewise, and p(c) the unigram; where a b was never seen, p(c | b) itself (Ney, Essen and Kneser
+    1994). Words are numbers from 0 to `size`, which is the null word.
     """
 
     def __init__(self, texts: Sequence[Ids], prior: Array) -> None:

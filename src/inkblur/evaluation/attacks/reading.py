@@ -3,7 +3,7 @@
 The reader knows the channel P(out | word) and has expectations about text: how common words are
 (unigram), and, with a public file to learn from, which words follow which (trigrams). Bayes' rule
 then says for every place of the released text how likely each true word is; no reader with these
-expectations can do better. Cf. arXiv 2410.17052.
+expectations can do better (cf. Tong et al., "On the Vulnerability of Text Sanitization", 2025).
 
 With trigrams the words of a text are read together, by the forward-backward algorithm over the
 candidates of each place: the state is a pair of neighboring words, and

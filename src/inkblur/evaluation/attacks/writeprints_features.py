@@ -27,7 +27,7 @@ SPECIAL = "~@#$%^&*-_=+<>[]{}()/\\|`"
 LONGEST_WORD = 20  # longer ones count as this long
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
-_NUMBER = re.compile(r"(?<![\d])\d+(?![\d])")
+_NUMBER = re.compile(r"\d+")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"'’”)\]]*\s+|\n\s*\n")
 # Penn tokens: clitics apart (do n't, it 's), numbers in one piece, every other sign alone.
 _TOKEN = re.compile(

@@ -132,9 +132,9 @@ def _between_rows(rows: Points) -> Iterator[LawCheck]:
     lengths = norm.ppf(np.clip(gammainc(axes / 2, squares / 2), 1e-16, 1 - 1e-16))
     together, single, shared = [], [], []
     for lag in LAGS:
-        for phase in (0, lag):
+        for phase in (0, 1):
             first = np.arange(draws - lag)
-            first = first[first % (2 * lag) // lag == phase // lag]  # no row is in two pairs
+            first = first[first // lag % 2 == phase]  # no row is in two pairs
             if not len(first):
                 continue
             left, right = rows[first], rows[first + lag]

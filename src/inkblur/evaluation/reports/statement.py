@@ -203,7 +203,7 @@ class _Facts:
             elif self.median is None:
                 pair = f"two {self.piece}s"
             else:
-                pair = f"two texts of {self.median:,} {self.piece}{'s' * (self.median != 1)}"
+                pair = f"two texts of {counted(self.median, self.piece)}"
             pattern = self.guarantee.unit is Unit.PATTERN
             rest = f", if they {_REPEATS}" if pattern else ", whatever they say"
         else:
@@ -229,7 +229,9 @@ class _Facts:
     def unit(self) -> StatementSection:
         protected, neighbors = _UNITS[self.guarantee.unit.value]
         if self.guarantee.size is not None and self.guarantee.unit is not Unit.VECTOR:
-            neighbors = f"any two texts, cut or filled to {self.guarantee.size:,} {self.piece}s"
+            neighbors = (
+                f"any two texts, cut or filled to {counted(self.guarantee.size, self.piece)}"
+            )
             if self.guarantee.unit is Unit.PATTERN:
                 neighbors += f", that then {_REPEATS}"
         if self.guarantee.without:
@@ -253,8 +255,8 @@ class _Facts:
         if self._one_size():
             sizes.append(("every text", self._typical()))
         elif self.median is not None and self.longest is not None:
-            sizes.append((f"the median text, {self.median:,} {self.piece}s", self.median))
-            sizes.append((f"the longest text, {self.longest:,} {self.piece}s", self.longest))
+            for name, count in (("median", self.median), ("longest", self.longest)):
+                sizes.append((f"the {name} text, {counted(count, self.piece)}", count))
         if self.guarantee.unit.value == "text":
             sizes = [("every text", 1)]
         if self.discrete:

@@ -66,7 +66,7 @@ def _risk(goal: Goal) -> tuple[str, Callable[[Trial], float], float | None]:
     if goal.criterion is Criterion.LARGEST_GAP:
         return "attack left", lambda trial: trial.attack_left or 0.0, None
     if goal.most_attack is not None:
-        return "authors named by the worst attack", lambda trial: trial.attack, goal.most_attack
+        return "texts whose author is named", lambda trial: trial.attack, goal.most_attack
     most = None if goal.most_survival is None else goal.most_survival / 100
     return "words kept", lambda trial: (trial.survival or 0.0) / 100, most
 
@@ -121,7 +121,9 @@ def _wanted(goal: Goal) -> str:
     if goal.most_survival is not None:
         limits.append(f"words survive at most {goal.most_survival:g} of 100 runs")
     if goal.most_attack is not None:
-        limits.append(f"no attack names more than {goal.most_attack:.0%} of the authors")
+        limits.append(
+            f"no attack names the author of more than {goal.most_attack:.0%} of the texts"
+        )
     return f"Goal: most utility, provided that {' and '.join(limits)}."
 
 
@@ -145,7 +147,7 @@ def _reached(best: Trial) -> str:
         f"{best.utility:.0%} of the utility is left (F1 {best.f1:.3f})",
     ]
     if best.attacks:
-        parts.append(f"the worst attack names {best.attack:.0%} of the authors")
+        parts.append(f"the worst attack names the author of {best.attack:.0%} of the texts")
     if best.gap is not None:
         parts.append(f"the smallest gap is {best.gap:.2f}")
     return "; ".join(parts) + "."

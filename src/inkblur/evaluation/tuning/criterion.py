@@ -5,8 +5,8 @@
     largest-gap      largest smallest gap beta_U - beta_A over all scenarios (SynTF, section 4.2)
 
 beta_U, the utility, is what is left of the analyst's F1; beta_A is what is left of an attack's, by
-the stronger attacker. Private enough: words survive at most N of 100 runs, or no attack names more
-than a share of the authors, or both.
+the stronger attacker. Private enough: words survive at most N of 100 runs, or no attack names the
+authors of more than a share of the texts, or both.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Goal:
     criterion: Criterion
     utility_floor: float | None = None  # beta_U at least, for least-survival
     most_survival: float | None = None  # N_w at most, of 100 runs, for most-utility
-    most_attack: float | None = None  # share of authors named at most, for most-utility
+    most_attack: float | None = None  # share of texts whose author is named at most, too
 
     def __post_init__(self) -> None:
         floor, privacy = self.utility_floor, (self.most_survival, self.most_attack)
@@ -52,7 +52,7 @@ class Goal:
         if wants != any(limit is not None for limit in privacy):
             raise ParameterError(
                 "most-utility, and only it, needs a privacy floor: words survive at most N of 100 "
-                "runs, or attacks name at most a share of the authors"
+                "runs, or attacks name the authors of at most a share of the texts"
             )
 
     def allows(self, trial: Trial) -> bool:

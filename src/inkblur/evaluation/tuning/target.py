@@ -1,6 +1,7 @@
 """What a search is to reach: at most so much attack, or at least so much utility.
 
-    attack<=0.2     most utility, where the strongest attack names at most 20 % of the authors
+    attack<=0.2     most utility, where the strongest attack names the authors of at most 20 % of
+                    the texts
     utility>=0.8    least attack, where at least 80 % of the utility is left
 
 `trials` says how the two are measured.
