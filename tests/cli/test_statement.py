@@ -242,9 +242,10 @@ def measured(report: dict[str, Any], **changes: Any) -> dict[str, Any]:
         )
 
     def scores(value: float) -> tuple[UtilityResult, ...]:
-        interval = share(value)
-        return (
-            UtilityResult("svm", "adaptive", interval, interval, interval, interval, 80, 40, 2, 0),
+        # Higher for one who studied true texts: the evaluation begins with the other.
+        return tuple(
+            UtilityResult("svm", analyst, mean, mean, mean, mean, 80, 40, 2, 0)
+            for analyst, mean in (("adaptive", share(value)), ("static", share(value + 0.05)))
         )
 
     settings = {**report["spec"], "columns": ["text"], **changes}
