@@ -32,6 +32,7 @@ from inkblur.files.spending import COUNTED
 from inkblur.guarantees import Guarantee
 from inkblur.ledger import Charged, ReleaseAccount, micros, open_ledger
 from inkblur.rng import Rng, keyed_rng, secure_rng
+from inkblur.types import Metric
 
 WORDS = ["good", "fine", "bad", "poor", "soup", "bread"]
 EPSILON = 2.0
@@ -308,6 +309,14 @@ def test_a_file_that_cannot_be_finished_gives_back_what_was_reserved(
     assert not (folder / "out.csv").exists()
     with open_ledger(folder / "ledger.db") as ledger:
         assert [entry["state"] for entry in ledger.history()] == ["void"]
+
+
+@pytest.mark.parametrize("radius", [0.0, -0.5, float("nan"), float("inf")])
+def test_a_radius_is_a_distance(radius: float) -> None:
+    """Divided by 0 a budget has no value, and two signs made a budget below 0 one above."""
+    for budget in (5.0, -5.0):
+        with pytest.raises(ParameterError, match="a budget's radius must be a finite number above"):
+            Limits(budget, radius=radius).for_guarantee(Guarantee(1.0, Metric.EUCLIDEAN), "id")
 
 
 def test_a_metric_needs_a_radius_and_stays_in_its_own_space(folder: Path) -> None:

@@ -31,7 +31,7 @@ from inkblur.ledger import (
 from inkblur.ledger.charges import UNIT, shown
 from inkblur.rng import Rng
 from inkblur.spec import ReleaseSpec
-from inkblur.types import Metric, Unit, counted
+from inkblur.types import Metric, Unit, counted, positive
 
 _NAMED = 20  # records over budget that an error names
 DrawnBatch = tuple[Batch, Sequence[int], Sequence[str]]  # with each text's words drawn, and base
@@ -83,9 +83,9 @@ class Limits:
                 "this mechanism's loss grows with distance, so a budget needs a radius: the "
                 "distance between two words within which it is to hold"
             )
+        radius = positive(self.radius, "a budget's radius")
         scaled = (
-            None if limit is None else limit / self.radius
-            for limit in (self.budget, self.person_budget)
+            None if limit is None else limit / radius for limit in (self.budget, self.person_budget)
         )
         return Budget.of(*scaled)
 
