@@ -192,6 +192,10 @@ def test_largest_gap_is_the_largest_of_the_smallest() -> None:
         ("largest-gap", {"utility_floor": 0.5}, "utility floor"),
         ("most-utility", {}, "privacy floor"),
         ("largest-gap", {"most_attack": 0.5}, "privacy floor"),
+        ("most-utility", {"most_attack": 20}, "most_attack=` must lie between 0 and 1, got 20"),
+        ("most-utility", {"most_attack": float("nan")}, "between 0 and 1, got nan"),
+        ("most-utility", {"most_survival": -1}, "most_survival=` must lie between 0 and 100"),
+        ("most-utility", {"most_survival": float("nan")}, "between 0 and 100, got nan"),
         ("magic", {}, "unknown criterion"),
     ],
 )

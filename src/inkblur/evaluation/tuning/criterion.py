@@ -48,6 +48,10 @@ class Goal:
         floor, privacy = self.utility_floor, (self.most_survival, self.most_attack)
         if (self.criterion is Criterion.LEAST_SURVIVAL) != (floor is not None):
             raise ParameterError("least-survival, and only it, needs a utility floor, such as 0.8")
+        ends = (("most_survival", self.most_survival, 100), ("most_attack", self.most_attack, 1))
+        for name, limit, most in ends:
+            if limit is not None and not 0 <= limit <= most:  # 20 for 20 % would allow everything
+                raise ParameterError(f"`{name}=` must lie between 0 and {most}, got {limit:g}")
         wants = self.criterion is Criterion.MOST_UTILITY
         if wants != any(limit is not None for limit in privacy):
             raise ParameterError(
