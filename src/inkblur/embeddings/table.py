@@ -47,13 +47,12 @@ class Embedding:
             if np.iscomplexobj(vectors):
                 raise ValueError
             with np.errstate(over="ignore"):  # too large for float32: refused below, by its word
-                array = np.ascontiguousarray(vectors, dtype=np.float32)
+                # A copy, whatever was given: the caller's array or tensor may change later.
+                array = np.array(vectors, dtype=np.float32, order="C")
         except (TypeError, ValueError):
             raise EmbeddingError(
                 f"{name}: vectors must be rows of real numbers, equally many in each"
             ) from None
-        if array is vectors:
-            array = array.copy()  # the caller's array may change later; ours may not
         words = tuple(words)
         if array.ndim != 2 or array.shape[0] != len(words):
             raise EmbeddingError(
