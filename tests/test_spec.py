@@ -99,7 +99,10 @@ def test_every_field_is_in_the_json(field: str) -> None:
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ({"epsilon": 1.0, "epsillon": 2.0}, "unknown key 'epsillon'"),
+        (
+            {"epsilon": 1.0, "epsillon": 2.0},
+            "unknown key 'epsillon' in the spec; known: mechanism, epsilon, strength, level,",
+        ),
         ({"mechanism": "laplace"}, "choose how strong"),
         ({"epsilon": 1.0, "strength": "light"}, "only one of `epsilon=` and `strength=`"),
         ({"epsilon": 0.0}, "epsilon must be"),

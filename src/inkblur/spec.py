@@ -344,7 +344,7 @@ class ReleaseSpec(ReleaseFields):
         """The spec that :meth:`to_json` wrote; a key it does not know is refused."""
         if not isinstance(body, dict):
             raise ParameterError('a spec is a JSON object, such as {"epsilon": 10}')
-        known = {f.name for f in fields(cls)}
+        known = [f.name for f in fields(cls)]
         for key in body:
             if key not in known:
                 raise ParameterError(f"unknown key {key!r} in the spec; known: {', '.join(known)}")
