@@ -211,6 +211,15 @@ def test_every_word_owns_its_numbers_at_any_epsilon_and_tau(epsilon: float, tau:
     assert {sum(row) for row in all_weights(mechanism)} == {TOTAL}
 
 
+@pytest.mark.parametrize("tau", [1e-9, 1 - 1e-6])
+def test_where_the_null_word_has_no_room_a_tau_farther_from_the_ends_has(tau: float) -> None:
+    """Between the two steps of a word that owns one unit."""
+    few = Embedding(["a", "b"], [[0.0], [1.0]], name="few", counts=[1, 2**60])
+    with pytest.raises(ParameterError, match="a larger epsilon, or a tau farther from 0 and 1"):
+        Staircase(few, epsilon=0.001, tau=tau, frequency_power=1.0, cache=None)
+    Staircase(few, epsilon=0.001, tau=0.5, frequency_power=1.0, cache=None)
+
+
 def test_numbers_at_the_edges_draw_the_words_at_the_edges() -> None:
     mechanism = Staircase(table(4, 20, "zipf"), epsilon=6.0, tau=0.1, cache=None)
     cut = mechanism.steps.step * mechanism.steps.near

@@ -106,8 +106,8 @@ class PoolStaircase:
         units = text_units(pool, self.steps.units)
         if not safe_for_null(self.steps, int(units.min())):
             raise ParameterError(
-                f"tau {tau:g} leaves too few units a text at epsilon {epsilon:g}; choose a larger "
-                "tau or epsilon"
+                f"tau {tau:g} leaves too few units a text at epsilon {epsilon:g}; choose a "
+                "larger epsilon, or a tau farther from 0 and 1"
             )
         self._order = Order(pool, units, self.order)
         self.guarantee = Guarantee(

@@ -102,7 +102,8 @@ class Staircase(DiscreteMechanism):
         units = word_units(embedding.counts, len(embedding), self.frequency_power, self.steps.units)
         if not safe_for_null(self.steps, int(units.min())):
             raise ParameterError(
-                f"tau {self.tau:g} leaves too few units a word at epsilon {epsilon:g}"
+                f"tau {self.tau:g} leaves too few units a word at epsilon {epsilon:g}; choose a "
+                "larger epsilon, or a tau farther from 0 and 1"
             )
         self._packed = shorter(float(self.steps.tau), len(embedding))
         self._sets = self._new_sets(Grid(embedding, self.nearness), units, _STORE_BYTES)

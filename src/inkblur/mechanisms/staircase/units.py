@@ -95,7 +95,7 @@ class Steps:
         steps = cls(high, low, low * groups, units, bits)
         if not words <= units or not steps.near < units:
             raise ParameterError(
-                f"tau {tau:g} is too large at epsilon {epsilon:g} for {words:,} words: "
+                f"tau {tau:g} is too large at epsilon {epsilon:g} for a choice among {words:,}: "
                 f"{bits} random bits do not suffice; choose a smaller tau or epsilon"
             )
         return steps
