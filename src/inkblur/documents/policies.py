@@ -22,7 +22,8 @@ class Treatment(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TokenPolicies:
-    """One treatment for each class. Known words that are no names always go through the mechanism.
+    """One treatment for each class. Known words that are neither names nor stop words always go
+    through the mechanism.
 
     | class | blur (default) | drop | keep |
     |---|---|---|---|

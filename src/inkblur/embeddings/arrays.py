@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from inkblur.embeddings.stream import check_dimension
+from inkblur.embeddings.stream import BOM, check_dimension
 from inkblur.errors import MALFORMED, EmbeddingError
 from inkblur.types import Vectors, counted
 
@@ -19,7 +19,6 @@ LIST_SUFFIXES = (".vocab.txt", ".words.txt", ".txt")  # beside X.npy: X.vocab.tx
 _ROWS = 1 << 13
 # A .npy header is a Python literal: numpy raises whatever its parser does.
 _MALFORMED = (*MALFORMED, MemoryError, TokenError, UserWarning)
-_BOM = b"\xef\xbb\xbf"
 
 W = TypeVar("W", bytes, str)
 
@@ -112,7 +111,7 @@ def _listed_words(path: Path) -> list[bytes]:
 
 def _lines(path: Path) -> list[bytes]:
     try:
-        content = path.read_bytes().removeprefix(_BOM)
+        content = path.read_bytes().removeprefix(BOM)
     except FileNotFoundError:
         raise EmbeddingError(f"no such word list: {path}") from None
     except OSError as error:
