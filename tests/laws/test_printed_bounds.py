@@ -5,21 +5,27 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
+from decimal import Context, Decimal
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import inkblur
 from inkblur.evaluation.audit.distinguishing import Game
 from inkblur.evaluation.audit.lower_bound import LossAudit
 from inkblur.evaluation.releasers import releaser
-from inkblur.guarantees import rounded_down, rounded_up
+from inkblur.guarantees import factor, rounded_down, rounded_up
 from inkblur.mechanisms.typical import TypicalLoss
 from inkblur.spec import ReleaseSpec
 
 LOSSES = st.floats(1e-6, 600.0)
+
+
+def as_power(tenths: int) -> float:
+    """The loss of a whole number of tenths of a decimal power: where rounding shows."""
+    return tenths / 10 * math.log(10)
 
 
 @given(st.floats(0, 1e300))
@@ -65,6 +71,17 @@ def test_factors_in_plain_words(near: float, pair: float) -> None:
         ]
         losses = [pair] if discrete else [near, pair]
         assert all(told >= loss - 1e-12 for told, loss in zip(logs, losses, strict=True))
+
+
+@given(st.one_of(st.floats(0, 600), st.floats(1e-100, 1e-15), st.integers(1, 600).map(as_power)))
+@example(math.log(3))
+def test_no_factor_is_below_the_power_that_it_stands_for(loss: float) -> None:
+    exact = Context(prec=400)
+    power, number = re.fullmatch(r"(10\^)?([\d.,]+)", factor(loss)).groups()  # type: ignore[union-attr]
+    told = Decimal(number.replace(",", ""))
+    told = exact.power(10, told) if power else told
+    assert told >= exact.exp(Decimal(loss))
+    assert told <= exact.exp(Decimal(loss)) * Decimal("1.26")  # a tenth of a decimal power
 
 
 @pytest.mark.parametrize("epsilon", [0.70001, 1.23456, 3.00004])

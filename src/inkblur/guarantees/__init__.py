@@ -11,11 +11,11 @@ from inkblur.guarantees.guarantee import (
     Guarantee,
     compose,
 )
-from inkblur.guarantees.printed_bounds import factor, rounded_down, rounded_up
+from inkblur.guarantees.printed_bounds import exp_up, factor, rounded_down, rounded_up
 
 # fmt: off
 __all__ = [  # noqa: RUF022 (sorted, several a line)
     "ADD_UP", "Guarantee", "NOBODY_COUNTS", "ONE_ID", "PUBLIC_EMBEDDING", "REAL_NUMBERS",
-    "SECRET_KEY", "SEEDED", "compose", "factor", "rounded_down", "rounded_up",
+    "SECRET_KEY", "SEEDED", "compose", "exp_up", "factor", "rounded_down", "rounded_up",
 ]
 # fmt: on

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+
+_EXACT = Context(prec=40)
+_TENTH = _EXACT.divide(_EXACT.ln(Decimal(10)), 10)  # the loss of a tenth of a decimal power
 
 
 def rounded_up(value: float) -> str:
@@ -24,6 +27,19 @@ def rounded_down(value: float) -> str:
     return _four_digits(value, ROUND_FLOOR)
 
 
+def exp_up(loss: float) -> float:
+    """exp(loss), rounded up to the next float: `math.exp` rounds to the nearest, or nearly so.
+
+    >>> exp_up(0.0), exp_up(1e-20) > 1
+    (1.0, True)
+    """
+    if loss == 0:
+        return 1.0
+    exact = _EXACT.next_plus(_EXACT.exp(Decimal(loss)))
+    nearest = float(exact)
+    return nearest if nearest >= exact else math.nextafter(nearest, math.inf)
+
+
 def factor(loss: float) -> str:
     """exp(loss), rounded up: it follows "at most".
 
@@ -32,11 +48,10 @@ def factor(loss: float) -> str:
     """
     if not math.isfinite(loss):
         return "infinity"
-    if loss < math.log(100):
-        return f"{math.ceil(100 * math.exp(loss)) / 100:,.2f}"
     if loss < math.log(1e6):
-        return f"{math.ceil(math.exp(loss)):,}"
-    return f"10^{math.ceil(10 * loss / math.log(10)) / 10:.1f}"
+        step = Decimal("0.01") if loss < math.log(100) else Decimal(1)
+        return f"{Decimal(exp_up(loss)).quantize(step, ROUND_CEILING):,}"
+    return f"10^{math.ceil(_EXACT.divide(Decimal(loss), _TENTH)) / 10:.1f}"
 
 
 def _four_digits(value: float, rounding: str) -> str:

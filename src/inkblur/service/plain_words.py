@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from inkblur.guarantees import Guarantee, rounded_up
+from inkblur.guarantees import Guarantee, exp_up, rounded_up
 from inkblur.pools import PoolStaircase
 from inkblur.types import Metric, Unit, counted
 
@@ -66,4 +66,4 @@ def what_a_pool_keeps(mechanism: PoolStaircase) -> str:
 
 
 def _factor(loss: float) -> str:
-    return rounded_up(math.exp(loss)) if loss <= math.log(9999) else f"exp({rounded_up(loss)})"
+    return rounded_up(exp_up(loss)) if loss <= math.log(9999) else f"exp({rounded_up(loss)})"
