@@ -180,6 +180,14 @@ def test_defaults_and_order_make_no_difference() -> None:
     assert ReleaseSpec(epsilon=1.0, release="tf", length=3).mechanism == "exponential"
 
 
+def test_what_stands_beside_parameters_is_not_lost() -> None:
+    both = ReleaseSpec.of(epsilon=1.0, parameters={"frequency_power": 0.5}, tau=0.1)
+    assert both == ReleaseSpec.of(epsilon=1.0, frequency_power=0.5, tau=0.1)
+    assert both.varied(parameters={"tau": 0.2}) == ReleaseSpec.of(epsilon=1.0, tau=0.2)
+    with pytest.raises(ParameterError, match="staircase has no parameter lenght"):
+        ReleaseSpec.of(epsilon=1.0, parameters={"tau": 0.1}, lenght=50)
+
+
 def test_parameters_cannot_be_changed_in_place() -> None:
     spec = ReleaseSpec("mahalanobis", 1.0)
     with pytest.raises(TypeError):

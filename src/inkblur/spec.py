@@ -194,7 +194,7 @@ class ReleaseSpec(ReleaseFields):
         known = {f.name for f in fields(cls)}
         own = {name: value for name, value in described.items() if name not in known}
         plain = {name: value for name, value in described.items() if name in known}
-        return cls(**{"parameters": own, **plain})
+        return cls(**{**plain, "parameters": {**own, **plain.get("parameters", {})}})
 
     def varied(self, **changes: Any) -> ReleaseSpec:
         """The same release with other values of fields or of the mechanism's parameters.
@@ -203,7 +203,8 @@ class ReleaseSpec(ReleaseFields):
         'mahalanobis, epsilon 5, lambda 1'
         """
         plain = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "parameters"}
-        return ReleaseSpec.of(**{**plain, **self.parameters, **changes})
+        own = {} if "parameters" in changes else self.parameters
+        return ReleaseSpec.of(**{**plain, **own, **changes})
 
     def table(self) -> Embedding:
         """The public word vectors that it names, checked against `embedding_sha256`."""
