@@ -10,7 +10,9 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
 _USUAL = Layout()
 _HEAD = 1 << 22  # bytes of a JSON file that the first record must end in
+_ROWS = 20  # by which the column of texts is guessed
 _DELIMITERS = (",", ";", "\t", "|")
 _READERS: dict[Format, Callable[[Lines, Format, Layout], RowReader[Any]]] = {
     Format.TXT: TxtReader,
@@ -261,7 +264,28 @@ def column_names(
             return tuple(parquet.read_schema(path).names)
         except (pa.ArrowException, OSError):
             raise InputError(f"{path} is not a parquet file; check it") from None
-    return _first_keys(path)
+    return tuple(_first_object(path, encoding))
+
+
+def likely_texts(
+    path: Path, *, delimiter: str | None = None, encoding: str = "utf-8"
+) -> str | None:
+    """The column whose values have the most words in the first rows; of equals, the most letters.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "posts.csv").write_text("what was said,stars\\nThe soup was hot,5\\n")
+    ...     likely_texts(Path(folder, "posts.csv"))
+    'what was said'
+    """
+    sizes: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
+    with contextlib.suppress(InputError):  # what is wrong shows when the file is read
+        for row in _first_rows(path, delimiter, encoding):
+            for name, value in row.items():
+                if isinstance(value, str):
+                    sizes[name][0] += len(value.split())
+                    sizes[name][1] += len(value)
+    return max(sizes, key=lambda name: sizes[name], default=None)
 
 
 def likely_delimiter(path: Path, *, encoding: str = "utf-8") -> str | None:
@@ -271,27 +295,58 @@ def likely_delimiter(path: Path, *, encoding: str = "utf-8") -> str | None:
         with contextlib.suppress(InputError):  # the next row has another number of cells
             widths[delimiter] = len(_first_line(path, delimiter, encoding))
     best = max(_DELIMITERS, key=lambda each: widths[each])
-    return None if best == "," else best
+    return best if best != "," and widths[best] > 1 else None
 
 
 def _first_line(path: Path, delimiter: str | None, encoding: str) -> tuple[str, ...]:
-    """The first line, read as if it were a record."""
+    return _first_lines(path, delimiter, encoding, (1, 1))[0]
+
+
+def _first_lines(
+    path: Path, delimiter: str | None, encoding: str, most: tuple[int, int]
+) -> list[tuple[str, ...]]:
+    """The first lines, at most so many and of so many letters, all read as if they were records."""
     layout = Layout(("1",), header=False, delimiter=delimiter, encoding=encoding)
     with open_source(path, layout) as source:
-        first = next(source.batches(1, 1))
-        row = next(iter(first.columns.rows([record.text for record in first.records])))
-    return tuple(str(name) for name in row.values())
+        first = next(source.batches(*most))
+        rows = first.columns.rows([record.text for record in first.records])
+        return [tuple(map(str, row.values())) for row in rows]
 
 
-def _first_keys(path: Path) -> tuple[str, ...]:
+def _first_rows(path: Path, delimiter: str | None, encoding: str) -> Sequence[Mapping[str, object]]:
+    """Some rows of what may be texts; none of a txt file."""
+    kind = format_of(path, None, InputError)
+    if kind in (Format.CSV, Format.TSV):
+        names, *rows = _first_lines(path, delimiter, encoding, (1 + _ROWS, 1 << 20))
+        return [dict(zip(names, row, strict=True)) for row in rows]
+    if kind is Format.PARQUET:
+        return _first_strings(path)
+    return [] if kind is Format.TXT else [_first_object(path, encoding)]
+
+
+def _first_strings(path: Path) -> list[dict[str, object]]:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_dictionary)
+    try:
+        with parquet.ParquetFile(path) as file:
+            fields = [each for each in file.schema_arrow if any(is_a(each.type) for is_a in kinds)]
+            batches = file.iter_batches(_ROWS, columns=[field.name for field in fields])
+            return [row for batch in islice(batches, 1) for row in batch.to_pylist()]
+    except (pa.ArrowException, OSError):
+        return []
+
+
+def _first_object(path: Path, encoding: str) -> dict[str, object]:
     with path.open("rb") as file:
         packed = compression_of(path)
         try:
             head = (file if packed is None else decompressed(file, packed)).read(_HEAD)
-            text = head.decode("utf-8-sig", "ignore").lstrip("[ \t\r\n")
+            text = head.decode(encoding, "ignore").lstrip("\ufeff[ \t\r\n")
             record = json.JSONDecoder().raw_decode(text)[0]
         except (OSError, EOFError, ValueError, RecursionError):
-            raise InputError(f"{path} does not begin with a JSON object; check it") from None
+            record = None
     if not isinstance(record, dict):
-        raise InputError(f"{path} does not begin with a JSON object; check it")
-    return tuple(cast(dict[str, object], record))
+        raise InputError(f"{path} does not begin with a JSON object; check it and its encoding")
+    return cast(dict[str, object], record)

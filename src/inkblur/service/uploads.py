@@ -25,7 +25,7 @@ from inkblur.atomic_file import PRIVATE, write_atomically
 from inkblur.errors import InkblurError, InputError, OutputError
 from inkblur.files.preview import Preview, beginning, preview_file
 from inkblur.files.release import privatize_file
-from inkblur.files.source import column_names, likely_delimiter
+from inkblur.files.source import column_names, likely_delimiter, likely_texts
 from inkblur.files.spending import Limits
 from inkblur.mechanisms.strengths import caution
 from inkblur.rng import Rng
@@ -54,6 +54,7 @@ class Upload:
     source: Path
     changed: float  # when it was last received, looked at or finished
     columns: tuple[str, ...] = ()
+    texts: str | None = None  # the column that most likely holds them
     delimiter: str | None = None
     encoding: str = "utf-8"
     state: str = "arriving"  # then received, waiting, running, and done or failed
@@ -82,6 +83,7 @@ class Upload:
         return {
             "upload": self.name,
             "columns": list(self.columns),
+            "texts": self.texts,
             "delimiter": self.delimiter,
             "state": self.state,
             "error": self.error or None,
@@ -330,9 +332,9 @@ def _look(upload: Upload) -> None:
         raise InputError("the file is empty; choose one with at least one record")
     if ".csv" in upload.source.suffixes:
         upload.delimiter = likely_delimiter(upload.source, encoding=upload.encoding)
-    upload.columns = column_names(
-        upload.source, delimiter=upload.delimiter, encoding=upload.encoding
-    )
+    how: dict[str, Any] = {"delimiter": upload.delimiter, "encoding": upload.encoding}
+    upload.columns = column_names(upload.source, **how)
+    upload.texts = likely_texts(upload.source, **how)
 
 
 def _preview(upload: Upload, spec: ReleaseSpec) -> Preview:
