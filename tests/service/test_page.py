@@ -500,6 +500,30 @@ def test_a_flagged_column_can_be_copied_knowingly(page: Page, tmp_path: Path) ->
     assert download(page, "output", tmp_path / "out").read_text().startswith("user,stars,text")
 
 
+def test_a_json_key_that_comes_later_is_shown_and_can_be_left_out(
+    pool_page: Page, tmp_path: Path
+) -> None:
+    """It was copied unseen, or refused with nothing on the page to leave it out by."""
+    rows = [
+        {"said": "the soup was hot", "stars": 3},
+        {"said": "the bread was cold", "stars": 4, "answer": "sorry", "contact": "ada@example.org"},
+    ]
+    file = tmp_path / "reviews.jsonl"
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    upload(pool_page, file)
+    names = pool_page.locator("#columns tbody th").all_inner_texts()
+    assert names == ["said", "stars", "answer", "contact"]
+    roles = [pool_page.input_value(f"#column-{place}") for place in range(4)]
+    assert roles == ["text", "copy", "copy", "drop"]
+    pool_page.select_option("#column-2", "drop")
+    pool_page.click("#look")
+    pool_page.wait_for_selector("#rows-box:not([hidden])")
+    assert pool_page.locator("#columns tbody tr").count() == 4
+    released(pool_page)
+    written = download(pool_page, "output", tmp_path / "out").read_text().splitlines()
+    assert [sorted(json.loads(row)) for row in written] == [["said", "stars"]] * 2
+
+
 @pytest.mark.parametrize("guessed", [True, False])
 def test_a_file_without_names_of_columns(page: Page, tmp_path: Path, guessed: bool) -> None:
     """Its first record would be published as the names of columns: the page asks, and guesses."""

@@ -106,14 +106,25 @@ function showColumns() {
     return;
   }
   const rows = names.map((column, place) => {
-    const choice = make("select", { id: `column-${place}`, "data-column": column });
-    for (const [value, label] of ROLES) choice.append(make("option", { value }, label));
-    choice.value = column === texts ? "text" : column.toLowerCase() === "id" && choices.needs_ids ? "id" : "copy";
-    choice.addEventListener("change", () => { choice.dataset.chosen = "yes"; stale(); });
-    return make("tr", {}, make("th", { scope: "row" }, make("label", { for: choice.id }, numbered ? `${column}: ${upload.columns[place].slice(0, 40)}` : column)), make("td", {}, choice, make("span", { class: "flag" })));
+    const role = column === texts ? "text" : column.toLowerCase() === "id" && choices.needs_ids ? "id" : "copy";
+    return columnRow(column, place, role, numbered ? `${column}: ${upload.columns[place].slice(0, 40)}` : column);
   });
   const head = make("tr", {}, ...["Column", "What becomes of it"].map((name) => make("th", { scope: "col" }, name)));
   $("columns").replaceChildren(make("thead", {}, head), make("tbody", {}, ...rows));
+}
+
+function columnRow(column, place, role, shown) {
+  const choice = make("select", { id: `column-${place}`, "data-column": column });
+  for (const [value, label] of ROLES) choice.append(make("option", { value }, label));
+  choice.value = role;
+  choice.addEventListener("change", () => { choice.dataset.chosen = "yes"; stale(); });
+  return make("tr", {}, make("th", { scope: "row" }, make("label", { for: choice.id }, shown)), make("td", {}, choice, make("span", { class: "flag" })));
+}
+
+// Keys of JSON that the first record does not have: they would be copied, too.
+function addColumns(copied) {
+  const fresh = copied.filter((column) => !selects().some((each) => each.dataset.column === column));
+  for (const column of fresh) $("columns").tBodies[0].append(columnRow(column, selects().length, "copy", column));
 }
 
 const selects = () => [...$("columns").querySelectorAll("select")];
@@ -179,6 +190,7 @@ const look = guarded(async () => {
     const named = [settings.id_column, settings.person_column].filter(Boolean);
     const seen = await json(`/v1/uploads/${wanted}/preview`, { ...settings, keep_columns: [], drop_columns: named });
     if (!isShown(wanted)) return;
+    addColumns(seen.copied);
     flag(seen.telling);
     if (changes !== before) return;
     const shown = seen.looks.find((each) => each.name === settings.strength) ?? seen.looks[0];
