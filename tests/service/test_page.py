@@ -183,6 +183,17 @@ def test_the_slider_moves_here_and_what_is_promised(page: Page) -> None:
     assert page.get_attribute("#slider", "aria-valuetext") == "strong, epsilon 1 a word"
 
 
+def test_nothing_is_promised_of_a_text_that_is_no_longer_there(page: Page) -> None:
+    """What was proved at another strength stayed there."""
+    says(page, "#loss-word", "12.19 times")
+    page.fill("#text", "")
+    says(page, "#released", "Nothing to draw yet")
+    for place in ("#count", "#loss-word", "#loss-text", "#risk"):
+        assert page.inner_text(place) == ""
+    page.fill("#text", "doctor")
+    says(page, "#loss-word", "12.19 times")
+
+
 def test_a_setting_that_was_not_attacked_has_no_height(page: Page) -> None:
     """Drawn at the bottom it would read as: no author was named."""
     page.focus("#slider")
@@ -605,6 +616,9 @@ def test_over_budget_is_refused_whole(page: Page, tmp_path: Path) -> None:
     page.click("#release")
     page.wait_for_selector("#error:not([hidden])")
     assert "would exceed its budget, so nothing was released" in page.inner_text("#error")
+    # The button is far below where it is said.
+    playwright.expect(page.locator("#error")).to_be_in_viewport(ratio=1)
+    playwright.expect(page.locator("#release")).to_be_in_viewport()
     assert "partial" not in page.inner_text("#error")  # a server releases all of a file or nothing
     assert page.is_enabled("#release")
 

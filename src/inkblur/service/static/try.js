@@ -16,7 +16,7 @@ export async function draw() {
   if (!text) {
     $("released").replaceChildren("Nothing to draw yet.");
     $("released").setAttribute("aria-busy", "false");
-    $("count").textContent = "";
+    for (const id of ["count", "loss-word", "loss-text", "risk", "note"]) $(id).textContent = ""; // they spoke of another text
     return;
   }
   $("released").setAttribute("aria-busy", "true");
