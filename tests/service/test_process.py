@@ -371,3 +371,22 @@ def test_a_ledger_in_postgresql(
             assert client.post("/v1/ledger/verify", json={}).json()["intact"]
     finally:
         server.stop()
+
+
+def test_it_says_which_port_it_was_given(tmp_path: Path) -> None:
+    """It said port 0, and that it served, before it did."""
+    places = ("--ledger", str(tmp_path / "ledger.db"), "--uploads", str(tmp_path / "uploads"))
+    with subprocess.Popen(
+        [sys.executable, "-m", "inkblur", "serve", "--port", "0", *places],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    ) as process:
+        assert process.stderr is not None
+        said = process.stderr.readline()
+        url = said.removeprefix("serving on ").strip()
+        try:
+            assert httpx.get(f"{url}healthz", timeout=60).json() == {"status": "ok"}
+        finally:
+            process.terminate()
+            process.stderr.read()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
@@ -107,7 +108,17 @@ def serve(
             _prepare(embedding)
         if token_file is not None and not is_loopback(host):
             talk.print("tokens and texts are sent unencrypted: put a TLS proxy in front")
-        server = uvicorn.Server(
+
+        class Announced(uvicorn.Server):
+            """Says where it listens once it does: only then is the port known, with --port 0."""
+
+            async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+                await super().startup(sockets)
+                bound = self.servers[0].sockets[0].getsockname()[1]
+                shown = f"[{host}]" if ":" in host else host
+                talk.print(f"serving on http://{shown}:{bound}/", markup=False)
+
+        server = Announced(
             uvicorn.Config(
                 application,
                 host=host,
@@ -118,8 +129,6 @@ def serve(
                 timeout_graceful_shutdown=_FINISH_SECONDS,
             )
         )
-        shown = f"[{host}]" if ":" in host else host
-        talk.print(f"serving on http://{shown}:{port}/", markup=False)
         with suppress(KeyboardInterrupt):  # raised again when uvicorn has finished its work
             server.run()
         if not server.started:
