@@ -200,9 +200,9 @@ def test_a_setting_that_was_not_attacked_has_no_height(page: Page) -> None:
     page.keyboard.press("End")
     says(page, "#curve svg .here-text", "not measured")
     assert page.locator("#curve svg circle").count() == 3  # the strengths
-    lines = page.locator("#curve svg line.unknown")
-    spans = lines.evaluate_all("all => all.map(line => line.getBBox().height)")
-    axis = page.locator("#curve svg line.axis").evaluate_all("all => all.map(l => l.getBBox().y)")
+    # In one step: between a locator's finding and its asking the curve may be drawn anew.
+    boxes = "[...document.querySelectorAll('#curve svg line.%s')].map(line => line.getBBox().%s)"
+    spans, axis = (page.evaluate(boxes % of) for of in (("unknown", "height"), ("axis", "y")))
     assert spans == [max(axis) - min(axis)] * 3
 
 
