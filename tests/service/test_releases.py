@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ from fastapi.testclient import TestClient
 
 from inkblur.files.spending import Limits
 from inkblur.service.arrow_stream import MEDIA_TYPE
+from inkblur.service.schemas import ReleaseTexts
 from tests.service.conftest import MakeClient
 
 MEDIUM = {"mechanism": "staircase", "strength": "medium"}
@@ -126,6 +128,28 @@ def test_errors_have_one_shape_and_no_text(client: TestClient, sent: dict[str, A
     assert set(answer.json()) == {"error"}
     assert {"kind", "message"} <= set(answer.json()["error"])
     assert SECRET not in answer.text
+
+
+@pytest.mark.parametrize("how", [{"epsilon": 100.0}, {}, {"strength": "medium", "epsilon": 1}])
+def test_a_refusal_advises_only_what_a_request_can_ask_for(
+    client: TestClient, how: dict[str, Any]
+) -> None:
+    """It named `accept_weak`, `level` and `radius`, which are unknown here."""
+    sent = {"mechanism": "staircase", **how}
+    told = [
+        client.post("/v1/release", json={"texts": ["hello there"], **sent}),
+        client.post("/v1/preview", json={"text": "hello there", **sent}),
+    ]
+    name = client.post("/v1/uploads?suffix=txt", content=b"hello there\n").json()["upload"]
+    seen = client.post(f"/v1/uploads/{name}/preview", json=sent)
+    refusals = [seen.json()["looks"][0]["refusal"] if seen.status_code == 200 else seen.text]
+    for answer in told:
+        assert answer.status_code == 422
+        refusals.append(answer.json()["error"]["message"])
+    for refusal in refusals:
+        named = set(re.findall(r"`(\w+)", refusal))
+        assert named <= set(ReleaseTexts.model_fields), refusal
+    client.delete(f"/v1/uploads/{name}")
 
 
 @pytest.mark.parametrize("kind", ["application/json", ""])

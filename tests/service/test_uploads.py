@@ -15,6 +15,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from inkblur.service import uploads
+from inkblur.service.problems import FAULT
 from inkblur.service.tokens import LOCAL
 from inkblur.service.uploads import KEPT_SECONDS
 from tests.service.conftest import MakeClient
@@ -158,6 +159,24 @@ def test_a_release_that_is_refused_can_be_asked_for_again(client: TestClient) ->
     again = client.post(f"{place}/release", json={**MEDIUM, "drop_columns": ["user"]})
     assert again.status_code == 409
     assert "released already" in again.json()["error"]["message"]
+
+
+def test_a_release_that_fails_inside_is_logged_by_its_place(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whoever asked was told KeyError, and the log nothing."""
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise KeyError("must not be shown")
+
+    monkeypatch.setattr(uploads, "privatize_file", fail)
+    name = send(client, b"hello\n", "txt").json()["upload"]
+    client.post(f"/v1/uploads/{name}/release", json=MEDIUM)
+    state = finished(client, name)
+    assert (state["state"], state["error"]) == ("failed", FAULT)
+    assert [record.getMessage().split(" at ")[0] for record in caplog.records] == ["KeyError"]
+    assert "must not be shown" not in caplog.text
+    client.delete(f"/v1/uploads/{name}")
 
 
 def test_after_an_hour_everything_is_gone(make_client: MakeClient, tmp_path: Path) -> None:

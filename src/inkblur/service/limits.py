@@ -6,9 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import time
-import traceback
 from collections import Counter
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -22,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from inkblur.errors import ParameterError
 from inkblur.service.metrics import ServiceMetrics
 from inkblur.service.page import HEADERS
-from inkblur.service.problems import ANSWERS, Problem, fault, problem
+from inkblur.service.problems import ANSWERS, Problem, fault, log_place, problem
 from inkblur.service.schemas import RowSettings
 from inkblur.service.tokens import LOCAL, Caller, Role, Tokens
 from inkblur.spec_json import each_key_once
@@ -36,7 +34,6 @@ _FIELDS = RowSettings.model_fields.items()
 _LISTS = {name for name, field in _FIELDS if get_origin(field.annotation) is list}
 _SLOW = "the request did not arrive in time; send it again"
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
-log = logging.getLogger("inkblur.service")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +87,8 @@ class Gate:
                 await ANSWERS[type(error)](error)(scope, receive, sending)
         except _NotTaken:  # in the middle of an answer: nobody is there to be told
             pass
-        except Exception as error:  # its message may quote a text: only where it arose is logged
-            where = traceback.extract_tb(error.__traceback__)[-1]
-            log.error("%s at %s:%s", type(error).__name__, where.filename, where.lineno)
+        except Exception as error:
+            log_place(error)
             if not status:
                 await fault()(scope, receive, sending)
         route = getattr(scope.get("route"), "path", "other")

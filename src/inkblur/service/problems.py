@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import traceback
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any
@@ -15,8 +17,15 @@ from starlette.requests import ClientDisconnect
 
 from inkblur.errors import PARAMETER, BudgetExceeded, InkblurError, OutputError, PrivacyError
 
-_PARTLY = ", or release the others with `partial=True`"  # a request is released whole or not at all
+# What the library advises and a request cannot ask for: it is released whole or not at all.
+_NOT_HERE = {
+    ", or release the others with `partial=True`": "",
+    ", or run it anyway with `accept_weak=True`": "",
+    "; `epsilon=`; or `level=` with `radius=`": "; or `epsilon=`",
+}
 _SHOWN = 5  # problems of one body
+FAULT = "the server failed; its log has the place, and nothing of the texts"
+log = logging.getLogger("inkblur.service")
 
 
 class Problem(Exception):
@@ -37,13 +46,15 @@ def problem(
     return JSONResponse(body, status, headers=dict(headers or {}))
 
 
+def log_place(error: Exception) -> None:
+    """Its message may quote a text: only where it arose is logged."""
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    log.error("%s at %s:%s", type(error).__name__, where.filename, where.lineno)
+
+
 def fault() -> JSONResponse:
     """What the server itself did wrong."""
-    return problem(
-        HTTPStatus.INTERNAL_SERVER_ERROR,
-        "fault",
-        "the server failed; its log has the place, and nothing of the texts",
-    )
+    return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "fault", FAULT)
 
 
 def gone() -> JSONResponse:
@@ -57,8 +68,9 @@ def in_fields(message: str) -> str:
     >>> in_fields('leave out `id_column=`, or use `unit="text"`')
     'leave out `id_column`, or use `unit`: "text"'
     """
-    said = message.replace(_PARTLY, "")
-    return PARAMETER.sub(lambda m: f"`{m[1]}`: {m[2]}" if m[2] else f"`{m[1]}`", said)
+    for advice, instead in _NOT_HERE.items():
+        message = message.replace(advice, instead)
+    return PARAMETER.sub(lambda m: f"`{m[1]}`: {m[2]}" if m[2] else f"`{m[1]}`", message)
 
 
 def of_library(error: InkblurError) -> JSONResponse:

@@ -29,7 +29,7 @@ from inkblur.files.source import column_names, likely_delimiter, likely_texts
 from inkblur.files.spending import Limits
 from inkblur.mechanisms.strengths import caution
 from inkblur.rng import Rng
-from inkblur.service.problems import Problem, in_fields
+from inkblur.service.problems import FAULT, Problem, in_fields, log_place
 from inkblur.service.tokens import Caller
 from inkblur.spec import ReleaseSpec
 
@@ -242,8 +242,11 @@ class Uploads:
             upload.source.unlink()
             self._rest(upload, "done")
         except Exception as error:
-            known = isinstance(error, InkblurError)
-            upload.error = in_fields(str(_named(error, upload))) if known else type(error).__name__
+            if isinstance(error, InkblurError):
+                upload.error = in_fields(str(_named(error, upload)))
+            else:
+                upload.error = FAULT
+                log_place(error)
             upload.results = {}
             output.unlink(missing_ok=True)
             self._rest(upload, "failed")
@@ -351,7 +354,7 @@ def _shown(seen: Preview) -> dict[str, Any]:
                 "name": look.name,
                 "texts": [beginning(text) for text in look.texts],
                 "figures": look.figures,
-                "refusal": look.refusal or None,
+                "refusal": in_fields(look.refusal) or None,
             }
             for look in seen.looks
         ],
