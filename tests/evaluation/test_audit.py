@@ -8,20 +8,25 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from numpy.typing import NDArray
+from scipy.stats import beta, binom
 
 import inkblur
 from inkblur.errors import ParameterError
 from inkblur.evaluation.audit.claimed_metric import ClaimedMetric, word_bounds
-from inkblur.evaluation.audit.distinguishing import WordPair, play
+from inkblur.evaluation.audit.distinguishing import Attacker, WordPair, play
 from inkblur.evaluation.audit.lower_bound import audit_mechanism, measure_loss
 from inkblur.evaluation.audit.noise import audit_noise
-from inkblur.evaluation.measures.intervals import clopper_pearson_lower, clopper_pearson_upper
+from inkblur.evaluation.measures.intervals import (
+    clopper_pearson_lower,
+    clopper_pearson_upper,
+    log_ratio_lower,
+)
 from inkblur.mechanisms.angular import AngularLaplace
 from inkblur.mechanisms.noise import LaplaceNoise
 from inkblur.mechanisms.perturbation import Perturbation
-from inkblur.rng import Rows, seeded_rng
-from inkblur.types import Array, Points, Unit
+from inkblur.rng import Rng, Rows, seeded_rng
+from inkblur.types import Array, Ids, Points, Unit
 from tests.laws.document_audit import (
     DocumentPair,
     audit_documents,
@@ -66,6 +71,21 @@ def test_clopper_pearson_contains_a_mean_of_several_counts() -> None:
     assert (low <= hits / trials).all()
     assert (high >= hits / trials).all()
     assert (np.diff(low) > 0).all()
+
+
+def test_a_bound_on_a_ratio_gives_half_of_the_error_to_each_side() -> None:
+    low, high = beta.ppf(0.025, 30, 31), beta.ppf(0.975, 11, 40)
+    assert log_ratio_lower(30, 10, 60, 50, 0.05) == pytest.approx(math.log(low / high))
+
+
+@pytest.mark.parametrize(("trials", "against"), [(60, 20_000), (20_000, 60)])
+def test_a_bound_on_a_ratio_is_too_high_no_oftener_than_it_says(trials: int, against: int) -> None:
+    """With many draws on one side nearly all of the error is the other's."""
+    p, q, alpha = 0.4, 0.1, 0.05
+    hits, misses = np.arange(trials + 1)[:, None], np.arange(against + 1)
+    wrong = log_ratio_lower(hits, misses, trials, against, alpha) > math.log(p / q)
+    chance = binom.pmf(hits[:, 0], trials, p) @ wrong @ binom.pmf(misses, against, q)
+    assert 0 < chance <= alpha
 
 
 MECHANISMS: list[Perturbation] = [
@@ -133,8 +153,54 @@ def test_the_measured_loss_is_a_lower_bound_that_comes_close() -> None:
     assert audit.bound == pytest.approx(2.0)
     assert 1.7 < audit.loss <= 2.0
     assert audit.confirmed_on == 30_000
+    # Of the larger of two bounds, so each may err half as often.
+    ways = (audit.hits, audit.hits[::-1])
+    assert audit.loss == max(log_ratio_lower(*hits, 30_000, 30_000, 0.005) for hits in ways)
     assert not audit.powerless
     assert json.loads(json.dumps(audit.to_json(), allow_nan=False))["flagged"] is False
+
+
+class OnlyAtFirst:
+    """Two inputs that can be told apart on the first stream of each, and on no other stream."""
+
+    subject, bound = "two inputs", 1.0
+
+    def __init__(self) -> None:
+        self._first: set[bytes] = set()
+
+    def draw(self, right: NDArray[np.bool_], rng: Rng) -> Ids:
+        if len(self._first) < 2:
+            self._first.add(rng.fingerprint())
+        shows = right if rng.fingerprint() in self._first else np.arange(len(right)) % 2
+        return np.asarray(shows, dtype=np.int64)[:, None]
+
+    def learn(self, draws: int, rng: Rng) -> Attacker:
+        return lambda outputs: (1 - 2 * outputs[:, 0]).astype(np.float64)
+
+
+def test_the_draws_that_chose_an_event_do_not_confirm_it() -> None:
+    """The event promises a loss of 5 on the draws that chose it, and none on fresh ones."""
+    audit = measure_loss(OnlyAtFirst(), rng=seeded_rng(1), draws=4_000)
+    assert audit.ceiling > 5
+    assert audit.hits == (1_000, 1_000)
+    assert audit.confirmed_on == 2_000
+    assert audit.loss == 0
+
+
+def test_an_audit_of_two_equal_inputs_errs_no_oftener_than_it_says() -> None:
+    """Nine times in ten no loss is found where there is none, though 50 events promise one."""
+
+    class Alike(OnlyAtFirst):
+        def draw(self, right: NDArray[np.bool_], rng: Rng) -> Ids:
+            return (50 * rng.rows(len(right), 1)).astype(np.int64)
+
+        def learn(self, draws: int, rng: Rng) -> Attacker:
+            return lambda outputs: outputs[:, 0].astype(np.float64)
+
+    audits = [
+        measure_loss(Alike(), rng=seeded_rng(s), draws=200, confidence=0.9) for s in range(99)
+    ]
+    assert sum(audit.loss > 0 for audit in audits) <= 10
 
 
 def test_bags_of_many_words_fall_back_to_a_weaker_attacker() -> None:

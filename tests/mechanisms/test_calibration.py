@@ -40,6 +40,25 @@ def test_words_survive_as_often_as_asked(
     assert measured == pytest.approx(wanted, abs=0.15)  # sixty words were sampled once each
 
 
+@pytest.mark.parametrize("setting", ALL, ids=label)
+@pytest.mark.parametrize("wanted", [0.3, 0.6])
+def test_the_largest_epsilon_is_found_to_half_a_percent(
+    setting: tuple[str, dict[str, Any]], wanted: float, toy: Embedding
+) -> None:
+    """Measured on the words that calibration itself samples, so exactly: no more words survive than
+    asked, and with a little more epsilon no fewer would.
+    """
+    name, options = setting
+    if options.get("tau") and wanted > 0.5:
+        pytest.skip("near sets of three words")
+
+    def rate(epsilon: float) -> float:
+        return survival_rate(make_mechanism(name, toy, epsilon=epsilon, **options))
+
+    epsilon = calibrate(name, toy, survival=wanted, **options)
+    assert rate(epsilon) <= wanted <= rate(1.005 * epsilon)
+
+
 def test_no_epsilon_is_tried_that_a_mechanism_does_not_take() -> None:
     """Each word has a double, so at most half of them survive, at any epsilon."""
     points = np.random.default_rng(1).normal(size=(20, 3))
