@@ -24,7 +24,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inkblur.errors import InputError, OutputError, ParameterError
-from inkblur.ledger import Budget, Charge, Ledger, ReleaseAccount, micros, open_ledger
+from inkblur.ledger import (
+    Budget,
+    Charge,
+    Ledger,
+    ReleaseAccount,
+    history,
+    micros,
+    open_ledger,
+)
 from inkblur.ledger.secret import secret_beside, secret_from_environment
 from inkblur.ledger.store import MIGRATIONS, PostgresStore, SqliteStore, migrate
 
@@ -65,6 +73,13 @@ def test_losses_that_would_refill_or_vanish_are_refused(loss: float) -> None:
         micros(loss)
 
 
+@given(st.floats(min_value=1e-7, max_value=1e6))
+def test_budgets_are_whole_numbers_rounded_down(limit: float) -> None:
+    for amount in (Budget.of(limit, None).record, Budget.of(None, limit).person):
+        assert amount is not None
+        assert 0 <= Fraction(limit) * 1_000_000 - amount < 1
+
+
 @pytest.mark.parametrize("limit", [0.0, -5.0, math.nan, math.inf])
 def test_budgets_are_positive_numbers(limit: float) -> None:
     with pytest.raises(ParameterError):
@@ -87,6 +102,10 @@ def test_the_records_over_budget_are_named_with_what_is_left(ledger: Ledger) -> 
     assert [(e.id, e.left, e.asked) for e in result.exceeded] == [("a", micros(5.0), micros(8.0))]
     assert "record a: 5 left" in result.exceeded[0].sentence()
     assert not result.granted
+    with opened(ledger, "key b") as release:  # it has spent more than this
+        (over,) = release.charge([charge("a")], Budget.of(10.0, None)).exceeded
+        release.void()
+    assert over.left == 0
 
 
 def test_partial_releases_those_that_fit(ledger: Ledger) -> None:
@@ -177,6 +196,74 @@ def test_columns_of_a_record_add_up(ledger: Ledger) -> None:
     assert spend(ledger, both, 24.0)
 
 
+def test_the_column_that_has_spent_most_governs_its_record(ledger: Ledger) -> None:
+    """The text of one column was released under another id, that of the other never."""
+    assert spend(ledger, [charge("before", "y", 15.0, person="q")])
+    both = [charge("a", "x", 4.0, column="title"), charge("a", "y", 4.0, column="text")]
+    for order in (both, both[::-1]):
+        assert not spend(ledger, order, 20.0, draw="key b")
+    assert spend(ledger, both, 23.0, draw="key b")
+
+
+def test_the_person_who_has_spent_most_governs_a_record_of_two(ledger: Ledger) -> None:
+    assert spend(ledger, [charge("before", loss=15.0, person="q")])
+    both = [charge("a", "x", 4.0, person="p"), charge("a", "y", 4.0, person="q")]
+    with opened(ledger, "key b") as release:
+        for order in (both, both[::-1]):
+            assert release.charge(order, Budget.of(None, 20.0)).exceeded
+        release.void()
+
+
+def test_a_replay_is_granted_to_a_person_who_has_nothing_left(ledger: Ledger) -> None:
+    mine = [charge("a", loss=15.0, person="p")]
+    assert spend(ledger, mine)
+    with opened(ledger) as release:
+        assert not release.charge(mine, Budget.of(None, 10.0)).exceeded
+        release.confirm()
+    assert ledger.spent("p") == {SPACE: micros(15.0)}
+
+
+def test_records_that_read_alike_when_joined_are_told_apart(ledger: Ledger) -> None:
+    """Else the second would pass for a replay of the first, and cost nothing."""
+    with opened(ledger) as release:
+        result = release.charge([charge("ab", "c"), charge("a", "bc"), charge("abc", "")])
+        release.confirm()
+    assert (result.replayed, result.most_spent) == (0, micros(8.0))
+    assert ledger.history()[0]["amount"] == micros(24.0)
+
+
+def test_an_id_and_an_equal_content_have_accounts_of_their_own(ledger: Ledger) -> None:
+    with opened(ledger) as release:
+        assert release.charge([charge("same", "same", person="same")]).most_spent == micros(8.0)
+        release.confirm()
+    assert spend(ledger, [charge("same", "same", person="same")], 16.0, draw="key b")
+
+
+def test_only_what_is_reserved_can_be_confirmed_later(ledger: Ledger) -> None:
+    """What was given up does not count: to confirm it would say that its output exists."""
+    reserved, void = opened(ledger), opened(ledger)
+    void.void()
+    with pytest.raises(InputError, match="is void, not reserved"):
+        ledger.confirm(void.release)
+    assert ledger.confirm(reserved.release) == reserved.release
+    with pytest.raises(InputError, match="is confirmed, not reserved"):
+        ledger.confirm(reserved.release)
+    again = opened(ledger)  # described like the two before
+    before = ledger.anchor()
+    ledger.confirm_repeated(again.release)
+    assert [each["state"] for each in ledger.history()] == ["confirmed", "void", "confirmed"]
+    assert int(ledger.anchor().partition(":")[0]) == int(before.partition(":")[0]) + 1
+
+
+def test_one_draw_twice_in_a_call_counts_once(ledger: Ledger) -> None:
+    with opened(ledger) as release:
+        result = release.charge([charge("a", person="p")] * 2)
+        release.confirm()
+    assert (result.replayed, result.most_spent, len(result.granted)) == (1, micros(8.0), 2)
+    assert ledger.history()[0]["amount"] == micros(8.0)
+    assert ledger.spent("p") == {SPACE: micros(8.0)}
+
+
 def test_records_of_one_release_add_up_for_their_person(ledger: Ledger) -> None:
     charges = [charge(str(i), person="p") for i in range(3)]
     with opened(ledger) as release:
@@ -198,6 +285,47 @@ def test_what_cannot_be_added_is_kept_apart(ledger: Ledger) -> None:
             release.charge([charge("a", person="p")])
             release.confirm()
     assert len(ledger.spent("p")) == 2
+
+
+@pytest.mark.parametrize("often", [1, 64])
+def test_a_budget_and_a_replay_are_of_one_space(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch, often: int
+) -> None:
+    """Also where sums are kept. A draw that was charged in one space is not free in another."""
+    monkeypatch.setattr(history, "_OFTEN", often)
+    losses = {"one": 5.0, "another": 3.0}
+    for turn in range(1, 5):
+        for space, loss in losses.items():
+            with opened(ledger, f"key {turn}", space) as release:
+                mine = [charge("a", loss=loss, person="p")]
+                result = release.charge(mine, Budget.of(3 * loss, 3 * loss))
+                release.confirm()
+            if turn == 4:
+                assert [each.left for each in result.exceeded] == [0]
+                continue
+            assert not result.exceeded
+            assert result.replayed == 0
+            assert result.most_spent == turn * micros(loss)
+            assert result.most_releases == turn
+    assert ledger.spent("p") == {space: 3 * micros(loss) for space, loss in losses.items()}
+    assert ledger.verify() == []
+
+
+def test_output_that_may_have_been_seen_stays_spent_after_an_error(ledger: Ledger) -> None:
+    def fail(show: bool, confirm: bool) -> None:
+        with opened(ledger, f"key {show} {confirm}") as release:
+            release.charge([charge("a", person="p")])
+            if show:
+                release.about_to_show()
+            if confirm:
+                release.confirm()
+            raise RuntimeError
+
+    for show, confirm in ((False, False), (True, False), (False, True)):
+        with pytest.raises(RuntimeError):
+            fail(show, confirm)
+    assert [r["state"] for r in ledger.history()] == ["void", "reserved", "confirmed"]
+    assert ledger.spent("p") == {SPACE: micros(16.0)}
 
 
 def _fail_before_anything_is_visible(ledger: Ledger) -> None:
@@ -271,8 +399,9 @@ def test_a_removed_tail_is_found_only_against_an_anchor(ledger: Ledger) -> None:
     assert spend(ledger, [charge("a")], draw="key b")
     assert ledger.verify(anchor) == []  # it grew since
     later = ledger.anchor()
-    ledger.store.run("DELETE FROM charge WHERE entry > 3")
     ledger.store.run("DELETE FROM entry WHERE number > 3")
+    assert ledger.verify() == ["charges of entry 5, which is missing"]  # unless these go too
+    ledger.store.run("DELETE FROM charge WHERE entry > 3")
     assert ledger.verify() == []
     assert ledger.verify(anchor) == []
     assert ledger.verify(later) != []
