@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -231,3 +232,126 @@ def test_a_discrete_guarantee_states_what_a_typical_text_spends() -> None:
 def test_bounds_are_rounded_away_from_the_truth(value: float) -> None:
     assert value * 0.999 <= float(rounded_down(value)) <= value
     assert value <= float(rounded_up(value)) <= value * 1.001
+
+
+def test_releases_that_differ_add_up_field_by_field() -> None:
+    """Nothing of the second or third release is lost, and nothing is claimed for all that one
+    lacks.
+    """
+    first = Guarantee(
+        epsilon=1.0,
+        metric=Metric.EUCLIDEAN,
+        euclidean=(0.5, 1.0),
+        bounds=(("standard", 3.0), ("improved", 2.0)),
+        delta=2.0**-40,
+        assumptions=("a",),
+        reveals=("b",),
+        passed=("c",),
+    )
+    second = replace(
+        first,
+        epsilon=2.0,
+        euclidean=(1.0, 4.0),
+        bounds=(("improved", 5.0),),
+        delta=2.0**-42,
+        assumptions=("d",),
+        reveals=("e",),
+        passed=("f",),
+        releases=3,
+    )
+    for order in ([first, second], [second, first]):
+        both = compose(order)
+        assert (both.epsilon, both.delta, both.releases) == (3.0, 2.0**-40 + 2.0**-42, 4)
+        assert both.euclidean == (1.5, 5.0)
+        assert both.bounds == (("improved", 7.0),)
+        assert set(both.assumptions) == {"a", "d"}
+        assert set(both.reveals) == {"b", "e"}
+        assert set(both.passed) == {"c", "f"}
+        without = replace(second, euclidean=None)
+        assert compose([*order, without]).euclidean is None
+        assert "the sum of 7 releases" in compose([*order, without]).statement()
+        with pytest.raises(Incomposable, match="metric"):
+            compose([*order, replace(second, metric=Metric.MANHATTAN)])
+
+
+def test_a_fixed_size_is_the_one_that_counts() -> None:
+    word = Guarantee(epsilon=2.0, metric=Metric.EUCLIDEAN)
+    fixed = word.lifted(Unit.BAG, size=9)
+    assert fixed.loss(0.5) == fixed.loss(0.5, size=3) == 9.0
+    assert word.lifted(Unit.BAG).loss(0.5, size=3) == 3.0
+    with pytest.raises(ParameterError, match="no fixed size"):
+        word.lifted(Unit.BAG).loss(0.5)
+
+
+COMPARED = {  # the inputs, the factor between them, and what its symbols mean
+    (Metric.EUCLIDEAN, Unit.WORD, None): (
+        "words",
+        "exp(epsilon x d)",
+        " and d is the Euclidean distance between their public vectors",
+    ),
+    (Metric.MANHATTAN, Unit.SEQUENCE, None): (
+        "texts of the same number of words N",
+        "exp(epsilon x D)",
+        " and D is the Manhattan distance between the public vectors of their words, added up over "
+        "all positions",
+    ),
+    (Metric.EUCLIDEAN, Unit.BAG, None): (
+        "bags of the same number of words N",
+        "exp(epsilon x D)",
+        " and D is N times their Earth Mover's distance, which measures words by the Euclidean "
+        "distance between their public vectors",
+    ),
+    (Metric.EUCLIDEAN, Unit.BAG, 9): (
+        "bags of 9 words each",
+        "exp(epsilon x D)",
+        " and D is 9 times their Earth Mover's distance, which measures words by the Euclidean "
+        "distance between their public vectors",
+    ),
+    (Metric.DISCRETE, Unit.WORD, None): ("words", "exp(epsilon)", ""),
+    (Metric.DISCRETE, Unit.SEQUENCE, None): (
+        "texts of the same number of words N, whatever they say",
+        "exp(N x epsilon)",
+        " per word: a factor of 7.39 where one word differs, whatever the two are",
+    ),
+    (Metric.DISCRETE, Unit.VECTOR, 9): (
+        "documents, whatever they say",
+        "exp(9 x epsilon)",
+        " per word",
+    ),
+    (Metric.DISCRETE, Unit.TEXT, None): (
+        "texts, whatever their words and length",
+        "exp(epsilon)",
+        " for the whole text",
+    ),
+    (Metric.DISCRETE, Unit.SENTENCES, None): (
+        "texts of the same number of sentences N, whatever they say",
+        "exp(N x epsilon)",
+        " a sentence: a factor of 7.39 where one sentence differs, whatever the two are",
+    ),
+    (Metric.DISCRETE, Unit.PATTERN, None): (
+        "texts of the same number of words N, with repeated words at the same positions (null "
+        "words count as different), whatever they say",
+        "exp(D x epsilon)",
+        " per word and D is the number of distinct words of either: a factor of 7.39 where one "
+        "distinct word differs, whatever the two are",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", COMPARED, ids=lambda kind: f"{kind[0].value} {kind[1].value}")
+def test_the_sentence_names_the_factor_of_each_kind_of_release(
+    kind: tuple[Metric, Unit, int | None],
+) -> None:
+    metric, unit, size = kind
+    inputs, factor, meaning = COMPARED[kind]
+    assert Guarantee(epsilon=2.0, metric=metric, unit=unit, size=size).sentence() == (
+        f"For any two {inputs}, every possible output is at most {factor} times as likely from one "
+        f"as from the other, where epsilon = 2{meaning}."
+    )
+
+
+def test_the_larger_euclidean_epsilon_is_the_bound() -> None:
+    word = Guarantee(epsilon=2.0, metric=Metric.MAHALANOBIS, euclidean=(1.0, 4.0))
+    assert "epsilon is at most 4 (and, in the best protected direction, 1)" in word.statement()
+    assert "sum of" not in word.statement()
+    assert "This is the sum of 2 releases of the same text." in word.scaled(2).lines()
