@@ -17,6 +17,7 @@ from inkblur.errors import ParameterError
 from inkblur.mechanisms.nearest.engine import Device
 from inkblur.mechanisms.staircase.units import Steps
 from inkblur.pools import PoolPrivatizer, PoolStaircase
+from inkblur.pools.mechanism import Encoded
 from inkblur.pools.order import Nearest, Order, owner, text_units
 from inkblur.pools.torch_search import TorchSearch
 from inkblur.rng import keyed_rng, seeded_rng
@@ -323,3 +324,45 @@ def test_what_a_draw_is_bound_to_is_known_before_it(options: dict[str, Any]) -> 
     drawn = blur.release_batch([Record("", text) for text in texts], seeded_rng(1))
     assert tuple(blur.bases(texts)) == drawn.bases
     assert len(set(drawn.bases)) > 2
+
+
+@pytest.mark.parametrize("what", ["labels", "points"])
+def test_bits_never_choose_for_a_text_that_lies_in_two_places(
+    what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sentence transformer's floats differ between machines: one text may then lie elsewhere, or
+    have another label. The same bits under two laws would tell more than one draw; so it is another
+    draw, and another charge.
+    """
+    made = mechanism((20, 20), 0.1, 0.1)
+    blur = PoolPrivatizer(made)
+    records = [Record(str(i), " ".join(WORDS[i % 5 : i % 5 + 3])) for i in range(100)]
+    texts = [record.text for record in records]
+    here, bases = blur.release_batch(records, seeded_rng(1)), blur.bases(texts)
+
+    def elsewhere(texts: list[str]) -> Encoded:
+        found = PoolStaircase.encode(made, texts)
+        points, labels = found.points.copy(), found.labels.copy()
+        if what == "points":
+            points[:, 0] += 1
+        else:
+            labels[:] = 1 - labels
+        return Encoded(labels, points, found.ids != NULL_ID)
+
+    monkeypatch.setattr(made, "encode", elsewhere)
+    there = blur.release_batch(records, seeded_rng(1))
+    same = sum(one == other for one, other in zip(here.texts, there.texts, strict=True))
+    assert same < 20  # of 100: by chance one in forty is
+    assert not set(bases) & set(blur.bases(texts))
+
+
+@pytest.mark.parametrize("pair", [("alpha beta", "beta alpha"), ("unheard", "unseen")])
+def test_two_texts_that_lie_in_one_place_draw_apart(pair: tuple[str, str]) -> None:
+    """Also under one id: equal outputs would tell that they hold the same words, or none."""
+    blur = PoolPrivatizer(mechanism((20, 20), 0.1, 0.1))
+    one, other = (
+        blur.release_batch([Record(str(i), text) for i in range(100)], seeded_rng(1))
+        for text in pair
+    )
+    assert one.bases == other.bases
+    assert sum(a == b for a, b in zip(one.texts, other.texts, strict=True)) < 20
