@@ -213,6 +213,22 @@ def test_children_do_not_depend_on_the_cursor_nor_share_keys() -> None:
     assert before.starts.tolist() == [0]
 
 
+def test_parts_of_a_stream_are_told_apart_by_their_lengths() -> None:
+    """Record 1 with the text "2 cats" and record 12 with " cats" must not share noise."""
+    parts: list[tuple[str | bytes, ...]]
+    parts = [("ab", "c"), ("a", "bc"), ("abc",), ("abc", ""), ("", "abc"), ("a", "b", "c"), ()]
+    drawn = {keyed_rng(KEY).child(*each).bits(1, 4).tobytes() for each in parts}
+    assert len(drawn) == len(parts)
+    assert keyed_rng(KEY).bits(1, 4).tobytes() not in drawn
+
+
+@pytest.mark.parametrize("rng", [seeded_rng(1), keyed_rng(KEY), secure_rng()])
+def test_what_is_made_of_a_stream_says_whence_it_came(rng: Rng) -> None:
+    """A release of a seeded stream's child is not private either."""
+    for made in (rng.child("a"), rng.next_child("a"), rng.copies()()):
+        assert (made.seeded, made.kept) == (rng.seeded, rng.kept)
+
+
 def test_a_key_that_is_wiped_elsewhere_stays_what_it_was() -> None:
     """Else whoever wipes theirs would draw on under a key of zeros, which everybody knows."""
     key = bytearray(KEY)

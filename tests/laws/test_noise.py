@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import product
 from typing import Any
 
@@ -166,3 +167,12 @@ def test_directions_beyond_what_the_bits_reach_are_in_delta(
     """In several dimensions a normal beyond its furthest one makes a direction that never comes."""
     beyond = 2 * stats.norm.sf(sphere.normals(ENDS).max())
     assert toy.dimension * beyond <= noise_of(setting, toy).guarantee.delta <= 2.0**-40
+
+
+def test_components_that_share_their_last_digits_are_in_delta(toy: Embedding) -> None:
+    """Where two of eight components have 32 leading zeros of 63 digits, one number gives the last
+    digits of both: they are not independent there.
+    """
+    noise = noise_of(("component-laplace", {}), toy)
+    pairs = math.comb(toy.dimension, 2) * (2.0**-32) ** 2
+    assert pairs <= noise.guarantee.delta <= 2.0**-50
