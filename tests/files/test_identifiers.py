@@ -13,7 +13,7 @@ from inkblur import Laplace, Privatizer
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import PrivacyError
 from inkblur.files import open_sink
-from inkblur.files.identifiers import ROWS, by_header, by_values
+from inkblur.files.identifiers import ROWS, by_header, by_values, refuse_identifiers
 from inkblur.files.run import run
 from inkblur.files.summary import Summary
 from inkblur.rng import secure_rng
@@ -212,6 +212,16 @@ def test_nested_values_and_late_keys(tmp_path: Path, toy: Embedding) -> None:
     path.write_text(plain * (20 * ROWS) + '{"text": "wordaa", "author": 7}\n')
     with pytest.raises(PrivacyError, match="'author'"):
         released(path, toy)
+
+
+def test_rows_of_later_batches_are_judged_before_the_first_is_released(tmp_path: Path) -> None:
+    """With a language model, or of long texts, a batch holds few rows."""
+    path = tmp_path / "in.csv"
+    path.write_text("text,seen\n" + "wordaa,x\n" * (ROWS - 1) + "wordaa,ann@example.org\n")
+    with opened(path) as source:
+        batches = refuse_identifiers(source, source.batches(10, 10_000))
+        with pytest.raises(PrivacyError, match=r"'seen' \(its values look like e-mail addresses"):
+            next(batches)
 
 
 def test_several_columns_are_all_in_the_guarantee(tmp_path: Path, toy: Embedding) -> None:
