@@ -252,6 +252,8 @@ def test_forms_and_redaction_come_before_the_release() -> None:
         ({"scenarios": ("top-1",)}, "unknown scenario"),
         ({"form": "magic"}, "unknown form"),
         ({"repeats": 0}, "repeats"),
+        ({"read_texts": -1}, "`read_texts=` must not be negative, got -1"),
+        ({"examples": -5}, "examples"),
         ({"confidence": 1.0}, "confidence"),
         ({"attacks": ("koppel", "koppel")}, "twice"),
     ],

@@ -34,6 +34,9 @@ class Plan:
 
     def __post_init__(self) -> None:
         whole(self.repeats, "repeats")
+        for name in ("meaning_texts", "examples", "read_texts"):
+            if getattr(self, name) < 0:  # which would mean all texts but so many
+                raise ParameterError(f"`{name}=` must not be negative, got {getattr(self, name)}")
         checked_confidence(self.confidence)
         for name in self.attacks:
             if name not in NAMES:
