@@ -224,6 +224,16 @@ def test_rows_of_later_batches_are_judged_before_the_first_is_released(tmp_path:
             next(batches)
 
 
+def test_a_column_that_holds_words_of_any_text_of_its_row_stops_the_run(
+    tmp_path: Path, toy: Embedding
+) -> None:
+    path = tmp_path / "in.jsonl"
+    rows = [{"title": "Ok", "body": t, "seen": " ".join(t.split()[-4:])} for t in SAID]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(PrivacyError, match=r"'seen' \(its values look like the words of the texts"):
+        released(path, toy, column=["title", "body"])
+
+
 def test_several_columns_are_all_in_the_guarantee(tmp_path: Path, toy: Embedding) -> None:
     path = tmp_path / "in.csv"
     path.write_text("title,body\nwordaa,wordaa\n")

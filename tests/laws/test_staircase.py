@@ -398,6 +398,8 @@ def test_distribution_and_survival_are_what_is_drawn() -> None:
     everyone = np.arange(25)
     kept = np.diag(mechanism.probabilities(everyone)).mean()
     assert mechanism.survival(everyone) == pytest.approx(kept, rel=1e-12)
+    with_null = np.append(everyone, [NULL_ID] * 25)  # which never comes out as what it stood for
+    assert mechanism.survival(with_null) == pytest.approx(kept / 2, rel=1e-12)
 
 
 def unsound() -> list[tuple[str, Part]]:

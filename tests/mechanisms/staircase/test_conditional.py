@@ -93,3 +93,10 @@ def test_what_leaves_too_few_units_is_named(epsilon: float, tau: float, delta: f
 def test_a_model_that_expects_nothing_is_an_error(parts: int) -> None:
     with pytest.raises(ValueError, match="whole parts"):
         made().units(np.array([1], dtype=np.int32), np.array([parts], dtype=np.int32))
+
+
+@pytest.mark.parametrize("parts", [[5, -1], [0, 0], [-1, -1]])
+def test_parts_below_nothing_are_refused(parts: list[int]) -> None:
+    """They would take units from a word until it is out of reach, or owns fewer than none."""
+    with pytest.raises(ValueError, match="whole parts"):
+        made().units(np.array([1, 2], dtype=np.int32), np.array(parts, dtype=np.int32))
