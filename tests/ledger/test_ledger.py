@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 from collections import Counter
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -682,7 +683,8 @@ def test_a_ledger_that_another_process_is_making_is_opened(tmp_path: Path) -> No
     assert opening.is_alive()  # it waits
     other.close()
     opening.join()
-    assert sqlite3.connect(place).execute("PRAGMA journal_mode").fetchall() == [("wal",)]
+    with closing(sqlite3.connect(place)) as made:
+        assert made.execute("PRAGMA journal_mode").fetchall() == [("wal",)]
 
 
 def test_a_ledger_that_was_made_between_two_looks_has_not_lost_its_secret(

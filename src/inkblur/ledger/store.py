@@ -214,8 +214,12 @@ class SqliteStore(Store):
             self._connection = sqlite3.connect(
                 path, timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False
             )
-            for setting in _SETTINGS:
-                self._set(setting)
+            try:
+                for setting in _SETTINGS:
+                    self._set(setting)
+            except BaseException:
+                self._connection.close()
+                raise
         except sqlite3.DatabaseError as error:
             raise InputError(f"{path} is not a ledger: {error}") from None
         except OSError as error:
