@@ -49,6 +49,7 @@ POLICIES = [
 ]
 
 
+@settings(deadline=None)
 @given(texts)
 def test_no_token_crosses_white_space(text: str) -> None:
     whole = [(token.kind, token.text) for token in tokenize(text)]
