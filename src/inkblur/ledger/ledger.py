@@ -100,6 +100,7 @@ class Ledger:
             if not known:
                 store.run("INSERT INTO about VALUES ('check', ?)", (check,))
         if known and known[0][0] != check:
+            store.close()
             raise InputError(f"the secret is not that of the ledger {store.place}")
 
     def __enter__(self) -> Self:
