@@ -11,6 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 
+# SciPy brings a BLAS of its own, which must be there to be found. Here and not where it is looked
+# for: a signal that comes while Cython's modules are loaded may be lost, and a run has begun there.
+import scipy.linalg  # noqa: F401
 from threadpoolctl import ThreadpoolController
 
 _turn = threading.Lock()
@@ -39,9 +42,5 @@ def one_thread() -> Iterator[None]:
 
 @cache
 def _libraries() -> ThreadpoolController:
-    """Looking for them takes milliseconds, so once; SciPy brings one of its own when it is loaded,
-    which must be there to be found.
-    """
-    import scipy.linalg  # noqa: F401
-
+    """Looking for them takes milliseconds, so once."""
     return ThreadpoolController()
