@@ -165,8 +165,8 @@ def test_try_shows_text_and_draw_side_by_side(page: Page) -> None:
     assert (classes[0], classes[2]) == ("null", "null")
     assert set(classes) <= {"null", "near", "filling", "kept"}
     assert "7 words" in page.inner_text("#count")
-    assert "12.19 times" in page.inner_text("#loss-word")
-    assert "loss of 17.5" in page.inner_text("#loss-text")
+    assert "7.39 times" in page.inner_text("#loss-word")
+    assert "loss of 14," in page.inner_text("#loss-text")
     assert "named" in page.inner_text("#risk")
     assert page.locator("#curve svg .here-text").text_content() == "you are here: medium"
 
@@ -185,13 +185,13 @@ def test_the_slider_moves_here_and_what_is_promised(page: Page) -> None:
 
 def test_nothing_is_promised_of_a_text_that_is_no_longer_there(page: Page) -> None:
     """What was proved at another strength stayed there."""
-    says(page, "#loss-word", "12.19 times")
+    says(page, "#loss-word", "7.39 times")
     page.fill("#text", "")
     says(page, "#released", "Nothing to draw yet")
     for place in ("#count", "#loss-word", "#loss-text", "#risk"):
         assert page.inner_text(place) == ""
     page.fill("#text", "doctor")
-    says(page, "#loss-word", "12.19 times")
+    says(page, "#loss-word", "7.39 times")
 
 
 def test_a_setting_that_was_not_attacked_has_no_height(page: Page) -> None:
@@ -249,7 +249,7 @@ def test_a_label_stays_where_the_server_has_a_pool(pool_page: Page) -> None:
     says(pool_page, "#loss-text", "7.39 times as likely")
     pool_page.check("#stay-words")
     pool_page.wait_for_selector("#released button")
-    assert pool_page.inner_text("#stop") == "medium, epsilon 2.5 a word"
+    assert pool_page.inner_text("#stop") == "medium, epsilon 2 a word"
 
 
 def test_word_vectors_that_nobody_attacked(browser: Any, tmp_path: Path) -> None:
@@ -329,12 +329,12 @@ def test_publish_a_file(page: Page, server: Server, tmp_path: Path) -> None:
     assert not folder.exists()  # everything was downloaded
     assert releases(server) == before + 1
     newest = ledger_rows(page)[0]
-    assert newest[1:4] == ["this machine", "staircase, epsilon 2.5 for a word", str(len(ROWS))]
+    assert newest[1:4] == ["this machine", "staircase, epsilon 2 for a word", str(len(ROWS))]
     assert newest[6] == "released"
 
 
 @pytest.mark.parametrize(
-    ("keep", "what"), [("label", "epsilon 4 for a text"), ("topic", "epsilon 2.5 for a word")]
+    ("keep", "what"), [("label", "epsilon 4 for a text"), ("topic", "epsilon 2 for a word")]
 )
 def test_publish_what_else_may_stay(pool_page: Page, tmp_path: Path, keep: str, what: str) -> None:
     upload(pool_page, write_rows(tmp_path / "reviews.csv"))

@@ -356,7 +356,7 @@ def test_a_ledger_in_postgresql(
     postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("INKBLUR_LEDGER_SECRET", os.urandom(32).hex())
-    server = Server(tmp_path, "--ledger", postgres_url, "--person-budget", "60")
+    server = Server(tmp_path, "--ledger", postgres_url, "--person-budget", "50")
     people = {"people": ["ada"] * 3}
     try:
         with httpx.Client(base_url=server.url, timeout=120) as client:

@@ -82,22 +82,23 @@ def measured(job: Job) -> dict[str, Any]:
     }
 
 
-def jobs(mechanisms: list[str], collections: list[str], epsilons: list[float]) -> list[Job]:
+def jobs(options: argparse.Namespace) -> list[Job]:
     """All of them: mechanisms in the order given, their longest jobs first."""
     return [
         (mechanism, float(epsilon), collection, repetition)
-        for mechanism in mechanisms
-        for collection in collections
-        for epsilon in (epsilons or GRID[mechanism])
-        for repetition in range(COLLECTIONS[collection][1] if mechanism != "untouched" else 1)
+        for mechanism in options.mechanisms
+        for collection in options.collections
+        for epsilon in (options.epsilons or GRID[mechanism])
+        for repetition in range(
+            1 if mechanism == "untouched" else options.repetitions or COLLECTIONS[collection][1]
+        )
     ]
 
 
 def measure(options: argparse.Namespace) -> None:
     """Measure what is missing."""
     inkblur.load_embedding()  # a table that cannot be read fails here, once
-    wanted = jobs(options.mechanisms, options.collections, options.epsilons)
-    kept_lines.measure(options.results, wanted, options.workers, measured)
+    kept_lines.measure(options.results, jobs(options), options.workers, measured)
 
 
 def settings(path: Path) -> dict[str, dict[float, SettingRisk]]:
@@ -122,13 +123,14 @@ def settings(path: Path) -> dict[str, dict[float, SettingRisk]]:
 
 
 def store(options: argparse.Namespace) -> None:
-    """Choose, judge, print and write."""
-    strengths: dict[str, dict[str, Any]] = {}
+    """Choose, judge, print and write; mechanisms that were not measured keep what they have."""
+    stored, sha256 = json.loads(DESTINATION.read_text()), inkblur.load_embedding().sha256
+    strengths = stored["strengths"] if stored["sha256"] == sha256 else {}
     for mechanism, measured in settings(Path(options.results)).items():
         strengths[CATALOGUE[mechanism].key({})] = {
             strength.value: setting.to_json() for strength, setting in chosen(measured).items()
         }
-    body = {"sha256": inkblur.load_embedding().sha256, "strengths": strengths}
+    body = {"sha256": sha256, "strengths": strengths}
     DESTINATION.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
     show(options)
 
@@ -196,6 +198,7 @@ def main() -> None:
     first.add_argument("--mechanisms", nargs="+", default=list(GRID), choices=GRID)
     first.add_argument("--collections", nargs="+", default=list(COLLECTIONS), choices=COLLECTIONS)
     first.add_argument("--epsilons", nargs="*", type=float, default=[])
+    first.add_argument("--repetitions", type=int, help="where a choice is close")
     kept_lines.run(command)
 
 
