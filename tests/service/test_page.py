@@ -612,7 +612,7 @@ def test_a_file_whose_end_is_wrong_fails_whole(page: Page, tmp_path: Path) -> No
 
 
 def test_over_budget_is_refused_whole(page: Page, tmp_path: Path) -> None:
-    upload(page, write_rows(tmp_path / "long.csv", [["a", "1", "word " * 900]], 77))
+    upload(page, write_rows(tmp_path / "long.csv", [["a", "1", "word " * 1100]], 77))
     page.click("#release")
     page.wait_for_selector("#error:not([hidden])")
     assert "would exceed its budget, so nothing was released" in page.inner_text("#error")
