@@ -41,6 +41,7 @@ def test_where_no_text_is_by_another_author_chance_is_the_next_text() -> None:
         found = repeated_words(true, released, authors=authors)
         assert found.by_chance.tolist() == repeated_words(true, released).by_chance.tolist()
         assert found.by_chance.tolist() == [1, 0, 1, 0]
+        assert found.found.tolist() == [2] * 4
 
 
 def test_an_authors_texts_are_read_together() -> None:

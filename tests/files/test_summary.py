@@ -199,7 +199,7 @@ def test_other_tables_are_questioned_in_their_own_terms(unknown: str) -> None:
 
 @pytest.mark.parametrize("words", [40, 1000, 1001])
 def test_a_risk_measured_on_shorter_texts_is_said_to_be(words: int) -> None:
-    """At `medium` 23 % of authors were named by 500 words; of a book it would be nearly all."""
+    """At `medium` 20 % of the authors were named by 500 words; of a book it would be nearly all."""
     blur = Privatizer(Laplace(load_embedding(), epsilon=34.0))
     told = " ".join(summarized(blur, ["doctor " * words, "the", "of " * words]).worth())
     assert "on public test texts the strongest attack tried named" in told

@@ -47,7 +47,7 @@ def _c50() -> Split:
 
 
 # And how often each is released: repetitions, which are jobs, of so many draws. Where ten authors
-# have few texts each, one draw scatters by ten points and two by seven.
+# have few texts each, one draw scatters by seven points and two by five.
 COLLECTIONS: dict[str, tuple[Callable[[], Split], int, int]] = {
     "c50": (_c50, 1, 1),
     "novels": (english_novels, 1, 1),
