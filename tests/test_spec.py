@@ -186,6 +186,10 @@ def test_what_stands_beside_parameters_is_not_lost() -> None:
     assert both.varied(parameters={"tau": 0.2}) == ReleaseSpec.of(epsilon=1.0, tau=0.2)
     with pytest.raises(ParameterError, match="staircase has no parameter lenght"):
         ReleaseSpec.of(epsilon=1.0, parameters={"tau": 0.1}, lenght=50)
+    with pytest.raises(ParameterError, match="`tau=` is given twice"):
+        ReleaseSpec.of(epsilon=1.0, parameters={"tau": 0.1}, tau=0.2)
+    with pytest.raises(ParameterError, match="must be a mapping"):
+        ReleaseSpec.of(epsilon=1.0, parameters="tau")
 
 
 def test_parameters_cannot_be_changed_in_place() -> None:

@@ -208,6 +208,10 @@ def _judged(texts: Any, spec: ReleaseSpec) -> Any:
     index, first = texts.index, texts.iloc[:ROWS]
     usual = ["index"] if index.nlevels == 1 else [f"level_{n}" for n in range(index.nlevels)]
     levels = [str(one if own is None else own) for own, one in zip(index.names, usual, strict=True)]
+    absent = [name for name in spec.drop_columns if name not in levels]
+    if absent:
+        known = ", ".join(map(repr, levels))
+        raise ParameterError(f"`drop_columns=` {absent[0]!r} is no level of the index: {known}")
     rows = first.index if index.nlevels > 1 else zip(first.index, strict=True)
     records = [Record("", text or "") for text in _checked(first.tolist())]
     cells = FieldCells(tuple(levels), (), [list(map(str, row)) for row in rows])

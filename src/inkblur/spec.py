@@ -194,7 +194,12 @@ class ReleaseSpec(ReleaseFields):
         known = {f.name for f in fields(cls)}
         own = {name: value for name, value in described.items() if name not in known}
         plain = {name: value for name, value in described.items() if name in known}
-        return cls(**{**plain, "parameters": {**own, **plain.get("parameters", {})}})
+        beside = plain.pop("parameters", {})
+        if not isinstance(beside, Mapping):
+            raise ParameterError("`parameters=` must be a mapping of names to values")
+        for name in own.keys() & beside.keys():
+            raise ParameterError(f"`{name}=` is given twice: beside `parameters=` and in it")
+        return cls(**plain, parameters={**own, **beside})
 
     def varied(self, **changes: Any) -> ReleaseSpec:
         """The same release with other values of fields or of the mechanism's parameters.

@@ -13,6 +13,7 @@ import pytest
 
 from inkblur.errors import InkblurError, InputError, ParameterError
 from inkblur.files import Format, open_source
+from inkblur.files.source import likely_texts
 from tests.files.passing import opened, read, standard_input, through
 
 
@@ -235,6 +236,7 @@ def test_parquet_texts_that_are_not_utf_8(tmp_path: Path) -> None:
     strings = pa.Array.from_buffers(pa.string(), 2, raw.buffers())
     pq.write_table(pa.table({"text": strings}), tmp_path / "a.parquet")
     assert "not utf-8 in rows 1 to 2" in complaint(tmp_path / "a.parquet")
+    assert likely_texts(tmp_path / "a.parquet") is None  # a guess: the complaint is for the run
 
 
 def test_unknown_suffix_offers_format(tmp_path: Path) -> None:

@@ -334,7 +334,7 @@ def _first_strings(path: Path) -> list[dict[str, object]]:
             fields = [each for each in file.schema_arrow if any(is_a(each.type) for is_a in kinds)]
             batches = file.iter_batches(_ROWS, columns=[field.name for field in fields])
             return [row for batch in islice(batches, 1) for row in batch.to_pylist()]
-    except (pa.ArrowException, OSError):
+    except (pa.ArrowException, OSError, UnicodeError):  # what is wrong shows when it is read
         return []
 
 
