@@ -150,7 +150,7 @@ def test_least_survival_keeps_the_utility_floor() -> None:
     trials = [trial(1, 5, 0.3), trial(2, 30, 0.8), trial(3, 20, 0.85), trial(4, 90, 1.0)]
     assert chosen(trials, "least-survival", utility_floor=0.8) == 3
     assert chosen(trials, "least-survival", utility_floor=0.1) == 1
-    assert chosen(trials, "least-survival", utility_floor=1.1) is None
+    assert chosen(trials[:3], "least-survival", utility_floor=1) is None
 
 
 def test_most_utility_keeps_the_privacy_floors() -> None:
@@ -192,10 +192,15 @@ def test_largest_gap_is_the_largest_of_the_smallest() -> None:
         ("largest-gap", {"utility_floor": 0.5}, "utility floor"),
         ("most-utility", {}, "privacy floor"),
         ("largest-gap", {"most_attack": 0.5}, "privacy floor"),
-        ("most-utility", {"most_attack": 20}, "most_attack=` must lie between 0 and 1, got 20"),
-        ("most-utility", {"most_attack": float("nan")}, "between 0 and 1, got nan"),
-        ("most-utility", {"most_survival": -1}, "most_survival=` must lie between 0 and 100"),
-        ("most-utility", {"most_survival": float("nan")}, "between 0 and 100, got nan"),
+        ("most-utility", {"most_attack": 20}, "share of the texts, at least 0 and below 1.* 20$"),
+        ("most-utility", {"most_attack": 1}, "most_attack=` .* below 1, such as 0.2; got 1$"),
+        ("most-utility", {"most_attack": float("nan")}, "below 1.* got nan"),
+        ("most-utility", {"most_survival": -1}, "number of 100 runs, at least 0 and below 100"),
+        ("most-utility", {"most_survival": 100}, "most_survival=` .* such as 20; got 100$"),
+        ("most-utility", {"most_survival": float("nan")}, "below 100.* got nan"),
+        ("least-survival", {"utility_floor": 0}, "utility_floor=` is a share .* above 0.* got 0$"),
+        ("least-survival", {"utility_floor": 80}, "at most 1, such as 0.8; got 80$"),
+        ("least-survival", {"utility_floor": float("nan")}, "at most 1.* got nan$"),
         ("magic", {}, "unknown criterion"),
     ],
 )

@@ -40,18 +40,29 @@ class Goal:
     """A criterion with its floors."""
 
     criterion: Criterion
-    utility_floor: float | None = None  # beta_U at least, for least-survival
-    most_survival: float | None = None  # N_w at most, of 100 runs, for most-utility
-    most_attack: float | None = None  # share of texts whose author is named at most, too
+    utility_floor: float | None = None  # beta_U at least, in (0, 1], for least-survival
+    most_survival: float | None = None  # N_w at most, in [0, 100) of 100 runs, for most-utility
+    most_attack: float | None = None  # share of texts whose author is named, in [0, 1), too
 
     def __post_init__(self) -> None:
         floor, privacy = self.utility_floor, (self.most_survival, self.most_attack)
         if (self.criterion is Criterion.LEAST_SURVIVAL) != (floor is not None):
             raise ParameterError("least-survival, and only it, needs a utility floor, such as 0.8")
-        ends = (("most_survival", self.most_survival, 100), ("most_attack", self.most_attack, 1))
-        for name, limit, most in ends:
-            if limit is not None and not 0 <= limit <= most:  # 20 for 20 % would allow everything
-                raise ParameterError(f"`{name}=` must lie between 0 and {most}, got {limit:g}")
+        if floor is not None and not 0 < floor <= 1:  # 80 for 80 % would allow nothing
+            raise ParameterError(
+                f"`utility_floor=` is a share of the original utility, above 0 and at most 1, such "
+                f"as 0.8; got {floor:g}"
+            )
+        # At its end or beyond (20 for 20 %), a limit would allow everything.
+        for name, limit, unit, end, usual in (
+            ("most_survival", self.most_survival, "a number of 100 runs", 100, "20"),
+            ("most_attack", self.most_attack, "a share of the texts", 1, "0.2"),
+        ):
+            if limit is not None and not 0 <= limit < end:
+                raise ParameterError(
+                    f"`{name}=` is {unit}, at least 0 and below {end}, such as {usual}; got "
+                    f"{limit:g}"
+                )
         wants = self.criterion is Criterion.MOST_UTILITY
         if wants != any(limit is not None for limit in privacy):
             raise ParameterError(
