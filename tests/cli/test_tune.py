@@ -54,6 +54,10 @@ def test_a_choice_is_made_printed_and_written(posts: Path, vectors: Path, tmp_pa
     assert (folder / "tune.jsonl").is_file()
     page = (folder / "tune.html").read_text(encoding="utf-8")
     assert f"epsilon {body['best']['setting']['epsilon']:g}</b>" in page
+    guessed = f"keeps about {body['utility_of_guessing']:.0%} of the utility"
+    assert guessed in " ".join(result.stdout.split())
+    assert guessed in page
+    assert body["utility_of_guessing"] == pytest.approx(0.5, abs=0.1)  # two labels, well told
     warned = "looks a little better on the texts that chose it"
     assert warned in page
     assert warned in " ".join(result.stderr.split())

@@ -117,7 +117,8 @@ def test_the_choice_is_judged_once_on_held_out_texts(tmp_path: Path) -> None:
     assert strong.attack < weak.attack
     assert weak.utility == pytest.approx(1.0)  # epsilon 100 changes nothing
     assert weak.attack >= result.before.attack  # the attackers are at least as strong as before
-    assert result.guessing == pytest.approx(0.5 / result.before.f1)  # of two labels
+    two = pytest.approx(0.5 / result.before.f1)  # labels
+    assert result.before.utility_of_guessing == two
     assert [Trial.from_json(t.to_json()) for t in result.trials] == list(result.trials)
 
 

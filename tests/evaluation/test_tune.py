@@ -45,7 +45,7 @@ def trial(epsilon: float, survival: float, utility: float, *attacks: tuple[float
         for n, (a, b) in enumerate(attacks)
     )
     candidate = Candidate(ReleaseSpec("laplace", epsilon))
-    rest = (utility / 2, utility, "svm", 90, 2, left)
+    rest = (utility / 2, utility, "svm", 90, 2, 0.5, left)
     return Trial(candidate, TextShare.VALIDATION, survival, *rest)
 
 
@@ -237,6 +237,9 @@ def test_trials_are_measured_and_repeat(tmp_path: Path) -> None:
     assert survivals[0] < survivals[1] <= survivals[2] == 100.0
     assert trials[2].utility == pytest.approx(1.0)
     assert trials[2].attacks[0].left == pytest.approx(1.0)
+    assert [t.utility_of_guessing for t in trials] == [
+        pytest.approx(0.5 / (trials[2].f1 / trials[2].utility))  # of two labels, as they are
+    ] * 3
     assert trials[0].attack < trials[2].attack
     again = tune(made(), table(), GRID, PLAN, tmp_path, words=10)
     assert trials == again

@@ -196,6 +196,7 @@ def tune(
             **asdict(goal),
             "criterion": goal.criterion.value,
             "best": None if best is None else best.to_json(),
+            "utility_of_guessing": trials[0].utility_of_guessing,
             "trials": [trial.to_json() for trial in trials],
         }
         body = json.dumps(found, indent=2, allow_nan=False) + "\n"

@@ -38,7 +38,7 @@ def measured(
     adapted = AdaptedBy(alpha, 10.0)
     candidate = Candidate(ReleaseSpec("laplace", epsilon), adapted) if epsilon is not None else None
     attacks = (AttackLeft("koppel", "all", "adaptive", 5, 40, attack, 0.2, attack, attack),)
-    return Trial(candidate, part, None, utility / 2, utility, "svm", 90, 4, attacks)
+    return Trial(candidate, part, None, utility / 2, utility, "svm", 90, 4, 0.5, attacks)
 
 
 TRIALS = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
@@ -28,7 +29,7 @@ def trial(epsilon: float, lam: float, survival: float, utility: float, left: flo
         AttackLeft("koppel", "top-2", "static", 2, 20, 0.1, 0.5, 0.1, None),
     )
     candidate = Candidate(ReleaseSpec("mahalanobis", epsilon, parameters={"lam": lam}))
-    rest = (utility / 2, utility, "svm", 90, 2, attacks)
+    rest = (utility / 2, utility, "svm", 90, 2, 0.62, attacks)
     return Trial(candidate, TextShare.VALIDATION, survival, *rest)
 
 
@@ -79,6 +80,9 @@ def test_the_page_loads_nothing_escapes_and_repeats() -> None:
     assert text == tuning_page(goal, TRIALS, facts=FACTS, embedding=EMBEDDING, plan=plan)
     assert not re.search(r"<script|src=|href=\"[^#]|url\(|https?:", text)
     assert "toy &lt;i&gt;" in text
+    assert "Guessing labels by their frequency alone keeps about 62% of the utility" in text
+    assert "guessing authors without reading any text names 50% of them" in text
+    assert "10% of the texts (guessing: 50.0%)" in text  # beside what the chosen setting leaves
     for tried in TRIALS:
         assert tried.name in text
 
@@ -89,6 +93,18 @@ def test_a_page_without_a_choice_says_so() -> None:
     text = tuning_page(goal, TRIALS, facts=FACTS, embedding=EMBEDDING, plan=plan)
     assert "No setting meets it" in text
     assert "chosen:" not in text
+
+
+@pytest.mark.parametrize(("floor", "said"), [(0.62, True), (0.63, False)])
+def test_a_floor_that_guessing_meets_is_called_that(floor: float, said: bool) -> None:
+    goal = Goal(Criterion("least-survival"), utility_floor=floor)
+    assert ("keeps nothing of the labels" in trials_table(goal, TRIALS).caption) == said
+
+
+def test_without_attacks_nothing_is_said_of_guessing_authors() -> None:
+    alone = [replace(each, attacks=()) for each in TRIALS]
+    goal = Goal(Criterion("least-survival"), utility_floor=0.8)
+    assert "authors" not in trials_table(goal, alone).caption
 
 
 def test_many_lines_share_a_color_and_need_no_legend() -> None:

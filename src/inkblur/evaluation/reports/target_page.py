@@ -45,7 +45,7 @@ def target_page(
         commands=commands,
         figure=frontier_figure(found),
         beta=f"{BETA:g}",
-        guessing=f"{found.guessing:.0%}",
+        guessing=f"{found.before.utility_of_guessing:.0%}",
         chance=f"{found.nearest.chance:.1%}",
         table=frontier_table(found),
         doubts=found.doubts,
@@ -65,8 +65,8 @@ def verdict(found: Search) -> tuple[str, ...]:
         f"On held-out texts, not used for the choice: attack {held.attack:.1%} of "
         f"{counted(_attacked(held), 'text')} (guessing: {held.chance:.1%}; for other texts like "
         f"these {low:.0%} to {high:.0%}, with 95 % confidence), utility left {held.utility:.1%}.",
-        f"Guessing labels by their frequency alone keeps about {found.guessing:.0%} of "
-        "the utility.",
+        "Guessing labels by their frequency alone keeps about "
+        f"{found.before.utility_of_guessing:.0%} of the utility.",
     ]
     if found.judgment is Judgment.MISSED:
         sentences.append(

@@ -85,7 +85,7 @@ def paths(trials: Sequence[Trial], spot: Callable[[Trial], Spot]) -> dict[str, l
 
 
 def trials_table(goal: Goal, trials: Sequence[Trial]) -> Table:
-    """Every setting in the order measured, the chosen one marked."""
+    """Every setting in the order measured, the chosen one marked, and what guessing reaches."""
     best = goal.best(trials)
     columns = heads(
         "setting", "#N_w", "#F1", "#utility left", "#worst attack", "#attack left", "#gap"
@@ -96,14 +96,32 @@ def trials_table(goal: Goal, trials: Sequence[Trial]) -> Table:
             Cell(_shown(trial.survival, ".1f"), True),
             Cell(f"{trial.f1:.3f}", True),
             Cell(f"{trial.utility:.1%}", True),
-            Cell(_shown(trial.attack if trial.attacks else None, ".1%"), True),
+            Cell(_shown(trial.attack if trial.attacks else None, ".1%"), True, _by_chance(trial)),
             Cell(_shown(trial.attack_left, ".1%"), True),
             Cell(_shown(trial.gap, ".3f"), True),
             lead=trial is best,
         )
         for trial in trials
     )
-    return Table("", "", columns, rows)
+    return Table("", _by_guessing(goal, best or trials[0]), columns, rows)
+
+
+def _by_guessing(goal: Goal, trial: Trial) -> str:
+    """What who reads no text reaches: a share that is left means something above it only."""
+    kept = trial.utility_of_guessing
+    said = f"Guessing labels by their frequency alone keeps about {kept:.0%} of the utility"
+    if trial.attacks:
+        said += f"; guessing authors without reading any text names {trial.chance:.0%} of them"
+    if goal.utility_floor is not None and goal.utility_floor <= kept:
+        said += (
+            f". The floor of {goal.utility_floor:.0%} asks for no more than that: a setting that "
+            "keeps nothing of the labels can meet it"
+        )
+    return f"{said}."
+
+
+def _by_chance(trial: Trial) -> str:
+    return f"guessing: {trial.chance:.1%}" if trial.attacks else ""
 
 
 def _wanted(goal: Goal) -> str:
@@ -147,7 +165,10 @@ def _reached(best: Trial) -> str:
         f"{best.utility:.0%} of the utility is left (F1 {best.f1:.3f})",
     ]
     if best.attacks:
-        parts.append(f"the worst attack names the author of {best.attack:.0%} of the texts")
+        parts.append(
+            f"the worst attack names the author of {best.attack:.0%} of the texts "
+            f"({_by_chance(best)})"
+        )
     if best.gap is not None:
         parts.append(f"the smallest gap is {best.gap:.2f}")
     return "; ".join(parts) + "."

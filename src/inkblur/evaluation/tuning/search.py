@@ -23,7 +23,7 @@ from inkblur.evaluation.results import STATIC
 from inkblur.evaluation.tuning.adapted_grid import Candidate, Metrics
 from inkblur.evaluation.tuning.four_way_split import FourWaySplit, TextShare
 from inkblur.evaluation.tuning.target import Aim, Target, frontier
-from inkblur.evaluation.tuning.trials import Trial, Trials, bound, guessed_f1
+from inkblur.evaluation.tuning.trials import Trial, Trials, bound
 
 _FORMS = ("raw", "content")
 
@@ -63,11 +63,6 @@ class Search:
         return frontier(self.trials)
 
     @property
-    def guessing(self) -> float:
-        """The utility left to guessing labels by their shares."""
-        return guessed_f1(self.before.labels) / self.before.f1
-
-    @property
     def doubts(self) -> tuple[str, ...]:
         """Why the utility may mean nothing on a part of the texts, in sentences."""
         parts = (self.before, self.held_out_before)
@@ -97,7 +92,7 @@ class Search:
             "held_out": self.held_out.to_json() if self.held_out is not None else None,
             "judgment": self.judgment.value if self.judgment is not None else None,
             "held_out_looks": self.looks,
-            "utility_of_guessing": self.guessing,
+            "utility_of_guessing": self.before.utility_of_guessing,
             "before": {
                 "validation": self.before.to_json(),
                 "held_out": self.held_out_before.to_json() if self.held_out_before else None,

@@ -71,6 +71,7 @@ class Trial:
     model: str  # which classifier that was
     scored: int  # texts
     labels: int  # that the analyst knows
+    utility_of_guessing: float  # what a blind guess of the labels by their shares would keep
     attacks: tuple[AttackLeft, ...]
     doubt: str = ""  # why the utility may mean nothing, in a sentence; empty where it means much
 
@@ -218,7 +219,7 @@ class Trials:
                 "nothing says how useful it is; give labels, and add svm"
             )
         doubt = before.doubt if before is not None else _doubt(score, part)
-        utility = score.f1.mean / (before.f1 if before is not None else score.f1.mean)
+        f1_untouched = before.f1 if before is not None else score.f1.mean
         wanted = self._plan.attacks if self._datasets[part].has_authors else ()
         if candidate is not None and wanted and not result.attacks:
             raise ParameterError(
@@ -237,20 +238,21 @@ class Trials:
             part,
             survival,
             score.f1.mean,
-            utility,
+            score.f1.mean / f1_untouched,
             score.model,
             score.tested,
             score.labels,
+            _guessed_f1(score.labels) / f1_untouched,
             # What was not tried on true texts reached nothing there: no share of it is left.
             tuple(_left(same, f1_before.get(key, 0.0)) for key, same in groups.items()),
             doubt,
         )
 
 
-def guessed_f1(labels: int) -> float:
+def _guessed_f1(labels: int) -> float:
     """The F1 of guessing labels by their shares, on average; no other blind guess has more.
 
-    >>> guessed_f1(4)
+    >>> _guessed_f1(4)
     0.25
     """
     return 1 / labels
@@ -260,7 +262,7 @@ def _doubt(score: UtilityResult, part: TextShare) -> str:
     """What to say of texts whose labels are hardly found before any release; refuse where they are
     not found at all: a share of nothing would be called "utility left 100 %".
     """
-    guessing = guessed_f1(score.labels)
+    guessing = _guessed_f1(score.labels)
     if score.f1.mean <= guessing:
         raise ParameterError(
             f"the best classifier tells the labels of the {part.value} texts as they are no better "
