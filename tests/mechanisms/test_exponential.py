@@ -241,7 +241,51 @@ def test_a_rating_that_leaves_its_range_is_refused(toy: Embedding) -> None:
         def block(self, rows: Ids, columns: slice) -> Array:
             return np.full((len(rows), columns.stop - columns.start), 5.0)
 
-    wild = Exponential(toy, epsilon=4.0, rating=Wild())
+    _refused(Exponential(toy, epsilon=4.0, rating=Wild()), "outside")
+
+
+def test_a_rating_of_another_shape_is_refused(toy: Embedding) -> None:
+    """NumPy would repeat one row for all words."""
+
+    class OneRow:
+        size, symmetric, spec = len(toy), True, "one row"
+
+        def block(self, rows: Ids, columns: slice) -> Array:
+            return np.full((1, columns.stop - columns.start), 0.5)
+
+    mechanism = Exponential(toy, epsilon=4.0, rating=OneRow())
+    with pytest.raises(ParameterError, match="expected"):
+        mechanism.release(["wordaa", "wordab"], seeded_rng(1))
+
+
+def test_a_rating_that_is_not_symmetric_may_not_say_so(toy: Embedding) -> None:
+    """The bound would look at one half of the table, and at its mirror image."""
+
+    class Lopsided:
+        size, symmetric, spec = len(toy), True, "lopsided"
+
+        def block(self, rows: Ids, columns: slice) -> Array:
+            order = np.arange(self.size)[columns]
+            return (rows[:, None] < order).astype(np.float64)
+
+    with pytest.raises(ParameterError, match="says that it is symmetric"):
+        _ = Exponential(toy, epsilon=4.0, rating=Lopsided()).guarantee
+
+
+def test_a_rating_keeps_its_own_table(toy: Embedding) -> None:
+    mine = np.full((len(toy) + 1, len(toy)), 0.5)
+
+    class Stored:
+        size, symmetric, spec = len(toy), False, "stored"
+
+        def block(self, rows: Ids, columns: slice) -> Array:
+            return mine[: len(rows), columns]  # a view
+
+    assert Exponential(toy, epsilon=4.0, rating=Stored()).guarantee.private
+    assert (mine == 0.5).all()
+
+
+def _refused(wild: Exponential, why: str) -> None:
     for use in (lambda: wild.guarantee, lambda: wild.release(["wordaa"], seeded_rng(1))):
-        with pytest.raises(ParameterError, match="outside"):
+        with pytest.raises(ParameterError, match=why):
             use()

@@ -145,6 +145,11 @@ def _extremes(
     def ends(block: tuple[slice, slice]) -> list[tuple[slice, Array, Array]]:
         rows, columns = block
         values = rating.block(_ids(rows), columns)
+        if rating.symmetric and rows == columns and not np.array_equal(values, values.T):
+            raise ParameterError(
+                f"the rating {rating.spec!r} says that it is symmetric and is not, which would "
+                "make the bound too small; set its `symmetric` to False"
+            )
         values *= kappa
         found = []
         if rating.symmetric and rows != columns:

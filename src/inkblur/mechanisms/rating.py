@@ -161,8 +161,14 @@ class CheckedRating:
         self.size, self.symmetric, self.spec = rating.size, rating.symmetric, rating.spec
 
     def block(self, rows: Ids, columns: slice) -> Array:
-        """The ratings, checked."""
-        values = self._rating.block(rows, columns)
+        """The ratings, checked, as a float64 copy: exp() of a float32 is 0 from -104 on."""
+        values: Array = np.array(self._rating.block(rows, columns), dtype=np.float64, order="C")
+        expected = len(rows), len(range(*columns.indices(self.size)))
+        if values.shape != expected:
+            raise ParameterError(
+                f"the rating {self.spec!r} gives an array of shape {values.shape}, expected "
+                f"{expected}: a row for each input word, a column for each output"
+            )
         if not ((values >= 0) & (values <= 1)).all():  # NaN fails here too
             raise ParameterError(
                 f"the rating {self.spec!r} gives values outside [0, 1]; clip or rescale them"
