@@ -16,6 +16,7 @@ from inkblur.documents.vectorizer import Vectorizer
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.rng import seeded_rng
+from inkblur.types import Record
 
 TABLE = Embedding(["cat", "dog", "sky"], [[1, 0.1], [1, 0.3], [-1, 0.2]], name="toy")
 WORDS = Laplace(TABLE, epsilon=1.0)
@@ -31,6 +32,8 @@ WRONG: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any], str]
     "tagger": (TokenPolicies, (), {"names_tagger": "yes"}, "names_tagger must be True or False"),
     "no text": (BLUR.release, (None, RNG), {}, "text must be a string, got NoneType"),
     "texts for records": (BLUR.release_batch, (["a"], RNG), {}, "record 0 must be a Record"),
+    "a number for an id": (BLUR.release_batch, ([Record(7, "a")], RNG), {}, "has int and str"),  # type: ignore[arg-type]
+    "a number for a text": (BLUR.release_batch, ([Record("a", 7)], RNG), {}, "has str and int"),  # type: ignore[arg-type]
     "a number for rng": (BLUR.release, ("a", 3), {}, "rng must be a random stream"),
     "rng of a batch": (BLUR.release_batch, ([], 3), {}, "rng must be a random stream"),
     "rng of a word": (WORDS.release, (["cat"], 3), {}, "rng must be a random stream"),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -42,6 +45,18 @@ def test_it_is_immutable(kind: type[np.ndarray[Any, Any]]) -> None:
     assert table.vectors[0, 0] == 1
     with pytest.raises(ValueError, match="read-only"):
         table.vectors[0, 0] = 9
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda table: pickle.loads(pickle.dumps(table))])
+def test_a_copy_is_immutable_too(copied: Callable[[Embedding], Embedding]) -> None:
+    """Its fingerprint, which binds random streams, was computed before."""
+    table = Embedding(["a", "b"], [[0.0], [1.0]], name="x", counts=[3, 1])
+    parts = table.null_vector, table.covariance, table.sha256
+    other = copied(table)
+    assert (other.null_vector, other.covariance, other.sha256) == parts
+    for array in (other.vectors, other.counts, other.corpus, other.null_vector, other.covariance):
+        assert array is not None
+        assert not array.flags.writeable
 
 
 def test_the_fingerprint_covers_words_vectors_and_order() -> None:

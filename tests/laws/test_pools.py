@@ -123,6 +123,14 @@ def test_every_text_owns_its_numbers_at_any_epsilon_and_tau(
         assert drawn.tolist() == [text for text, _, _ in owned for _ in range(2)]
 
 
+@pytest.mark.parametrize("tau", [None, 0.25])
+def test_a_number_of_numpy_is_the_number_that_it_is(tau: float | None) -> None:
+    made = pool(TABLE, (5, 6))
+    given = None if tau is None else np.float32(tau)
+    plain = PoolStaircase(made, TABLE, epsilon=2.0, tau=tau)
+    assert PoolStaircase(made, TABLE, epsilon=np.float32(2), tau=given).spec == plain.spec  # type: ignore[arg-type]
+
+
 def test_heavy_and_light_labels_weigh_alike() -> None:
     made = pool(TABLE, (40, 3, 7))
     units = text_units(made, 3 * 1_000_003)

@@ -60,10 +60,14 @@ def base_of(*entering: bytes) -> str:
 def check_records(records: Sequence[Record]) -> None:
     """Raise where a record is none, or its text is too long to be held in memory."""
     for place, record in enumerate(records):
-        if not isinstance(record, Record) or not isinstance(record.text, str):
+        if not isinstance(record, Record):
             raise ParameterError(
-                f"record {place} must be a Record(id, text) of two strings, "
-                f"got {type(record).__name__}"
+                f"record {place} must be a Record(id, text), got {type(record).__name__}"
+            )
+        if not isinstance(record.id, str) or not isinstance(record.text, str):
+            raise ParameterError(
+                f"record {place} must have two strings, id and text; it has "
+                f"{type(record.id).__name__} and {type(record.text).__name__}"
             )
         if len(record.text) > LONGEST_TEXT:
             raise InputError(

@@ -107,6 +107,13 @@ class Embedding:
         parts = ("words", "vectors", "name", "provenance", "corpus", "counts")
         return Embedding._trusted(**{**{part: getattr(self, part) for part in parts}, **changes})
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """A copy of the table refuses writing too: NumPy's pickles forget that."""
+        self.__dict__.update(state)
+        for part in state.values():
+            if isinstance(part, np.ndarray):
+                part.flags.writeable = False
+
     def __len__(self) -> int:
         return len(self.words)
 

@@ -96,17 +96,17 @@ class PoolStaircase:
             order = possible_order(pool, choose(Nearest, order, "order"))
         if tau is None:
             keep = KEEP_MEANING if keep_meaning is None else fraction(keep_meaning, "keep_meaning")
-            usable = [e for e in expectations(pool, epsilon) if order in (None, e.first)]
+            usable = [e for e in expectations(pool, self.epsilon) if order in (None, e.first)]
             self.expected = chosen = best(usable, keep, labels=labels)
             order = chosen.first
             tau = chosen.share / (labels if order is Nearest.LABEL else 1)
         self.order = Nearest.LABEL if order is None else order
         self.tau = inner_fraction(tau, "tau")
-        self.steps = Steps.fit(epsilon=self.epsilon, tau=tau, words=len(pool), parts=labels)
+        self.steps = Steps.fit(epsilon=self.epsilon, tau=self.tau, words=len(pool), parts=labels)
         units = text_units(pool, self.steps.units)
         if not safe_for_null(self.steps, int(units.min())):
             raise ParameterError(
-                f"tau {tau:g} leaves too few units a text at epsilon {epsilon:g}; choose a "
+                f"tau {self.tau:g} leaves too few units a text at epsilon {epsilon:g}; choose a "
                 "larger epsilon, or a tau farther from 0 and 1"
             )
         self._order = Order(pool, units, self.order)
