@@ -88,6 +88,19 @@ def test_plots_and_report_are_written(vectors: Path, tmp_path: Path) -> None:
     assert before == {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
+def test_files_are_written_though_nobody_reads_what_is_printed(
+    vectors: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("matplotlib", reason="plots need matplotlib")
+
+    def closed(*_: object) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr("inkblur.cli.audit.print_table", closed)
+    run(vectors, "-m", "laplace", "-e", "2", "-o", str(tmp_path / "out"))
+    assert (tmp_path / "out" / "audit.json").exists()
+
+
 def test_density_is_table_5_of_the_vocabulary_and_a_file(tmp_path: Path) -> None:
     line = [0.0, 1.0, *(4.0 * i for i in range(1, 99))]  # the nearest: 1, 1, 3, then 4 everywhere
     many = tmp_path / "line.txt"

@@ -110,6 +110,20 @@ def test_page_and_json_are_written_and_repeat(posts: Path, vectors: Path, tmp_pa
         assert name not in everything
 
 
+def test_files_are_written_though_nobody_reads_what_is_printed(
+    posts: Path, vectors: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("jinja2")
+
+    def closed(*_: object) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr("inkblur.cli.evaluate.print_report", closed)
+    run(posts, vectors, "-e", "2", "--read-texts", "0", "-o", str(tmp_path / "out"))
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {"evaluation.html", "evaluation.json"}
+
+
 def test_json_goes_to_standard_output_alone(posts: Path, vectors: Path) -> None:
     result = run(posts, vectors, "-e", "5", "-m", "laplace,mahalanobis", "--lambda", "1", "--json")
     assert result.exit_code == 0, result.output

@@ -138,14 +138,14 @@ def audit(
         }
         if spread is not None:
             body["density"] = spread.to_json()
+        if output is not None:
+            _write(output, body, results)
         if as_json:
             data.print_json(json.dumps(body, allow_nan=False))
         else:
             _print(results, audits)
             if spread is not None:
                 _print_density(spread)
-        if output is not None:
-            _write(output, body, results)
         _judge(audits)
 
 

@@ -144,13 +144,15 @@ def evaluate(
                 on_step=lambda what, done, total: bar.show(done, total, what=what),
             )
         body = json.dumps(report.to_json(), indent=2, allow_nan=False) + "\n"
+        # Written first: whoever reads what is printed may stop reading (`| head`).
+        if output is not None:
+            texts.write(output / "evaluation.json", body)
+            texts.write(output / "evaluation.html", html.evaluation_page(report))
         if as_json:
             typer.echo(body, nl=False)
         else:
             _print(report)
         if output is not None:
-            texts.write(output / "evaluation.json", body)
-            texts.write(output / "evaluation.html", html.evaluation_page(report))
             talk.print(
                 f"wrote evaluation.html and evaluation.json into {output}; do not publish them"
             )
