@@ -20,7 +20,9 @@ def read_spec(text: str) -> ReleaseSpec:
     except ParameterError:
         raise
     except (ValueError, RecursionError) as error:
-        raise ParameterError(f"the spec is not JSON: {error}") from None
+        raise ParameterError(
+            f"the spec is not JSON ({error}); give the report of a run, or its spec"
+        ) from None
     if isinstance(body, dict) and "spec" in body:
         body = body["spec"]
     return ReleaseSpec.from_json(body)

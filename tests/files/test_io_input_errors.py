@@ -64,7 +64,9 @@ def test_a_missing_column_never_shows_the_first_line_which_may_be_a_record(
 
 def test_missing_columns(tmp_path: Path) -> None:
     assert "no column 'text' among its 2" in wrong(tmp_path, "a.csv", b"id,body\n1,x\n")
-    assert "looks separated by ';'" in wrong(tmp_path, "b.csv", b"id;text\n1;x\n")
+    other = wrong(tmp_path, "b.csv", b"id;text\n1;x\n")
+    assert "looks separated by ';': say so with `delimiter=` ';', or add `no_header=True`" in other
+    assert "`delimiter=` tab," in wrong(tmp_path, "b.csv", b"id\ttext\n1\tx\n")
     numbered = wrong(tmp_path, "d.csv", b"1,x\n", no_header=True)
     assert "without a header its columns are named 1 to 2" in numbered
     assert "no column 'nr'" in wrong(tmp_path, "c.csv", b"id,text\n1,x\n", id_column="nr")
@@ -84,6 +86,27 @@ def test_not_utf_8_says_the_byte_of_the_file(tmp_path: Path, name: str, before: 
     message = wrong(tmp_path, name, content)
     assert f"(byte {len(content) - 1}:" in message
     assert "`encoding=" in message
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.csv", "a.jsonl"])
+@pytest.mark.parametrize(
+    ("content", "answer"),
+    [
+        (gzip.compress(b"text\nx\n"), "compressed by gzip; unpack it"),
+        (pa.compress(b"text\nx\n", "zstd", asbytes=True), "compressed by Zstandard; unpack it"),
+        (b"PK\x03\x04\x14\x00", "office document; unpack it, or save it as csv"),
+        (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "a PDF document"),
+    ],
+    ids=["gzip", "zstd", "zip", "pdf"],
+)
+def test_a_file_that_holds_no_plain_text_is_named(
+    tmp_path: Path, name: str, content: bytes, answer: str
+) -> None:
+    assert answer in wrong(tmp_path, name, content)
+
+
+def test_a_spreadsheet_is_to_be_saved_as_csv(tmp_path: Path) -> None:
+    assert "save it as .csv" in wrong(tmp_path, "a.XLSX", b"PK\x03\x04")
 
 
 def test_cut_short_inside_a_character(tmp_path: Path) -> None:
@@ -170,7 +193,7 @@ def test_repeated_columns(tmp_path: Path) -> None:
         ("[" * 100_000, "bad JSON on line 2"),
         ('{"a":' + "[" * 100_000, "nested too deeply"),
         ("{}", "it has no keys"),
-        ('{"text": 3}', "'text' is a number, expected a string or null"),
+        ('{"text": 3}', "'text' is a number, expected a string or null; give the text a key"),
         ('{"text": ["a"]}', "'text' is a list"),
         ('{"text": {}}', "'text' is an object"),
         ('{"text": true}', "'text' is true or false"),

@@ -174,19 +174,24 @@ class DelimitedReader(RowReader[list[str]]):
                 f"{self._name} has no column {wanted!r}: without a header its columns are named "
                 f"1 to {len(names)}; choose with {option}"
             )
-        other = re.search("[;\t,|]", names[0]) if len(names) == 1 else None
         # A command with its own name for the text column has no option for other kinds of csv.
         own = self._layout.option != Layout().option
-        hint = f", which looks separated by {other[0]!r}" if other else ""
-        next_step = f"choose with {option}"
-        if own and other:
-            next_step = f"separate its cells by {self._delimiter!r}"
-        elif not own:
-            hint += " (`delimiter=`)" if other else ""
-            next_step += ", or add `no_header=True` if that line is a record"
+        header = "" if own else ", or add `no_header=True` if that line is a record"
+        other = re.search("[;\t,|]", names[0]) if len(names) == 1 else None
+        if other:
+            sign = "tab" if other[0] == "\t" else repr(other[0])
+            answer = (
+                f"separate its cells by {self._delimiter!r}"
+                if own
+                else f"say so with `delimiter=` {sign}"
+            )
+            raise InputError(
+                f"the first line of {self._name} is one cell, without the column {wanted!r}, and "
+                f"looks separated by {sign}: {answer}{header}"
+            )
         raise InputError(
-            f"the first line of {self._name} has no column {wanted!r} among its {len(names)}{hint};"
-            f" {next_step}"
+            f"the first line of {self._name} has no column {wanted!r} among its {len(names)}; "
+            f"choose with {option}{header}"
         )
 
 

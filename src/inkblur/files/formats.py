@@ -33,6 +33,7 @@ class Format(Enum):
 
 
 _SUFFIXES = {f".{format.value}": format for format in Format} | {".ndjson": Format.JSONL}
+_SHEETS = (".xlsx", ".xls", ".ods")
 
 
 def is_stream(path: str | Path) -> bool:
@@ -53,6 +54,8 @@ def format_of(path: str | Path, given: Format | None, error: type[InkblurError])
         raise error(f"standard input has no suffix to tell its format by; add `format=`: {choices}")
     if format is None:
         what = f"the suffix {name.suffix!r}" if name.suffix else "a name without a suffix"
+        if name.suffix.lower() in _SHEETS:
+            raise error(f"{path} is a spreadsheet by its suffix {name.suffix!r}; save it as .csv")
         raise error(
             f"cannot tell the format of {path} from {what}; name it .txt, .csv, .tsv, .jsonl, "
             f".json or .parquet (for an input, `format=` says it too: {choices})"

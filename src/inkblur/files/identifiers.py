@@ -212,20 +212,24 @@ def telling_columns(
 ) -> dict[str, str]:
     """The columns that seem to say who wrote a text, or what it says, each with the reason.
 
-    >>> telling_columns({"user": ["7"], "stars": ["5"]})
-    {'user': 'by its name a user'}
+    Columns are dropped and kept whole, so a part of one counts as a reason against all of it.
+
+    >>> telling_columns({"user": ["7"], "stars": ["5"], "meta\\0mail": ["x"]})
+    {'user': 'by its name a user', 'meta': "its part 'mail', by its name an e-mail address"}
     """
-    reasons = {}
+    reasons: dict[str, str] = {}
     for path, found in values.items():
-        steps = path.split("\0")
-        if steps[0] in kept:
+        column, *parts = path.split("\0")
+        if column in kept or column in reasons:
             continue
-        named = next(filter(None, map(by_header, steps)), None)
+        whole = by_header(column)
+        named = whole or next(filter(None, map(by_header, parts)), None)
         seen = None if named else by_values(found)
+        part = "" if whole or not parts else f"its part {'.'.join(parts)!r}, "
         if named:
-            reasons[".".join(steps)] = f"by its name {named}"
+            reasons[column] = f"{part}by its name {named}"
         elif seen:
-            reasons[".".join(steps)] = f"its values look like {seen}"
+            reasons[column] = f"{part}its values look like {seen}"
     return reasons
 
 

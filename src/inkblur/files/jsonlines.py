@@ -175,7 +175,8 @@ class JsonlReader(RowReader[Frame]):
         for text in texts:
             if not (text.value is None or _is_text(text.value)):
                 raise InputError(
-                    f"{where}: {text.key!r} is {_kind(text.value)}, expected a string or null"
+                    f"{where}: {text.key!r} is {_kind(text.value)}, expected a string or null; "
+                    f"give the text a key of its own, or choose another with {self._layout.option}"
                 )
         name = self._name_in(found, self._layout.id_column, where, "`id_column=`") or ""
         person = self._name_in(found, self._layout.person_column, where, "`person_column=`")

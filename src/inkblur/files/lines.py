@@ -13,6 +13,13 @@ from inkblur.errors import InputError, ParameterError
 CHUNK = 1 << 20  # bytes read at a time
 MAX_LINE = 1 << 27  # characters in one line or one csv cell: above 100 MB, below what fills memory
 _BOM = "\ufeff"
+# What files that hold no plain text begin with, and what to do about each.
+_OTHERS = {
+    b"\x1f\x8b": "is compressed by gzip; unpack it, or name it .gz at the end",
+    b"\x28\xb5\x2f\xfd": "is compressed by Zstandard; unpack it, or name it .zst at the end",
+    b"PK\x03\x04": "is a zip file or an office document; unpack it, or save it as csv in UTF-8",
+    b"%PDF-": "is a PDF document; save its texts as a file of text",
+}
 
 
 class Lines:
@@ -80,6 +87,8 @@ class Lines:
                 block = self._file.read1(CHUNK)
             except (OSError, EOFError, zlib.error) as error:
                 raise InputError(f"cannot read {self.name}: {_reason(error)}") from None
+            if not self.consumed:
+                self._refuse_others(block)
             waiting, _ = self._decoder.getstate()  # bytes of a character cut by the last block
             try:
                 text = self._decoder.decode(block, final=not block)
@@ -93,6 +102,12 @@ class Lines:
             self.consumed += len(block)
             if text or not block:
                 return text
+
+    def _refuse_others(self, start: bytes) -> None:
+        """Raise where the first bytes of the file are those of one that holds no plain text."""
+        for signature, answer in _OTHERS.items():
+            if start.startswith(signature):
+                raise InputError(f"{self.name} {answer}")
 
     def _undecodable(self, where: str) -> InputError:
         return InputError(

@@ -144,9 +144,8 @@ class Preview:
     def next_spec(self) -> ReleaseSpec:
         """The last look's release, without the columns that seem to tell too much."""
         spec = self.looks[-1].spec
-        paths = [f"{path}." for path in self.telling]  # nested ones: user.name
-        tops = [name for name in self.copied if any(path.startswith(f"{name}.") for path in paths)]
-        return spec.varied(drop_columns=[*spec.drop_columns, *tops])
+        telling = [name for name in self.copied if name in self.telling]
+        return spec.varied(drop_columns=[*spec.drop_columns, *telling])
 
     def _count(self, kind: str) -> int:
         return sum(self.counts[f"{kind} {treatment.value}"] for treatment in Treatment)

@@ -217,8 +217,8 @@ const look = guarded(async () => {
 
 function flag(telling) {
   for (const each of selects()) {
-    const found = Object.entries(telling).find(([path]) => path === each.dataset.column || path.startsWith(`${each.dataset.column}.`));
-    each.nextSibling.textContent = found && each.value !== "text" ? `an identifier? ${found[1]}` : "";
+    const found = Object.hasOwn(telling, each.dataset.column) && telling[each.dataset.column];
+    each.nextSibling.textContent = found && each.value !== "text" ? `an identifier? ${found}` : "";
     if (!found) continue;
     each.dataset.flagged = "yes";
     if (!each.dataset.chosen && each.value === "copy") each.value = "drop";
