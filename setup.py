@@ -4,6 +4,8 @@ Where there is no compiler, or no pybind11, they are left out, the installation 
 and SciPy serve.
 """
 
+from pathlib import Path
+
 from setuptools import Extension, setup
 
 
@@ -15,10 +17,12 @@ def extensions() -> list[Extension]:
         return []
 
     def optional(name: str, *flags: str, link: tuple[str, ...] = ()) -> Extension:
+        source = Path(f"src/inkblur/{name.replace('.', '/')}.cpp")
+        headers = [*Path("src/inkblur/mechanisms").glob("*.h"), *source.parent.glob("*.h")]
         return Extension(
             f"inkblur.{name}",
-            [f"src/inkblur/{name.replace('.', '/')}.cpp"],
-            depends=["src/inkblur/mechanisms/survives.h"],
+            [str(source)],
+            depends=sorted(map(str, headers)),
             include_dirs=[pybind11.get_include()],
             language="c++",
             # No -march: each file picks its instructions at run time, so a wheel runs anywhere.

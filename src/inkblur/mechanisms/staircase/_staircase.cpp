@@ -9,9 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
-#if defined(_MSC_VER)
-#include <intrin.h>
-#endif
+#include "../lowest_bit.h"
 
 namespace py = pybind11;
 
@@ -34,16 +32,6 @@ Dense<T> moved(const std::vector<T>& from) {
 // The bit of word y is bit y % 64 of block y / 64.
 constexpr std::int64_t kBlock = 64;
 constexpr std::int64_t kMark = 32;  // packed.STRIDE: blocks between two marks
-
-int lowest(std::uint64_t bits) {  // which bit is the lowest that is set
-#if defined(_MSC_VER)
-  unsigned long place;
-  _BitScanForward64(&place, bits);
-  return static_cast<int>(place);
-#else
-  return __builtin_ctzll(bits);
-#endif
-}
 
 // One word's set from its row of products, as bits: a histogram of units by nearness finds the bin
 // in which T is reached; nearer bins are full, and only that bin is sorted.
@@ -107,7 +95,7 @@ class Selector {
       }
       bits[first / kBlock] = nearer;
       for (level &= ~nearer; level; level &= level - 1)
-        edge_words_.push_back(static_cast<std::uint32_t>(first + lowest(level)));
+        edge_words_.push_back(static_cast<std::uint32_t>(first + lowest_bit(level)));
     }
     add(bits, static_cast<std::uint32_t>(word));
     std::sort(edge_words_.begin(), edge_words_.end(), [this](std::uint32_t a, std::uint32_t b) {
@@ -164,7 +152,7 @@ py::tuple near_sets(const Dense<float>& products, const Dense<std::int32_t>& han
       last[i] = choose(products.data() + i * words, ids.data()[i], bits.data());
       for (std::size_t block = 0; block < bits.size(); ++block)
         for (std::uint64_t left = bits[block]; left; left &= left - 1)
-          members.push_back(static_cast<std::uint32_t>(block * kBlock + lowest(left)));
+          members.push_back(static_cast<std::uint32_t>(block * kBlock + lowest_bit(left)));
       lengths[i] = static_cast<std::int64_t>(members.size() - before);
     }
   }
@@ -212,7 +200,7 @@ Dense<std::int64_t> bit_marks(const Dense<std::uint64_t>& rows, const Dense<std:
       for (std::int64_t block = 0; block < blocks; ++block) {
         if (block % kMark == 0) *to++ = sum;
         for (std::uint64_t left = row[block]; left; left &= left - 1)
-          sum += units.data()[block * kBlock + lowest(left)];
+          sum += units.data()[block * kBlock + lowest_bit(left)];
       }
       *to++ = sum;
     }
@@ -256,7 +244,7 @@ Dense<std::int64_t> at_bits(const Dense<std::int64_t>& ids, const Dense<std::int
           if (++block >= blocks) throw std::invalid_argument(kNoUnit);
           in = bits[block];
         }
-        const std::int64_t y = block * kBlock + lowest(in);
+        const std::int64_t y = block * kBlock + lowest_bit(in);
         if (y >= words) throw std::invalid_argument(kNoUnit);
         if (left < units.data()[y]) {
           to[i] = y;
