@@ -223,6 +223,10 @@ def test_a_discrete_guarantee_states_what_a_typical_text_spends() -> None:
     )
     fixed = word.lifted(Unit.BAG, size=10)
     assert "exp(25) for a typical text of 10 words" in fixed.sentence()
+    assert "Between bags that differ in k words only, k takes the place of 10." in fixed.lines()
+    assert "Between texts that differ in k positions only, k takes the place of N." in text.lines()
+    one = replace(word, typical_words=1).lifted(Unit.SEQUENCE)
+    assert one.sentence().endswith("and exp(2.5) for a typical text of 1 word.")
     assert text.loss(120) == 300
     for size in (None, 10):  # its words are counted, and how many of them are distinct is not
         assert "typical" not in word.lifted(Unit.PATTERN, size=size).sentence()

@@ -71,7 +71,8 @@ def _in_numbers(promise: Guarantee) -> str:
     if words is None or promise.unit is Unit.PATTERN:  # nobody counted its distinct words
         return said
     loss = rounded_up(words * promise.epsilon)
-    return f"{said}, and exp({loss}) for a typical text of {words:,} {noun}s, all different"
+    every = ", all different" if words > 1 else ""
+    return f"{said}, and exp({loss}) for a typical text of {counted(words, noun)}{every}"
 
 
 def _fine_print(promise: Guarantee) -> list[str]:
@@ -86,6 +87,8 @@ def _fine_print(promise: Guarantee) -> list[str]:
         lines.append(f"Distances{detail} are measured between {source}.")
     if promise.metric is Metric.DISCRETE and promise.unit in _DIFFERENCES:
         difference, count = _DIFFERENCES[promise.unit]
+        if count == "N" and promise.size is not None:
+            count = str(promise.size)
         lines.append(f"Between {difference} only, k takes the place of {count}.")
     if promise.unit is Unit.PATTERN:
         lines.append(
