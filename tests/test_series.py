@@ -295,7 +295,9 @@ def test_a_list_keeps_to_budgets_all_of_it_or_nothing(
     with pytest.raises(ParameterError, match="partial"):
         blur("waa", ids=["z"], limits=inkblur.Limits(budget=2.0, radius=1.0, partial=True))
     person = inkblur.Limits(person_budget=2.0, radius=1.0)
-    with pytest.raises(ParameterError, match="belongs to nobody"):
+    with pytest.raises(
+        ParameterError, match=r"belongs to nobody.*list beside the texts \(people\)"
+    ):
         blur("waa", limits=person)
     with pytest.raises(ParameterError, match="belongs to nobody"):
         blur("waa", people=[missing], limits=person)

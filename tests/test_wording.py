@@ -57,6 +57,7 @@ def test_the_summary_of_one_text_with_one_word(toy: Embedding) -> None:
 
 def test_a_budget_a_guarantee_and_a_loss_of_one(toy: Embedding) -> None:
     assert "1 record would exceed its budget" in listed_over_budget(["record 7: ..."])
+    assert listed_over_budget(["..."]).endswith(". Raise the budget, or leave these records out")
     assert "2 records would exceed their budget" in listed_over_budget(["record 7: ...", "..."])
     one = Privatizer(Staircase(toy, epsilon=2.0), length=1).guarantee
     assert "texts of 1 word each" in one.sentence()

@@ -189,8 +189,8 @@ def check_strength(spec: ReleaseFields) -> None:
         raise ParameterError(f"give only one of {' and '.join(f'`{n}=`' for n in given)}")
     if not given:
         raise ParameterError(
-            'choose how strong: `strength="light"`, medium or strong; `epsilon=`; or '
-            "`level=` with `radius=`"
+            "choose how strong: `strength=` light, medium or strong; `epsilon=`; or `level=` with "
+            "`radius=`"
         )
     if spec.level is not None and find(spec.mechanism).metric in (Metric.DISCRETE, Metric.NONE):
         raise ParameterError(

@@ -53,6 +53,17 @@ def test_the_same_text_again_is_a_replay_and_costs_nothing(client: TestClient) -
     assert first["largest_loss"] == second["largest_loss"]
 
 
+def test_refusals_name_the_fields_of_a_request(client: TestClient) -> None:
+    def refusal(**sent: Any) -> str:
+        answer = client.post("/v1/release", json={"texts": ["one two"], **sent})
+        assert answer.status_code == 422
+        message: str = answer.json()["error"]["message"]
+        return message
+
+    assert refusal(**MEDIUM, ids=["a", "b"]) == "the body: ids must be as many as the texts"
+    assert refusal() == "choose how strong: `strength` light, medium or strong; or `epsilon`"
+
+
 def test_a_release_is_in_the_ledger_when_it_is_answered(client: TestClient) -> None:
     told = client.post("/v1/release", json={"texts": ["one two"], **MEDIUM}).json()
     newest = client.get("/v1/ledger").json()["releases"][0]

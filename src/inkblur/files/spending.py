@@ -250,7 +250,7 @@ def _placed(parts: Sequence[DrawnBatch], result: Charged) -> list[tuple[str, Exc
 
 def _over_budget(exceeded: Sequence[tuple[str, Exceeded]], *, partly: bool) -> BudgetExceeded:
     named = [f"{place}: {over.sentence()}" for place, over in exceeded]
-    others = ", or release the others with `partial=True`" if partly else ""
+    others = "; `partial=True` does that" if partly else ""
     return BudgetExceeded(
         listed_over_budget(named) + others,
         left={over.id: over.left / UNIT for _, over in exceeded},
@@ -263,8 +263,8 @@ def listed_over_budget(sentences: Sequence[str]) -> str:
     more = f"; and {len(sentences) - _NAMED:,} more" if len(sentences) > _NAMED else ""
     records = counted(len(sentences), "record would exceed its", "records would exceed their")
     return (
-        f"{records} budget, so nothing was released: {named}{more}. Raise the budget, leave these "
-        "records out"
+        f"{records} budget, so nothing was released: {named}{more}. Raise the budget, or leave "
+        "these records out"
     )
 
 

@@ -70,7 +70,8 @@ class ReleaseAccount:
                 if charge.person is None:
                     raise ParameterError(
                         f"record {charge.id} belongs to nobody: under a budget for people every "
-                        "record needs a person; name their column with `person_column=`"
+                        "record needs a person, from a column (`person_column=`) or from a list "
+                        "beside the texts (people)"
                     )
         rows = self._rows(charges)
         with self._ledger.store.transaction():

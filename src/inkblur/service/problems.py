@@ -19,7 +19,7 @@ from inkblur.errors import PARAMETER, BudgetExceeded, InkblurError, OutputError,
 
 # What the library advises and a request cannot ask for: it is released whole or not at all.
 _NOT_HERE = {
-    ", or release the others with `partial=True`": "",
+    "; `partial=True` does that": "",
     ", or run it anyway with `accept_weak=True`": "",
     "; `epsilon=`; or `level=` with `radius=`": "; or `epsilon=`",
 }
@@ -86,7 +86,10 @@ def of_library(error: InkblurError) -> JSONResponse:
 
 def of_body(error: ValidationError | RequestValidationError) -> JSONResponse:
     """What the schema refused: where and why, never what was sent there."""
-    found = [f"{_place(each)}: {each['msg']}" for each in error.errors()[:_SHOWN]]
+    found = [
+        f"{_place(each)}: {each['msg'].removeprefix('Value error, ')}"
+        for each in error.errors()[:_SHOWN]
+    ]
     return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "request", "; ".join(found))
 
 
