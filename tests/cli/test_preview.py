@@ -214,7 +214,8 @@ def test_a_risk_is_shown_for_what_it_was_measured_on(folder: Path, options: dict
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("blank.csv",), "no text to look at"),
+        (("blank.csv",), "no text to look at: every one of them is blank"),
+        (("header.csv",), "header.csv has no text to look at: it has no rows"),
         (("in.csv", "--release", "tf", "--length", "5"), "leave out --release tf"),
         (("nowhere.csv",), "no such file"),
         (("in.csv", "--column", "body"), "no column 'body'"),
@@ -223,6 +224,7 @@ def test_a_risk_is_shown_for_what_it_was_measured_on(folder: Path, options: dict
 )
 def test_refusals_are_one_line(folder: Path, arguments: tuple[str, ...], message: str) -> None:
     Path("blank.csv").write_text('id,text\n1,""\n2," "\n')
+    Path("header.csv").write_text("id,text\n")
     result = look(*arguments)
     assert result.exit_code == 1
     assert len(result.stderr.strip().splitlines()) == 1

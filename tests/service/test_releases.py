@@ -5,15 +5,25 @@ from __future__ import annotations
 import io
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from fastapi.testclient import TestClient
 
+from inkblur.documents.fingerprints import ADAPTED, fingerprints
+from inkblur.errors import InkblurError
+from inkblur.files.plain import LineEnds
+from inkblur.files.public_records import PublicRecords
+from inkblur.files.records import Batch
 from inkblur.files.spending import Limits
+from inkblur.guarantees import Guarantee
 from inkblur.service.arrow_stream import MEDIA_TYPE
-from inkblur.service.schemas import ReleaseTexts
+from inkblur.service.problems import in_fields
+from inkblur.service.schemas import FileSettings, ReleaseTexts
+from inkblur.spec import ReleaseSpec
+from inkblur.types import Metric, Record
 from tests.service.conftest import MakeClient
 
 MEDIUM = {"mechanism": "staircase", "strength": "medium"}
@@ -161,6 +171,31 @@ def test_a_refusal_advises_only_what_a_request_can_ask_for(
         named = set(re.findall(r"`(\w+)", refusal))
         assert named <= set(ReleaseTexts.model_fields), refusal
     client.delete(f"/v1/uploads/{name}")
+
+
+def refused_as_public() -> None:
+    batch = Batch((Record("7", "wordaa wordab", "line 2"),), LineEnds("text", ["\n"]))
+    corpus = fingerprints(["wordaa wordab"])
+    list(PublicRecords([(corpus, ADAPTED)], skip=False).screened(iter([batch])))
+
+
+def refused_without_ids() -> None:
+    promised = Guarantee(epsilon=1.0, metric=Metric.DISCRETE)
+    Limits(budget=5.0).for_guarantee(promised, None)
+
+
+def refused_by_a_pool() -> None:
+    ReleaseSpec(epsilon=6.0, unit="text", pool="texts.pool", keep=("numbers",))
+
+
+@pytest.mark.parametrize("refused", [refused_as_public, refused_without_ids, refused_by_a_pool])
+def test_advice_of_the_library_names_fields_of_a_request(refused: Callable[[], None]) -> None:
+    """It named `skip_public`, `person_budget` and `names_tagger`, which are unknown here."""
+    with pytest.raises(InkblurError) as caught:
+        refused()
+    told = in_fields(str(caught.value))
+    assert set(re.findall(r"`(\w+)", told)) <= set(FileSettings.model_fields), told
+    assert told.endswith(("or leave this one out", "records apart", "and `consistent`")), told
 
 
 @pytest.mark.parametrize("kind", ["application/json", ""])

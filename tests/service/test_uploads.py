@@ -128,6 +128,26 @@ def test_a_csv_with_a_broken_quote_is_not_read_with_another_delimiter(client: Te
     assert "quote" in refused.json()["error"]["message"]
 
 
+@pytest.mark.parametrize(
+    ("suffix", "body", "sent"),
+    [
+        ("csv", b'id,text\n1,hello\n2,"hello" there\n', {}),
+        ("jsonl", b'{"text": "hello"}\n', {"delimiter": ";"}),
+    ],
+)
+def test_a_refused_file_is_advised_only_what_a_request_can_ask_for(
+    client: TestClient, suffix: str, body: bytes, sent: dict[str, Any]
+) -> None:
+    """It named `quoting`, which is unknown here."""
+    name = send(client, body, suffix).json()["upload"]
+    refused = client.post(f"/v1/uploads/{name}/preview", json={**MEDIUM, **sent})
+    assert refused.status_code == 422
+    advice = "double the quotes inside quoted cells" if suffix == "csv" else "leave them out"
+    assert advice in refused.text
+    assert "quoting" not in refused.text
+    client.delete(f"/v1/uploads/{name}")
+
+
 @pytest.mark.parametrize(("words", "told"), [(1000, False), (1001, True)])
 def test_a_preview_of_longer_texts_than_were_attacked_says_so(
     client: TestClient, words: int, told: bool

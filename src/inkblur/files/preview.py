@@ -185,8 +185,6 @@ def preview_file(
         table = spec.table()
         extract = _read(opened, table, skip_public=spec.skip_public)
     shown = _evenly(extract.texts, TEXTS)
-    if not shown:
-        raise InputError(f"{opened.name} has no text to look at: every one of them is blank")
     analyst = Analyst(table, spec.policies)
     counts: Counter[str] = Counter()
     entering: list[int] = []
@@ -253,6 +251,11 @@ def _read(source: Source, table: Embedding, *, skip_public: bool) -> _Extract:
     for name in source.copied:
         values.setdefault(name, [])
     filled = [text[:_LETTERS] for row in kept for text in row if text.strip()]
+    if not filled:
+        why = "every one of them is blank"
+        if not rows:
+            why = "all are in the public corpus" if public.count else "it has no rows"
+        raise InputError(f"{source.name} has no text to look at: {why}")
     return _Extract(rows, complete, filled, telling_columns(values, source.layout.keep))
 
 
