@@ -8,7 +8,7 @@ import json
 import os
 import stat
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from platformdirs import user_cache_path
 
@@ -21,6 +21,13 @@ def cache_folder() -> Path:
     return user_cache_path("inkblur", appauthor=False)
 
 
+def is_ours(file: BinaryIO) -> bool:
+    """Whether nobody but this user can have written to a file, or can yet."""
+    found = os.fstat(file.fileno())
+    others = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return not hasattr(os, "getuid") or (found.st_uid == os.getuid() and not others)
+
+
 def kept_value(folder: Path, key: str) -> Any:
     """The JSON value that was kept under this key, or None.
 
@@ -29,10 +36,7 @@ def kept_value(folder: Path, key: str) -> Any:
     """
     try:
         with _path(folder, key).open("rb") as stream:
-            found = os.fstat(stream.fileno())
-            if hasattr(os, "getuid") and (
-                found.st_uid != os.getuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-            ):
+            if not is_ours(stream):
                 return None
             body = json.loads(stream.read())
         sound = body["key"] == key and body["check"] == _check(key, body["value"])

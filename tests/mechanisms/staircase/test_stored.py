@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import mmap
+import os
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,12 @@ from inkblur.mechanisms.staircase.sets import Part
 from inkblur.mechanisms.staircase.stored import read_sets, write_sets
 
 ARRAYS: list[NDArray[Any]] = [np.arange(5, dtype=np.int32), np.zeros((0, 3), dtype=np.int32)]
+
+
+def stored(folder: Path) -> bytes:
+    found = read_sets(folder, "key")
+    assert found is not None
+    return bytes(found)
 
 
 def test_sets_that_are_interrupted_leave_nothing(
@@ -31,7 +39,7 @@ def test_sets_that_are_interrupted_leave_nothing(
             write_sets(tmp_path, "key", ARRAYS)
     assert list(tmp_path.iterdir()) == []
     write_sets(tmp_path, "key", ARRAYS)
-    assert read_sets(tmp_path, "key") == np.arange(5, dtype=np.int32).tobytes()
+    assert stored(tmp_path) == np.arange(5, dtype=np.int32).tobytes()
     assert read_sets(tmp_path, "another") is None
 
 
@@ -53,3 +61,40 @@ def test_stored_sets_come_back_where_numbers_of_their_size_may_stand(
         for own, again in zip(part.arrays(), found.arrays(), strict=True):
             np.testing.assert_array_equal(own, again)
         assert all(getattr(found, column.name).flags.aligned for column in fields(found))
+
+
+def test_sets_are_mapped_and_stay_as_they_were_checked(tmp_path: Path) -> None:
+    """The three strengths of the page took 1.2 GB of memory."""
+    write_sets(tmp_path, "key", ARRAYS)
+    found = read_sets(tmp_path, "key")
+    assert found is not None
+    assert isinstance(found.obj, mmap.mmap)
+    assert found.readonly
+    write_sets(tmp_path, "key", [np.arange(9, dtype=np.int32)])  # by another process
+    assert bytes(found) == np.arange(5, dtype=np.int32).tobytes()
+    assert stored(tmp_path) == np.arange(9, dtype=np.int32).tobytes()
+
+
+def test_a_file_that_others_may_write_to_is_copied_before_it_is_checked(tmp_path: Path) -> None:
+    write_sets(tmp_path, "key", ARRAYS)
+    (file,) = tmp_path.iterdir()
+    file.chmod(0o620)
+    found = read_sets(tmp_path, "key")
+    assert found is not None
+    with file.open("r+b") as stream:
+        stream.seek(-1, os.SEEK_END)
+        stream.write(b"x")
+    assert bytes(found) == np.arange(5, dtype=np.int32).tobytes()
+    assert read_sets(tmp_path, "key") is None
+
+
+def test_sets_of_an_earlier_version_need_not_be_made_again(tmp_path: Path) -> None:
+    """Their header was not filled up."""
+    write_sets(tmp_path, "key", ARRAYS)
+    (file,) = tmp_path.iterdir()
+    header, body = file.read_bytes().split(b"\n", 1)
+    file.write_bytes(header.rstrip() + b"\n" + body)
+    found = read_sets(tmp_path, "key")
+    assert found is not None
+    assert bytes(found) == body
+    assert np.frombuffer(found, dtype=np.int64, count=1).flags.aligned

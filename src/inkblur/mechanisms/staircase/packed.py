@@ -49,7 +49,7 @@ class PackedPart:
         return [self.bits.astype("<u8", copy=False), self.last.astype("<i4")]
 
     @classmethod
-    def of_bytes(cls, body: bytes, words: int) -> Self | None:
+    def of_bytes(cls, body: memoryview, words: int) -> Self | None:
         """The sets of `words` words from a file; None where its length is wrong."""
         blocks = -(-words // _BLOCK)
         if len(body) != words * (4 + 8 * blocks):

@@ -49,7 +49,7 @@ class Part:
         return [self.lengths.astype("<i8"), self.last.astype("<i4"), members]
 
     @classmethod
-    def of_bytes(cls, body: bytes, words: int) -> Self | None:
+    def of_bytes(cls, body: memoryview, words: int) -> Self | None:
         """The sets of `words` words from a file; None where its length is wrong."""
         kind = np.min_scalar_type(words - 1).newbyteorder("<")
         head = 12 * words
@@ -191,7 +191,7 @@ class NearSets(ABC, Generic[P, T]):
 
     @property
     def nbytes(self) -> int:
-        """Bytes held."""
+        """Bytes held, those of a mapped file included."""
         tables: Any = self.tables
         return sum(getattr(tables, column.name).nbytes for column in fields(tables))
 

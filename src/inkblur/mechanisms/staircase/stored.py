@@ -3,6 +3,10 @@
 They are stored for the whole vocabulary or not at all: which words a text has is nobody's
 business. A file that is damaged, stale or belongs to something else is ignored and written anew.
 What the guarantee rests on is not taken on trust: `NearSets.add` checks it in whatever is read.
+
+Sets of all words have hundreds of megabytes, so they are mapped, not copied: the system may drop
+their pages and read them again. A file is replaced as a whole and never written to, so what was
+mapped stays as it was checked.
 """
 
 from __future__ import annotations
@@ -10,25 +14,32 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import mmap
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
 
 from inkblur.atomic_file import PRIVATE, AtomicFile
+from inkblur.cache import is_ours
 from inkblur.errors import OutputError
 
 _VERSION = 3  # of the files below: raise it when what they hold changes
+_ALIGNED = 64  # bytes: where the sets begin, so that numbers of any size may be read in place
 
 
-def read_sets(folder: Path, key: str) -> bytes | None:
+def read_sets(folder: Path, key: str) -> memoryview | None:
     """The sets of all words that were stored under this key, if the file is sound."""
     try:
         with _path(folder, key).open("rb") as file:
             header = json.loads(file.readline())
             if header["key"] != key:
                 return None
-            body = file.read()
+            start = file.tell()
+            if start % _ALIGNED == 0 and is_ours(file):
+                body = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))[start:]
+            else:  # others could change it after it was checked, or an earlier version wrote it
+                body = memoryview(file.read())
     except (OSError, ValueError, TypeError, KeyError):
         return None
     return body if header.get("digest") == hashlib.blake2b(body).hexdigest() else None
@@ -39,7 +50,8 @@ def write_sets(folder: Path, key: str, arrays: list[NDArray[Any]]) -> None:
     digest = hashlib.blake2b()
     for array in arrays:
         digest.update(array.data)
-    header = json.dumps({"key": key, "digest": digest.hexdigest()}) + "\n"
+    header = json.dumps({"key": key, "digest": digest.hexdigest()})
+    header += " " * (-(len(header) + 1) % _ALIGNED) + "\n"
     with contextlib.suppress(OSError, OutputError):
         folder.mkdir(parents=True, exist_ok=True)
         with AtomicFile(_path(folder, key), mode=PRIVATE) as file:
