@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from inkblur.documents.fingerprints import ADAPTED
+from inkblur.documents.fingerprints import ADAPTED, refuse_corpus
 from inkblur.embeddings.table import Fingerprints
 from inkblur.errors import InputError, ParameterError, WeakSetting
 from inkblur.guarantees import Guarantee
@@ -57,25 +57,6 @@ def base_of(*entering: bytes) -> str:
     return digest.hexdigest()
 
 
-def check_records(records: Sequence[Record]) -> None:
-    """Raise where a record is none, or its text is too long to be held in memory."""
-    for place, record in enumerate(records):
-        if not isinstance(record, Record):
-            raise ParameterError(
-                f"record {place} must be a Record(id, text), got {type(record).__name__}"
-            )
-        if not isinstance(record.id, str) or not isinstance(record.text, str):
-            raise ParameterError(
-                f"record {place} must have two strings, id and text; it has "
-                f"{type(record.id).__name__} and {type(record.text).__name__}"
-            )
-        if len(record.text) > LONGEST_TEXT:
-            raise InputError(
-                f"{record} has {len(record.text):,} characters; the most is "
-                f"{LONGEST_TEXT:,}, because a text is held in memory whole: split it"
-            )
-
-
 class AnyPrivatizer(ABC):
     """Releases texts, as texts or as vectors."""
 
@@ -115,6 +96,28 @@ class AnyPrivatizer(ABC):
     def bases(self, texts: Sequence[str]) -> list[str]:
         """What their draws are bound to besides key, id, text and settings: how they are read."""
 
+    def check_records(self, records: Sequence[Record]) -> None:
+        """Raise where a record is none, where its text is too long to be held in memory, or where
+        something was learned from it.
+        """
+        for place, record in enumerate(records):
+            if not isinstance(record, Record):
+                raise ParameterError(
+                    f"record {place} must be a Record(id, text), got {type(record).__name__}"
+                )
+            if not isinstance(record.id, str) or not isinstance(record.text, str):
+                raise ParameterError(
+                    f"record {place} must have two strings, id and text; it has "
+                    f"{type(record.id).__name__} and {type(record.text).__name__}"
+                )
+            if len(record.text) > LONGEST_TEXT:
+                raise InputError(
+                    f"{record} has {len(record.text):,} characters; the most is "
+                    f"{LONGEST_TEXT:,}, because a text is held in memory whole: split it"
+                )
+        for corpus, learned in self.corpora:
+            refuse_corpus(records, corpus, learned)
+
     def guaranteed(self, rng: Rng) -> Guarantee:
         """The guarantee of a release drawn from `rng`: a seeded one promises nothing."""
         return for_rng(rng, self.guarantee)
@@ -137,7 +140,9 @@ class AnyTextPrivatizer(AnyPrivatizer):
         if not isinstance(text, str):
             raise ParameterError(f"the text must be a string, got {type(text).__name__}")
         require_rng(rng)
-        batch = self._batch([Record("", text)], rng.next_child(self.spec))
+        records = [Record("", text)]
+        self.check_records(records)
+        batch = self._batch(records, rng.next_child(self.spec))
         return TextRelease(batch.texts[0], self.guaranteed(rng))
 
     def release_batch(self, records: Sequence[Record], rng: Rng) -> BatchRelease:
@@ -146,7 +151,7 @@ class AnyTextPrivatizer(AnyPrivatizer):
         nothing. Under one key an id must name one record only.
         """
         require_rng(rng)
-        check_records(records)
+        self.check_records(records)
         return self._batch(records, rng)
 
     @abstractmethod

@@ -19,6 +19,7 @@ from inkblur.documents.stop_words import STOP_WORDS
 from inkblur.documents.tokens import written_words
 from inkblur.embeddings.table import Fingerprints
 from inkblur.errors import PrivateCalibration
+from inkblur.types import Record
 
 ADAPTED = "the embedding was adapted on"
 _BYTES = 8  # among a million texts and a million others, one false alarm in 10^7 runs
@@ -65,18 +66,14 @@ def among(texts: Sequence[str], corpus: Fingerprints) -> NDArray[np.bool_]:
     return found
 
 
-def refuse_corpus(
-    texts: Sequence[str], names: Sequence[str], corpus: Fingerprints, learned: str
-) -> None:
-    """Raise where a text to protect is one that a public ingredient was learned from.
-
-    `names` are what messages call the texts.
-    """
+def refuse_corpus(records: Sequence[Record], corpus: Fingerprints, learned: str) -> None:
+    """Raise where a text to protect is one that a public ingredient was learned from."""
     if not corpus.size:
         return
-    found = np.flatnonzero(among(texts, corpus))
+    found = np.flatnonzero(among([record.text for record in records], corpus))
     if found.size:
-        raise PrivateCalibration(corpus_refusal([names[int(row)] for row in found], learned))
+        places = [str(records[int(row)]) for row in found]
+        raise PrivateCalibration(corpus_refusal(places, learned))
 
 
 def corpus_refusal(places: Sequence[str], learned: str, most: int = 1000) -> str:

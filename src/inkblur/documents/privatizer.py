@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from inkblur.documents.analysis import Analysis, Analyst, Slot, assemble, folded
 from inkblur.documents.base import AnyTextPrivatizer, BatchRelease, base_of
-from inkblur.documents.fingerprints import ADAPTED, refuse_corpus
 from inkblur.documents.names import CONTEXTUAL
 from inkblur.documents.policies import TokenPolicies, Treatment
 from inkblur.documents.stop_words import STOP_WORDS
@@ -130,8 +129,6 @@ class Privatizer(AnyTextPrivatizer):
         return isinstance(self.mechanism, TextMechanism)
 
     def _batch(self, records: Sequence[Record], rng: Rng) -> BatchRelease:
-        corpus = self.mechanism.embedding.corpus
-        refuse_corpus([r.text for r in records], [str(r) for r in records], corpus, ADAPTED)
         analyses = [self._analyst.read(record.text) for record in records]
         ids = [self._fitted(analysis) for analysis in analyses]
         spec = self.spec

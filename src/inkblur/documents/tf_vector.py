@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from inkblur.documents.base import AnyPrivatizer, base_of, check_records
-from inkblur.documents.fingerprints import ADAPTED, refuse_corpus
+from inkblur.documents.base import AnyPrivatizer, base_of
 from inkblur.documents.vectorizer import Vectorizer
 from inkblur.embeddings.table import Fingerprints
 from inkblur.errors import ParameterError
@@ -113,7 +112,9 @@ class SyntheticVectors(AnyPrivatizer):
     @property
     def corpora(self) -> list[tuple[Fingerprints, str]]:
         """Public texts that the vocabulary and the vectors were learned from."""
-        return [*self.vectorizer.corpora, *super().corpora]
+        known = list(self.vectorizer.corpora)
+        same = self.mechanism.embedding is self.vectorizer.embedding
+        return known if same else known + super().corpora  # it may know another corpus
 
     def draws(self, text: str) -> int:
         """How many draws a text takes: what it spends, in epsilons."""
@@ -134,11 +135,7 @@ class SyntheticVectors(AnyPrivatizer):
 
         require_rng(rng)
         records = list(records)
-        check_records(records)
-        texts, names = [r.text for r in records], [str(r) for r in records]
-        self.vectorizer.refuse_reference(texts, names)
-        if self.mechanism.embedding is not self.vectorizer.embedding:  # it may know another corpus
-            refuse_corpus(texts, names, self.mechanism.embedding.corpus, ADAPTED)
+        self.check_records(records)
         spec, step = self.spec, max(1, _DRAWS // self.length)
         parts: list[csr_matrix] = []
         counts: Counter[str] = Counter(drawn=self.length * len(records))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inkblur.documents.analysis import folded
-from inkblur.documents.fingerprints import ADAPTED, fingerprints, refuse_corpus
+from inkblur.documents.fingerprints import ADAPTED, fingerprints
 from inkblur.documents.names import is_name
 from inkblur.documents.policies import Treatment
 from inkblur.documents.stop_words import STOP_WORDS
@@ -170,11 +170,6 @@ class Vectorizer:
         counts = np.array([found[i] for i in ids.tolist()], dtype=np.float64)
         coverage = Coverage(known=int(counts.sum()), unknown=unknown)
         return ids, counts if self._idf is None else counts * self._idf[ids], coverage
-
-    def refuse_reference(self, texts: Sequence[str], names: Sequence[str]) -> None:
-        """Raise where a text to protect is one that vocabulary or vectors were learned from."""
-        for corpus, learned in self.corpora:
-            refuse_corpus(texts, names, corpus, learned)
 
     @property
     def corpora(self) -> tuple[tuple[Fingerprints, str], ...]:
