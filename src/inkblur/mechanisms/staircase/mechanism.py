@@ -13,47 +13,40 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from inkblur.cache import cache_folder
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
-from inkblur.guarantees import PUBLIC_EMBEDDING, SECRET_KEY, Guarantee
-from inkblur.mechanisms.base import DiscreteMechanism, with_adaptations
-from inkblur.mechanisms.nearest.cpu.native import processors
 from inkblur.mechanisms.staircase.choice import chosen
 from inkblur.mechanisms.staircase.draw import Draw
 from inkblur.mechanisms.staircase.nearness import Grid, Nearness
 from inkblur.mechanisms.staircase.packed import PackedPart, PackedSets, shorter
 from inkblur.mechanisms.staircase.sets import NearSets, Part, Sets, UnsoundSets
 from inkblur.mechanisms.staircase.stored import read_sets, write_sets
+from inkblur.mechanisms.staircase.two_steps import TwoSteps
 from inkblur.mechanisms.staircase.units import (
-    MOST_EPSILON,
     Steps,
     WordUnits,
     checked_power,
     safe_for_null,
     word_units,
 )
-from inkblur.rng import Bits, Rng, Rows
-from inkblur.types import NULL_ID, Array, Ids, Metric, inner_fraction, positive
+from inkblur.rng import Rng
+from inkblur.types import NULL_ID, Ids, inner_fraction
 
 _SMALL = 4096  # words: all sets at once, and no file
 _CHUNK = 1024  # words whose sets are made at a time
 _STORE_BYTES = 384 << 20  # for sets; what finds no room is made again each time
 _WHOLE = 8  # once more than one word in 8 has occurred, the sets of all words are made and kept
-_TOKENS = 1 << 21  # draws in flight
-_PIECE = 1 << 15  # draws that one thread takes at a time
 
 
-class Staircase(DiscreteMechanism):
+class Staircase(TwoSteps):
     """Weights e^epsilon for near words and 1 for all others: epsilon between any two words.
 
     `tau` is the mass of the near words under q, which is proportional to a power of the public
@@ -68,10 +61,6 @@ class Staircase(DiscreteMechanism):
     [0.587, 0.333, 0.079]
     """
 
-    name = "staircase"
-    batch = 50_000
-    width = 1  # random numbers of 64 bits a word
-
     def __init__(
         self,
         embedding: Embedding,
@@ -81,8 +70,7 @@ class Staircase(DiscreteMechanism):
         frequency_power: float | None = None,
         cache: Path | str | None = "",
     ) -> None:
-        super().__init__(embedding)
-        self.epsilon = positive(epsilon, "epsilon")
+        super().__init__(embedding, epsilon=epsilon)
         if tau is not None:
             tau = inner_fraction(tau, "tau")
         if frequency_power is not None:
@@ -111,13 +99,6 @@ class Staircase(DiscreteMechanism):
         self._turn = threading.Lock()
         self._looked = False  # for stored sets
         self._full = False  # no room for more sets
-        stated = Guarantee(
-            # a / b is at most e to this power.
-            epsilon=min(self.epsilon, MOST_EPSILON),
-            metric=Metric.DISCRETE,
-            assumptions=(PUBLIC_EMBEDDING, SECRET_KEY),
-        )
-        self.guarantee = with_adaptations(embedding, stated)
 
     def _new_sets(self, grid: Grid, units: WordUnits, room: int) -> NearSets[Any, Any]:
         """An empty store of sets, with room for this many bytes."""
@@ -221,50 +202,12 @@ class Staircase(DiscreteMechanism):
                 with suppress(UnsoundSets):  # then they are written anew
                     self._sets.add(np.arange(words), part)
 
-    def weights(self, word: int) -> NDArray[np.uint64]:
-        """How many of the 2^64 equally likely numbers draw each word for this id, (words,)."""
-        found = [draw.weights(word) for here, draw in self._draws(np.array([word])) if len(here)]
-        return found[0]
-
-    def probabilities(self, ids: Ids) -> Array:
-        """Where these words go, (ids, words); NULL_ID is q itself."""
-        rows = np.empty((len(ids), len(self.embedding)))
-        for positions, draw in self._draws(ids):
-            for position in positions.tolist():
-                rows[position] = draw.weights(int(ids[position]))
-        rows *= 2.0**-64
-        return rows
-
     def survival(self, ids: Ids, rng: Rng | None = None) -> float:
         """Mean probability that these words come out unchanged: exact, so `rng` is not used."""
         units = self.units[ids[ids != NULL_ID]]
         near = np.minimum(units, self.steps.near)
         weights = units * float(self.steps.low) + near * float(self.steps.step)
         return float(weights.sum() * 2.0**-64 / len(ids))
-
-    def replace(self, ids: Ids, rng: Rows) -> Ids:
-        """A draw for each id; token i uses row i of `rng`, one number of 64 bits."""
-        out = np.empty(len(ids), dtype=np.int64)
-        for start in range(0, len(ids), _TOKENS):
-            part = slice(start, start + _TOKENS)
-            out[part] = self.draw(ids[part], rng.bits(len(ids[part]), self.width)[:, 0])
-        return out
-
-    def draw(self, ids: Ids, bits: Bits) -> Ids:
-        """The words that these numbers of 64 random bits draw for these ids."""
-        out = np.empty(len(ids), dtype=np.int64)
-        for positions, draw in self._draws(ids):
-            pieces = [positions[s : s + _PIECE] for s in range(0, len(positions), _PIECE)]
-
-            def some(piece: Ids, draw: Draw = draw) -> None:
-                out[piece] = draw.words(ids[piece], bits[piece])
-
-            if len(pieces) > 1:
-                with ThreadPoolExecutor(processors()) as pool:
-                    list(pool.map(some, pieces))
-            elif pieces:
-                some(pieces[0])
-        return out
 
 
 def _made_again(embedding: Embedding, parameters: dict[str, Any], folder: Path | None) -> Staircase:
