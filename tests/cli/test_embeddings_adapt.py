@@ -66,6 +66,24 @@ def test_adapt_then_info_then_privatize() -> None:
     assert report["embedding"]["adapted"] == [told.to_json()]
 
 
+def test_privatize_by_label_and_again_from_its_report() -> None:
+    assert adapt("--smoothing", "1").exit_code == 0
+    Path("mine.txt").write_text("a vote on bread\n")
+    how = ["--epsilon", "3", "--near", "label", "--report", "report.json"]
+    done = run("privatize", "mine.txt", "--embedding", "topic.ink", *how, "-o", "out.txt")
+    assert done.exit_code == 0, done.output
+    assert "at most 20.09 times as likely" in done.stderr
+    spec = json.loads(Path("report.json").read_text())["spec"]
+    assert spec["parameters"]["near"] == "label"
+    assert spec["parameters"].get("tau") is None  # so that the same spec is not refused
+    done = run("privatize", "mine.txt", "--spec", "report.json", "-o", "again.txt")
+    assert done.exit_code == 0, done.output
+    done = run("privatize", "mine.txt", "--embedding", "glove.txt", *how, "-o", "no.txt")
+    assert done.exit_code == 1
+    assert "glove knows no label" in done.stderr
+    assert "leave out --near" in done.stderr
+
+
 def test_privatize_refuses_a_text_of_the_corpus_and_leaves_nothing(here: Path) -> None:
     assert adapt().exit_code == 0
     Path("mine.csv").write_text("text\nvote\nThe vote: a law\n")

@@ -18,7 +18,7 @@ from inkblur.documents.privatizer import Privatizer
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.mechanisms.base import DiscreteMechanism, WordMechanism
-from inkblur.mechanisms.staircase import Staircase
+from inkblur.mechanisms.staircase.two_steps import TwoSteps
 from inkblur.protocols import TextMechanism
 from inkblur.rng import Rng
 from inkblur.types import NULL_ID, Ids
@@ -63,7 +63,7 @@ def marked_text(blur: Privatizer, text: str, rng: Rng) -> list[MarkedPiece]:
 
     >>> import inkblur
     >>> table = inkblur.Embedding(["cat", "dog"], [[0.0, 1.0], [1.0, 0.0]], name="toy")
-    >>> blur = Privatizer(Staircase(table, epsilon=9.0, tau=0.5))
+    >>> blur = Privatizer(inkblur.Staircase(table, epsilon=9.0, tau=0.5))
     >>> [(p.written, p.mark.value) for p in marked_text(blur, "A cat: 7.", inkblur.secure_rng())]
     [('A', 'null'), ('cat:', 'kept'), ('7.', 'null')]
     """
@@ -98,7 +98,7 @@ def word_draws(blur: Privatizer, word: str, rng: Rng, *, draws: int = 10) -> Wor
 
     >>> import inkblur
     >>> table = inkblur.Embedding(["cat", "dog"], [[0.0, 1.0], [1.0, 0.0]], name="toy")
-    >>> blur = Privatizer(Staircase(table, epsilon=9.0, tau=0.5))
+    >>> blur = Privatizer(inkblur.Staircase(table, epsilon=9.0, tau=0.5))
     >>> round(word_draws(blur, "cat,", inkblur.secure_rng()).stays, 4)
     0.9999
     """
@@ -120,7 +120,7 @@ def _marks(mechanism: WordMechanism, ids: Ids, drawn: Ids) -> list[Mark]:
         Mark.NULL if true == NULL_ID else Mark.KEPT if true == out else Mark.NEAR
         for true, out in zip(ids.tolist(), drawn.tolist(), strict=True)
     ]
-    if isinstance(mechanism, Staircase):
+    if isinstance(mechanism, TwoSteps):
         for word in {i for i, mark in zip(ids.tolist(), marks, strict=True) if mark is Mark.NEAR}:
             here = np.flatnonzero(ids == word)
             weights, units = mechanism.weights(word), mechanism.units

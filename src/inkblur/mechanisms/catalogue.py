@@ -172,6 +172,13 @@ CATALOGUE: Mapping[str, Entry] = {
                     high=1.0,
                 ),
                 Parameter(
+                    "near",
+                    "vector",
+                    "What makes words near: vector (the nearest ones) or label (all that speak for "
+                    "the same label; for adapted word vectors).",
+                    choices=("vector", "label"),
+                ),
+                Parameter(
                     "base",
                     "frequency",
                     "What fills the text around near words: frequency (common words) or lm (what "

@@ -139,6 +139,11 @@ def usual_epsilons(name: str, embedding: Embedding, **options: Any) -> list[floa
     for survival in _SURVIVAL:
         with suppress(Unreachable):  # an angle cut off at 90 degrees keeps more than 20 %
             found.add(calibrate(name, embedding, survival=survival, **options))
+    if not found:
+        raise ParameterError(
+            f"no epsilon lets one word in five survive {find(name).key(options)}, so there are no "
+            "usual ones: give `epsilon=`"
+        )
     return sorted(found)
 
 

@@ -1,0 +1,160 @@
+"""The staircase by label: near a word are all words that speak for the same label.
+
+Words of an adapted table fall into K classes (`word_classes`) that own equally many units of q. A
+word marks the units of its class, so all words of a class have one law: what comes out says which
+class a word has, as randomized response over K classes would, and nothing else about it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from inkblur.embeddings.table import Embedding, PublicCounts
+from inkblur.errors import ParameterError
+from inkblur.mechanisms.staircase.draw import Draw
+from inkblur.mechanisms.staircase.two_steps import TwoSteps
+from inkblur.mechanisms.staircase.units import (
+    MOST_EPSILON,
+    Steps,
+    WordUnits,
+    checked_power,
+    safe_for_null,
+    word_units,
+)
+from inkblur.mechanisms.staircase.word_classes import word_classes
+from inkblur.rng import Rng
+from inkblur.types import NULL_ID, Ids
+
+
+def class_units(counts: PublicCounts | None, classes: Ids, power: float, units: int) -> WordUnits:
+    """`units` divided alike among classes, and within each by count^power, at least one a word."""
+    each, rest = divmod(units, int(classes.max()) + 1)
+    if rest:
+        raise ValueError(f"{units} units are not so many equal parts")
+    owned = np.empty(len(classes), dtype=np.int64)
+    for number in range(int(classes.max()) + 1):
+        inside = np.flatnonzero(classes == number)
+        own = None if counts is None else counts[inside]
+        owned[inside] = word_units(own, len(inside), power, each)
+    return owned
+
+
+class ClassSets:
+    """The T units that each class marks: what `Draw` draws from.
+
+    All units stand in a circle, class by class. A class marks T of them from where its own begin:
+    its own, but for the few by which T, which has to be a multiple of b, differs from M / K.
+    """
+
+    def __init__(self, classes: Ids, units: WordUnits, near: int) -> None:
+        self.classes, self.units = classes, units
+        self._near = near
+        self._order = np.argsort(classes, kind="stable")
+        self._ends = np.cumsum(units[self._order])
+        self._starts = np.arange(int(classes.max()) + 1) * (self._total // (classes.max() + 1))
+
+    @property
+    def _total(self) -> int:
+        return int(self._ends[-1])
+
+    def at(self, ids: Ids, places: WordUnits) -> Ids:
+        """The word that owns unit `places[i]` (below T) of those that `ids[i]` marks."""
+        around = (self._starts[self.classes[ids]] + places) % self._total
+        found: Ids = self._order[np.searchsorted(self._ends, around, side="right")]
+        return found
+
+    def shares(self, word: int) -> WordUnits:
+        """How many units of each word this one marks, (words,). They sum to T."""
+        owned = self.units[self._order]
+        before = self._ends - owned
+        start = int(self._starts[self.classes[word]])
+        stop = start + self._near
+
+        # Of each word's units, those below `stop` and not below `start`; and past the circle's end.
+        inside = np.clip(stop - before, 0, owned) - np.clip(start - before, 0, owned)
+        shares = np.empty_like(owned)
+        shares[self._order] = inside + np.clip(stop - self._total - before, 0, owned)
+        return shares
+
+
+class ClassStaircase(TwoSteps):
+    """Weights e^epsilon for all words of the same class, 1 for others: epsilon between any two.
+
+    Over an adapted table alone. `frequency_power` says how strongly common words of a class are
+    preferred; it changes nothing about what a release tells.
+    """
+
+    most_epsilon = MOST_EPSILON
+
+    def __init__(
+        self, embedding: Embedding, *, epsilon: float, frequency_power: float | None = None
+    ) -> None:
+        super().__init__(embedding, epsilon=epsilon)
+        power = 0.0 if frequency_power is None else frequency_power
+        self.frequency_power = checked_power(power) / 16
+        classes = word_classes(embedding)
+        count = int(classes.max()) + 1
+        self.steps = Steps.fit(
+            epsilon=self.epsilon, tau=1 / count, words=len(embedding), parts=count
+        )
+        units = class_units(embedding.counts, classes, self.frequency_power, self.steps.units)
+        if not safe_for_null(self.steps, int(units.min())):
+            raise ParameterError(
+                f"frequency_power {power:g} leaves too few units a word at epsilon {epsilon:g}; "
+                "choose a larger epsilon or a smaller frequency_power"
+            )
+        self._sets = ClassSets(classes, units, self.steps.near)
+        self._draw = Draw(self.steps, self._sets)
+
+    @property
+    def parameters(self) -> dict[str, float | str]:
+        """epsilon a word, and the power of frequency that q follows within a class."""
+        return {
+            "epsilon": self.epsilon,
+            "frequency_power": self.frequency_power,
+            "near": "label",
+        }
+
+    @cached_property
+    def spec(self) -> str:
+        """Names classes, units and steps too: bits must never choose in two ways."""
+        digest = hashlib.sha256(self.classes.astype("<i8").data)
+        digest.update(self.units.astype("<i8").data)
+        steps = self.steps
+        setting = f"a={steps.high} b={steps.low} T={steps.near} classes={digest.hexdigest()}"
+        return f"{super().spec} {setting} draw=1"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Made again from its parameters."""
+        return _made_again, (self.embedding, self.epsilon, self.frequency_power)
+
+    @property
+    def classes(self) -> Ids:
+        """The class of each word, (words,)."""
+        return self._sets.classes
+
+    @property
+    def units(self) -> WordUnits:
+        """c(y): units that each word owns, (words,)."""
+        return self._sets.units
+
+    def _draws(self, ids: Ids) -> Iterator[tuple[Ids, Draw]]:
+        yield np.arange(len(ids)), self._draw
+
+    def survival(self, ids: Ids, rng: Rng | None = None) -> float:
+        """Mean probability that these words come out unchanged: exact, so `rng` is not used."""
+        stays = 0.0
+        for number in range(int(self.classes.max()) + 1):
+            inside = ids[(ids != NULL_ID) & (self.classes[ids] == number)]
+            if len(inside):  # all words of a class have one law
+                stays += float(self._draw.weights(int(inside[0]))[inside].sum(dtype=np.float64))
+        return stays * 2.0**-64 / len(ids)
+
+
+def _made_again(embedding: Embedding, epsilon: float, power: float) -> ClassStaircase:
+    return ClassStaircase(embedding, epsilon=epsilon, frequency_power=power)
