@@ -26,7 +26,8 @@ from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.files import open_sink, open_source
 from inkblur.files.run import release_records, run
-from inkblur.mechanisms.staircase.conditional import draw
+from inkblur.mechanisms.staircase.conditional import owner_of
+from inkblur.mechanisms.staircase.draw import drawn_units
 from inkblur.mechanisms.staircase.expectation import Expected
 from inkblur.mechanisms.staircase.fluent import FluentStaircase
 from inkblur.mechanisms.staircase.nearness import Grid, Keys, Nearness, near_words
@@ -166,7 +167,12 @@ def test_every_number_draws_by_its_weight(word: int) -> None:
     base = np.array([9, 1, 4, 2, 3], dtype=np.int64) * (steps.units // 19)
     base[1] += steps.units - base.sum()
     keys = Grid(table(), Nearness.COSINE).keys(np.array([word]))[0]
-    drawn = [draw(steps, base, word, keys, number) for number in range(1 << 14)]
+    numbers = np.arange(1 << 14, dtype=np.uint64) << np.uint64(50)
+    near, units = drawn_units(steps, np.full(1 << 14, word), numbers)
+    drawn = [
+        owner_of(steps.near if marked else None, unit, base, word, keys)
+        for marked, unit in zip(near.tolist(), units.tolist(), strict=True)
+    ]
     counts = np.bincount(drawn, minlength=WORDS).tolist()
     assert counts == weights(steps, base, word, keys)
 

@@ -367,7 +367,7 @@ def test_many_draws_at_a_time_draw_what_one_does(
     parts[:, 3] += 1
     expected = dense(parts)
     entering = random.integers(-1, words, texts)
-    numbers = [int(n) for n in random.integers(0, 2**64, texts, dtype=np.uint64)]
+    bits = random.integers(0, 2**64, texts, dtype=np.uint64)
     steps, keys = mechanism.steps, mechanism.fixed.grid.keys(entering)
     for row, (x, (own, shares)) in enumerate(zip(entering.tolist(), expected, strict=True)):
         # Every second number points to the first unit of some word, where it is easy to be off.
@@ -376,15 +376,15 @@ def test_many_draws_at_a_time_draw_what_one_does(
             _, near = near_words(bases.order(keys[row], x, own, shares), x, base, steps.near)
             ends, cut = np.cumsum(near)[:-1].tolist(), steps.step * steps.near
             far = cut + int(np.cumsum(base)[words // 2]) * steps.low
-            numbers[row] = steps.step * ends[len(ends) // 2] if ends and row % 4 == 1 else far
-    one_by_one = mechanism.draw(expected, entering, numbers).tolist()
+            bits[row] = steps.step * ends[len(ends) // 2] if ends and row % 4 == 1 else far
+    one_by_one = mechanism.draw(expected, entering, bits).tolist()
     for first in (2, 4096):  # nearest words looked at first: too few, and enough
         held = random.integers(1, words * texts)  # so many texts at a time, or all
         with (
             patch.object(device_draw, "_FIRST", first),
             patch.object(device_draw, "_HELD", held),
         ):
-            assert many.words(expected, entering, numbers).tolist() == one_by_one
+            assert many.words(expected, entering, bits).tolist() == one_by_one
 
 
 def test_the_default_model_is_opened_once(

@@ -34,9 +34,7 @@ from inkblur.errors import ParameterError
 from inkblur.mechanisms.staircase.expectation import SCALE, Small
 from inkblur.mechanisms.staircase.nearness import LONGEST, Keys, near_words
 from inkblur.mechanisms.staircase.units import Steps, WordUnits, safe_for_null, word_units
-from inkblur.types import NULL_ID, fraction, inner_fraction
-
-Number = int  # random, below 2^bits
+from inkblur.types import fraction, inner_fraction
 
 # Chosen by benchmarks/fluent_search.py, on public sentences apart from those that are judged.
 DELTA = 0.1  # the share that follows frequency alone, so that no word is out of reach
@@ -91,22 +89,11 @@ def lifts_of(fit: float) -> Keys:
     return np.array([int(lift) for lift in lifts], dtype=np.int32)
 
 
-def place_of(steps: Steps, word: int, number: Number) -> tuple[bool, int]:
-    """The unit that a random number below 2^bits chooses for `word`: whether it is one of the near
-    set, counted by nearness, or one of all words; and which.
+def owner_of(near: int | None, unit: int, base: WordUnits, word: int, keys: Keys) -> int:
+    """The word that owns a unit: of the `near` units nearest to `word`, counted by nearness, or
+    with None of all units, counted by id.
     """
-    if word == NULL_ID:
-        return False, number * steps.units >> steps.bits
-    cut = steps.step * steps.near
-    if number < cut:
-        return True, number // steps.step
-    return False, (number - cut) // steps.low
-
-
-def draw(steps: Steps, base: WordUnits, word: int, keys: Keys, number: Number) -> int:
-    """The word that a random number below 2^bits draws for `word`, with exactly its weight."""
-    near, unit = place_of(steps, word, number)
-    if near:
-        words, shares = near_words(keys, word, base, steps.near)
-        return int(words[np.searchsorted(np.cumsum(shares), unit, side="right")])
-    return int(np.searchsorted(np.cumsum(base), unit, side="right"))
+    if near is None:
+        return int(np.searchsorted(np.cumsum(base), unit, side="right"))
+    words, shares = near_words(keys, word, base, near)
+    return int(words[np.searchsorted(np.cumsum(shares), unit, side="right")])

@@ -6,15 +6,16 @@ draws what the plain code draws, word for word.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from inkblur.mechanisms.nearest.float32_products import float32_products
-from inkblur.mechanisms.staircase.conditional import Bases, Number, place_of
+from inkblur.mechanisms.staircase.conditional import Bases
+from inkblur.mechanisms.staircase.draw import drawn_units
 from inkblur.mechanisms.staircase.expectation import Expected
 from inkblur.mechanisms.staircase.nearness import Grid
+from inkblur.rng import Bits
 from inkblur.types import Ids
 
 if TYPE_CHECKING:
@@ -38,31 +39,30 @@ class DeviceDraw:
         self._points = torch.from_numpy(grid.points).to(device)
         self._handicaps = torch.from_numpy(grid.handicaps).to(device)
 
-    def words(self, expected: Expected, entering: Ids, numbers: Sequence[Number]) -> Ids:
-        """The word that each random number draws, like `conditional.draw`."""
+    def words(self, expected: Expected, entering: Ids, bits: Bits) -> Ids:
+        """The word that each number of 64 random bits draws, like `FluentStaircase.draw`."""
         out = np.empty(len(entering), dtype=np.int64)
         step = max(1, _HELD // len(self.frequencies))
         for start in range(0, len(entering), step):
             some = slice(start, start + step)
-            out[some] = self._words(expected.some(some), entering[some], numbers[some])
+            out[some] = self._words(expected.some(some), entering[some], bits[some])
         return out
 
-    def _words(self, expected: Expected, entering: Ids, numbers: Sequence[Number]) -> Ids:
+    def _words(self, expected: Expected, entering: Ids, bits: Bits) -> Ids:
         import torch
 
-        places = [place_of(self.steps, int(x), n) for x, n in zip(entering, numbers, strict=True)]
-        near = np.array([is_near for is_near, _ in places])
-        place = torch.tensor([unit for _, unit in places], device=self.device)[:, None]
-        out = np.empty(len(places), dtype=np.int64)
+        near, units = drawn_units(self.steps, entering, bits)
+        place = torch.from_numpy(units).to(self.device)[:, None]
+        out = np.empty(len(entering), dtype=np.int64)
         far, close = np.flatnonzero(~near), np.flatnonzero(near)
         with torch.inference_mode():
             row, word, parts = self._expected(expected)
-            bases = self._bases(len(places), row, word, parts)
+            bases = self._bases(len(entering), row, word, parts)
             if len(far):
                 found = torch.searchsorted(bases[far].cumsum(1), place[far], right=True)
                 out[far] = found[:, 0].cpu().numpy()
             if len(close):
-                where = torch.full((len(places),), -1, device=self.device)
+                where = torch.full((len(entering),), -1, device=self.device)
                 where[close] = torch.arange(len(close), device=self.device)
                 here = where[row] >= 0
                 ranked = self.ranked(entering[close])

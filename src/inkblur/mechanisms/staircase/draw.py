@@ -43,21 +43,11 @@ class Draw:
 
     def words(self, ids: Ids, bits: Bits) -> Ids:
         """The words that these bits draw for these ids, one number of 64 bits each."""
-        steps = self.steps
-        spare = np.uint64(64 - steps.bits)
-        numbers = bits >> spare
-        null = ids == NULL_ID
-        cut = np.uint64(steps.step * steps.near)
-        near = (numbers < cut) & ~null
-        places = numbers - cut  # wraps around where it is not used
-        places >>= np.uint64(steps.low.bit_length() - 1)
-        places[null] = high_half(numbers[null] << spare, steps.units)
-        out = np.empty(len(ids), dtype=np.int64)
+        near, units = drawn_units(self.steps, ids, bits)
         far = ~near
-        out[far] = np.searchsorted(self.ends, places[far].view(np.int64), side="right")
-        if steps.step:
-            inside = numbers[near] // np.uint64(steps.step)
-            out[near] = self.sets.at(ids[near], inside.view(np.int64))
+        out = np.empty(len(ids), dtype=np.int64)
+        out[far] = np.searchsorted(self.ends, units[far], side="right")
+        out[near] = self.sets.at(ids[near], units[near])
         return out
 
     def weights(self, word: int) -> NDArray[np.uint64]:
@@ -74,6 +64,22 @@ class Draw:
         below = [0, *(-(-end * total // units) for end in self.ends.tolist())]
         weights = [after - before for before, after in pairwise(below)]
         return np.array(weights, dtype=np.uint64)
+
+
+def drawn_units(steps: Steps, ids: Ids, bits: Bits) -> tuple[NDArray[np.bool_], WordUnits]:
+    """The unit that each number of 64 random bits draws for its word: whether it is one of the T
+    near ones or one of all M, and which.
+    """
+    spare = np.uint64(64 - steps.bits)
+    numbers = bits >> spare
+    null = ids == NULL_ID
+    cut = np.uint64(steps.step * steps.near)
+    near = (numbers < cut) & ~null
+    units = numbers - cut  # wraps around where it is not used
+    units >>= np.uint64(steps.low.bit_length() - 1)
+    units[null] = high_half(numbers[null] << spare, steps.units)
+    units[near] = numbers[near] // np.uint64(max(1, steps.step))  # none is near where it is 0
+    return near, units.view(np.int64)
 
 
 def high_half(numbers: Bits, factor: int) -> Bits:

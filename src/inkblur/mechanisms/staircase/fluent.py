@@ -24,12 +24,13 @@ import numpy as np
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.mechanisms.base import WordMechanism
-from inkblur.mechanisms.staircase.conditional import DELTA, FIT, Bases, Number, draw
+from inkblur.mechanisms.staircase.conditional import DELTA, FIT, Bases, owner_of
 from inkblur.mechanisms.staircase.device_draw import DeviceDraw
+from inkblur.mechanisms.staircase.draw import drawn_units
 from inkblur.mechanisms.staircase.expectation import SCALE, Expected, ModelReading, NextWords, Small
 from inkblur.mechanisms.staircase.mechanism import Staircase
 from inkblur.protocols import DrawnText
-from inkblur.rng import Rng, Rows
+from inkblur.rng import Bits, JoinedRows, Rng, Rows
 from inkblur.types import Ids
 
 MODEL_IS_PUBLIC = (
@@ -113,13 +114,13 @@ class FluentStaircase(WordMechanism):
         bases = [hashlib.blake2b(digest_size=16) for _ in texts]
         with self._turn:
             for reading, rows, places, expected in self._places(texts):
-                numbers: list[Number] = []
+                own: list[Rng] = []
                 for (text, place), digest in zip(places, expected.digests(), strict=True):
                     bases[text].update(digest)
-                    bits = streams[text].child("position", str(place), digest).bits(1, 1)
-                    numbers.append(int(bits[0, 0]))
+                    own.append(streams[text].child("position", str(place), digest))
+                bits = JoinedRows(own, [1] * len(own)).bits(len(own), 1)[:, 0]
                 entering = np.array([texts[text][place] for text, place in places])
-                drawn = self.draw(expected, entering, numbers)
+                drawn = self.draw(expected, entering, bits)
                 shown = reading.add(rows, drawn)
                 for (text, _), word, piece in zip(places, drawn.tolist(), shown, strict=True):
                     words[text].append(word)
@@ -163,16 +164,21 @@ class FluentStaircase(WordMechanism):
                 done[rows] += 1
                 reading.end(rows[done[rows] == lengths[rows]])
 
-    def draw(self, expected: Expected, entering: Ids, numbers: Sequence[Number]) -> Ids:
-        """The words that these random numbers draw for entering ones, where these are expected."""
+    def draw(self, expected: Expected, entering: Ids, bits: Bits) -> Ids:
+        """The words that these numbers of 64 random bits draw for entering ones, where these are
+        expected.
+        """
         if self.model.device != "cpu":
-            return self.many_draws.words(expected, entering, numbers)
+            return self.many_draws.words(expected, entering, bits)
+        near, units = drawn_units(self.steps, entering, bits)
         keys = self.fixed.grid.keys(entering)  # the null word's row is not used
-        drawn = []
-        for row, x, own, number in zip(expected, entering.tolist(), keys, numbers, strict=True):
-            order = self.bases.order(own, x, *row)
-            drawn.append(draw(self.steps, self.bases.units(*row), x, order, number))
-        return np.array(drawn, dtype=np.int64)
+        out = np.empty(len(entering), dtype=np.int64)
+        for row, (words, parts) in enumerate(expected):
+            x = int(entering[row])
+            order = self.bases.order(keys[row], x, words, parts)
+            marked = self.steps.near if near[row] else None
+            out[row] = owner_of(marked, int(units[row]), self.bases.units(words, parts), x, order)
+        return out
 
     @cached_property
     def many_draws(self) -> DeviceDraw:
