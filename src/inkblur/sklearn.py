@@ -21,7 +21,7 @@ from inkblur.mechanisms.base import DiscreteMechanism, WordMechanism
 from inkblur.pools.mechanism import PoolStaircase
 from inkblur.pools.privatizer import PoolPrivatizer
 from inkblur.rng import Rng, keyed_rng, secure_rng, seeded_rng
-from inkblur.types import Record
+from inkblur.types import Record, is_missing
 
 with needs("this needs scikit-learn", "sklearn"):
     from sklearn.base import BaseEstimator, TransformerMixin
@@ -267,5 +267,11 @@ def records_of(texts: Sequence[Any]) -> list[Record]:
     """Texts as records; a text's id is its position."""
     for position, text in enumerate(texts):
         if not isinstance(text, str):
-            raise ParameterError(f"text {position} is a {type(text).__name__}, expected a string")
+            if is_missing(text):
+                raise ParameterError(
+                    f"text {position} is missing; leave such texts out, or fill in ''"
+                )
+            raise ParameterError(
+                f"text {position} is of type {type(text).__name__}, expected a string"
+            )
     return [Record(str(position), str(text)) for position, text in enumerate(texts)]

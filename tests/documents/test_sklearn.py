@@ -66,8 +66,11 @@ def test_wrong_input_is_refused() -> None:
     blur = TextPrivatizer(Laplace(TABLE, epsilon=0.5))
     with pytest.raises(ParameterError, match="list of texts"):
         blur.transform("one text")
-    with pytest.raises(ParameterError, match="text 1 is a"):
-        blur.transform(["fine", None])
+    with pytest.raises(ParameterError, match="text 1 is of type int, expected a string"):
+        blur.transform(["fine", 7])
+    for missing in (None, float("nan")):
+        with pytest.raises(ParameterError, match="text 1 is missing; leave such texts out"):
+            blur.transform(["fine", missing])
 
 
 @pytest.mark.parametrize("kind", [bytes, bytearray])
