@@ -297,7 +297,17 @@ def test_only_its_own_folders_are_cleared(tmp_path: Path) -> None:
 )
 def test_what_is_not_started(tmp_path: Path, options: list[str], why: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "inkblur", "serve", "--uploads", str(tmp_path), *options],
+        [
+            sys.executable,
+            "-m",
+            "inkblur",
+            "serve",
+            "--port",
+            "0",
+            "--uploads",
+            str(tmp_path),
+            *options,
+        ],
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
@@ -306,6 +316,20 @@ def test_what_is_not_started(tmp_path: Path, options: list[str], why: str) -> No
     assert done.returncode == 1
     assert why in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_port_that_is_taken_is_refused_in_words(server: Server, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "inkblur", "serve", "--port", str(server.port)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        cwd=tmp_path,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert f"cannot listen on port {server.port} of 127.0.0.1 (address already in" in done.stderr
+    assert "choose another with --port" in done.stderr
 
 
 def test_a_folder_that_others_may_look_into_is_refused(tmp_path: Path) -> None:

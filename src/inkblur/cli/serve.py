@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +14,7 @@ import typer
 
 from inkblur.cli import options
 from inkblur.cli.console import plain_errors, talk
+from inkblur.errors import ParameterError
 
 _MEGABYTE = 1 << 20
 _FINISH_SECONDS = 60  # for what was accepted, after SIGTERM
@@ -70,7 +73,7 @@ def serve(
     """
     with plain_errors():
         from inkblur.cache import cache_folder
-        from inkblur.errors import MissingExtra, ParameterError
+        from inkblur.errors import MissingExtra
         from inkblur.files.spending import Limits
         from inkblur.rng import KEY_BYTES, keyed_rng
 
@@ -93,47 +96,76 @@ def serve(
                 "127.0.0.1"
             )
         key = os.urandom(KEY_BYTES) if key_file is None else options.key_from(key_file)
-        application = make_application(
-            ServiceSettings(
-                keyed_rng(key),
-                uploads or cache_folder() / "uploads" / str(port),
-                ledger,
-                None if token_file is None else read_tokens(token_file),
-                PublicTables(embedding, pool),
-                Limits(budget, person_budget, budget_radius),
-                RequestLimits(max_request * _MEGABYTE, max_upload * _MEGABYTE, queue),
+        with _bound(host, port) as sockets:
+            application = make_application(
+                ServiceSettings(
+                    keyed_rng(key),
+                    uploads or cache_folder() / "uploads" / str(port),
+                    ledger,
+                    None if token_file is None else read_tokens(token_file),
+                    PublicTables(embedding, pool),
+                    Limits(budget, person_budget, budget_radius),
+                    RequestLimits(max_request * _MEGABYTE, max_upload * _MEGABYTE, queue),
+                )
             )
-        )
-        if prepare:
-            _prepare(embedding)
-        if token_file is not None and not is_loopback(host):
-            talk.print("tokens and texts are sent unencrypted: put a TLS proxy in front")
+            if prepare:
+                _prepare(embedding)
+            if token_file is not None and not is_loopback(host):
+                talk.print("tokens and texts are sent unencrypted: put a TLS proxy in front")
 
-        class Announced(uvicorn.Server):
-            """Says where it listens once it does: only then is the port known, with --port 0."""
+            class Announced(uvicorn.Server):
+                """Says where it listens once it does; with --port 0 nobody knew."""
 
-            async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-                await super().startup(sockets)
-                bound = self.servers[0].sockets[0].getsockname()[1]
-                shown = f"[{host}]" if ":" in host else host
-                talk.print(f"serving on http://{shown}:{bound}/", markup=False)
+                async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+                    await super().startup(sockets)
+                    bound = self.servers[0].sockets[0].getsockname()[1]
+                    shown = f"[{host}]" if ":" in host else host
+                    talk.print(f"serving on http://{shown}:{bound}/", markup=False)
 
-        server = Announced(
-            uvicorn.Config(
-                application,
-                host=host,
-                port=port,
-                log_level="warning",
-                access_log=False,
-                server_header=False,
-                timeout_graceful_shutdown=_FINISH_SECONDS,
+            server = Announced(
+                uvicorn.Config(
+                    application,
+                    host=host,
+                    port=port,
+                    log_level="warning",
+                    access_log=False,
+                    server_header=False,
+                    timeout_graceful_shutdown=_FINISH_SECONDS,
+                )
             )
-        )
-        with suppress(KeyboardInterrupt):  # raised again when uvicorn has finished its work
-            server.run()
-        if not server.started:
-            raise typer.Exit(1)
+            with suppress(KeyboardInterrupt):  # raised again when uvicorn has finished its work
+                server.run(sockets)
+            if not server.started:
+                raise typer.Exit(1)
         talk.print("stopped: what was accepted was finished or refused")
+
+
+@contextmanager
+def _bound(host: str, port: int) -> Iterator[list[socket.socket]]:
+    """A socket at each address of the host, taken before anything is loaded or made."""
+    with ExitStack() as stack:
+        sockets, refused = [], "no such host"
+        with suppress(OSError, UnicodeError):
+            for family, *_, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+                made = stack.enter_context(socket.socket(family, socket.SOCK_STREAM))
+                made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                if family == socket.AF_INET6:
+                    made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+                try:
+                    made.bind(address)
+                except OSError as error:
+                    refused = (error.strerror or str(error)).lower()
+                    if error.errno == errno.EADDRINUSE:
+                        sockets = []
+                        break
+                else:  # of the addresses of localhost a machine may lack one
+                    sockets.append(made)
+        if not sockets:
+            raise ParameterError(
+                f"cannot listen on port {port} of {host} ({refused}): choose another with `port=` "
+                "or `host=`"
+            )
+        yield sockets
 
 
 def _prepare(embedding: str | None) -> None:
