@@ -251,7 +251,7 @@ def test_the_file_and_the_list_give_the_same(spec: inkblur.ReleaseSpec, tmp_path
 def test_every_release_is_entered_in_a_ledger(spec: inkblur.ReleaseSpec, tmp_path: Path) -> None:
     place, rng = tmp_path / "ledger.db", inkblur.keyed_rng(KEY)
     first = inkblur.privatize(["waa wab", "wac"], spec=spec, rng=rng, ledger=place)
-    assert "first release of these texts" in " ".join(first.guarantee.lines())
+    assert "first recorded release of these texts" in " ".join(first.guarantee.lines())
     again = inkblur.privatize(["waa wab", "wac"], spec=spec, rng=rng, ledger=place)
     assert again.texts == first.texts
     fresh = inkblur.privatize(["waa wab"], spec=spec, ledger=place)

@@ -64,12 +64,12 @@ def test_strengths_exist_for_a_table_once_they_are_measured(folder: Path) -> Non
     assert code == 0, told
     assert "kept in" in told
     assert shown.count("epsilon") == 3
-    assert "authors named" in shown
+    assert "authors identified" in shown
     assert "above chance" in shown
 
     code, _, told = privatize("own.ink", "medium")
     assert code == 0, told
-    assert "medium: on public test texts the strongest attack tried named" in told
+    assert "medium: on public test texts, the strongest attack tried identified" in told
     # Another table, and another mechanism on this one, were not measured.
     assert privatize("other.ink", "medium")[0] == 1
     code, _, told = run(

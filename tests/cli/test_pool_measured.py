@@ -116,7 +116,7 @@ def test_preview_shows_stand_ins_and_what_to_expect(folder: Path) -> None:
     assert "label kept" in out
     assert "license: CC0" in out
     assert "--pool" in out
-    assert "as it is" in (folder / "preview.html").read_text()
+    assert ">original<" in (folder / "preview.html").read_text()
 
 
 def test_a_statement_explains_the_release_with_its_evaluation(folder: Path) -> None:

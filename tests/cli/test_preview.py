@@ -120,7 +120,7 @@ def test_it_fits_the_terminal(folder: Path, width: int, monkeypatch: pytest.Monk
     monkeypatch.setenv("COLUMNS", str(width))
     lines = small().stdout.strip().splitlines()
     assert max(map(len, lines[:-1])) <= width  # the command is not broken
-    names = ["as it is", "light", "medium", "strong"]
+    names = ["original", "light", "medium", "strong"]
     beside = [line for line in lines if all(name in line for name in names)]
     assert bool(beside) is (width == 160)
 
@@ -169,7 +169,7 @@ def test_names_numbers_unknown_words_and_language(folder: Path) -> None:
     assert facts["names found"] == "16.7% of the words; replaced by words drawn at random"
     assert facts["unknown words"] == "8.3% of 36 words"
     assert facts["also found"] == "numbers: 3; addresses: 3"
-    assert facts["copied as is"] == "no column"
+    assert facts["copied unchanged"] == "no column"
     assert facts["language"].startswith("English (58%")
     Path("in.txt").write_text("Der Arzt war heute sehr freundlich und nahm sich viel Zeit.\n")
     seen = preview_file("in.txt", inkblur.ReleaseSpec(strength="strong"))
@@ -180,7 +180,7 @@ def test_the_risk_stands_beside_its_strength(folder: Path) -> None:
     spec = inkblur.ReleaseSpec(strength="strong", embedding="small.ink")
     lines = [each.figures["measured risk"] for each in preview_file("in.csv", spec).looks]
     assert len(lines) == 3
-    assert all("named 22% of the authors; untouched: 69%" in line for line in lines)
+    assert all("identified 22% of the authors (69% in the original texts" in line for line in lines)
     (other,) = preview_file("in.csv", spec, epsilons=[1.0]).looks
     assert other.figures["measured risk"] == NO_RISK
     assert preview_file("in.csv", spec).warnings() == []

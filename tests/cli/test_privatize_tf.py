@@ -133,7 +133,7 @@ def test_the_id_column_is_written_unless_it_is_dropped(folder: Path) -> None:
     arguments += ["--length", "5", "--id-column", "id", "--report", "r.json", "-o", "v.jsonl"]
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 0, result.output
-    assert "columns copied as they are: id" in result.stderr
+    assert "columns copied unchanged: id" in result.stderr
     report = json.loads((folder / "r.json").read_text())
     assert report["columns"] == {"released": ["text"], "copied": ["id"], "dropped": ["stars"]}
     assert "the column 'id', copied as is" in report["guarantee"]["passed"]

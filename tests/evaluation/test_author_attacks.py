@@ -135,7 +135,7 @@ def test_likelihood_is_the_headline_where_it_is_the_strongest() -> None:
     classifiers = [each.accuracy.mean for each in found.attacks if each.attack.startswith("svm")]
     assert bayes.accuracy.mean > max(classifiers) + 0.1
     assert worst.accuracy.mean >= bayes.accuracy.mean
-    assert f"names the author of {worst.accuracy.mean:.0%}" in headline(found, report.before)
+    assert f"identifies the author of {worst.accuracy.mean:.0%}" in headline(found, report.before)
 
 
 def test_a_planted_leak_raises_the_headline() -> None:

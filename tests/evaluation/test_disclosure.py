@@ -44,7 +44,7 @@ def test_much_noise_hides_what_little_noise_shows() -> None:
     for attack, measure, shown, hidden in (
         ("reading (unigram)", "words recovered", 0.95, 0.3),
         ("repetition", "words recovered from 10", 0.95, 0.4),
-        ("repetition", "content words that come out twice", 0.95, 0.9),
+        ("repetition", "content words released twice", 0.95, 0.9),
         ("singling out", ", by words", 0.95, 0.5),
         ("singling out", "by the channel", 0.95, 0.5),
         ("linking", "area", 0.8, 0.75),

@@ -66,7 +66,7 @@ def test_the_adaptive_attacker_sees_through_a_disguise_and_the_static_one_does_n
     analysts = {score.analyst: score.accuracy.mean for score in found.utility}
     assert analysts[ADAPTIVE] > 0.9
     assert analysts[STATIC] < 0.8
-    assert "names the author of" in headline(found, result.before)
+    assert "identifies the author of" in headline(found, result.before)
     assert found.meaning is None  # no word on both sides
 
 

@@ -101,7 +101,7 @@ def test_the_guarantee_says_how_often_and_how_much(folder: Path) -> None:
         folder / "in.csv", folder / "a.csv", spec(folder), ledger=folder / "l.db"
     )
     uncounted = privatize_file(folder / "in.csv", folder / "a.csv", spec(folder), ledger=False)
-    assert "first release of these texts" in " ".join(first.guarantee.lines())
+    assert "first recorded release of these texts" in " ".join(first.guarantee.lines())
     assert "released 2 times" in " ".join(again.guarantee.lines())
     assert "no ledger was used" in " ".join(uncounted.guarantee.lines())
 
@@ -341,9 +341,10 @@ def test_no_sentence_takes_one_metrics_account_for_the_whole(folder: Path) -> No
             folder / "in.csv", folder / "out.csv", chosen, ledger=folder / "ledger.db"
         )
         [account] = [line for line in summary.guarantee.reveals if line.startswith(COUNTED)]
-        assert "the first release of these texts that is counted in this metric;" in account
+        assert "the first recorded release of these texts in this metric," in account
         assert (
-            "another metric, or with other kinds of words dropped, has a sum of its own" in account
+            "another metric, or with other kinds of words dropped, are added up separately"
+            in account
         )
 
 
@@ -393,7 +394,7 @@ def test_from_the_terminal(folder: Path) -> None:
     ledger = ("--ledger", str(folder / "ledger.db"))
     code, output = run(*ledger, "--report", str(folder / "report.json"))
     assert code == 0
-    assert "first release of these texts" in " ".join(output.split())
+    assert "first recorded release of these texts" in " ".join(output.split())
     assert json.loads((folder / "report.json").read_text())["ledger"]["replayed"] == 0
     code, output = run(*ledger, "--budget", "3")
     assert code == 1

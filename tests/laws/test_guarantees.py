@@ -96,7 +96,7 @@ def test_what_is_dropped_is_no_position_and_the_sentence_says_so() -> None:
     first, second = blur.ids("the cat 7 dog"), blur.ids("dog cat the 7")
     assert word.pairwise(first, second).trace() == 20.0  # 0 if "the" were a position
     sentence = blur.guarantee.statement()
-    assert "counted and compared without stop words and numbers, which are dropped" in sentence
+    assert "counted and compared after dropping stop words and numbers" in sentence
     with pytest.raises(Incomposable, match="without"):
         compose([blur.guarantee, Privatizer(word).guarantee])
     text = json.dumps(blur.guarantee.to_json(), allow_nan=False)
@@ -218,15 +218,15 @@ def test_a_discrete_guarantee_states_what_a_typical_text_spends() -> None:
     assert "factor" not in word.sentence()
     text = word.lifted(Unit.SEQUENCE)
     assert text.sentence().endswith(
-        "where epsilon = 2.5 per word: a factor of 12.19 where one word differs, whatever the two "
-        "are, and exp(300) for a typical text of 120 words, all different."
+        "where epsilon = 2.5 per word: a factor of 12.19 if they differ in one word, and exp(300) "
+        "if they have 120 words, a typical length, and differ in every one."
     )
     fixed = word.lifted(Unit.BAG, size=10)
-    assert "exp(25) for a typical text of 10 words" in fixed.sentence()
-    assert "Between bags that differ in k words only, k takes the place of 10." in fixed.lines()
-    assert "Between texts that differ in k positions only, k takes the place of N." in text.lines()
+    assert fixed.sentence().endswith("in one word, and exp(25) if they differ in every word.")
+    assert "For bags that differ in only k words, k replaces 10." in fixed.lines()
+    assert "For texts that differ in only k positions, k replaces N." in text.lines()
     one = replace(word, typical_words=1).lifted(Unit.SEQUENCE)
-    assert one.sentence().endswith("and exp(2.5) for a typical text of 1 word.")
+    assert one.sentence().endswith("a factor of 12.19 if they differ in one word.")
     assert text.loss(120) == 300
     for size in (None, 10):  # its words are counted, and how many of them are distinct is not
         assert "typical" not in word.lifted(Unit.PATTERN, size=size).sentence()
@@ -294,13 +294,13 @@ COMPARED = {  # the inputs, the factor between them, and what its symbols mean
         " and d is the Euclidean distance between their public vectors",
     ),
     (Metric.MANHATTAN, Unit.SEQUENCE, None): (
-        "texts of the same number of words N",
+        "texts with the same number of words N",
         "exp(epsilon x D)",
         " and D is the Manhattan distance between the public vectors of their words, added up over "
         "all positions",
     ),
     (Metric.EUCLIDEAN, Unit.BAG, None): (
-        "bags of the same number of words N",
+        "bags with the same number of words N",
         "exp(epsilon x D)",
         " and D is N times their Earth Mover's distance, which measures words by the Euclidean "
         "distance between their public vectors",
@@ -313,9 +313,9 @@ COMPARED = {  # the inputs, the factor between them, and what its symbols mean
     ),
     (Metric.DISCRETE, Unit.WORD, None): ("words", "exp(epsilon)", ""),
     (Metric.DISCRETE, Unit.SEQUENCE, None): (
-        "texts of the same number of words N, whatever they say",
+        "texts with the same number of words N, whatever they say",
         "exp(N x epsilon)",
-        " per word: a factor of 7.39 where one word differs, whatever the two are",
+        " per word: a factor of 7.39 if they differ in one word",
     ),
     (Metric.DISCRETE, Unit.VECTOR, 9): (
         "documents, whatever they say",
@@ -328,16 +328,16 @@ COMPARED = {  # the inputs, the factor between them, and what its symbols mean
         " for the whole text",
     ),
     (Metric.DISCRETE, Unit.SENTENCES, None): (
-        "texts of the same number of sentences N, whatever they say",
+        "texts with the same number of sentences N, whatever they say",
         "exp(N x epsilon)",
-        " a sentence: a factor of 7.39 where one sentence differs, whatever the two are",
+        " per sentence: a factor of 7.39 if they differ in one sentence",
     ),
     (Metric.DISCRETE, Unit.PATTERN, None): (
-        "texts of the same number of words N, with repeated words at the same positions (null "
+        "texts with the same number of words N that repeat words at the same positions (null "
         "words count as different), whatever they say",
         "exp(D x epsilon)",
-        " per word and D is the number of distinct words of either: a factor of 7.39 where one "
-        "distinct word differs, whatever the two are",
+        " per word and D is the number of distinct words in either: a factor of 7.39 if they "
+        "differ in one distinct word",
     ),
 }
 

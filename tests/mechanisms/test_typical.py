@@ -55,7 +55,9 @@ def test_an_adapted_table_is_measured_over_words_the_corpus_has(
     assert (found.sample, found.adapted) == (12, True)
     discrete = mechanism.guarantee.metric is Metric.DISCRETE
     said = (
-        "to any other, near or far," if discrete else ", measured over words the corpus has) makes"
+        "to any other, similar or not,"
+        if discrete
+        else ", measured over words in the corpus) makes"
     )
     assert said in found.sentences()[0]
 

@@ -566,7 +566,7 @@ def test_a_file_without_names_of_columns(page: Page, tmp_path: Path, guessed: bo
 @pytest.mark.parametrize(
     ("name", "content", "why"),
     [
-        ("photo.png", b"\x89PNG", "none of the kinds"),
+        ("photo.png", b"\x89PNG", "This kind of file cannot be read"),
         ("empty.csv", b"", "empty"),
         ("photo.csv", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "line 1|utf-8|decode|NUL"),
         ("broken.parquet", b"PAR1 no", "not a parquet file"),
@@ -727,7 +727,7 @@ def test_with_tokens_the_page_asks_for_one(browser: Any, tmp_path: Path) -> None
         page.set_default_timeout(SLOW)
         page.goto(server.url)
         page.wait_for_selector("#token-form:not([hidden])")
-        for wrong, why in (("wrong", "send a token"), ("3f…", "This is no token")):
+        for wrong, why in (("wrong", "send a token"), ("3f…", "This is not a token")):
             page.fill("#token", wrong)
             page.click("#token-form button")
             says(page, "#error", why)

@@ -134,12 +134,13 @@ def _print(result: dict[str, Any]) -> None:
         if found is not None:
             (risk,) = found["collections"].values()
             data.print(
-                f"{strength.value:>8}  epsilon {found['epsilon']:g}  authors named "
-                f"{found['named']:.0%} ({risk['attack']}; untouched {found['untouched']:.0%}), "
-                f"above chance {risk['risk']:.0%} ({risk['low']:.0%} to {risk['high']:.0%})"
+                f"{strength.value:>8}  epsilon {found['epsilon']:g}  authors identified "
+                f"{found['named']:.0%} ({risk['attack']}; original texts: "
+                f"{found['untouched']:.0%}), above chance {risk['risk']:.0%} "
+                f"({risk['low']:.0%} to {risk['high']:.0%})"
             )
         elif "strengths" in result:
-            data.print(f"{strength.value:>8}  no setting that was tried is {strength.value}")
+            data.print(f"{strength.value:>8}  none of the settings tried is {strength.value}")
     if "radius" in result:
         from inkblur.guarantees import rounded_up
 

@@ -51,7 +51,7 @@ def show(ledger: LedgerPlace = None) -> None:
         with _existing(ledger) as opened:
             history = opened.history()
         table = Table(
-            "release", "when (UTC)", "mechanism", "records", "words", "loss in all", "state"
+            "release", "when (UTC)", "mechanism", "records", "words", "total loss", "state"
         )
         for release in history:
             spec = release.get("spec", {})

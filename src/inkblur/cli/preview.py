@@ -40,8 +40,8 @@ def preview(
 ) -> None:
     """Show five texts of a file before and after release, at three strengths.
 
-    Nothing is released: the draws come from a key that is thrown away, and the ledger stays as it
-    is. It shows original text, so do not publish it. At most 100,000 rows are read.
+    Nothing is released: the draws come from a key that is thrown away, and the ledger does not
+    change. It shows original text, so do not publish it. At most 100,000 rows are read.
 
     Example: inkblur preview reviews.csv --html preview.html
     """
@@ -98,7 +98,7 @@ def _print(seen: Preview, command: str) -> None:
     data.print(_strengths(seen), soft_wrap=False)
     for line in seen.warnings():
         data.print(escape(in_flags(line)), soft_wrap=False)
-    data.print(f"next, or with another strength in place of {seen.looks[-1].name}:")
+    data.print(f"Next, at {seen.looks[-1].name} or the strength you prefer:")
     data.print(escape(command))  # unwrapped, so that it can be copied
 
 
@@ -106,7 +106,7 @@ def _side_by_side(seen: Preview) -> Table:
     from inkblur.files.preview import beginning
 
     table = Table(show_lines=True, expand=True)
-    for name in ("as it is", *(look.name for look in seen.looks)):
+    for name in ("original", *(look.name for look in seen.looks)):
         table.add_column(name, ratio=1, overflow="fold")
     for place, text in enumerate(seen.texts):
         shown = (text, *(look.texts[place] for look in seen.looks))
@@ -120,9 +120,9 @@ def _stacked(seen: Preview) -> Table:
 
     table = Table(expand=True)
     table.add_column("", no_wrap=True)
-    table.add_column(f"{counted(len(seen.texts), 'text')}, as written and blurred", overflow="fold")
+    table.add_column(f"{counted(len(seen.texts), 'text')}, original and blurred", overflow="fold")
     for place, text in enumerate(seen.texts):
-        table.add_row("as it is", escape(beginning(text)), style="bold")
+        table.add_row("original", escape(beginning(text)), style="bold")
         for look in seen.looks:
             last = look is seen.looks[-1]
             table.add_row(look.name, escape(beginning(look.texts[place])), end_section=last)

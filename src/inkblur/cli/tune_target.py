@@ -99,7 +99,7 @@ def run(request: Request) -> None:
     talk.print(f"wrote tune.html, tune.json into {request.output}", markup=False)
     if parts.left_out:
         texts_in_two = counted(parts.left_out, "text is in two parts", "texts are in two parts")
-        talk.print(f"{texts_in_two}, and left out of the later one")
+        talk.print(f"{texts_in_two} and left out of the later one")
     for sentence in found.doubts:
         talk.print(sentence, markup=False)
     if found.best is None:
@@ -107,7 +107,7 @@ def run(request: Request) -> None:
             f"of {counted(len(found.trials), 'setting')} none meets {target}; the nearest is "
             f"{found.nearest.name}, attack {found.nearest.attack:.3f} (guessing: "
             f"{found.nearest.chance:.3f}), utility left {found.nearest.utility:.3f}: widen the "
-            "grid or ask for less"
+            "grid or lower the target"
         )
     _print_choice(found, commands)
 

@@ -34,8 +34,8 @@ class Survival:
 
     >>> for line in Survival(known=100, unchanged=60, content=40, content_unchanged=30).lines():
     ...     print(line)
-    60% of the words (75% of the content words) come out as they were written
-    more than half of the words come out: this does not hide the texts
+    60% of the words (75% of the content words) are unchanged
+    more than half of the words are unchanged: this does not hide the texts
     """
 
     known: int
@@ -68,10 +68,12 @@ class Survival:
         beside = ""
         if self.content + self.copied_content != self.known + self.copied:
             beside = f" ({self.content_share:.0%} of the content words)"
-        lines = [f"{self.share:.0%} of the {self.counted}{beside} come out as they were written"]
+        lines = [f"{self.share:.0%} of the {self.counted}{beside} are unchanged"]
         if not self.hides:
             kind = self.counted if self.share > MANY else "content words"
-            lines.append(f"more than half of the {kind} come out: this does not hide the texts")
+            lines.append(
+                f"more than half of the {kind} are unchanged: this does not hide the texts"
+            )
         return lines
 
     def to_json(self) -> dict[str, Any]:

@@ -108,11 +108,11 @@ class Disclosing:
             hits = self._recovered("", again, [out[:, 0] for out in many], said)
             yield Disclosure(
                 "repetition",
-                f"words recovered from {releases} releases with fresh noise; under one key a "
-                "release is repeated as it is and shows no more",
+                f"words recovered from {releases} releases with fresh noise (a repeat under the "
+                "same key is identical and shows nothing more)",
                 hits.recovered,
                 hits.as_it_stands.mean,
-                "the first release as it stands",
+                "the first release, taken at face value",
             )
 
     def _recovered(
@@ -142,13 +142,13 @@ class Disclosing:
 
     def _repetition(self, test: Released) -> Iterator[Disclosure]:
         yield from self._repeated(
-            "content words that come out twice in a text: share that the true text has",
+            "content words released twice in a text: share that the original text contains",
             repeated_words(self.test, test.texts, authors=self.data.test.authors.tolist()),
         )
         if self.data.has_authors:
             authors = self.data.test.authors
             yield from self._repeated(
-                "content words that come out 3 times in an author's texts: share that they wrote",
+                "content words released 3 times in an author's texts: share that the author wrote",
                 repeated_words(
                     joined_by_author(self.test, authors),
                     joined_by_author(test.texts, authors),
@@ -278,7 +278,7 @@ def _drawn(
 
 def _read(found: Recovered, error: float) -> Iterator[Disclosure]:
     attack = f"reading ({found.reader})"
-    stands = (found.as_it_stands.mean, "the text as it stands")
+    stands = (found.as_it_stands.mean, "the text, taken at face value")
     how = f"; channel estimated, off by {error:.2f}" if error else ""
     yield Disclosure(attack, f"words recovered{how}", found.recovered, *stands)
     yield Disclosure(attack, "content words recovered", found.content, None, "")

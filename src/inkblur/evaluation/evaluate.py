@@ -166,7 +166,7 @@ class PreparedEvaluation:
 
     def baseline(self) -> SettingResult:
         """Attacks and classifiers on the true texts, studied and tried without any release."""
-        self.step("the texts as they are")
+        self.step("original texts")
         attacks = self.authors.on_true_texts(self.test)
         utility = [self._scored(model, STATIC, self.train, self.test, 0) for model in self._models]
         return SettingResult(

@@ -258,10 +258,10 @@ def headline(result: SettingResult, before: SettingResult) -> str:
     worst = result.strongest()
     if worst is not None:
         base = before.strongest(worst.scenario)
-        was = "" if base is None else f"; {base.accuracy.mean:.0%} before the release"
+        was = "" if base is None else f"; before the release: {base.accuracy.mean:.0%}"
         parts.append(
-            f"the strongest attacker tried names the author of {worst.accuracy.mean:.0%} of "
-            f"the texts ({worst.attack}, {worst.attacker}, {worst.authors} suspects; guessing "
+            f"the strongest attack tried identifies the author of {worst.accuracy.mean:.0%} of "
+            f"the texts ({worst.attack}, {worst.attacker}, {worst.authors} suspects; guessing: "
             f"{worst.chance:.0%}{was})"
         )
     best = max(

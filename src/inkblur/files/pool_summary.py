@@ -39,16 +39,18 @@ class PoolSummary(RunSummary):
         same, drawn = self.counts["unchanged"], self.counts["drawn"]
         if not same:
             return [
-                "none came out as it was written: what came out stands for the true texts, and is "
-                "by other authors"
+                f"no {unit} was released unchanged: each was replaced by another author's {unit} "
+                "from the pool"
             ]
         share = f"{counted(same, unit)} ({same / drawn:.0%})"
-        written = "it was written: it is" if same == 1 else "they were written: they are"
-        lines = [f"{share} came out as {written} in the pool"]
+        released = (
+            "was released unchanged: it is" if same == 1 else "were released unchanged: they are"
+        )
+        lines = [f"{share} {released} in the pool"]
         if same > MANY * drawn:
             lines.append(
-                f"more than half of the {unit}s come out: this does not hide them. Was the pool "
-                "made from these texts?"
+                f"more than half of the {unit}s are unchanged: this does not hide them. Was the "
+                "pool made from these texts?"
             )
         return lines
 
@@ -57,7 +59,7 @@ class PoolSummary(RunSummary):
         if self.privatizer.piece is Piece.SENTENCE and not self.privatizer.hides_length:
             return []
         return [
-            "Between any two texts the log of the likelihood ratio is at most "
+            "The log of the likelihood ratio between any two texts is at most "
             f"{rounded_up(self.guarantee.loss(1.0))}."
         ]
 

@@ -104,11 +104,12 @@ class Preview:
         facts = [
             ("rows read", f"{extent} {self.rows:,}"),
             ("analyzed", f"{counted(self.analyzed, 'text')}, spread evenly over the rows read"),
-            ("copied as is", ", ".join(self.copied) or "no column"),
+            ("copied unchanged", ", ".join(self.copied) or "no column"),
         ]
         if self.telling:
             found = "; ".join(f"{name} ({why})" for name, why in self.telling.items())
-            facts.append(("telling columns", f"{found}: privatize stops until dropped or kept"))
+            stop = "`inkblur privatize` stops until you drop or keep them"
+            facts.append(("columns at risk", f"{found}: {stop}"))
         if self.pool is not None:  # nothing of a text passes, whatever its words
             size = f"{len(self.pool):,} texts"
             facts.append(("pool", f"{self.pool.name}, {size}, license: {self.pool.license}"))
@@ -154,7 +155,7 @@ class Preview:
         if self.looks[0].spec.names == Treatment.BLUR.value:
             return "not looked for (`names=blur`)"
         kept = self.looks[0].spec.names == Treatment.KEEP.value
-        fate = "copied as they are" if kept else "replaced by words drawn at random"
+        fate = "copied unchanged" if kept else "replaced by words drawn at random"
         return f"{_share(self._count('names'), words)} of the words; {fate}"
 
 

@@ -16,8 +16,8 @@ from inkblur.errors import PrivateCalibration
 from inkblur.files.records import Batch
 
 LEFT_OUT = (
-    "that a record was left out because its content words are in the public corpus: that it is "
-    "missing shows that they are"
+    "which records were left out because the public corpus has their content words: their absence "
+    "shows that it does"
 )
 
 

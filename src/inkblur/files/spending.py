@@ -215,15 +215,15 @@ class Spending:
         """The account so far, for the guarantee: the text that was released most often decides."""
         times = self._most_releases
         so_far = (
-            "this is the first release of these texts that is counted in this metric"
+            "this is the first recorded release of these texts in this metric"
             if times <= 1
             else f"one of these texts has now been released {times:,} times in this metric"
         )
         unit = "" if self._guarantee.metric is Metric.DISCRETE else " per unit of distance"
         return (
-            f"{COUNTED}, {so_far}; the total loss of a record in it is now at most "
-            f"{shown(self._most_spent)}{unit}; what was released in another metric, or with other "
-            "kinds of words dropped, has a sum of its own"
+            f"{COUNTED}, {so_far}, and the total loss of a record in it is now at most "
+            f"{shown(self._most_spent)}{unit} (releases in another metric, or with other kinds of "
+            "words dropped, are added up separately)"
         )
 
     def to_json(self) -> dict[str, Any]:

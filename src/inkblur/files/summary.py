@@ -24,10 +24,10 @@ from inkblur.types import counted
 _ONE = {"numbers": "number", "addresses": "address", "names": "name", "stop-words": "stop-word"}
 MISSING = "which texts are missing (null)"  # shown where the length is not hidden
 OVER_BUDGET = (
-    "that a record was left out because it would have exceeded a budget: that it is missing shows "
-    "that its length and what was spent before come to so much"
+    "which records were left out because they would have exceeded a budget; this hints at how long "
+    "they are and how much they had already spent"
 )
-NOTE = "The counts come from the true texts and are not protected: do not publish this report."
+NOTE = "The counts come from the original texts and are not protected: do not publish this report."
 _LAYOUT = ("spaces", "capitals")  # these are no tokens
 _TOKENS = tuple(name for name in CLASSES if name not in _LAYOUT)
 
@@ -47,11 +47,11 @@ class Fate:
         """For the person who ran it."""
         lines = []
         if self.copied:
-            lines.append(f"columns copied as they are: {', '.join(self.copied)}")
+            lines.append(f"columns copied unchanged: {', '.join(self.copied)}")
         if self.repeated:
             lines.append(
                 f"{counted(self.repeated, 'text repeats', 'texts repeat')} an earlier one: each "
-                "was drawn again, and what several releases of one text give away adds up"
+                "was drawn again, and the losses of several releases of one text add up"
             )
         if self.left_out is not None:
             public = "of the public corpus"
@@ -93,8 +93,8 @@ def stated(
     guarantee = made.guaranteed(rng).passing([*shown, *also])
     if len(fate.columns) > 1:
         guarantee = guarantee.revealing(
-            f"this bound is for each of the columns {listed(fate.columns)} alone: for a record as "
-            "a whole the losses of its columns add up"
+            f"this bound holds for each of the columns {listed(fate.columns)} by itself: for a "
+            "whole record, the losses of its columns add up"
         )
     return guarantee
 
@@ -221,8 +221,8 @@ class Summary(RunSummary):
         if found is not None and self.privatizer.plain:
             strength, measured = found
             lines.append(
-                f"{strength.value}: {measured.risk.sentence()}. A better attack may come: this is "
-                "a lower bound."
+                f"{strength.value}: {measured.risk.sentence()}. This is a lower bound: a better "
+                "attack may exist."
             )
             longer = caution(draws_a_text(self.lengths)["median"])
             lines += [f"{longer[0].upper()}{longer[1:]}."] if longer else []

@@ -24,7 +24,7 @@ ADD_UP = (
     "the losses of several releases of the same text are added up, with or without a key (an exact "
     "repeat, with the same key and settings, adds nothing)"
 )
-ONE_ID = "under one key an id names one record only: same id and same text come out alike"
+ONE_ID = "under one key each id belongs to one record: the same id and text give the same output"
 NOBODY_COUNTS = "no ledger was used, so repeated releases of these texts are not counted"
 SEEDED = "not private: seeded. Anyone who guesses the seed can repeat the draws"
 

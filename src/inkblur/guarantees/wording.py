@@ -23,10 +23,10 @@ _KINDS = {
 }
 # What a discrete bound may count in place of all words.
 _DIFFERENCES = {
-    Unit.SEQUENCE: ("texts that differ in k positions", "N"),
-    Unit.PATTERN: ("texts that differ in k distinct words", "D"),
-    Unit.BAG: ("bags that differ in k words", "N"),
-    Unit.SENTENCES: ("texts that differ in k sentences", "N"),
+    Unit.SEQUENCE: ("texts that differ in only k positions", "N"),
+    Unit.PATTERN: ("texts that differ in only k distinct words", "D"),
+    Unit.BAG: ("bags that differ in only k words", "N"),
+    Unit.SENTENCES: ("texts that differ in only k sentences", "N"),
 }
 _COUNTED = {
     Unit.SEQUENCE: "word",
@@ -54,9 +54,9 @@ def lines(promise: Guarantee) -> list[str]:
     if promise.releases > 1:
         lines.append(f"This is the sum of {promise.releases} releases of the same text.")
     lines += [f"Note that {line}." for line in promise.reveals]
-    lines += [f"Not protected, because it is released as is: {line}." for line in promise.passed]
+    lines += [f"Not protected (released as is): {line}." for line in promise.passed]
     if not promise.void:
-        lines += [f"This holds provided that {line}." for line in promise.assumptions]
+        lines += [f"This assumes that {line}." for line in promise.assumptions]
     return lines
 
 
@@ -65,14 +65,19 @@ def _in_numbers(promise: Guarantee) -> str:
     if promise.metric is not Metric.DISCRETE or promise.unit not in _DIFFERENCES:
         return ""
     noun = _COUNTED[promise.unit]
-    one = factor(promise.epsilon)
-    said = f": a factor of {one} where one {noun} differs, whatever the two are"
+    said = f": a factor of {factor(promise.epsilon)} if they differ in one {noun}"
     words = promise.typical_words if promise.size is None else promise.size
     if words is None or promise.unit is Unit.PATTERN:  # nobody counted its distinct words
         return said
+    if words == 1:
+        return said
     loss = rounded_up(words * promise.epsilon)
-    every = ", all different" if words > 1 else ""
-    return f"{said}, and exp({loss}) for a typical text of {counted(words, noun)}{every}"
+    if promise.size is not None:
+        return f"{said}, and exp({loss}) if they differ in every {noun}"
+    return (
+        f"{said}, and exp({loss}) if they have {words:,} {noun}s, a typical length, and differ in "
+        "every one"
+    )
 
 
 def _fine_print(promise: Guarantee) -> list[str]:
@@ -80,7 +85,7 @@ def _fine_print(promise: Guarantee) -> list[str]:
     if promise.without:
         *most, last = promise.without
         left_out = f"{', '.join(most)} and {last}" if most else last
-        lines.append(f"Words are counted and compared without {left_out}, which are dropped.")
+        lines.append(f"Words are counted and compared after dropping {left_out}.")
     if promise.space:
         detail = f" ({promise.metric_detail})" if promise.metric_detail else ""
         source = f"the vectors of embedding {promise.space[:12]}"
@@ -89,15 +94,15 @@ def _fine_print(promise: Guarantee) -> list[str]:
         difference, count = _DIFFERENCES[promise.unit]
         if count == "N" and promise.size is not None:
             count = str(promise.size)
-        lines.append(f"Between {difference} only, k takes the place of {count}.")
+        lines.append(f"For {difference}, k replaces {count}.")
     if promise.unit is Unit.PATTERN:
         lines.append(
-            "Between texts that repeat words at different positions there is no finite bound: "
-            "what comes out shows which words of the text are the same."
+            "There is no finite bound between texts that repeat words at different positions: "
+            "the output shows which words of a text are the same."
         )
         lines.append(
             "Null words are words outside the vocabulary and, unless another treatment was chosen, "
-            "names, numbers and addresses: each is drawn on its own, even where it repeats."
+            "names, numbers and addresses: each is drawn separately, even if it repeats."
         )
     if promise.euclidean:
         low, high = (rounded_up(e) for e in promise.euclidean)
@@ -106,12 +111,12 @@ def _fine_print(promise: Guarantee) -> list[str]:
             f"{high} (and, in the best protected direction, {low})."
         )
     if promise.bounds:
-        named = ", ".join(f"{name} {rounded_up(bound)}" for name, bound in promise.bounds)
-        lines.append(f"Weaker proved bounds on epsilon: {named}.")
+        weaker = ", ".join(f"{name} {rounded_up(bound)}" for name, bound in promise.bounds)
+        lines.append(f"Weaker proved bounds on epsilon: {weaker}.")
     if promise.delta:
         lines.append(
-            "Random numbers have finitely many bits: for each word, the distribution drawn "
-            "from differs from the one in the proof by at most delta = "
+            "Random numbers have finitely many bits, so the distribution of each word's "
+            "replacement differs from the one in the proof by up to delta = "
             f"{rounded_up(promise.delta)} in total variation."
         )
     return lines
@@ -123,8 +128,8 @@ def _terms(promise: Guarantee) -> tuple[str, str, str]:
     if promise.unit is Unit.TEXT:
         return "texts, whatever their words and length", "exp(epsilon)", " for the whole text"
     if promise.unit is Unit.SENTENCES:
-        same = "" if promise.size is not None else " of the same number of sentences N"
-        return f"texts{same}, whatever they say", f"exp({count} x epsilon)", " a sentence"
+        same = "" if promise.size is not None else " with the same number of sentences N"
+        return f"texts{same}, whatever they say", f"exp({count} x epsilon)", " per sentence"
     if promise.unit is Unit.WORD:
         inputs, times = "words", "epsilon"
     else:
@@ -134,16 +139,16 @@ def _terms(promise: Guarantee) -> tuple[str, str, str]:
         elif promise.size:
             inputs = f"{kind} of {counted(promise.size, 'word')} each"
         else:
-            inputs = f"{kind} of the same number of words N"
+            inputs = f"{kind} with the same number of words N"
         times = f"{count} x epsilon"
     if promise.unit is Unit.PATTERN:
-        inputs += ", with repeated words at the same positions (null words count as different)"
+        inputs += " that repeat words at the same positions (null words count as different)"
         times = "D x epsilon"
     if promise.metric is Metric.DISCRETE:
         whatever = "" if promise.unit is Unit.WORD else ", whatever they say"
         per_word = "" if promise.unit is Unit.WORD else " per word"
         if promise.unit is Unit.PATTERN:
-            per_word += " and D is the number of distinct words of either"
+            per_word += " and D is the number of distinct words in either"
         return inputs + whatever, f"exp({times})", per_word
     name = f"the {_DISTANCE_NAMES[promise.metric]}"
     if promise.unit is Unit.WORD:

@@ -50,12 +50,12 @@ class Risk:
         The worst collection has another number of authors from strength to strength, so two shares
         can only be compared beside what guessing reaches.
 
-        >>> Risk(named=0.22, untouched=0.69, guessing=0.04).sentence().split("; ")[1:]
-        ['untouched: 69%', 'guessing: 4%']
+        >>> Risk(named=0.22, untouched=0.69, guessing=0.04).sentence().partition("22% of ")[2]
+        'the authors (69% in the original texts, 4% by guessing)'
         """
         return (
-            f"on public test texts the strongest attack tried named {self.named:.0%} of the "
-            f"authors; untouched: {self.untouched:.0%}; guessing: {self.guessing:.0%}"
+            f"on public test texts, the strongest attack tried identified {self.named:.0%} of the "
+            f"authors ({self.untouched:.0%} in the original texts, {self.guessing:.0%} by guessing)"
         )
 
 
@@ -80,8 +80,8 @@ def caution(words: int) -> str:
     if words <= _LONGEST_ATTACKED:
         return ""
     return (
-        f"the packaged strengths were measured on texts of about 500 words, not {words:,}, and the "
-        "longer a text, the more often its author is named: measure it with `inkblur evaluate`"
+        f"the packaged strengths were measured on texts of about 500 words, not {words:,}, and "
+        "authors of longer texts are identified more often: measure it with `inkblur evaluate`"
     )
 
 

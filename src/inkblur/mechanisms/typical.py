@@ -36,24 +36,24 @@ class TypicalLoss:
         lines = self._changed_word()
         if self.consistent:
             lines.append(
-                "This is for a word that is changed wherever it stands in a text, to one that the "
-                "text does not have: other changes have no finite bound."
+                "This holds if a word is changed everywhere in a text, to one that the text does "
+                "not contain: other changes have no finite bound."
             )
         if self.tagged:
             lines.append(
-                "This is for one word of what the tagger makes of a text: changing one word of "
-                "the text may change several of those."
+                "This holds for one word of a text as the tagger sees it: changing one word of "
+                "the original may change several of those."
             )
         return lines
 
     def _changed_word(self) -> list[str]:
         if self.discrete:
             return [
-                "Changing one word to any other, near or far, makes any output at most "
+                "Changing one word to any other, similar or not, makes any output at most "
                 f"{factor(self.pair_loss)} times as likely.",
                 self._verdict(),
             ]
-        over = ", measured over words the corpus has" if self.adapted else ""
+        over = ", measured over words in the corpus" if self.adapted else ""
         return [
             "Changing one word to its nearest neighbor (typical distance "
             f"{self.nearest_distance:.3g}{over}) makes any output at most "
@@ -69,8 +69,8 @@ class TypicalLoss:
             return "That is moderate protection for any word."
         if self.discrete:
             return (
-                "A single word can still be guessed at such a factor where the rest of the text "
-                "gives it away. `inkblur evaluate` measures what attackers make of it."
+                "At such a factor, a single word can still be guessed if the rest of the text "
+                "gives it away. `inkblur evaluate` measures what attackers achieve."
             )
         if self.nearest_loss <= 1:
             return "That is strong protection between similar words, less between unrelated ones."

@@ -121,12 +121,12 @@ class PoolStaircase:
 
     def _shown(self) -> str:
         kept = (
-            f"; what is kept first is the label ({', '.join(self.pool.label_names[:20])})"
+            f"; the label ({', '.join(self.pool.label_names[:20])}) is kept first"
             if self.pool.labeled and self.order is Nearest.LABEL
             else ""
         )
         return (
-            f"every text that comes out is a public one, from the pool {self.pool.name} (license: "
+            f"every released text is a public one from the pool {self.pool.name} (license: "
             f"{self.pool.license}), whose authors are not protected{kept}"
         )
 

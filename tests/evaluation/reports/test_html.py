@@ -141,19 +141,21 @@ def test_everything_of_the_report_is_on_the_page(report: Evaluation) -> None:
         promise.sentence().replace("'", "&#39;"),
     ):
         assert wanted in text, wanted
-    assert text.index("names the author of 31%") < text.index("static")  # the adaptive one leads
+    assert text.index("identifies the author of 31%") < text.index(
+        "static"
+    )  # the adaptive one leads
 
 
 def test_attacks_that_were_not_tried_are_not_explained(report: Evaluation) -> None:
     pytest.importorskip("jinja2")
-    assert "weighs what the others say" not in evaluation_page(report)
+    assert "combines the scores of the others" not in evaluation_page(report)
     first = report.settings[0]
     more = (replace(first.attacks[0], attack=name) for name in ("likelihood", "stacked"))
     repeated = Disclosure("repetition", "words that come out twice", interval(0.2), 0.3, "guessing")
     read = replace(repeated, attack="reading (unigram)")
     tried = replace(first, attacks=(*first.attacks, *more), disclosures=(read, repeated))
     page = evaluation_page(replace(report, settings=(tried, *report.settings[1:])))
-    assert "weighs what the others say. Your risk is the" in page
+    assert "combines the scores of the others. Your risk is the" in page
     assert "public probabilities. <b>Stacked" in page
     assert "<b>Repetition</b>: whether" in page  # not that such a word is probably real: 20% were
     assert "<b>Reading</b>: which" in page

@@ -100,7 +100,7 @@ def preview_page(seen: Preview, command: str) -> str:
     """What `inkblur preview` shows on the terminal; `command` is what to type next."""
     # The first and the last column hold words.
     first, *figures, last = seen.looks[0].figures
-    names = ("as it is", *(look.name for look in seen.looks))
+    names = ("original", *(look.name for look in seen.looks))
     texts = [
         list(zip(names, map(beginning, (text, *(k.texts[i] for k in seen.looks))), strict=True))
         for i, text in enumerate(seen.texts)
@@ -138,7 +138,7 @@ def attack_figures(report: Evaluation) -> list[Figure]:
                 results = (base, *found)
                 points = tuple(each.accuracy if each else None for each in results)
                 series.append(Series(f"{name}, {kind}", points, color, kind == STATIC))
-        title = f"Author named ({scenario})" if scenario != "all" else "Author named"
+        title = f"Author identified ({scenario})" if scenario != "all" else "Author identified"
         mark = ("guessing", first.chance)
         figures.append(chart(_columns(report), series, title=title, mark=mark))
     return figures

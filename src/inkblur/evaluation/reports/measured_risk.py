@@ -51,7 +51,7 @@ def measured_risk(evaluation: Mapping[str, Any], wanted: ReleaseSpec) -> Measure
             if (lines := [_disclosed(d) for a in attacks for d in _disclosures(found, a)])
         }
         if author != NOT_MEASURED:
-            named = f"author named: {author}"
+            named = f"author identified: {author}"
             other = questions.get("linkability")
             questions["linkability"] = f"{other}; {named}" if other else named
         texts = int(evaluation["data"]["texts"])
@@ -76,7 +76,7 @@ def _check_same(
     if evaluation["form"] != Form.name or evaluation["proper_nouns_redacted"]:
         raise InputError(
             "the evaluation's texts were shortened before they were blurred, and those of the "
-            "release were not; evaluate them as they are"
+            "release were not; evaluate the unshortened texts"
         )
     # Not the guarantee's: that of a mechanism without distances names no vectors.
     vectors, pool = evaluation["embedding"]["sha256"], found["settings"].get("pool_sha256")
@@ -96,7 +96,7 @@ def _author(found: Mapping[str, Any], before: Mapping[str, Any]) -> str:
         return NOT_MEASURED
     worst = max(found["attacks"], key=lambda a: above_chance(a["accuracy"]["mean"], a["chance"]))
     bases = [a["accuracy"]["mean"] for a in before["attacks"] if a["scenario"] == worst["scenario"]]
-    untouched = f", untouched {max(bases):.0%}" if bases else ""
+    untouched = f", original texts {max(bases):.0%}" if bases else ""
     accuracy = worst["accuracy"]
     return (
         f"{accuracy['mean']:.0%} of {counted(worst['attacked'], 'text')}{_interval(accuracy)} by "
@@ -137,5 +137,5 @@ def _utility(found: Mapping[str, Any], before: Mapping[str, Any]) -> str:
         return NOT_MEASURED
     best = max(analysts, key=lambda u: u["f1"]["mean"])
     bases = [u["f1"]["mean"] for u in before["utility"] if u["model"] == best["model"]]
-    was = f", untouched {bases[0]:.2f}" if bases else ""
+    was = f", original texts {bases[0]:.2f}" if bases else ""
     return f"F1 {best['f1']['mean']:.2f} ({best['model']}, {counted(best['tested'], 'text')}{was})"

@@ -132,7 +132,7 @@ class _Facts:
     def of(cls, report: Mapping[str, Any], name: str) -> _Facts:
         unit = report["guarantee"]["unit"]
         if unit not in _UNITS:
-            raise InputError(f"{name} has the unit {unit!r}, which this version does not know")
+            raise InputError(f"{name} has the unit {unit!r}, which this version does not support")
         if "ledger" not in report:
             raise KeyError("ledger")
         draws = report["documents"].get("draws", {})
@@ -166,17 +166,17 @@ class _Facts:
             which = "words, copied ones included" if words else "words in the vocabulary"
             return (
                 f"{tokens['unchanged_share']:.0%} of the {which} "
-                f"({tokens['content_unchanged_share']:.0%} without function words) came out "
-                "unchanged"
+                f"({tokens['content_unchanged_share']:.0%} without function words) are unchanged"
             )
         if terms is not None:
             return f"{terms['shown_share']:.0%} of the texts' distinct words show in their vectors"
         same, drawn = self.report["draws"]["unchanged"], self.report["draws"]["total"]
-        true = (
-            f"and {same:,} of the {drawn:,} {self.piece}s drawn are true ones, as the pool has them"
+        if not same:
+            return "every released text is a public one, written by somebody else"
+        return (
+            f"every released text is a public one, and {same:,} of the {drawn:,} {self.piece}s "
+            "drawn are unchanged because the pool contains them"
         )
-        said = true if same else "written by somebody else"
-        return f"every text that came out is a public one, {said}"
 
     def copied(self) -> list[str]:
         """The kinds of words that were not replaced."""
@@ -212,7 +212,7 @@ class _Facts:
             pair = f"a word and the word nearest to it (median distance {near['distance']:.3g})"
             rest = "; the factor grows with the distance between the words"
         return (
-            f"An attacker who held {pair} to be equally likely before reading the release is at "
+            f"An attacker who considers {pair} equally likely before reading the release is at "
             f"most {_certainty(loss)} sure of one of them afterwards, by the guarantee alone (a "
             f"factor of {factor(loss)}){rest}."
         )
@@ -222,7 +222,7 @@ class _Facts:
         measured = NOT_MEASURED if risk is None else risk.author
         things = counted(shown, "thing listed below was", "things listed below were")
         return (
-            f"{things} released as is and not protected; how often an attacker names the "
+            f"{things} released as is and not protected; how often an attacker identifies the "
             f"author of a released text: {measured}."
         )
 
@@ -269,8 +269,8 @@ class _Facts:
         near, pair = typical["nearest_neighbor"], typical["median_pair"]
         head = (
             "for",
-            f"largest loss, each word exchanged for the nearest (distance {near['distance']:.3g})",
-            f"the same, for one at the median distance ({pair['distance']:.3g})",
+            f"largest loss if each word changes to its nearest (distance {near['distance']:.3g})",
+            f"largest loss if each changes to one at the median distance ({pair['distance']:.3g})",
         )
         wide = [
             (name, rounded_up(count * near["loss"]), rounded_up(count * pair["loss"]))
@@ -308,21 +308,21 @@ class _Facts:
         ledger = self.report["ledger"]
         if ledger is None:
             lines.append(
-                "No ledger was kept for this release: how often these texts were released before "
-                "is not counted."
+                "No ledger was kept for this release, so earlier releases of these texts are not "
+                "counted."
             )
         else:
             unit = "" if self.discrete else " per unit of distance"
             times = ledger["most_releases_of_a_record"]
             so_far = (
-                "The ledger counts this as the first release of these records in this metric"
+                "According to the ledger, this is the first release of these records in this metric"
                 if times <= 1
-                else f"The ledger counts up to {times:,} releases of one record in this metric, "
-                "this one included"
+                else f"According to the ledger, a record has been released up to {times:,} times "
+                "in this metric, this release included"
             )
             lines.append(
-                f"{so_far}; the loss of one record is at most "
-                f"{rounded_up(ledger['largest_loss_of_a_record'])}{unit} in all "
+                f"{so_far}; the total loss of a record is at most "
+                f"{rounded_up(ledger['largest_loss_of_a_record'])}{unit} "
                 f"(release {ledger['release'][:8]})."
             )
         repeated = int(self.report["documents"].get("repeated", 0))
@@ -342,7 +342,7 @@ class _Facts:
             (
                 "trust model",
                 "whoever runs the program holds the original texts and the key; recipients get "
-                "only the release. The draws for a text depend on no other text",
+                "only the release. What is drawn for one text does not depend on any other text",
             ),
             ("composition", " ".join(self.account())),
             (
@@ -361,10 +361,10 @@ class _Facts:
         if not self.guarantee.private:
             return f"inkblur {version}; no guarantee: {self.guarantee.void}"
         delta = self.guarantee.delta
-        exact = f"delta {rounded_up(delta)} a {self.piece}" if delta else "delta 0"
+        exact = f"delta {rounded_up(delta)} per {self.piece}" if delta else "delta 0"
         return (
-            f"inkblur {version}; random numbers from ChaCha20 under a 256-bit key; {exact}, "
-            "which covers their finite number of bits; time and memory use were not examined"
+            f"inkblur {version}; random numbers from ChaCha20 with a 256-bit key; {exact}, which "
+            "covers their finite number of bits; timing and memory side channels were not examined"
         )
 
 
@@ -386,9 +386,9 @@ def _opinion(risk: MeasuredRisk | None) -> StatementSection:
     paragraphs = ["Measured attacks are lower bounds: an attacker who was not tried may do better."]
     if risk is not None:
         paragraphs.append(
-            f"Figures come from an evaluation of {counted(risk.texts, 'text')} with the settings "
-            "of this release. Whether they are the released texts is not checked; on other texts "
-            "the figures may be others."
+            f"The figures come from an evaluation of {counted(risk.texts, 'text')} with the "
+            "settings of this release. Whether they are the released texts was not checked; on "
+            "other texts the figures may differ."
         )
     title = "The three questions of Opinion 05/2014"
     return StatementSection(title, tuple(paragraphs), rows=tuple(rows))

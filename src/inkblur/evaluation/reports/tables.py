@@ -17,7 +17,7 @@ from inkblur.evaluation.results import (
 )
 from inkblur.types import counted
 
-BEFORE = "the texts as they are"
+BEFORE = "original texts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,8 @@ def strongest_table(report: Evaluation) -> list[Table]:
                 )
             )
     names = heads(
-        "release", "strongest attack tried", "#authors named", "#above chance", "#guessing",
-        "#true texts",
+        "release", "strongest attack tried", "#authors identified", "#above chance", "#guessing",
+        "#original texts",
     )  # fmt: skip
     caption = "Other attackers may do better: this is a lower bound on the risk."
     return [Table("", caption, names, tuple(rows))] if rows else []
@@ -123,9 +123,9 @@ def attack_tables(report: Evaluation) -> list[Table]:
             Table(
                 f"Suspects: {_scenario(scenario)}",
                 f"{first.authors:,} suspects with {counted(first.known, 'known text')}, "
-                f"{counted(first.attacked, 'text')} attacked; guessing names "
+                f"{counted(first.attacked, 'text')} attacked; guessing identifies "
                 f"{first.chance:.1%}{strangers}.",
-                heads("attack", "texts", "attacker", "#accuracy", "#of before", "#F1"),
+                heads("attack", "texts", "attacker", "#accuracy", "#of original", "#F1"),
                 tuple(rows),
             )
         )
@@ -160,7 +160,7 @@ def utility_tables(report: Evaluation) -> list[Table]:
             f"{counted(first.trained, 'text')} to train on, {first.tested:,} to score, "
             f"{first.labels:,} labels{unseen * bool(first.unseen)}.",
             heads("classifier", "texts", "trained on", "#accuracy", "#precision", "#recall",
-                   "#F1", "#of before"),
+                   "#F1", "#of original"),
             tuple(rows),
         )
     ]  # fmt: skip
@@ -256,7 +256,7 @@ def _attack_row(
 
 def _utility_row(name: str, found: UtilityResult, base: UtilityResult) -> TableRow:
     left = relative(found.f1.mean, base.f1.mean)
-    kind = "released texts" if found.analyst == ADAPTIVE else "true texts"
+    kind = "released texts" if found.analyst == ADAPTIVE else "original texts"
     return row(
         found.model,
         name,

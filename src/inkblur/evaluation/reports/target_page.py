@@ -95,7 +95,7 @@ def frontier_figure(found: Search) -> Figure:
     return scatter(
         paths(found.trials, _spot),
         title="Utility left over the strongest attack",
-        x_label="texts whose author is named",
+        x_label="texts whose author is identified",
         y_label="utility left",
         chosen=_spot(found.best) if found.best is not None else None,
         least_y=bound if found.target.aim is Aim.UTILITY else None,

@@ -66,7 +66,7 @@ def _risk(goal: Goal) -> tuple[str, Callable[[Trial], float], float | None]:
     if goal.criterion is Criterion.LARGEST_GAP:
         return "attack left", lambda trial: trial.attack_left or 0.0, None
     if goal.most_attack is not None:
-        return "texts whose author is named", lambda trial: trial.attack, goal.most_attack
+        return "texts whose author is identified", lambda trial: trial.attack, goal.most_attack
     most = None if goal.most_survival is None else goal.most_survival / 100
     return "words kept", lambda trial: (trial.survival or 0.0) / 100, most
 
@@ -111,7 +111,7 @@ def _by_guessing(goal: Goal, trial: Trial) -> str:
     kept = trial.utility_of_guessing
     said = f"Guessing labels by their frequency alone keeps about {kept:.0%} of the utility"
     if trial.attacks:
-        said += f"; guessing authors without reading any text names {trial.chance:.0%} of them"
+        said += f"; guessing authors without reading any text identifies {trial.chance:.0%} of them"
     if goal.utility_floor is not None and goal.utility_floor <= kept:
         said += (
             f". The floor of {goal.utility_floor:.0%} asks for no more than that: a setting that "
@@ -140,7 +140,7 @@ def _wanted(goal: Goal) -> str:
         limits.append(f"words survive at most {goal.most_survival:g} of 100 runs")
     if goal.most_attack is not None:
         limits.append(
-            f"no attack names the author of more than {goal.most_attack:.0%} of the texts"
+            f"no attack identifies the author of more than {goal.most_attack:.0%} of the texts"
         )
     return f"Goal: most utility, provided that {' and '.join(limits)}."
 
@@ -166,7 +166,7 @@ def _reached(best: Trial) -> str:
     ]
     if best.attacks:
         parts.append(
-            f"the worst attack names the author of {best.attack:.0%} of the texts "
+            f"the strongest attack identifies the author of {best.attack:.0%} of the texts "
             f"({_by_chance(best)})"
         )
     if best.gap is not None:

@@ -89,7 +89,7 @@ class Target:
         """What is wanted, in words."""
         if self.aim is Aim.ATTACK:
             return (
-                f"most utility, where the strongest attack names the author of at most "
+                f"most utility, where the strongest attack identifies the author of at most "
                 f"{self.bound:.0%} of the texts"
             )
         return f"least attack, where at least {self.bound:.0%} of the utility is left"

@@ -78,7 +78,7 @@ class Trial:
     @property
     def name(self) -> str:
         """The candidate's name."""
-        return self.candidate.name if self.candidate is not None else "the texts as they are"
+        return self.candidate.name if self.candidate is not None else "original texts"
 
     @property
     def strongest(self) -> AttackLeft | None:
@@ -265,17 +265,17 @@ def _doubt(score: UtilityResult, part: TextShare) -> str:
     guessing = _guessed_f1(score.labels)
     if score.f1.mean <= guessing:
         raise ParameterError(
-            f"the best classifier tells the labels of the {part.value} texts as they are no better "
+            f"on the original {part.value} texts, the best classifier predicts labels no better "
             f"than guessing (F1 {score.f1.mean:.3f}, guessing {guessing:.3f}), so no release can "
             "keep them and nothing can be chosen by utility; give more labeled texts"
         )
     if score.f1.low is None or score.f1.low > guessing:
         return ""
     return (
-        f"On the {part.value} texts as they are, the best classifier tells labels hardly better "
+        f"On the original {part.value} texts, the best classifier predicts labels hardly better "
         f"than guessing (F1 {score.f1.mean:.3f}, on other texts like these down to "
-        f'{score.f1.low:.3f}; guessing {guessing:.3f}): "utility left" says little, and so does a '
-        "choice by it. Give more labeled texts."
+        f'{score.f1.low:.3f}; guessing {guessing:.3f}), so "utility left" and a choice based on it '
+        "mean little. Give more labeled texts."
     )
 
 

@@ -10,16 +10,16 @@ export async function readChoices() {
 const KEEPS = {
   words: {
     title: "Words, in place",
-    hint: "Each word is replaced in its place by a random one. Words near it in meaning are likelier; at a small epsilon, thousands count as near.",
+    hint: "Each word is replaced in its place by a random one. Words with a similar meaning are more likely; at a small epsilon, thousands count as similar.",
   },
   label: {
     title: "A label",
-    hint: "Each text is replaced by a public text, drawn at random; those with the same label are likelier.",
+    hint: "Each text is replaced by a public text, drawn at random; those with the same label are more likely.",
     missing: "Needs a collection of public texts: start the server with --pool.",
   },
   topic: {
     title: "The topic only",
-    hint: "The replaced words come sorted: what a text is about may show, its sentences do not.",
+    hint: "The replacements are sorted: the topic of a text may show, its sentences do not.",
   },
 };
 
@@ -28,7 +28,7 @@ export const keeps = (keep) => (keep === "label" && choices.pool ? labelHint() :
 function labelHint() {
   const { name, texts, labels } = choices.pool;
   const which = labels.length ? `with the same label (${labels.slice(0, 5).join(", ")}${labels.length > 5 ? ", …" : ""})` : "like it";
-  return `Each text is replaced by one of ${texts.toLocaleString("en")} public texts (${name}), drawn at random; those ${which} are likelier.`;
+  return `Each text is replaced by one of ${texts.toLocaleString("en")} public texts (${name}), drawn at random; those ${which} are more likely.`;
 }
 
 // How strong, the strongest first. Words that come sorted are drawn as they are in their places.
@@ -52,7 +52,7 @@ export function settingsOf(keep, stop) {
 
 export function stopName(keep, stop) {
   if (keep === "label") return `epsilon ${stop.epsilon} for the whole text`;
-  return `${stop.strength ?? "weaker than light"}, epsilon ${stop.epsilon} a word`;
+  return `${stop.strength ?? "weaker than light"}, epsilon ${stop.epsilon} per word`;
 }
 
 // What is known of a setting, in a line.
@@ -61,8 +61,8 @@ export function stopRisk(keep, stop) {
     const label = stop.label === null ? "" : `; the label stays in about ${percent(stop.label)} of the texts`;
     return `no result is more than ${factor(stop.epsilon)} times as likely for one text as for another${label}`;
   }
-  const risk = stop.named === null ? "no attack was measured" : `the strongest attack tried named ${percent(stop.named)} of the authors (guessing: ${percent(stop.guessing)})${keep === "topic" ? "; that was with words in their places" : ""}`;
-  return `epsilon ${stop.epsilon} a word; ${risk}`;
+  const risk = stop.named === null ? "no attack was measured" : `the strongest attack tried identified ${percent(stop.named)} of the authors (guessing: ${percent(stop.guessing)})${keep === "topic" ? "; that was with words in their places" : ""}`;
+  return `epsilon ${stop.epsilon} per word; ${risk}`;
 }
 
 export const factor = (epsilon) => (Math.ceil(10 * Math.exp(epsilon)) / 10).toLocaleString("en"); // never less than it is

@@ -50,8 +50,8 @@ function wordCurve(here) {
     );
   }
   picture.append(
-    svg("text", { x: left, y: height - 8 }, wide ? "meaning kept: mean cosine of true and released words" : "meaning kept (mean cosine of words)"),
-    svg("text", { x: 0, y: 12 }, wide ? "authors named by the strongest attack tried" : "authors named by the best attack tried"),
+    svg("text", { x: left, y: height - 8 }, wide ? "meaning kept: mean cosine of original and released words" : "meaning kept (mean cosine of words)"),
+    svg("text", { x: 0, y: 12 }, wide ? "authors identified by the strongest attack tried" : "authors identified by the best attack tried"),
   );
   const path = (points) => points.map((point) => `${x(point[0])},${y(point[1])}`).join(" ");
   const measured = known.map((stop) => [stop.meaning, stop.named]);
@@ -60,7 +60,7 @@ function wordCurve(here) {
     picture.append(
       svg("polyline", { class: "guess", points: path([measured.at(-1), [1, choices.untouched]]) }),
       svg("rect", { class: "dot", x: x(1) - 5, y: y(choices.untouched) - 5, width: 10, height: 10 }),
-      svg("text", { x: x(1) - 10, y: y(choices.untouched) - 10, "text-anchor": "end" }, "untouched"),
+      svg("text", { x: x(1) - 10, y: y(choices.untouched) - 10, "text-anchor": "end" }, "original"),
     );
   }
   for (const stop of stops.filter((each) => each.named === null)) { // the attack may lie anywhere
@@ -88,6 +88,6 @@ function wordCurve(here) {
   }
   $("curve").replaceChildren(picture);
   const parts = known.map((stop) => `${stop.strength} ${percent(stop.named)} at meaning ${stop.meaning.toFixed(2)}`);
-  const untouched = choices.untouched === null ? "No attack was measured on this server's word vectors" : `Authors named: ${parts.join("; ")}; untouched texts: up to ${percent(choices.untouched)}. On public test texts with words in their places, the worst of several collections`;
-  $("curve-caption").textContent = `${untouched}. Settings with an upright broken line were not attacked${measured.length ? "; the other broken line only joins what was" : ""}. Meaning is computed for the words of a usual text.`;
+  const untouched = choices.untouched === null ? "No attack was measured on this server's word vectors" : `Authors identified: ${parts.join("; ")}; original texts: up to ${percent(choices.untouched)}. Measured on public test texts with words in their places; the worst of several collections counts`;
+  $("curve-caption").textContent = `${untouched}. Settings on a vertical dashed line were not attacked${measured.length ? "; the other dashed line only connects the points that were" : ""}. Meaning is computed for the words of an ordinary text.`;
 }

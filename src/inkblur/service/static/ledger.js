@@ -2,8 +2,8 @@
 
 import { $, ask, guarded, hasToken, json, make, number, save } from "./ask.js";
 
-const HEADS = [["When (UTC)"], ["Who"], ["What"], ["Texts", 1], ["Draws", 1], ["Loss in all", 1], ["State"]];
-const STATES = { confirmed: "released", reserved: "not finished, counted as spent", void: "given up, nothing spent" };
+const HEADS = [["When (UTC)"], ["Who"], ["What"], ["Texts", 1], ["Draws", 1], ["Total loss", 1], ["State"]];
+const STATES = { confirmed: "released", reserved: "not finished, counted as spent", void: "abandoned, nothing spent" };
 
 // On a narrow screen the rows are cards: the roles say that it is still a table.
 function cell(text, place) {
@@ -16,9 +16,9 @@ const heading = ([text, figure]) => make("th", { role: "columnheader", scope: "c
 export const readLedger = guarded(async () => {
   const ledger = await json("/v1/ledger");
   const budgets = [];
-  if (ledger.budget !== null) budgets.push(`A record may spend ${number.format(ledger.budget)} in all.`);
-  if (ledger.person_budget !== null) budgets.push(`A person may spend ${number.format(ledger.person_budget)} in all.`);
-  const limits = budgets.length ? budgets.join(" ") : "No budget is set: releases are counted, and none is refused for what it spends.";
+  if (ledger.budget !== null) budgets.push(`A record may spend ${number.format(ledger.budget)} in total.`);
+  if (ledger.person_budget !== null) budgets.push(`A person may spend ${number.format(ledger.person_budget)} in total.`);
+  const limits = budgets.length ? budgets.join(" ") : "No budget is set: releases are counted, but never refused for what they spend.";
   const shown = ledger.releases.length < ledger.total ? `The newest ${ledger.releases.length} of ` : "";
   $("budgets").textContent = `${limits} ${shown}${number.format(ledger.total)} ${ledger.total === 1 ? "release" : "releases"}${shown ? "" : " so far"}.`;
   $("newest").textContent = ledger.anchor;

@@ -62,7 +62,7 @@ const start = guarded(async () => {
 
 $("token-form").addEventListener("submit", guarded(async () => {
   const given = $("token").value.trim();
-  if (/[^!-~]/.test(given)) throw new Error("This is no token: it has a character that no token has. Copy it again."); // no header can hold it
+  if (/[^!-~]/.test(given)) throw new Error("This is not a token: it contains a character that tokens never have. Copy it again."); // no header can hold it
   useToken(given);
   await start();
 }));

@@ -13,10 +13,10 @@ const SEPARATED = /\.[ct]sv(\.(gz|zst))?$/i; // files that may lack names of col
 const TEXTS = ["text", "review", "body", "comment", "message", "content", "post", "texts"];
 const ROLES = [
   ["text", "a text to release"],
-  ["copy", "copied as it is"],
+  ["copy", "copied unchanged"],
   ["drop", "left out"],
-  ["id", "names the record; left out"],
-  ["person", "names the person; left out"],
+  ["id", "identifies the record; left out"],
+  ["person", "identifies the person; left out"],
 ];
 const STEPS = ["columns", "strength", "preview", "release"];
 const PARTS = { output: "the released file", report: "the report", statement: "the statement" };
@@ -43,7 +43,7 @@ function send() {
   sending?.abort();
   reset();
   const suffix = SUFFIX.exec(file.name)?.[1].toLowerCase();
-  if (!suffix) throw new Error("This is none of the kinds of file that can be read: choose a .csv, .tsv, .txt, .jsonl, .json or .parquet file.");
+  if (!suffix) throw new Error("This kind of file cannot be read: choose a .csv, .tsv, .txt, .jsonl, .json or .parquet file.");
   $("sending").hidden = false;
   $("sent").value = 0;
   return new Promise((done, failed) => {
@@ -100,16 +100,16 @@ function showColumns() {
   const texts = names.find((column) => column.toLowerCase() === guess) ?? (numbered ? names[longest] : upload.texts ?? names.at(-1));
   $("columns-hint").hidden = !upload.columns.length;
   const needed = [choices.needs_ids && "the record", choices.needs_people && "the person"].filter(Boolean);
-  $("columns-needed").textContent = needed.length ? `This server has budgets: one column must name ${needed.join(", and one ")}.` : "";
+  $("columns-needed").textContent = needed.length ? `This server has budgets: one column must identify ${needed.join(", and one ")}.` : "";
   if (!upload.columns.length) {
-    $("columns").replaceChildren(make("tbody", {}, make("tr", {}, make("td", {}, "One text a line: there are no columns."))));
+    $("columns").replaceChildren(make("tbody", {}, make("tr", {}, make("td", {}, "One text per line: there are no columns."))));
     return;
   }
   const rows = names.map((column, place) => {
     const role = column === texts ? "text" : column.toLowerCase() === "id" && choices.needs_ids ? "id" : "copy";
     return columnRow(column, place, role, numbered ? `${column}: ${upload.columns[place].slice(0, 40)}` : column);
   });
-  const head = make("tr", {}, ...["Column", "What becomes of it"].map((name) => make("th", { scope: "col" }, name)));
+  const head = make("tr", {}, ...["Column", "What happens to it"].map((name) => make("th", { scope: "col" }, name)));
   $("columns").replaceChildren(make("thead", {}, head), make("tbody", {}, ...rows));
 }
 
@@ -159,7 +159,7 @@ function fileSettings() {
   if (!selects().length) return body;
   if (!columns("text").length) throw new Error("Choose at least one column of texts.");
   const [ids, people] = [columns("id"), columns("person")];
-  if (ids.length > 1 || people.length > 1) throw new Error("Choose one column that names the record, and one that names the person.");
+  if (ids.length > 1 || people.length > 1) throw new Error("Choose at most one column for the record and one for the person.");
   return {
     ...body,
     columns: columns("text"),
@@ -176,7 +176,7 @@ function stale() {
   changes++;
   $("rows-box").hidden = true;
   $("facts").replaceChildren();
-  $("looking").textContent = "Something was changed: look again before you release.";
+  $("looking").textContent = "Something changed: look again before you release.";
 }
 
 const look = guarded(async () => {
@@ -196,11 +196,11 @@ const look = guarded(async () => {
     const shown = seen.looks.find((each) => each.name === settings.strength) ?? seen.looks[0];
     const cells = (tag, first, second) => make("tr", {}, ...[first, second].map((text) => make(tag, tag === "th" ? { scope: "col" } : {}, text)));
     $("rows").replaceChildren(
-      make("thead", {}, cells("th", "As it is", `One draw at ${shown.name}`)),
+      make("thead", {}, cells("th", "Original", `One draw at ${shown.name}`)),
       make("tbody", {}, ...seen.texts.map((text, place) => cells("td", text, shown.texts[place]))),
     );
     $("rows-box").hidden = false;
-    const elsewhere = ["copied as is", "telling columns"]; // the table of columns shows these
+    const elsewhere = ["copied unchanged", "columns at risk"]; // the table of columns shows these
     const facts = seen.facts.filter(([name]) => !elsewhere.includes(name));
     $("facts").replaceChildren(...facts.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
     $("caution").textContent = seen.caution ? `${seen.caution[0].toUpperCase()}${seen.caution.slice(1)}.` : "";
@@ -281,7 +281,7 @@ function showState(state) {
     show(new Error(state.error));
     return;
   }
-  $("finished").textContent = "Released, and entered in the ledger. Each file is deleted from the server once you have downloaded it.";
+  $("finished").textContent = "Released and recorded in the ledger. Each file is deleted from the server once you have downloaded it.";
   $("lines").replaceChildren(...state.lines.map((line) => make("li", {}, line)));
   $("downloads").replaceChildren(...Object.keys(PARTS).map(downloader));
   $("results").hidden = false;
@@ -300,7 +300,7 @@ const poll = guarded(async () => {
       throw error;
     }
     lost(error);
-    throw new Error(`${error.message} Whether it was released is in the ledger.`);
+    throw new Error(`${error.message} The ledger says whether it was released.`);
   }
 });
 

@@ -45,8 +45,8 @@ function describe() {
 }
 
 function attacked() {
-  if (stop().strength) return "What attacks make of this strength was measured.";
-  return choices.untouched === null ? "No attack was measured on this server's word vectors." : "No attack was measured here: to look at only, Publish does not offer it.";
+  if (stop().strength) return "Attacks on this strength were measured.";
+  return choices.untouched === null ? "No attack was measured on this server's word vectors." : "No attack was measured at this setting, so Publish does not offer it.";
 }
 
 function showPreview(seen) {
@@ -57,7 +57,7 @@ function showPreview(seen) {
   $("count").textContent = pieces ? `${number.format(seen.words)} ${seen.words === 1 ? "word" : "words"}${left}` : "";
   $("loss-word").textContent = seen.loss_word;
   $("loss-text").textContent = seen.loss_text;
-  const risk = seen.risk && `${seen.risk[0].toUpperCase()}${seen.risk.slice(1)}. A better attack may come.`;
+  const risk = seen.risk && `${seen.risk[0].toUpperCase()}${seen.risk.slice(1)}. A better attack may exist.`;
   $("risk").textContent = seen.kept ?? risk ?? "No attack was measured at this setting.";
   $("note").textContent = seen.note;
 }
@@ -90,7 +90,7 @@ async function showDraws(button) {
   if (turn !== hovering || !button.isConnected) return;
   const items = Object.entries(seen.drawn).map(([word, times]) =>
     make("li", {}, times > 1 ? `${word} × ${times}` : word));
-  const stays = seen.stays === null ? "what comes out does not depend on it" : `stays with ${(100 * seen.stays).toPrecision(2)}%`;
+  const stays = seen.stays === null ? "the result does not depend on it" : `stays with ${(100 * seen.stays).toPrecision(2)}%`;
   $("draws").replaceChildren(make("b", {}, `${bare(button.dataset.word)}: ${stays}. Ten draws:`), make("ul", {}, ...items));
   $("draws").hidden = false;
   button.setAttribute("aria-describedby", "draws");
