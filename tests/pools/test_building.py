@@ -149,7 +149,7 @@ def test_labels_may_be_numbers(tmp_path: Path) -> None:
 
 def test_what_is_expected_of_random_pairs_is_no_negative_zero() -> None:
     said = PoolExpectation(0.1, 1.0, -0.0002, -0.0001).sentence(1)
-    assert "cosine to the true text 0.000 (of random pairs 0.000)" in said
+    assert "cosine to the original 0.000 (of random pairs 0.000)" in said
 
 
 @pytest.mark.parametrize("missing", [None, float("nan")])

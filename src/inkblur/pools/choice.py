@@ -58,7 +58,7 @@ class PoolExpectation:
                 near = f"its label and share {self.share / labels:g} of the pool are near a text"
         right = f"; expected label accuracy {self.label:.3f}" if labels > 1 else ""
         return (
-            f"{near}{right}; expected cosine to the true text {self.meaning:z.3f} "
+            f"{near}{right}; expected cosine to the original {self.meaning:z.3f} "
             f"(of random pairs {self.random:z.3f}), measured on the pool"
         )
 
