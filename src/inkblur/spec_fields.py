@@ -33,7 +33,7 @@ def option(group: str, default: Any, help: str, *flags: str) -> Any:
 _strength = partial(option, "How strong")
 _kind = partial(option, "What is released")
 _pool = partial(option, "Whole texts from a pool")
-_token = partial(option, "Words, names and signs")
+_token = partial(option, "Words, names and punctuation")
 _tf = partial(option, "Only for --release tf")
 _vectors = partial(option, "Word vectors")
 _file = partial(option, "Columns and formats")
@@ -76,7 +76,7 @@ class ReleaseFields:
     keep_meaning: float | None = _pool(
         None,
         "With --pool: what to keep first, from 0 (the label of a text) to 1 (its meaning); "
-        "default: 0.5. In a pool without labels, less meaning tells less about the author.",
+        "default: 0.5. In a pool without labels, less meaning reveals less about the author.",
     )
     order: str | None = _pool(
         None,
@@ -95,7 +95,7 @@ class ReleaseFields:
     keep: tuple[str, ...] = _token(
         (),
         "Copy this kind of token unchanged: stop-words, unknown, numbers, addresses, "
-        "punctuation, spaces or capitals. Repeat for several. The guarantee names each.",
+        "punctuation, spaces or capitals. Repeat for several. The guarantee lists each.",
     )
     drop: tuple[str, ...] = _token((), "Leave this kind of token out. Repeat for several.")
     names: str = _token(
@@ -109,7 +109,7 @@ class ReleaseFields:
         "changing one word may change how others are treated; the guarantee says so.",
     )
     accept_weak: bool = _strength(
-        False, "Allow a setting at which more than 95% of the words come out unchanged."
+        False, "Allow a setting at which more than 95% of the words stay unchanged."
     )
     morphology: str | None = _tf(None, "For tf: lemma, lower or as-is (default: lower).")
     weighting: str | None = _tf(

@@ -31,9 +31,7 @@ def calibrate(
     author_column: Annotated[str, typer.Option(help="Column that holds the author.")] = "author",
     survival: Annotated[
         float | None,
-        typer.Option(
-            help="Find the epsilon at which words come out unchanged with this probability."
-        ),
+        typer.Option(help="Find the epsilon at which words stay unchanged with this probability."),
     ] = None,
     references: Annotated[
         Path | None,

@@ -60,7 +60,7 @@ def evaluate(
         str,
         typer.Option(
             help="A causal language model that takes part in the reading attack: smollm2, a folder "
-            "or a .gguf file. Wants a GPU, or few texts."
+            "or a .gguf file. Needs a GPU, or few texts."
         ),
     ] = "",
     test_share: texts.TestShare = 0.3,
@@ -94,8 +94,8 @@ def evaluate(
 ) -> None:
     """Measure how private and how useful releases of these texts would be.
 
-    Attacks try to name the authors, and classifiers the labels, of texts before and after release.
-    Every combination of the given values is measured. Without --epsilon, each mechanism runs at
+    Attacks try to identify authors, and classifiers labels, before and after the release. Every
+    combination of the given values is measured. Without --epsilon, each mechanism runs at
     strong, medium and light. The draws are seeded, so never publish what is drawn here.
 
     Example: inkblur evaluate posts.csv --author-column user --label-column topic -e 5,10,20 -o out

@@ -75,7 +75,7 @@ BudgetRadius = Annotated[
 ]
 
 _SEVERAL = "One or more, comma-separated."
-_OWN = "Options of single mechanisms"
+_OWN = "Options for one mechanism"
 _POOLED = ("unit", "pool", "keep_meaning", "order", "encoder")
 _STRENGTHS = ("epsilon", "strength", "level")
 _AXES = ("epsilon", "length", "morphology", "keep_meaning")  # several values make several settings

@@ -33,7 +33,7 @@ def serve(
     key_file: Annotated[
         Path | None,
         typer.Option(
-            help="Secret key from `inkblur keygen` (default: a fresh one, forgotten at the end). "
+            help="Secret key from `inkblur keygen` (default: a new one, discarded on exit). "
             "With it, texts released before are recognized after a restart and cost nothing."
         ),
     ] = None,
@@ -66,8 +66,8 @@ def serve(
 ) -> None:
     """Serve releases over HTTP, and a page at / to try, publish and account for them.
 
-    Without --token-file it listens on this machine alone, and anybody on it can ask. With it, only
-    those who have a token can. Every release is in the ledger before it is answered.
+    Without --token-file it listens only on this machine, and anyone on it can use it. With it, only
+    those who have a token can. Every release is recorded in the ledger before it is sent.
 
     Example: inkblur serve --ledger ledger.db --budget 500
     """

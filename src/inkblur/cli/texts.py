@@ -25,7 +25,7 @@ Data = Annotated[
 TextColumn = Annotated[str, typer.Option(help="Column that holds the text.")]
 AuthorColumn = Annotated[
     str | None,
-    typer.Option(help="Column with the author of each text. Authors are numbered, never named."),
+    typer.Option(help="Column with the author of each text. Reports only number authors."),
 ]
 LabelOption = Annotated[
     str | None, typer.Option(help="Column with the topic or class of each text.")
@@ -42,9 +42,7 @@ Attacks = Annotated[
         "koppel-cosine, writeprints, writeprints-naive-bayes, earth-movers, euclidean, stacked."
     ),
 ]
-Scenarios = Annotated[
-    str, typer.Option(help="Who is suspected, comma-separated: all, top-N, top-N-multi.")
-]
+Scenarios = Annotated[str, typer.Option(help="Suspects, comma-separated: all, top-N, top-N-multi.")]
 Models = Annotated[
     str,
     typer.Option(

@@ -74,7 +74,7 @@ def tune(
     most_attack: Annotated[
         float | None,
         typer.Option(
-            help="For most-utility: attacks name the authors of at most this share of the texts."
+            help="For most-utility: attacks identify the authors of at most this share of texts."
         ),
     ] = None,
     attacks: texts.Attacks = texts.USUAL_ATTACKS,
