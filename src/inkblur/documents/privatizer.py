@@ -138,32 +138,26 @@ class Privatizer(AnyTextPrivatizer):
             rng.child(spec, record.id, record.text, entering.tobytes())
             for record, entering in zip(records, ids, strict=True)
         ]
-        sizes = [len(part) for part in ids]
-        joined = np.concatenate(ids) if ids else np.empty(0, dtype=np.int64)
+        sizes = tuple(len(part) for part in ids)
+        bases = [base_of(entering.tobytes()) for entering in ids]
+        joined = np.concatenate([np.empty(0, dtype=np.int64), *ids])
         if isinstance(self.mechanism, TextMechanism):
             texts = self.mechanism.replace_texts(ids, streams)
-            drawn = np.concatenate([text.ids for text in texts]) if texts else joined
-            return BatchRelease(
-                tuple(text.text for text in texts),
-                self._counts(analyses, ids, joined, drawn),
-                tuple(sizes),
-                tuple(
-                    base_of(entering.tobytes()) + text.base
-                    for entering, text in zip(ids, texts, strict=True)
-                ),
-            )
-        drawn = self.mechanism.replace(joined, JoinedRows(streams, sizes))
-        if self.consistent:
-            drawn = drawn[_first_uses(ids)]
+            drawn = np.concatenate([joined[:0], *(text.ids for text in texts)])
+            out = [text.text for text in texts]
+            bases = [base + text.base for base, text in zip(bases, texts, strict=True)]
+        else:
+            drawn = self.mechanism.replace(joined, JoinedRows(streams, sizes))
+            if self.consistent:
+                drawn = drawn[_first_uses(ids)]
+            words = [self.mechanism.vocabulary[i] for i in drawn.tolist()]
+            ends = np.cumsum(sizes).tolist()
+            out = [
+                self._written(analysis, words[end - size : end])
+                for analysis, size, end in zip(analyses, sizes, ends, strict=True)
+            ]
         counts = self._counts(analyses, ids, joined, drawn)
-        words = [self.mechanism.vocabulary[i] for i in drawn.tolist()]
-        out: list[str] = []
-        end = 0
-        for analysis, size in zip(analyses, sizes, strict=True):
-            start, end = end, end + size
-            out.append(self._written(analysis, words[start:end]))
-        bases = tuple(base_of(entering.tobytes()) for entering in ids)
-        return BatchRelease(tuple(out), counts, tuple(sizes), bases)
+        return BatchRelease(tuple(out), counts, sizes, tuple(bases))
 
     def _counts(
         self, analyses: Sequence[Analysis], ids: Sequence[Ids], joined: Ids, drawn: Ids

@@ -76,13 +76,7 @@ def write_store(
     metadata = {_KEY: json.dumps(header, sort_keys=True).encode()}
     if embedding.corpus.size:
         metadata[_CORPUS] = base64.b64encode(embedding.corpus.astype("<u8").tobytes())
-    batch = batch.replace_schema_metadata(metadata)
-    with (
-        AtomicFile(path) as out,
-        out.named_errors(),
-        pa.ipc.new_file(pa.PythonFile(out.file, "w"), batch.schema) as writer,
-    ):
-        writer.write_batch(batch)
+    write_one_batch(path, batch.replace_schema_metadata(metadata))
 
 
 def open_store(path: Path) -> Embedding:
@@ -133,6 +127,16 @@ def _read(path: Path) -> tuple[Any, dict[str, Any], Fingerprints]:
     schema, batch = one_batch(path, check, lambda why: _unreadable(path, why))
     header = _header(schema.metadata, path)
     return batch, header, _corpus(schema.metadata, header, path)
+
+
+def write_one_batch(path: Path, batch: Any) -> None:
+    """An Arrow file of this batch, complete or not at all; :func:`one_batch` reads it back."""
+    with (
+        AtomicFile(path) as out,
+        out.named_errors(),
+        pa.ipc.new_file(pa.PythonFile(out.file, "w"), batch.schema) as writer,
+    ):
+        writer.write_batch(batch)
 
 
 def one_batch(

@@ -16,9 +16,8 @@ from typing import Any, overload
 import numpy as np
 import pyarrow as pa
 
-from inkblur.atomic_file import AtomicFile
 from inkblur.embeddings.remembered import identity, recall, remember
-from inkblur.embeddings.store import UNREADABLE, numbers_of, one_batch
+from inkblur.embeddings.store import UNREADABLE, numbers_of, one_batch, write_one_batch
 from inkblur.errors import InputError
 from inkblur.pools.classifier import LabelClassifier
 from inkblur.pools.pool import Pool
@@ -89,15 +88,8 @@ def write_pool(path: Path, pool: Pool) -> None:
         name: pa.LargeListArray.from_arrays(pa.array([0, len(values)], pa.int64()), values)
         for name, values in columns.items()
     }
-    batch = pa.record_batch(lists).replace_schema_metadata(
-        {_KEY: json.dumps(header, sort_keys=True).encode()}
-    )
-    with (
-        AtomicFile(path) as out,
-        out.named_errors(),
-        pa.ipc.new_file(pa.PythonFile(out.file, "w"), batch.schema) as writer,
-    ):
-        writer.write_batch(batch)
+    metadata = {_KEY: json.dumps(header, sort_keys=True).encode()}
+    write_one_batch(path, pa.record_batch(lists).replace_schema_metadata(metadata))
 
 
 def open_pool(path: str | Path) -> Pool:

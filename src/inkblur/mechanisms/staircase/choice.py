@@ -66,10 +66,9 @@ def _nearest(tau: float) -> int:
     return min(range(len(TAUS)), key=lambda i: abs(TAUS[i] - tau) / (TAUS[i] + tau))
 
 
-def profile(
-    embedding: Embedding, nearness: Nearness, powers: tuple[float, ...], counts: PublicCounts | None
-) -> Profile:
+def profile(embedding: Embedding, nearness: Nearness, powers: tuple[float, ...]) -> Profile:
     """The profile of a table; the grids are made for it and dropped."""
+    counts = embedding.counts
     order, cosine = Grid(embedding, nearness), Grid(embedding, Nearness.COSINE)
     words, weights = sample(counts, len(embedding))
     shares = {
@@ -150,7 +149,7 @@ def _remembered(
     if key not in _profiles:
         value = kept_value(folder, key) if folder is not None else None
         if value is None:
-            found = profile(embedding, nearness, powers, counts)
+            found = profile(embedding, nearness, powers)
             value = [[p, found.anywhere[p], list(found.inside[p])] for p in powers]
             if folder is not None and len(embedding) > _SMALL:
                 keep_value(folder, key, value)
