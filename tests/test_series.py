@@ -148,7 +148,7 @@ def test_an_index_that_says_who_wrote_is_a_column_like_any_other(
     levels = [level for level in texts.index.names if str(level) not in (name, "None")]
     assert dropped.texts.index.names == (levels or [None])
     assert ("the index, copied as is" in dropped.guarantee.passed) == bool(levels)
-    with pytest.raises(inkblur.ParameterError, match="'usr' is no level of the index: '"):
+    with pytest.raises(inkblur.ParameterError, match="'usr' is not a level of the index: '"):
         inkblur.privatize(texts, spec=spec.varied(drop_columns=["usr"]))
 
 

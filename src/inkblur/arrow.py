@@ -154,8 +154,8 @@ class ReleasePlan:
         """
         if made_from(self.spec).spec.skip_public:
             raise ParameterError(
-                "this engine wants a row for each row, so `skip_public=` cannot leave any out: "
-                "filter them before"
+                "this engine needs one row out for each row in, so `skip_public=` cannot leave any "
+                "out: filter them before"
             )
         return self._narrow()
 

@@ -211,7 +211,7 @@ def _judged(texts: Any, spec: ReleaseSpec) -> Any:
     absent = [name for name in spec.drop_columns if name not in levels]
     if absent:
         known = ", ".join(map(repr, levels))
-        raise ParameterError(f"`drop_columns=` {absent[0]!r} is no level of the index: {known}")
+        raise ParameterError(f"`drop_columns=` {absent[0]!r} is not a level of the index: {known}")
     rows = first.index if index.nlevels > 1 else zip(first.index, strict=True)
     records = [Record("", text or "") for text in _checked(first.tolist())]
     cells = FieldCells(tuple(levels), (), [list(map(str, row)) for row in rows])

@@ -152,7 +152,7 @@ def test_epsilons_take_the_place_of_strengths(folder: Path) -> None:
 
 def test_a_setting_that_would_be_refused_says_so(folder: Path) -> None:
     shown = " ".join(small("--epsilon", "500,2").stdout.split())
-    assert "epsilon 500: about 100% of the words would come out unchanged" in shown
+    assert "epsilon 500: about 100% of the words would stay unchanged" in shown
     assert "--accept-weak" in shown
 
 

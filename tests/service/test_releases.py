@@ -96,8 +96,8 @@ def test_arrow_in_arrow_out(client: TestClient) -> None:
 @pytest.mark.parametrize(
     ("body", "why"),
     [
-        (b"no stream", "no Arrow stream"),
-        (b"", "no Arrow stream"),
+        (b"no stream", "not a readable Arrow stream"),
+        (b"", "not a readable Arrow stream"),
         (stream(pa.record_batch({"text": ["a" * 9000]}), compression="zstd"), "compressed"),
         (stream(pa.record_batch({"text": pa.array(["a"]).dictionary_encode()})), "dictionaries"),
         (stream(pa.record_batch({"text": pa.array(["a"], pa.string_view())})), "plain type"),

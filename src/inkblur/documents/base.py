@@ -182,13 +182,13 @@ def refuse_weak(mechanism: WordMechanism, *, accept_weak: bool = False) -> None:
     ...     refuse_weak(Laplace(table, epsilon=1e300))
     ... except WeakSetting as error:
     ...     print(str(error).split(",")[0])
-    about 100% of the words would come out unchanged
+    about 100% of the words would stay unchanged
     """
     if accept_weak:
         return
     share = expected_survival(mechanism)
     if share > MOST_SURVIVAL:
         raise WeakSetting(
-            f"about {share:.0%} of the words would come out unchanged, which hides nothing; choose "
+            f"about {share:.0%} of the words would stay unchanged, which hides nothing; choose "
             "a smaller epsilon, or run it anyway with `accept_weak=True`"
         )

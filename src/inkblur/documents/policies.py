@@ -145,14 +145,14 @@ _WORDS = {
 _KEPT_LINES = {
     "stop_words": "stop words, copied word for word",
     "unknown": "words that the vocabulary does not know, copied letter for letter",
-    "numbers": "everything with a digit in it (12, 4th, anna87), copied as it is written",
+    "numbers": "everything with a digit in it (12, 4th, anna87), copied letter for letter",
     "addresses": "web and e-mail addresses and @handles, copied letter for letter",
-    "punctuation": "punctuation, copied as it is, and which of it touches a word",
-    "spaces": "white space and line breaks, copied as they are",
+    "punctuation": "punctuation, copied unchanged, and which of it touches a word",
+    "spaces": "white space and line breaks, copied unchanged",
     "capitals": "which words begin with a capital or are written in capitals",
-    "names": "names of people that are on the list of names, copied as they are",
+    "names": "names of people that are on the list of names, copied unchanged",
 }
 _TAGGED_LINE = (
     "names of people that are on the list of names, and every word that the tagger takes for one, "
-    "copied as they are"
+    "copied unchanged"
 )

@@ -71,11 +71,11 @@ def word_list_beside(path: Path) -> Path:
         if candidate.is_file():
             return candidate
     names = ", ".join(candidate.name for candidate in candidates)
-    raise EmbeddingError(f"{path} needs a word list beside it, one word a line: one of {names}")
+    raise EmbeddingError(f"{path} needs a word list beside it, one word per line: one of {names}")
 
 
 def public_words(vocabulary: str | Path | Iterable[str]) -> tuple[frozenset[str], str]:
-    """The words of a public list (a file, one word a line, or any iterable) and where it is from.
+    """The words of a public list (a file, one word per line, or any iterable) and where it is from.
 
     Space around a word and empty lines do not count; a word may stand twice.
     """
@@ -97,7 +97,7 @@ def public_words(vocabulary: str | Path | Iterable[str]) -> tuple[frozenset[str]
         if word:
             found.add(word)
     if not found:
-        raise EmbeddingError(f"{path} holds no word; a vocabulary has one word a line")
+        raise EmbeddingError(f"{path} holds no word; a vocabulary has one word per line")
     return frozenset(found), path.name
 
 

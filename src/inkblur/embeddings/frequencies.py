@@ -70,7 +70,9 @@ def read_frequencies(path: Path) -> dict[str, int]:
             raise EmbeddingError(f"{at}: a count must be from 1 to 2^62")
         counts[fields[0]] = total
     if not counts:
-        raise EmbeddingError(f"{path} holds no word; it needs `word count` lines, or a word a line")
+        raise EmbeddingError(
+            f"{path} holds no word; it needs `word count` lines, or a word per line"
+        )
     if not with_counts:
         return dict(zip(counts, zipf_counts(len(counts)).tolist(), strict=True))
     return counts

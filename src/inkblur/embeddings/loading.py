@@ -59,7 +59,7 @@ def load_embedding(
     .gz, .bz2 or .zip) or `.npy` with a word list beside it. The content shows the format,
     unless `format` names it.
 
-    `limit` takes the first so many words; `vocabulary` (a file with one word a line, or the words)
+    `limit` takes the first so many words; `vocabulary` (a file, one word per line, or the words)
     keeps only those. **The vocabulary must be public**: one taken from the text that is to be
     protected would leak it.
 

@@ -56,8 +56,8 @@ class AuthorTexts:
         if len(strangers):
             none = counted(len(strangers), "attacked author has", "attacked authors have")
             raise ParameterError(
-                f"{none} no known text, such as {strangers[0]}, so no attack can name them: leave "
-                "their texts out"
+                f"{none} no known text, such as {strangers[0]}, so no attack can identify them: "
+                "leave their texts out"
             )
 
     @property

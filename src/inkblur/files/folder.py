@@ -96,8 +96,8 @@ def privatize_folder(
         missing.append("`rng=` with a key that is kept")
     if missing:
         raise ParameterError(
-            f"a folder needs {' and '.join(missing)}: a run that was cut short goes on where it "
-            "was, and must draw the same words again"
+            f"a folder needs {' and '.join(missing)}: an interrupted run continues where it "
+            "stopped, and must draw the same words again"
         )
     out = Path(target)
     if out.resolve() == root.resolve():

@@ -22,7 +22,7 @@ class Format(Enum):
     TXT = "txt"  # a document a line
     CSV = "csv"
     TSV = "tsv"
-    JSONL = "jsonl"  # an object a line
+    JSONL = "jsonl"  # an object per line
     JSON = "json"  # an array of objects
     PARQUET = "parquet"
 
@@ -111,7 +111,7 @@ class Layout:
     def __post_init__(self) -> None:
         text_encoding(self.encoding)
         if not self.columns:
-            raise ParameterError("no text column is named; name at least one")
+            raise ParameterError("no text column given; give at least one")
         for i, name in enumerate(self.columns):
             if name in self.columns[:i]:
                 raise ParameterError(f"the text column {name!r} is named twice")

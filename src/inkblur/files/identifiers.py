@@ -124,7 +124,7 @@ def refuse_name(name: str) -> None:
     found = None if _VERSION.search(name) else _addresses([name])
     if found:
         raise PrivacyError(
-            f"the names of files and folders are copied as they are, and {name!r} looks like it "
+            f"the names of files and folders are copied unchanged, and {name!r} looks like it "
             f"holds {found}: rename it"
         )
 

@@ -1,4 +1,4 @@
-"""jsonl: an object a line; json: one array of objects.
+"""jsonl: an object per line; json: one array of objects.
 
 Only the texts' values are replaced; every other character of an object stays as it is, so that keys
 keep their order and numbers their digits (an object that a column is dropped from is put together
@@ -219,7 +219,7 @@ class JsonReader(JsonlReader):
             if size > MAX_LINE:
                 raise InputError(
                     f"{name} is longer than {MAX_LINE:,} characters, which one array may have; "
-                    "write it as .jsonl, an object a line"
+                    "write it as .jsonl, an object per line"
                 )
         content = "".join(parts)
         number, counted = 1, 0

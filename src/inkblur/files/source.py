@@ -221,7 +221,7 @@ def _check_layout(layout: Layout, kind: Format) -> None:
             if given:
                 raise InputError(f"a txt file has no columns; leave out {option}")
         if len(layout.columns) > 1:
-            raise InputError(f"a txt file has one text a line; give {layout.option} once")
+            raise InputError(f"a txt file has one text per line; give {layout.option} once")
     spelled = not layout.header or layout.delimiter or layout.quoting is not Quoting.MINIMAL
     if spelled and kind not in (Format.CSV, Format.TSV):
         raise InputError(

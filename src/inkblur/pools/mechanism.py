@@ -106,7 +106,7 @@ class PoolStaircase:
         units = text_units(pool, self.steps.units)
         if not safe_for_null(self.steps, int(units.min())):
             raise ParameterError(
-                f"tau {self.tau:g} leaves too few units a text at epsilon {epsilon:g}; choose a "
+                f"tau {self.tau:g} leaves too few units per text at epsilon {epsilon:g}; choose a "
                 "larger epsilon, or a tau farther from 0 and 1"
             )
         self._order = Order(pool, units, self.order)

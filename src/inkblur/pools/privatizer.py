@@ -18,7 +18,7 @@ from inkblur.rng import JoinedRows, Rng
 from inkblur.types import NULL_ID, Piece, Record, Unit, choose, fixed_length
 
 OWN_SOURCE = (
-    "the pool was built from the texts being protected, which would come out as they are; "
+    "the pool was built from the texts being protected, which would be released unchanged; "
     "build it from other, public texts"
 )
 _FEWEST = 50  # texts that are judged

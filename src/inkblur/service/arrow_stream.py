@@ -38,7 +38,7 @@ def read_stream(body: bytes) -> pa.RecordBatch:
         table.validate(full=True)
     except (pa.ArrowException, struct.error, OSError, OverflowError, MemoryError) as error:
         raise InputError(
-            f"the body is no Arrow stream that can be read ({type(error).__name__}): {_PLAIN}"
+            f"the body is not a readable Arrow stream ({type(error).__name__}): {_PLAIN}"
         ) from None
     return one_batch(table)
 

@@ -26,7 +26,7 @@ class WordStop(BaseModel):
 
     epsilon: float = Field(description="For a word.")
     strength: str | None = Field(description="Its name, where it was attacked.")
-    named: float | None = Field(description="Share of the authors that the best attack named.")
+    named: float | None = Field(description="Share of the authors identified.")
     guessing: float | None = Field(description="The share that naming anyone would reach there.")
     meaning: float | None = Field(description="Expected cosine of true and released words.")
 
@@ -35,7 +35,7 @@ class PoolStop(BaseModel):
     """How strong, where a whole text is one draw."""
 
     epsilon: float = Field(description="For a text.")
-    label: float | None = Field(description="Probability that a text's label comes out.")
+    label: float | None = Field(description="Probability that a text's label is kept.")
     meaning: float = Field(description="Mean cosine of a text and what replaces it.")
     random: float = Field(description="The same for a text drawn blindly.")
 
@@ -55,7 +55,7 @@ class Choices(BaseModel):
 
     mechanism: str
     words: list[WordStop]
-    untouched: float | None = Field(description="Authors named in texts that nobody touched.")
+    untouched: float | None = Field(description="The same share in the original texts.")
     pool: OfferedPool | None
     needs_ids: bool = Field(description="Whether each text must name its record.")
     needs_people: bool = Field(description="Whether each text must name its person.")

@@ -113,7 +113,7 @@ def make_statement(
             raise
         what = f"it has no {error}" if isinstance(error, KeyError) else str(error)
         raise InputError(
-            f"{name} is no report of this version of inkblur ({what}); {_AGAIN}"
+            f"{name} is not a report of this version of inkblur ({what}); {_AGAIN}"
         ) from None
 
 

@@ -223,7 +223,7 @@ def facts_table(report: Evaluation) -> Table:
         (
             "authors of the test part alone",
             facts.strangers,
-            "no attack can name them: their texts are not attacked",
+            "no attack can identify them: their texts are not attacked",
         ),
         ("texts without an author", facts.without_author, "take part in utility alone"),
         ("labels", facts.labels, ""),

@@ -105,7 +105,7 @@ class ClassStaircase(TwoSteps):
         units = class_units(embedding.counts, classes, self.frequency_power, self.steps.units)
         if not safe_for_null(self.steps, int(units.min())):
             raise ParameterError(
-                f"frequency_power {power:g} leaves too few units a word at epsilon {epsilon:g}; "
+                f"frequency_power {power:g} leaves too few units per word at epsilon {epsilon:g}; "
                 "choose a larger epsilon or a smaller frequency_power"
             )
         self._sets = ClassSets(classes, units, self.steps.near)

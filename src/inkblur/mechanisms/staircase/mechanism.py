@@ -90,7 +90,7 @@ class Staircase(TwoSteps):
         units = word_units(embedding.counts, len(embedding), self.frequency_power, self.steps.units)
         if not safe_for_null(self.steps, int(units.min())):
             raise ParameterError(
-                f"tau {self.tau:g} leaves too few units a word at epsilon {epsilon:g}; choose a "
+                f"tau {self.tau:g} leaves too few units per word at epsilon {epsilon:g}; choose a "
                 "larger epsilon, or a tau farther from 0 and 1"
             )
         self._packed = shorter(float(self.steps.tau), len(embedding))
