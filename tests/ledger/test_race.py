@@ -15,7 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from inkblur.errors import OutputError
 from inkblur.ledger import micros, open_ledger
+from inkblur.ledger.store import PostgresStore
 
 ROUNDS = int(os.environ.get("INKBLUR_RACE_ROUNDS", "2"))
 LIMIT = 1000 if ROUNDS > 2 else 60
@@ -24,6 +26,24 @@ LIMIT = 1000 if ROUNDS > 2 else 60
 def _started(command: list[str], output: Path) -> subprocess.Popen[bytes]:
     with output.open("wb") as file:
         return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=file)
+
+
+def test_a_writer_keeps_others_out_from_its_first_read(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If two could read what is left before either writes, both would be granted it; SQLite notices
+    and refuses the second one's charge, which is no better for who is refused.
+    """
+    monkeypatch.setattr("inkblur.ledger.store._WAIT_SECONDS", 0.0)
+    with open_ledger(place) as one, open_ledger(place) as other:
+        if isinstance(other.store, PostgresStore):
+            other.store.run("SET lock_timeout = 1")  # ms, the least that is not forever
+        with one.store.transaction():
+            one.store.run("SELECT COUNT(*) FROM charge")
+            with pytest.raises(OutputError, match="lock"), other.store.transaction():
+                pytest.fail("both are inside")
+        with other.store.transaction():
+            pass
 
 
 @pytest.mark.parametrize("turn", range(ROUNDS))
