@@ -8,8 +8,13 @@
 texts an author; PAN 2018, problem 1; english-novels) with each mechanism at each epsilon of a grid.
 Each (mechanism, epsilon, collection, repetition) is a line of the file; lines that are there
 already are not measured again, so a run that was stopped goes on. `store` chooses the epsilons on
-one half of the authors, judges them on the other, and writes the file that `--strength` reads;
-`show` only prints what it would. `attacks` prints what every single attack names.
+one half of the authors, judges them on the other, and writes the file that `--strength` reads
+(tests/test_strength_figures.py then names the lines of README and docs to change); `show` only
+prints what it would. `attacks` prints what every single attack names. Both also print settings that
+were measured on some collections only, which no strength is chosen from:
+
+    python tools/bundled/strengths.py measure c50.jsonl --mechanisms exponential --epsilons 18 \\
+        --collections c50 && python tools/bundled/strengths.py show c50.jsonl
 """
 
 from __future__ import annotations
@@ -102,7 +107,7 @@ def measure(options: argparse.Namespace) -> None:
 
 
 def settings(path: Path) -> dict[str, dict[float, SettingRisk]]:
-    """What was measured, by mechanism and epsilon: those that were tried on every collection."""
+    """What was measured, by mechanism and epsilon, on whichever collections."""
     tried: dict[tuple[str, float], dict[str, list[Attempt]]] = {}
     parameters: dict[tuple[str, float], dict[str, Any]] = {}
     sha256 = inkblur.load_embedding().sha256
@@ -113,13 +118,18 @@ def settings(path: Path) -> dict[str, dict[float, SettingRisk]]:
         found = tried.setdefault((mechanism, epsilon), {}).setdefault(collection, [])
         found += [Attempt.from_json(each) for each in body["attempts"]]
         parameters[mechanism, epsilon] = body["parameters"]
-    untouched = next(found for (mechanism, _), found in tried.items() if mechanism == "untouched")
+    untouched = tried.get(("untouched", 0.0), {})
     by_mechanism: dict[str, dict[float, SettingRisk]] = {}
     for (mechanism, epsilon), collections in tried.items():
-        if mechanism != "untouched" and set(collections) == set(COLLECTIONS):
+        if mechanism != "untouched":
             measured = SettingRisk(parameters[mechanism, epsilon], collections, untouched)
             by_mechanism.setdefault(mechanism, {})[epsilon] = measured
     return by_mechanism
+
+
+def complete(measured: dict[float, SettingRisk]) -> dict[float, SettingRisk]:
+    """The settings that were tried on every collection: a strength is chosen from these."""
+    return {e: each for e, each in measured.items() if set(each.tried) == set(COLLECTIONS)}
 
 
 def store(options: argparse.Namespace) -> None:
@@ -127,9 +137,10 @@ def store(options: argparse.Namespace) -> None:
     stored, sha256 = json.loads(DESTINATION.read_text()), inkblur.load_embedding().sha256
     strengths = stored["strengths"] if stored["sha256"] == sha256 else {}
     for mechanism, measured in settings(Path(options.results)).items():
-        strengths[CATALOGUE[mechanism].key({})] = {
-            strength.value: setting.to_json() for strength, setting in chosen(measured).items()
-        }
+        if whole := complete(measured):
+            strengths[CATALOGUE[mechanism].key({})] = {
+                strength.value: setting.to_json() for strength, setting in chosen(whole).items()
+            }
     body = {"sha256": sha256, "strengths": strengths}
     DESTINATION.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
     show(options)
@@ -138,7 +149,8 @@ def store(options: argparse.Namespace) -> None:
 def show(options: argparse.Namespace) -> None:
     """Tables for docs/evaluation.md: every setting, and the curves over text length."""
     for mechanism, measured in settings(Path(options.results)).items():
-        names = {id(setting): strength.value for strength, setting in chosen(measured).items()}
+        strengths = chosen(complete(measured))
+        names = {id(setting): strength.value for strength, setting in strengths.items()}
         for epsilon, setting in sorted(measured.items()):
             cells = [mechanism, f"{epsilon:g}", names.get(id(setting), "")]
             for half in (0, 1):
@@ -146,7 +158,7 @@ def show(options: argparse.Namespace) -> None:
                     span = f"{found.low:.2f} to {found.high:.2f}"
                     cells.append(f"{collection} {found.risk:.3f} ({span}) {found.attack}")
             print("|", " | ".join(cells), "|")
-        for strength, setting in chosen(measured).items():
+        for strength, setting in strengths.items():
             for words in LENGTHS:
                 found_at = setting.risks(1, words)
                 cells = [f"{name} {each.risk:.3f} ({each.low:.2f} to {each.high:.2f})"
