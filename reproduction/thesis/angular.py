@@ -190,7 +190,7 @@ def _claims(one: AngularValues, two: AngularValues) -> tuple[Claim, ...]:
     rows = (
         (
             "mechanism-1-gives-closer-words",
-            "Angular noise (mechanism 1) replaces words by closer ones than component-wise noise "
+            "Angular noise (mechanism 1) replaces words with closer ones than component-wise noise "
             "(mechanism 2).",
             "mean cosine between a word of the texts and its replacements, mechanism 1 minus "
             "mechanism 2",

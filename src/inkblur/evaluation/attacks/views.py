@@ -30,8 +30,8 @@ class View(Protocol):
 class Words:
     """Words alone, (1 + log count) idf, scaled to length 1; folded to lower case.
 
-    Where a release replaces words by others, true and released texts have little in common but the
-    words that survived: a static attacker does better without n-grams.
+    Where a release replaces words with others, true and released texts have little in common but
+    the words that survived: a static attacker does better without n-grams.
 
     >>> Words().fit_transform(["The cat", "a dog"]).shape
     (2, 4)
