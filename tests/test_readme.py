@@ -11,9 +11,6 @@ from pathlib import Path
 
 import pytest
 
-import inkblur
-from inkblur.mechanisms.strengths import measured_strengths
-
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -41,16 +38,6 @@ def test_every_example_runs(path: Path, tmp_path: Path) -> None:
 def test_files_that_the_readme_names_exist() -> None:
     for name in re.findall(r"\]\(((?!http)[^)#]+)\)", README):
         assert (ROOT / name).exists(), name
-
-
-def test_the_risk_shown_is_the_one_measured() -> None:
-    measured = measured_strengths("staircase", inkblur.load_embedding())
-    assert len(measured) == 3
-    for strength, found in measured.items():
-        risk = found.risk
-        shares = (risk.named, risk.untouched, risk.guessing)
-        cells = [f"`{strength.value}`", f"{found.epsilon:g}", *(f"{share:.0%}" for share in shares)]
-        assert f"| {' | '.join(cells)} |" in README
 
 
 def test_the_session_shown_says_what_the_command_says(tmp_path: Path) -> None:

@@ -15,9 +15,10 @@ from inkblur.documents import TokenPolicies, Treatment
 from inkblur.documents.tokens import tokenize
 from inkblur.embeddings.table import Embedding
 from inkblur.files.summary import Fate, Summary
+from inkblur.mechanisms.strengths import epsilon_for
 from inkblur.mechanisms.typical import typical_loss
 from inkblur.rng import seeded_rng
-from inkblur.types import Record
+from inkblur.types import Record, Strength
 
 TABLE = Embedding(
     ["alpha", "beta", "the", "of", "doctor", "john"],
@@ -201,8 +202,9 @@ def test_other_tables_are_questioned_in_their_own_terms(unknown: str) -> None:
 
 @pytest.mark.parametrize("words", [40, 1000, 1001])
 def test_a_risk_measured_on_shorter_texts_is_said_to_be(words: int) -> None:
-    """At `medium` 20 % of the authors were named by 500 words; of a book it would be nearly all."""
-    blur = Privatizer(Laplace(load_embedding(), epsilon=34.0))
+    """Of a book's authors nearly all would be named where a few were by 500 words."""
+    epsilon = epsilon_for(Strength.MEDIUM, "laplace", load_embedding())
+    blur = Privatizer(Laplace(load_embedding(), epsilon=epsilon))
     told = " ".join(summarized(blur, ["doctor " * words, "the", "of " * words]).worth())
     assert "on public test texts, the strongest attack tried identified" in told
     longer = f"The packaged strengths were measured on texts of about 500 words, not {words:,}, and authors of longer texts"

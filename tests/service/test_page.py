@@ -22,6 +22,8 @@ import inkblur
 from inkblur.embeddings.store import write_store
 from inkblur.pools import build_pool
 from inkblur.pools.store import write_pool
+from tests import packaged_strengths
+from tests.packaged_strengths import EPSILON, GUESSING
 from tests.service.server import Server
 
 pytest.importorskip("fastapi")
@@ -40,6 +42,7 @@ PLACES, TIMES = (
 )
 THINGS = ("phone", "car", "prize", "ticket", "holiday")
 Page = Any  # playwright's types are not there where it is not installed
+BUDGET = 2000  # of a record, on the page's server
 SLOW = 120_000  # milliseconds: near words are made when they are first needed
 
 
@@ -49,7 +52,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     from inkblur.rng import write_key
 
     write_key(key)
-    server = Server(tmp_path_factory.mktemp("page"), "--key-file", str(key), "--budget", "2000")
+    server = Server(
+        tmp_path_factory.mktemp("page"), "--key-file", str(key), "--budget", str(BUDGET)
+    )
     yield server
     if server.process.poll() is None:
         server.stop()
@@ -165,8 +170,8 @@ def test_try_shows_text_and_draw_side_by_side(page: Page) -> None:
     assert (classes[0], classes[2]) == ("null", "null")
     assert set(classes) <= {"null", "near", "filling", "kept"}
     assert "7 words" in page.inner_text("#count")
-    assert "7.39 times" in page.inner_text("#loss-word")
-    assert "loss of 14," in page.inner_text("#loss-text")
+    assert packaged_strengths.times("medium") in page.inner_text("#loss-word")
+    assert packaged_strengths.loss("medium", 7) in page.inner_text("#loss-text")
     assert "named" in page.inner_text("#risk")
     assert page.locator("#curve svg .here-text").text_content() == "you are here: medium"
 
@@ -179,19 +184,20 @@ def test_the_slider_moves_here_and_what_is_promised(page: Page) -> None:
     assert "No attack was measured" in page.inner_text("#risk")
     assert "not measured" in page.locator("#curve svg .here-text").text_content()
     page.keyboard.press("Home")
-    says(page, "#loss-word", "2.719")
-    assert page.get_attribute("#slider", "aria-valuetext") == "strong, epsilon 1 a word"
+    says(page, "#loss-word", packaged_strengths.times("strong"))
+    shown = f"strong, epsilon {EPSILON['strong']:g} a word"
+    assert page.get_attribute("#slider", "aria-valuetext") == shown
 
 
 def test_nothing_is_promised_of_a_text_that_is_no_longer_there(page: Page) -> None:
     """What was proved at another strength stayed there."""
-    says(page, "#loss-word", "7.39 times")
+    says(page, "#loss-word", packaged_strengths.times("medium"))
     page.fill("#text", "")
     says(page, "#released", "Nothing to draw yet")
     for place in ("#count", "#loss-word", "#loss-text", "#risk"):
         assert page.inner_text(place) == ""
     page.fill("#text", "doctor")
-    says(page, "#loss-word", "7.39 times")
+    says(page, "#loss-word", packaged_strengths.times("medium"))
 
 
 def test_a_setting_that_was_not_attacked_has_no_height(page: Page) -> None:
@@ -249,7 +255,7 @@ def test_a_label_stays_where_the_server_has_a_pool(pool_page: Page) -> None:
     says(pool_page, "#loss-text", "7.39 times as likely")
     pool_page.check("#stay-words")
     pool_page.wait_for_selector("#released button")
-    assert pool_page.inner_text("#stop") == "medium, epsilon 2 a word"
+    assert pool_page.inner_text("#stop") == f"medium, epsilon {EPSILON['medium']:g} a word"
 
 
 def test_word_vectors_that_nobody_attacked(browser: Any, tmp_path: Path) -> None:
@@ -311,7 +317,7 @@ def test_publish_a_file(page: Page, server: Server, tmp_path: Path) -> None:
     assert page.input_value("#column-1") == "drop"  # unless the reader decides otherwise
     assert page.input_value("#column-0") == "id"  # the server has a budget
     assert page.locator("#rows tbody tr").count() == 5
-    assert "of the authors (guessing: 4%)" in page.inner_text("#strengths")
+    assert f"of the authors (guessing: {GUESSING['medium']})" in page.inner_text("#strengths")
     before = releases(server)
     released(page)
     assert not kept.exists()
@@ -329,12 +335,14 @@ def test_publish_a_file(page: Page, server: Server, tmp_path: Path) -> None:
     assert not folder.exists()  # everything was downloaded
     assert releases(server) == before + 1
     newest = ledger_rows(page)[0]
-    assert newest[1:4] == ["this machine", "staircase, epsilon 2 for a word", str(len(ROWS))]
+    setting = f"staircase, epsilon {EPSILON['medium']:g} for a word"
+    assert newest[1:4] == ["this machine", setting, str(len(ROWS))]
     assert newest[6] == "released"
 
 
 @pytest.mark.parametrize(
-    ("keep", "what"), [("label", "epsilon 4 for a text"), ("topic", "epsilon 2 for a word")]
+    ("keep", "what"),
+    [("label", "epsilon 4 for a text"), ("topic", f"epsilon {EPSILON['medium']:g} for a word")],
 )
 def test_publish_what_else_may_stay(pool_page: Page, tmp_path: Path, keep: str, what: str) -> None:
     upload(pool_page, write_rows(tmp_path / "reviews.csv"))
@@ -612,7 +620,8 @@ def test_a_file_whose_end_is_wrong_fails_whole(page: Page, tmp_path: Path) -> No
 
 
 def test_over_budget_is_refused_whole(page: Page, tmp_path: Path) -> None:
-    upload(page, write_rows(tmp_path / "long.csv", [["a", "1", "word " * 1100]], 77))
+    words = int(BUDGET / EPSILON["medium"]) + 1
+    upload(page, write_rows(tmp_path / "long.csv", [["a", "1", "word " * words]], 77))
     page.click("#release")
     page.wait_for_selector("#error:not([hidden])")
     assert "would exceed its budget, so nothing was released" in page.inner_text("#error")

@@ -22,6 +22,7 @@ import pytest
 
 from inkblur.ledger import open_ledger
 from inkblur.rng import write_key
+from tests.packaged_strengths import EPSILON
 from tests.service.server import Server
 
 pytest.importorskip("fastapi")
@@ -380,7 +381,8 @@ def test_a_ledger_in_postgresql(
     postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("INKBLUR_LEDGER_SECRET", os.urandom(32).hex())
-    server = Server(tmp_path, "--ledger", postgres_url, "--person-budget", "50")
+    enough = str(1.5 * 15 * EPSILON["medium"])  # for the 15 words of one request, not of two
+    server = Server(tmp_path, "--ledger", postgres_url, "--person-budget", enough)
     people = {"people": ["ada"] * 3}
     try:
         with httpx.Client(base_url=server.url, timeout=120) as client:

@@ -24,6 +24,8 @@ from inkblur.service.problems import in_fields
 from inkblur.service.schemas import FileSettings, ReleaseTexts
 from inkblur.spec import ReleaseSpec
 from inkblur.types import Metric, Record
+from tests import packaged_strengths
+from tests.packaged_strengths import EPSILON
 from tests.service.conftest import MakeClient
 
 MEDIUM = {"mechanism": "staircase", "strength": "medium"}
@@ -50,8 +52,8 @@ def test_texts_come_back_with_what_is_promised(client: TestClient) -> None:
     assert told["texts"][1] is None
     assert told["counts"] == {"texts": 2, "words": 4, "replayed": 0}
     assert "exp(N x epsilon)" in told["guarantee"]["sentence"]
-    assert told["guarantee"]["epsilon"] == 2
-    assert told["largest_loss"] == 8.0
+    assert told["guarantee"]["epsilon"] == EPSILON["medium"]
+    assert told["largest_loss"] == 4 * EPSILON["medium"]
     assert any("under one key" in line for line in told["guarantee"]["lines"])
 
 
@@ -78,7 +80,8 @@ def test_a_release_is_in_the_ledger_when_it_is_answered(client: TestClient) -> N
     told = client.post("/v1/release", json={"texts": ["one two"], **MEDIUM}).json()
     newest = client.get("/v1/ledger").json()["releases"][0]
     assert (newest["release"], newest["state"]) == (told["release"], "confirmed")
-    assert (newest["records"], newest["words"], newest["loss"]) == (1, 2, 4.0)
+    assert (newest["records"], newest["words"]) == (1, 2)
+    assert newest["loss"] == 2 * EPSILON["medium"]
 
 
 def test_arrow_in_arrow_out(client: TestClient) -> None:
@@ -90,7 +93,7 @@ def test_arrow_in_arrow_out(client: TestClient) -> None:
     assert [text and len(text.split()) for text in out["text"].to_pylist()] == [4, None]
     about = json.loads(out.schema.metadata[b"inkblur"])
     assert about["counts"]["words"] == 4
-    assert about["guarantee"]["epsilon"] == 2
+    assert about["guarantee"]["epsilon"] == EPSILON["medium"]
 
 
 @pytest.mark.parametrize(
@@ -260,7 +263,7 @@ def test_what_is_not_there(client: TestClient, method: str, path: str, status: i
 
 
 def test_over_budget_nothing_is_released_and_what_is_left_is_said(make_client: MakeClient) -> None:
-    client = make_client(limits=Limits(budget=5.0))
+    client = make_client(limits=Limits(budget=2.5 * EPSILON["medium"]))  # words
     fits = {"texts": ["one two"], "ids": ["a"], **MEDIUM}
     assert client.post("/v1/release", json=fits).status_code == 200
     both = {"texts": ["three", "two three"], "ids": ["b", "a"], **MEDIUM}
@@ -268,19 +271,19 @@ def test_over_budget_nothing_is_released_and_what_is_left_is_said(make_client: M
     answer = client.post("/v1/release", json=both)
     assert answer.status_code == 409
     assert answer.json()["error"]["kind"] == "budget"
-    assert answer.json()["error"]["left"] == {"a": 1.0}
+    assert answer.json()["error"]["left"] == {"a": 0.5 * EPSILON["medium"]}
     assert client.get("/v1/ledger").json() == before  # not even an open release
     assert client.post("/v1/release", json=fits).status_code == 200  # a replay still costs nothing
 
 
 def test_a_budget_for_people(make_client: MakeClient) -> None:
-    client = make_client(limits=Limits(person_budget=5.0))
+    client = make_client(limits=Limits(person_budget=2.5 * EPSILON["medium"]))  # words
     sent = {"texts": ["one two"], "ids": ["a"], "people": ["ada"], **MEDIUM}
     assert client.post("/v1/release", json=sent).status_code == 200
     assert client.post("/v1/ledger/spent", json={"person": "ada"}).json()["spaces"][0] == {
         "space": "between any two texts",
-        "spent": 4.0,
-        "left": 1.0,
+        "spent": 2 * EPSILON["medium"],
+        "left": 0.5 * EPSILON["medium"],
     }
     more = {**sent, "texts": ["three"], "ids": ["b"]}
     assert client.post("/v1/release", json=more).status_code == 409
@@ -296,8 +299,8 @@ def test_a_preview_marks_words_and_writes_nothing(client: TestClient) -> None:
     assert (marks["Maria"], marks["5,"]) == ("null", "null")
     assert marks["doctor"] in ("kept", "near", "filling")
     assert told["words"] == 8
-    assert "7.39 times" in told["loss_word"]
-    assert "a loss of 16," in told["loss_text"]
+    assert packaged_strengths.times("medium") in told["loss_word"]
+    assert packaged_strengths.loss("medium", 8) in told["loss_text"]
     assert "named" in told["risk"]
     assert client.get("/v1/ledger").json()["total"] == before
 
@@ -335,7 +338,7 @@ def test_ten_draws_of_a_word(client: TestClient) -> None:
 
 def test_mechanisms_and_choices(client: TestClient) -> None:
     known = {each["name"]: each for each in client.get("/v1/mechanisms").json()}
-    assert known["staircase"]["strengths"]["medium"]["epsilon"] == 2
+    assert known["staircase"]["strengths"]["medium"]["epsilon"] == EPSILON["medium"]
     choices = client.get("/v1/choices").json()
     stops = choices["words"]
     assert [stop["strength"] for stop in stops[:3]] == ["strong", "medium", "light"]
