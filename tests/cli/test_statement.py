@@ -357,6 +357,7 @@ def test_an_evaluation_of_another_release_is_refused(folder: Path, changes: dict
     result = statement("--evaluation", "evaluation.json")
     assert result.exit_code == 1
     assert "no figures for this release (laplace, epsilon 3)" in result.stderr
+    assert "Run `inkblur evaluate` with the options of the release" in result.stderr
 
 
 @pytest.mark.parametrize("shortened", [{"form": "content"}, {"proper_nouns_redacted": True}])

@@ -41,7 +41,8 @@ def measured_risk(evaluation: Mapping[str, Any], wanted: ReleaseSpec) -> Measure
         if found is None:
             tried = "; ".join(s["name"] for s in settings)
             raise InputError(
-                f"the evaluation has no figures for this release ({wanted.name}); it has: {tried}"
+                f"the evaluation has no figures for this release ({wanted.name}); it has: {tried}. "
+                "Run `inkblur evaluate` with the options of the release"
             )
         _check_same(evaluation, found, wanted)
         author = _author(found, before)
