@@ -63,6 +63,12 @@ def test_texts_lie_where_the_model_puts_them(folder: Path) -> None:
     assert (encoder.sums(["?"]) == 0).all()
 
 
+def test_half_a_character_is_read_as_a_sign(folder: Path) -> None:
+    """JSON can spell one half of a surrogate pair; tokenizers refuse it."""
+    broken, plain = TransformerEncoder(folder).sums(["alpha \ud83d beta", "alpha ? beta"])
+    assert (broken == plain).all()
+
+
 def test_a_pool_is_built_and_released_with_it(folder: Path, tmp_path: Path) -> None:
     encoder = TransformerEncoder(folder)
     pool = build_pool(TEXTS, TABLE, labels=LABELS, encoder=encoder, name="toy")

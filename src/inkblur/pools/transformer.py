@@ -106,7 +106,8 @@ class TransformerEncoder:
         out = np.zeros((len(texts), self.dimension), dtype=np.float32)
         with torch.inference_mode():
             for row, text in enumerate(texts):
-                plain = MASKED.sub(" ", text)
+                whole = text.encode(errors="replace").decode()  # no lone surrogates
+                plain = MASKED.sub(" ", whole)
                 if not _LETTERS.search(plain):
                     continue
                 pieces = torch.tensor([self._tokenizer.encode(plain).ids])

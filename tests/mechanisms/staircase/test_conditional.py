@@ -100,3 +100,9 @@ def test_parts_below_nothing_are_refused(parts: list[int]) -> None:
     """They would take units from a word until it is out of reach, or owns fewer than none."""
     with pytest.raises(ValueError, match="whole parts"):
         made().units(np.array([1, 2], dtype=np.int32), np.array(parts, dtype=np.int32))
+
+
+def test_numbers_of_numpy_are_the_numbers_that_they_are() -> None:
+    bases, plain = made(np.float32(0.25), np.float32(0.5)), made(0.25, 0.5)  # type: ignore[arg-type]
+    assert (bases.delta, bases.fit, bases.followed) == (plain.delta, plain.fit, plain.followed)
+    assert (bases.lifts == plain.lifts).all()

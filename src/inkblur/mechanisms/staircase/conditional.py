@@ -50,10 +50,9 @@ class Bases:
     def __init__(
         self, steps: Steps, counts: PublicCounts | None, words: int, *, delta: float, fit: float
     ) -> None:
-        inner_fraction(delta, "delta")
-        fraction(fit, "fit")
+        self.delta, self.fit = inner_fraction(delta, "delta"), fraction(fit, "fit")
         self.steps = steps
-        common = max(words, round(steps.units * delta))
+        common = max(words, round(steps.units * self.delta))
         self.followed = steps.units - common  # units that follow the model
         if self.followed < SCALE + words or not safe_for_null(steps, 1):
             raise ParameterError(
@@ -61,7 +60,7 @@ class Bases:
                 "model: choose a larger epsilon, or a tau and a delta farther from 0 and 1"
             )
         self.frequencies = word_units(counts, words, 1.0, common)
-        self.lifts = lifts_of(fit)
+        self.lifts = lifts_of(self.fit)
 
     def units(self, words: Small, parts: Small) -> WordUnits:
         """Units of all words from what the model expects, (words,); M in all."""

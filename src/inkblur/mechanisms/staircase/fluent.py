@@ -69,7 +69,7 @@ class FluentStaircase(WordMechanism):
             embedding, epsilon=epsilon, tau=tau, frequency_power=1.0, cache=cache
         )
         self.steps = self.fixed.steps
-        self.model, self.delta, self.fit = model, delta, fit
+        self.model = model
         # The state of a model that reads a group of texts takes much memory, and a group uses all
         # processors: so one group is read at a time, however many threads release texts.
         self._turn = threading.Lock()
@@ -91,16 +91,16 @@ class FluentStaircase(WordMechanism):
             "tau": self.fixed.tau,
             "base": "lm",
             "language_model": self.model.name,
-            "delta": self.delta,
-            "fit": self.fit,
+            "delta": self.bases.delta,
+            "fit": self.bases.fit,
             **self.model.circumstances,
         }
 
     @property
     def spec(self) -> str:
         """Names the model too; each position's bits are bound to its base besides."""
-        model = f"lm={self.model.fingerprint} delta={self.delta!r} fit={self.fit!r} scale={SCALE}"
-        return f"{self.fixed.spec} {model}"
+        bases = f"delta={self.bases.delta!r} fit={self.bases.fit!r} scale={SCALE}"
+        return f"{self.fixed.spec} lm={self.model.fingerprint} {bases}"
 
     @property
     def batch_texts(self) -> int:
