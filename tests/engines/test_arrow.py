@@ -199,6 +199,74 @@ def test_columns_that_could_hold_values_of_other_rows_are_refused(
             release(batch, spec.varied(drop_columns=(*spec.drop_columns, "note")), ledger=False)
 
 
+def _covered(hidden: pa.Array[Any]) -> pa.Array[Any]:
+    """The first of two values is null, and its memory is as it was."""
+    second = pa.py_buffer(bytes([0b10]))
+    return pa.Array.from_buffers(hidden.type, 2, [second, *hidden.buffers()[1:]])
+
+
+def _sent(batch: pa.RecordBatch) -> bytes:
+    """What whoever is sent these rows in Arrow's own format receives."""
+    out = pa.BufferOutputStream()
+    with pa.ipc.new_stream(out, batch.schema) as stream:
+        stream.write_batch(batch)
+    return out.getvalue().to_pybytes()
+
+
+_TEXT = pa.array(["SECRET", "shown"])
+_FIRST = pa.array([True, False])
+_STRUCT = pa.StructArray.from_arrays([_TEXT], ["inner"], mask=_FIRST)
+_ENTRIES = pa.StructArray.from_arrays(
+    [pa.array(["a", "b"]), _TEXT],
+    fields=[pa.field("key", pa.string(), nullable=False), pa.field("value", pa.string())],
+)
+_STARTS = pa.array([0, 1, 2], pa.int32())
+_SECOND = pa.py_buffer(bytes([0b10]))
+BELOW_NULLS: dict[str, pa.Array[Any]] = {
+    "string": _covered(_TEXT),
+    "number": _covered(pa.array([int.from_bytes(b"SECRET"[::-1], "big"), 7])),
+    "struct": _STRUCT,
+    "struct in a struct": pa.StructArray.from_arrays([_STRUCT], ["outer"]),
+    "list": pa.ListArray.from_arrays(_STARTS, _TEXT, mask=_FIRST),
+    "list of structs": pa.ListArray.from_arrays(_STARTS, _STRUCT),
+    "large list": pa.ListArray.from_arrays(_STARTS, _STRUCT).cast(pa.large_list(_STRUCT.type)),
+    "lists of one size": pa.FixedSizeListArray.from_arrays(_TEXT, 1, mask=_FIRST),
+    "map": pa.MapArray.from_buffers(
+        pa.map_(pa.string(), pa.string()), 2, [_SECOND, _STARTS.buffers()[1]], children=[_ENTRIES]
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", BELOW_NULLS)
+def test_a_value_that_a_null_covers_is_not_sent(
+    spec: ReleaseSpec, key_file: Path, kind: str
+) -> None:
+    column = BELOW_NULLS[kind]
+    batch = one_batch(rows(2)).append_column("note", column)
+    assert b"SECRET" in _sent(batch)
+    out = release(batch, spec, ledger=False)
+    assert b"SECRET" not in _sent(out)
+    assert out["note"].equals(column)
+    assert out["note"].type == column.type
+
+
+def test_values_of_rows_that_were_cut_off_are_not_sent(spec: ReleaseSpec, key_file: Path) -> None:
+    """A slice shares the memory of the whole; so do the parts of a table."""
+    names = pa.array(["shown", "shown too", "SECRET"])
+    columns: list[pa.Array[Any]] = [
+        names,
+        pa.StructArray.from_arrays([names], ["inner"]),
+        pa.ListArray.from_arrays(pa.array([0, 1, 2, 3], pa.int32()), names),
+        pa.array([[], None, []], pa.list_(pa.string(), 0)),
+    ]
+    for column in columns:
+        batch = one_batch(rows(3)).append_column("note", column).slice(0, 2)
+        out = release(batch, spec, ledger=False)
+        assert b"SECRET" not in _sent(out)
+        assert b"SECRET" not in pickle.dumps(out)
+        assert out["note"].equals(column.slice(0, 2))
+
+
 def test_a_table_is_refused_before_anything_is_charged(
     table: pa.Table, spec: ReleaseSpec, key_file: Path, ledger: Ledger
 ) -> None:

@@ -80,6 +80,27 @@ def labeled(table: pa.Table, names: list[str]) -> Any:
     return made.cast_column("topic", datasets.ClassLabel(names=names))
 
 
+def test_notes_about_a_dataset_do_not_come_out(
+    spec: ReleaseSpec, ledger: Ledger, key_file: Path, tmp_path: Path
+) -> None:
+    """Loading a file notes how many bytes it has: how long the true texts are, in all."""
+    sizes = []
+    for text in ("the doctor was angry", "the doctor was angry about a cold soup"):
+        file = tmp_path / "true.csv"
+        file.write_text(f"id,text,stars,spare\n7,{text},5,x\n")
+        data = datasets.load_dataset(
+            "csv", data_files=str(file), split="train", cache_dir=str(tmp_path / "cache")
+        )
+        data.info.description = "written by SECRET"
+        out = engine.privatize(data, spec.varied(length=5))
+        out.save_to_disk(tmp_path / "released")
+        noted = (tmp_path / "released" / "dataset_info.json").read_text()
+        assert "SECRET" not in noted
+        assert data.info.description == "written by SECRET"
+        sizes.append(noted)
+    assert sizes[0] == sizes[1]
+
+
 def test_names_of_classes_that_no_row_has_do_not_come_out(
     table: pa.Table, spec: ReleaseSpec, key_file: Path, ledger: Ledger
 ) -> None:

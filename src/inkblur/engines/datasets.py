@@ -17,7 +17,7 @@ from typing import Any, TypeVar, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from datasets import ClassLabel, Dataset, DatasetDict, Features, Value
+from datasets import ClassLabel, Dataset, DatasetDict, DatasetInfo, Features, Value
 
 from inkblur.arrow import ReleasePlan, one_batch, plan_release
 from inkblur.errors import ParameterError
@@ -42,7 +42,8 @@ def privatize(
     """The dataset, or every split of it, with its texts released; ids differ over all splits.
 
     Columns and their types stay as they are, but for `spec.drop_columns` and the names of classes
-    that no row has, whose place in the list of a `ClassLabel` is kept under another name.
+    that no row has, whose place in the list of a `ClassLabel` is kept under another name. Notes
+    about the dataset (`Dataset.info`), its size among them, do not come out.
 
     A second call with the same dataset, spec and key finds the first one's result in the cache of
     `datasets`; another key or spec never does. Under `limits` all texts are read before, to reserve
@@ -157,4 +158,8 @@ def _released(
         new_fingerprint=cached.hexdigest(),
         desc="privatizing",
     )
+    # Without the notes of the dataset: its description, and how many bytes the true texts and their
+    # file have, which a release of one length must not tell.
+    nameless = DatasetInfo(features=features)
+    out = Dataset(out.data, info=nameless, split=data.split, fingerprint=out._fingerprint)
     return out.with_format(data.format["type"])

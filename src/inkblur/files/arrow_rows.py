@@ -2,7 +2,8 @@
 
 Columns beside the texts pass unchanged, and types but for what could carry more than values:
 metadata at any depth is left behind, a categorical column keeps only the categories that occur, and
-below the top level categories become plain values. A null text stays null.
+below the top level categories become plain values. Rows that are given on as Arrow rows share no
+memory with what was read (`own_values`). A null text stays null.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import pyarrow.compute as pc
 
 from inkblur.errors import InputError
 from inkblur.files.formats import Layout, listed
+from inkblur.files.own_values import own_values
 from inkblur.files.records import Batch, Texts
 from inkblur.types import Record
 
@@ -29,9 +31,10 @@ class ArrowColumns:
     beside: list[pa.Array[Any]]
 
     def with_texts(self, texts: Sequence[str | None]) -> pa.RecordBatch:
-        """Complete rows again, with the categories that occur in them."""
+        """Complete rows again, with the categories that occur in them, in memory of their own."""
         rows = self.with_all_categories(texts)
-        return pa.RecordBatch.from_arrays([used(c) for c in rows.columns], schema=self.schema)
+        arrays = [own_values(used(column)) for column in rows.columns]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def with_all_categories(self, texts: Sequence[str | None]) -> pa.RecordBatch:
         """Complete rows whose categories may be those of other rows: not to be written as is."""
