@@ -25,7 +25,10 @@ from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.channel import channel_of
 from inkblur.evaluation.attacks.entering import entering
+from inkblur.evaluation.attacks.fluent_channel import FluentChannel
 from inkblur.evaluation.attacks.likelihood import Likelihood
+from inkblur.evaluation.attacks.sentence_lengths import SentenceLengths
+from inkblur.evaluation.attacks.sentence_likelihood import SentenceLikelihood, with_sentences
 from inkblur.evaluation.attacks.stacking import stacked, stacking_weights
 from inkblur.evaluation.attacks.svm import LinearSvm
 from inkblur.evaluation.attacks.text_likelihood import TextLikelihood
@@ -247,6 +250,12 @@ def static_scores(
             bayes = attack(channel, embedding, entering(blur))
             bayes.fit(half.known, half.known_authors)
             scores[bayes.name, STATIC] = bayes.scores(released)
+        sentences = SentenceLengths(embedding, entering(blur))
+        lengths = sentences.fit(half.known, half.known_authors).scores(released)
+        scores[sentences.name, STATIC] = lengths
+        if not isinstance(channel, FluentChannel):
+            words = scores[TextLikelihood.name, STATIC]  # worked out already
+            scores[SentenceLikelihood.name, STATIC] = with_sentences(words, lengths)
     return scores
 
 

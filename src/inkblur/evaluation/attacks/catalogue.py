@@ -14,6 +14,8 @@ from inkblur.evaluation.attacks.language import unigram
 from inkblur.evaluation.attacks.likelihood import Likelihood
 from inkblur.evaluation.attacks.reading import Reader
 from inkblur.evaluation.attacks.same_representation import SameRepresentation
+from inkblur.evaluation.attacks.sentence_lengths import SentenceLengths
+from inkblur.evaluation.attacks.sentence_likelihood import SentenceLikelihood
 from inkblur.evaluation.attacks.svm import LinearSvm
 from inkblur.evaluation.attacks.text_likelihood import TextLikelihood
 from inkblur.evaluation.attacks.views import Words
@@ -28,12 +30,16 @@ ATTACKS: dict[str, Callable[[Embedding, int], Attack]] = {
     "writeprints-naive-bayes": lambda table, seed: WritePrints(classifier="naive-bayes"),
     "earth-movers": lambda table, seed: SameRepresentation(table),
     "euclidean": lambda table, seed: SameRepresentation(table, distance="euclidean"),
+    "sentence-lengths": lambda table, seed: SentenceLengths(table),
 }
 # Those that know the channel P(out | word) and what enters it (None: every word) as well; the last
 # argument says whether the texts they study are released ones.
 CHANNEL_ATTACKS: dict[str, Callable[[Channel, Embedding, Entering | None, int, bool], Attack]] = {
     "likelihood": lambda channel, table, enter, seed, released: Likelihood(channel, table, enter),
     "likelihood-texts": lambda channel, table, enter, seed, released: TextLikelihood(
+        channel, table, enter
+    ),
+    "likelihood-sentences": lambda channel, table, enter, seed, released: SentenceLikelihood(
         channel, table, enter
     ),
     "svm-undone": lambda channel, table, enter, seed, released: LinearSvm(
@@ -43,7 +49,15 @@ CHANNEL_ATTACKS: dict[str, Callable[[Channel, Embedding, Entering | None, int, b
     ),
 }
 # These send true words through the channel themselves.
-STATIC_ALONE = frozenset({"likelihood", "likelihood-texts"})
+STATIC_ALONE = frozenset({"likelihood", "likelihood-texts", "likelihood-sentences"})
 STACKED = "stacked"  # what several of the others say, weighed: see `stacking`
 NAMES = (*CHANNEL_ATTACKS, *ATTACKS, STACKED)
-USUAL = ("likelihood", "likelihood-texts", "svm", "svm-words", "koppel", STACKED)
+USUAL = (
+    "likelihood",
+    "likelihood-sentences",
+    "sentence-lengths",
+    "svm",
+    "svm-words",
+    "koppel",
+    STACKED,
+)
