@@ -2,8 +2,9 @@
 
 The bytes go to a neighbor named `.NAME.inkblur-RANDOM.partial`, which is renamed over NAME at the
 end. The neighbor is created with O_EXCL under a name nobody can foresee, so a link planted there is
-never followed, and its writer holds a lock on it. A partial file that nobody holds locked was left
-by a killed run: the next writer of NAME removes it.
+never followed, and its writer holds a lock on it. Until it is complete only its owner may read it:
+a run that fails gives back what it charged, because nobody saw a byte. A partial file that nobody
+holds locked was left by a killed run: the next writer of NAME removes it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ import io
 import os
 import re
 import secrets
-import shutil
 import stat
 import sys
 from collections.abc import Callable, Iterator
@@ -98,7 +98,7 @@ class AtomicFile:
                 self._file = self._path.open("wb")
             else:
                 _remove_abandoned(self._path)
-                self._partial, self._file = _create_partial(self._path, self._mode)
+                self._partial, self._file = _create_partial(self._path)
         if not self._replaces:
             self._on_show()
         return self
@@ -120,9 +120,13 @@ class AtomicFile:
             return
         if self._partial is not None:
             os.fsync(self.file.fileno())
-            if self._mode is None and self._path.exists():
-                shutil.copymode(self._path, self._partial)
+            mode = self._mode
+            if mode is None:
+                there = self._path.exists()
+                mode = stat.S_IMODE(self._path.stat().st_mode) if there else _usual(self._partial)
             self._on_show()
+            if stat.S_IMODE(os.fstat(self.file.fileno()).st_mode) != mode:
+                os.fchmod(self.file.fileno(), mode)  # which not every file system can
             self._partial.replace(self._path)
             self._partial = None
             _sync_folder(self._path.parent)
@@ -174,14 +178,23 @@ def standard_output() -> io.BufferedIOBase:
     return cast(io.BufferedIOBase, sys.stdout.buffer)
 
 
-def _create_partial(path: Path, mode: int | None) -> tuple[Path, io.BufferedIOBase]:
+def _usual(partial: Path) -> int:
+    """The mode of a new file in the same folder, which the umask or the folder decides."""
+    probe = partial.with_suffix(".mode")
+    handle = os.open(probe, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
+    try:
+        return stat.S_IMODE(os.fstat(handle).st_mode)
+    finally:
+        os.close(handle)
+        probe.unlink()
+
+
+def _create_partial(path: Path) -> tuple[Path, io.BufferedIOBase]:
     while True:
         partial = path.with_name(f".{path.name}.inkblur-{secrets.token_hex(8)}.partial")
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-        handle = os.open(partial, flags, 0o666 if mode is None else mode)
+        handle = os.open(partial, flags, PRIVATE)
         try:
-            if mode is not None:
-                os.fchmod(handle, mode)  # whatever the umask says
             _lock(handle)
             mine = os.fstat(handle)
             with contextlib.suppress(FileNotFoundError):

@@ -76,6 +76,25 @@ def test_success_leaves_the_output_alone_and_keeps_its_mode(folder: Path, name: 
     assert stat.S_IMODE(out.stat().st_mode) == 0o600
 
 
+def test_nobody_else_reads_a_file_before_it_is_complete(folder: Path) -> None:
+    """What fails is given back in the ledger as if nobody had seen it."""
+    usual = folder / "outputs" / "usual"
+    usual.touch()
+    for name, before in (("new.txt", None), ("old.txt", 0o664)):
+        out = folder / "outputs" / name
+        if before is not None:
+            out.touch()
+            out.chmod(before)
+        with AtomicFile(out) as file:
+            file.write(b"half of it")
+            file.file.flush()
+            (partial,) = out.parent.glob(".*.partial")
+            assert stat.S_IMODE(partial.stat().st_mode) == 0o600
+        expected = stat.S_IMODE(usual.stat().st_mode) if before is None else before
+        assert stat.S_IMODE(out.stat().st_mode) == expected
+        assert names(out.parent) == sorted({"usual", "new.txt", name})
+
+
 def test_control_c_in_a_real_process(folder: Path) -> None:
     program = """
         import signal, sys, time
