@@ -12,10 +12,18 @@ from rich.markup import escape
 from rich.table import Table
 
 from inkblur.cli import options, texts
-from inkblur.cli.console import WRITTEN, data, plain_errors, print_table, progress, talk
+from inkblur.cli.console import (
+    AsJson,
+    data,
+    output_option,
+    plain_errors,
+    print_table,
+    progress,
+    talk,
+)
 from inkblur.errors import ParameterError
 from inkblur.spec import MECHANISM
-from inkblur.types import counted
+from inkblur.types import counted, whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,12 +72,9 @@ def audit(
     ] = None,
     text_column: texts.TextColumn = "text",
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", help="Directory for plots (SVG, PNG) and audit.json.", **WRITTEN
-        ),
+        Path | None, output_option("Directory for plots (SVG, PNG) and audit.json.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
     seed: Annotated[int, typer.Option(help="Seed; the same seed repeats the audit.")] = 1,
     *,
     given: options.Given,
@@ -84,8 +89,11 @@ def audit(
     Example: inkblur audit -m mahalanobis --epsilon 5,10,20 --lambda 0,1 --words 200 -o audit
     """
     with plain_errors():
+        from inkblur.evaluation.audit.distinguishing import WordPair
+        from inkblur.evaluation.audit.lower_bound import checked_draws
         from inkblur.evaluation.measures.density import density
         from inkblur.evaluation.measures.intervals import checked_confidence
+        from inkblur.evaluation.measures.statistics import measured_ids
         from inkblur.mechanisms.catalogue import find
         from inkblur.rng import seeded_rng
         from inkblur.spec import grid
@@ -123,7 +131,12 @@ def audit(
         made = [spec.mechanism_on(table) for spec in specs]
         count = _count(words, len(table))
         rng = seeded_rng(seed)
-        _check(made[0], rng, count, runs, pair, draws)
+        # Refuse what cannot work now, and not after minutes of measuring.
+        whole(runs, "runs")
+        measured_ids(table, count, rng)
+        checked_draws(draws)
+        if pair is not None:
+            WordPair(made[0], *pair)
         spread = None
         if with_density:
             with talk.status("measuring distances between words"):
@@ -162,15 +175,13 @@ def _audit_pool(
         audit_pool(spec.pool_privatizer(table), rng=seeded_rng(seed), draws=draws, confidence=share)
         for spec in specs
     ]
+    audited = list(zip(specs, audits, strict=True))
     if as_json:
-        found = [
-            {"setting": spec.to_json(), **audit.to_json()}
-            for spec, audit in zip(specs, audits, strict=True)
-        ]
+        found = [{"setting": spec.to_json(), **audit.to_json()} for spec, audit in audited]
         body = {"seed": seed, "confidence": confidence, "audits": found}
         data.print_json(json.dumps(body, allow_nan=False))
     else:
-        for spec, audit in zip(specs, audits, strict=True):
+        for spec, audit in audited:
             data.print(f"[bold]{escape(spec.name)}[/]")
             for line in audit.findings or (audit.verdict(),):
                 data.print(f"  {escape(line)}")
@@ -196,27 +207,6 @@ def _usual_epsilons(entry: Entry, given: options.Given, table: Embedding) -> lis
     # The default shape calibrates all of them, so that they are compared at one epsilon.
     own = {p.name: first[p.name] for p in entry.parameters if p.name in first and not p.principal}
     return usual_epsilons(entry.name, table, **own)
-
-
-def _check(
-    mechanism: WordMechanism,
-    rng: Rng,
-    count: int | None,
-    runs: int,
-    pair: tuple[str, str] | None,
-    draws: int,
-) -> None:
-    """Refuse what cannot work now, and not after minutes of measuring."""
-    from inkblur.evaluation.audit.distinguishing import WordPair
-    from inkblur.evaluation.audit.lower_bound import checked_draws
-    from inkblur.evaluation.measures.statistics import measured_ids
-    from inkblur.types import whole
-
-    whole(runs, "runs")
-    measured_ids(mechanism.embedding, count, rng)
-    checked_draws(draws)
-    if pair is not None:
-        WordPair(mechanism, *pair)
 
 
 def _measured(
@@ -293,7 +283,8 @@ def _print(results: Sequence[PrivacyStatistics], audits: Sequence[Audit]) -> Non
     # With many settings only what needs attention is spelled out; the JSON holds it all.
     spelled = [audit for audit in audits if audit.flagged or len(audits) == 1]
     for audit in spelled or audits[:1]:
-        data.print(f"[bold]{escape(_parameters(audit))}[/]")
+        shown = {k: f"{v:g}" if isinstance(v, float) else v for k, v in audit.parameters.items()}
+        data.print(f"[bold]{escape(', '.join(f'{k} {v}' for k, v in shown.items()))}[/]")
         for line in audit.verdicts():
             data.print(f"  {escape(line)}")
 
@@ -324,11 +315,6 @@ def _print_density(found: Density) -> None:
     for name, value in rows:
         table.add_row(name, value)
     print_table(table)
-
-
-def _parameters(audit: Audit) -> str:
-    numbers = {k: f"{v:g}" if isinstance(v, float) else v for k, v in audit.parameters.items()}
-    return ", ".join(f"{name} {value}" for name, value in numbers.items())
 
 
 def _shape(lam: float | None) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from inkblur.cli import options, texts
-from inkblur.cli.console import data, plain_errors, progress, talk
+from inkblur.cli.console import AsJson, data, plain_errors, progress, talk
 from inkblur.spec import MECHANISM
 from inkblur.types import counted
 
@@ -41,7 +41,7 @@ def calibrate(
         ),
     ] = None,
     length: Annotated[int, typer.Option(help="With --references: words per document.")] = 50,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
     *,
     given: options.Given,
 ) -> None:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -59,7 +59,13 @@ def named_path(value: str) -> Path:
     return Path(value)
 
 
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 WRITTEN: dict[str, Any] = {"parser": named_path, "metavar": "PATH"}  # of an option or argument
+
+
+def output_option(help: str) -> Any:
+    """`--output` of a command that writes files under their own names."""
+    return typer.Option("--output", "-o", help=help, **WRITTEN)
 
 
 def print_table(table: Table) -> None:
@@ -124,8 +130,8 @@ class Bar:
         counted: float | None = None,
         what: str | None = None,
     ) -> None:
-        """So much is done (`counted`, where the rate is of something else); a new `total` or
-        description, where there is one.
+        """Show how much is done (`counted`: what the rate is of, if something else), and a new
+        `total` or description if there is one.
         """
         self.done = done
         rate = (done if counted is None else counted) / max(time.monotonic() - self._began, 1e-9)

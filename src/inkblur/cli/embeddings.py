@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from inkblur.cli.console import plain_errors, progress, talk
+from inkblur.cli.console import AsJson, plain_errors, progress, talk
+from inkblur.cli.texts import TextColumn, read_columns
 from inkblur.types import counted
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ FormatOption = Annotated[
 @app.command("list", epilog="Example: inkblur embeddings list vectors/ --json")
 def list_command(
     directory: Annotated[Path, typer.Argument(help="Directory to search for .ink files.")] = Path(),
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the bundled embedding and the .ink files in a directory.
 
@@ -68,7 +69,7 @@ def info_command(
         bool, typer.Option("--verify", help="Recompute the fingerprint and compare.")
     ] = False,
     format: FormatOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     "Describe an embedding: size, fingerprint, vector lengths, provenance."
     from inkblur.embeddings import load_embedding, summarize, verify
@@ -178,7 +179,7 @@ def adapt(
         typer.Option(help="Column with the topic or class of each text; repeat for several."),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The .ink file to write.")],
-    text_column: Annotated[str, typer.Option(help="Column that holds the text.")] = "text",
+    text_column: TextColumn = "text",
     alpha: Annotated[
         float | None,
         typer.Option(
@@ -209,7 +210,6 @@ def adapt(
     """
     with plain_errors():
         from inkblur.adaptation.adapt import adapt_embedding
-        from inkblur.cli.texts import read_columns
         from inkblur.embeddings.loading import check_dest, load_embedding
         from inkblur.embeddings.store import write_store
         from inkblur.errors import InputError

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from inkblur.cli import options, texts
-from inkblur.cli.console import WRITTEN, plain_errors, print_report, progress, talk
+from inkblur.cli.console import AsJson, output_option, plain_errors, print_report, progress, talk
 from inkblur.cli.console import data as out
 from inkblur.spec import MECHANISM
 
@@ -79,15 +79,9 @@ def evaluate(
     repeats: Annotated[int, typer.Option(help="Repetitions; two or more give intervals.")] = 3,
     confidence: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Directory for evaluation.html and evaluation.json.",
-            **WRITTEN,
-        ),
+        Path | None, output_option("Directory for evaluation.html and evaluation.json.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
     seed: Annotated[int, typer.Option(help="The same seed gives the same report.")] = 1,
     *,
     given: options.Given,

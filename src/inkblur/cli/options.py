@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type
 import typer
 from rich.markup import escape
 
+from inkblur.cli import texts
 from inkblur.cli.console import plain_errors, talk
 from inkblur.errors import ParameterError
 from inkblur.mechanisms.catalogue import CATALOGUE, Entry, find
@@ -97,6 +98,24 @@ def release_options(
     known = {field.name: field for field in options_of_a_spec()}
     chosen = [known[name] for name in names] if names else list(known.values())
     types, values_if_none = get_type_hints(ReleaseSpec), usual or {}
+    declared = _declared()
+
+    def sorted_out(values: Mapping[str, Any]) -> Given:
+        """Fields apart from parameters, lists taken apart."""
+        pooled = any(values.get(name) is not None for name in _POOLED)
+        found = Given({}, {})
+        for name, typed in values.items():
+            value = values_if_none.get(name) if typed is None else typed
+            if name == "mechanism" and typed is None and pooled:
+                continue  # a pool has its own
+            if value is None or value is False or value == []:
+                continue
+            if name in declared:
+                _, parameter = declared[name][0]
+                found.parameters[name] = _listed(value, parameter) if several else value
+            else:
+                found.fields[name] = _split(value, types[name], name) if name in lists else value
+        return found
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         own = inspect.signature(command, eval_str=True).parameters.values()
@@ -104,7 +123,7 @@ def release_options(
             _field_option(f, types[f.name], f.name in lists, values_if_none.get(f.name))
             for f in chosen
         ]
-        added += [_parameter_option(same, several) for same in _declared().values()]
+        added += [_parameter_option(same, several) for same in declared.values()]
         shown = [each for each in own if each.name != "given"] + added
         needed = [each for each in shown if each.default is inspect.Parameter.empty]
         rest = [each for each in shown if each.default is not inspect.Parameter.empty]
@@ -113,7 +132,7 @@ def release_options(
         def door(**values: Any) -> None:
             typed = {each.name: values.pop(each.name) for each in added}
             with plain_errors():
-                given = Given.of(typed, values_if_none, types, lists, several)
+                given = sorted_out(typed)
             command(**values, given=given)
 
         door.__signature__ = inspect.Signature(needed + rest)  # type: ignore[attr-defined]
@@ -127,35 +146,8 @@ def release_options(
 class Given:
     """What was typed: fields of a spec, and parameters of mechanisms; only what was given."""
 
-    fields: Mapping[str, Any]
-    parameters: Mapping[str, Any]
-
-    @classmethod
-    def of(
-        cls,
-        values: Mapping[str, Any],
-        usual: Mapping[str, Any],
-        types: Mapping[str, Any],
-        lists: Collection[str],
-        several: bool,
-    ) -> Given:
-        """Sorted into fields and parameters, lists taken apart."""
-        declared = _declared()
-        pooled = any(values.get(name) is not None for name in _POOLED)
-        fields: dict[str, Any] = {}
-        parameters: dict[str, Any] = {}
-        for name, typed in values.items():
-            value = usual.get(name) if typed is None else typed
-            if name == "mechanism" and typed is None and pooled:
-                continue  # a pool has its own
-            if value is None or value is False or value == []:
-                continue
-            if name in declared:
-                parameter = declared[name][0][1]
-                parameters[name] = _listed(value, parameter) if several else value
-            else:
-                fields[name] = _split(value, types[name], name) if name in lists else value
-        return cls(fields, parameters)
+    fields: dict[str, Any]
+    parameters: dict[str, Any]
 
     def own(self, *entries: Entry) -> dict[str, Any]:
         """The parameters, each of which one of these mechanisms must have."""
@@ -334,8 +326,6 @@ def _value_type(kind: Any) -> tuple[type, bool]:
 
 
 def _split(text: str, kind: Any, name: str) -> list[Any]:
-    from inkblur.cli import texts
-
     value, _ = _value_type(kind)
     flag = f"--{name}"
     if value is float:
@@ -351,5 +341,4 @@ def _split(text: str, kind: Any, name: str) -> list[Any]:
 def _listed(value: Any, parameter: Parameter) -> list[Any]:
     if not isinstance(value, str):
         return [value]
-    parts = [part.strip() for part in value.split(",")]
-    return [parameter.parsed(part) for part in parts]
+    return [parameter.parsed(part.strip()) for part in value.split(",")]

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from inkblur.cli.console import WRITTEN, plain_errors, talk
+from inkblur.cli.console import AsJson, output_option, plain_errors, talk
+from inkblur.cli.texts import TextColumn, read_columns
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -22,10 +23,8 @@ def build_command(
     public: Annotated[
         str, typer.Argument(help="Public texts: .txt, .csv, .tsv, .jsonl or .parquet.")
     ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="The .pool file to write.", **WRITTEN)
-    ],
-    text_column: Annotated[str, typer.Option(help="Column that holds the text.")] = "text",
+    output: Annotated[Path, output_option("The .pool file to write.")],
+    text_column: TextColumn = "text",
     label_column: Annotated[
         list[str] | None,
         typer.Option(help="Column with the label that a release should keep; repeat for several."),
@@ -66,7 +65,6 @@ def build_command(
     is one of them, word for word. Their own authors are not protected.
     """
     with plain_errors():
-        from inkblur.cli.texts import read_columns
         from inkblur.embeddings import load_embedding
         from inkblur.files.release import file_sha256, refuse_overwriting
         from inkblur.pools.building import build_pool
@@ -103,7 +101,7 @@ def build_command(
 @app.command("info", epilog="Example: inkblur pool info public.pool --json")
 def info_command(
     file: Annotated[Path, typer.Argument(help="A .pool file.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Describe a pool: size, labels, license, what was left out, fingerprint."""
     with plain_errors():

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from inkblur.files.preview import Preview
 
 _WIDE = 120  # columns of a terminal from which on four texts stand side by side
-_STRENGTHS = ("strength", "level", "radius")  # which a preview varies by itself
-_OTHER_RELEASES = ("morphology", "weighting", "reference", "wordnet")
-_OTHERS = (*_STRENGTHS, *_OTHER_RELEASES)
+_VARIED = ("strength", "level", "radius")  # by the preview itself
+_FOR_TF = ("morphology", "weighting", "reference", "wordnet")  # which it does not show
 
 
 @options.release_options(
-    *(f.name for f in options_of_a_spec() if f.name not in _OTHERS), lists=("epsilon",)
+    *(f.name for f in options_of_a_spec() if f.name not in (*_VARIED, *_FOR_TF)),
+    lists=("epsilon",),
 )
 def preview(
     input: Annotated[

@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 
 from inkblur.cli import options
-from inkblur.cli.console import data, plain_errors, talk
+from inkblur.cli.console import AsJson, data, plain_errors, talk
 from inkblur.spec import MECHANISM
 from inkblur.types import counted
 
@@ -30,7 +30,7 @@ def synonyms(
         int,
         typer.Option(help="Draws to estimate from, for mechanisms without exact probabilities."),
     ] = 10_000,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
     seed: Annotated[int | None, typer.Option(help="The same seed gives the same estimate.")] = None,
     *,
     given: options.Given,

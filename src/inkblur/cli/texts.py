@@ -144,10 +144,10 @@ def listed(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def numbers(text: str, option: str) -> list[float]:
-    """Numbers with commas between."""
+def numbers(text: str | None, option: str) -> list[float]:
+    """Numbers with commas between; none where the option was not given."""
     try:
-        return [float(part) for part in text.split(",")]
+        return [float(part) for part in text.split(",")] if text is not None else []
     except ValueError:
         raise ParameterError(
             f"{option} takes numbers separated by commas, such as 5,10,20; got {text!r}"

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from inkblur.cli import options, texts
-from inkblur.cli.console import WRITTEN, plain_errors, print_report, talk
+from inkblur.cli.console import AsJson, output_option, plain_errors, print_report, talk
 from inkblur.errors import InkblurError, ParameterError
 from inkblur.spec import MECHANISM
 from inkblur.types import counted
@@ -26,13 +26,7 @@ from inkblur.types import counted
 def tune(
     data: texts.Data,
     output: Annotated[
-        Path,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Directory for tune.html and tune.json; run again to resume.",
-            **WRITTEN,
-        ),
+        Path, output_option("Directory for tune.html and tune.json; run again to resume.")
     ],
     text_column: texts.TextColumn = "text",
     author_column: texts.AuthorColumn = None,
@@ -84,7 +78,7 @@ def tune(
     redact: texts.Redact = False,
     repeats: Annotated[int, typer.Option(help="Repetitions of every setting.")] = 3,
     words: Annotated[int, typer.Option(help="Words to measure survival on.")] = 200,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
     seed: Annotated[int, typer.Option(help="The same seed gives the same results.")] = 1,
     *,
     given: options.Given,
@@ -171,10 +165,8 @@ def tune(
                     authored=authors,
                     columns=columns,
                     target=target,
-                    alphas=texts.numbers(alpha, "--alpha") if alpha is not None else (),
-                    smoothings=texts.numbers(smoothing, "--smoothing")
-                    if smoothing is not None
-                    else (),
+                    alphas=texts.numbers(alpha, "--alpha"),
+                    smoothings=texts.numbers(smoothing, "--smoothing"),
                     settings=settings,
                     plan=plan,
                     test_share=test_share,

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from inkblur.evaluation.plan import Plan
     from inkblur.evaluation.tuning.adapted_grid import Candidate
     from inkblur.evaluation.tuning.four_way_split import FourWaySplit
-    from inkblur.evaluation.tuning.search import Search
     from inkblur.spec import ReleaseSpec
 
 # What the form `content` takes out of a text, for `inkblur privatize` to take out as well.
@@ -109,11 +108,18 @@ def run(request: Request) -> None:
             f"{found.nearest.chance:.3f}), utility left {found.nearest.utility:.3f}: widen the "
             "grid or lower the target"
         )
-    _print_choice(found, commands)
+    talk.print(f"best: {found.best.name}", markup=False)
+    for sentence in target_page.verdict(found):
+        talk.print(sentence, markup=False)
+    talk.print("Next (private.csv stands for the file to be protected):")
+    for command in commands:
+        talk.print(f"  {command}", markup=False)
+    if len(commands) > 1:
+        talk.print(TAUGHT)
 
 
 def _parts(request: Request, table: Embedding) -> FourWaySplit:
-    """The public texts of both files, parted."""
+    """The public texts of both files, split."""
     from inkblur.evaluation.tuning.four_way_split import PublicTexts, make_parts
 
     text, author, label = request.columns.text, request.columns.author, request.columns.label
@@ -153,17 +159,3 @@ def next_commands(request: Request, candidate: Candidate | None) -> tuple[str, .
         release += ["--drop", name]
     release += ["--embedding", source] if source is not None else []
     return (*commands, shlex.join(release))
-
-
-def _print_choice(found: Search, commands: Sequence[str]) -> None:
-    assert found.held_out is not None
-    from inkblur.evaluation.reports.target_page import verdict
-
-    talk.print(f"best: {found.held_out.name}", markup=False)
-    for sentence in verdict(found):
-        talk.print(sentence, markup=False)
-    talk.print("Next (private.csv stands for the file to be protected):")
-    for command in commands:
-        talk.print(f"  {command}", markup=False)
-    if len(commands) > 1:
-        talk.print(TAUGHT)
