@@ -28,4 +28,4 @@ def test_a_releaser_names_its_spec_and_its_mechanism(spec: ReleaseSpec) -> None:
 def test_a_releaser_of_vectors_has_what_draws_them() -> None:
     made = releaser(ReleaseSpec("exponential", 8.0, release="tf", length=5), table())
     assert isinstance(made, VectorReleaser)
-    assert made.synthetic.length == 5
+    assert made.blur.length == 5

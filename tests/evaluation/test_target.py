@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 
 from inkblur.errors import ParameterError
+from inkblur.evaluation.tuning.four_way_split import TextShare
 from inkblur.evaluation.tuning.target import Aim, Target, frontier
+from inkblur.evaluation.tuning.trials import AttackLeft, Trial
 
 
-@dataclass(frozen=True)
-class At:
-    attack: float
-    utility: float
+def at(attack: float, utility: float) -> Trial:
+    tried = AttackLeft("svm", "all", "static", 2, 10, attack, 0.5, attack, None)
+    return Trial(None, TextShare.VALIDATION, None, utility, utility, "svm", 10, 2, 0.5, (tried,))
 
 
 @pytest.mark.parametrize(
@@ -57,40 +56,40 @@ def test_anything_else_is_refused_with_what_to_write(text: str, message: str) ->
         Target.parse(text)
 
 
-POINTS = [At(0.05, 0.3), At(0.2, 0.6), At(0.1, 0.6), At(0.15, 0.55), At(0.5, 0.9), At(0.6, 0.9)]
+POINTS = [at(0.05, 0.3), at(0.2, 0.6), at(0.1, 0.6), at(0.15, 0.55), at(0.5, 0.9), at(0.6, 0.9)]
 
 
 @pytest.mark.parametrize(
     ("target", "chosen"),
     [
-        ("attack<=0.2", At(0.1, 0.6)),  # of equal utility the least attack
-        ("attack<=0.55", At(0.5, 0.9)),
-        ("attack<=0.05", At(0.05, 0.3)),  # the bound itself is met
+        ("attack<=0.2", at(0.1, 0.6)),  # of equal utility the least attack
+        ("attack<=0.55", at(0.5, 0.9)),
+        ("attack<=0.05", at(0.05, 0.3)),  # the bound itself is met
         ("attack<=0.01", None),
-        ("utility>=0.5", At(0.1, 0.6)),
-        ("utility>=0.9", At(0.5, 0.9)),
+        ("utility>=0.5", at(0.1, 0.6)),
+        ("utility>=0.9", at(0.5, 0.9)),
         ("utility>=0.95", None),
     ],
 )
-def test_the_best_that_meets_the_target(target: str, chosen: At | None) -> None:
+def test_the_best_that_meets_the_target(target: str, chosen: Trial | None) -> None:
     assert Target.parse(target).best(POINTS) == chosen
 
 
 def test_rounding_is_no_miss() -> None:
-    assert Target.parse("attack<=0.3").best([At(0.1 + 0.2, 1.0)]) is not None  # 0.1 + 0.2 > 0.3
-    assert Target.parse("attack<=0.3").best([At(0.3 + 1e-9, 1.0)]) is None
+    assert Target.parse("attack<=0.3").best([at(0.1 + 0.2, 1.0)]) is not None  # 0.1 + 0.2 > 0.3
+    assert Target.parse("attack<=0.3").best([at(0.3 + 1e-9, 1.0)]) is None
 
 
 def test_the_nearest_misses_by_least() -> None:
-    assert Target.parse("attack<=0.01").nearest(POINTS) == At(0.05, 0.3)
-    assert Target.parse("utility>=0.95").nearest(POINTS) == At(0.5, 0.9)  # less attack than 0.6
+    assert Target.parse("attack<=0.01").nearest(POINTS) == at(0.05, 0.3)
+    assert Target.parse("utility>=0.95").nearest(POINTS) == at(0.5, 0.9)  # less attack than 0.6
 
 
 def test_the_frontier_is_what_nothing_beats() -> None:
     rng = np.random.default_rng(7)
-    points = [At(a / 10, u / 10) for a, u in rng.integers(0, 11, (60, 2)).tolist()]
+    points = [at(a / 10, u / 10) for a, u in rng.integers(0, 11, (60, 2)).tolist()]
 
-    def beats(one: At, other: At) -> bool:
+    def beats(one: Trial, other: Trial) -> bool:
         as_good = one.attack <= other.attack and one.utility >= other.utility
         return as_good and one != other
 

@@ -1,4 +1,4 @@
-"""Attacks, measures and audits of releases, and what studies of mechanisms need beside them.
+"""Attacks, measures and audits of releases, and what studies of mechanisms need besides them.
 
 These names are public: the papers' experiments (`reproduction/`) and the benchmarks use nothing
 else of Inkblur but its top-level names. Each is loaded when first used, from the module that

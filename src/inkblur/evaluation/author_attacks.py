@@ -47,10 +47,11 @@ class AuthorAttacks:
     ):
         self.data, self.train, self.embedding, self.plan = data, train, embedding, plan
         self._step = step
-        tried = data.has_authors and bool(plan.attacks)
-        self._suspects = (
-            {name: Scenario.of(name).suspects(data) for name in plan.scenarios} if tried else {}
-        )
+        scenarios = plan.scenarios if data.has_authors and plan.attacks else ()
+        self._rows = {  # of the training part that are by the suspects of each scenario
+            name: np.flatnonzero(np.isin(data.train.authors, Scenario.of(name).suspects(data)))
+            for name in scenarios
+        }
         self._static: dict[tuple[str, str], Attack] = {}  # who studied true texts, by scenario
         # Of the release attacked last; another may have its name, on other word vectors.
         self._channel: tuple[Releaser, Known] | None = None
@@ -63,7 +64,7 @@ class AuthorAttacks:
         """Releases on which no named attack that knows the channel runs: they look safer."""
         wanted = [name for name in self.plan.attacks if name in CHANNEL_ATTACKS]
         blind = [each.name for each in releasers if not {*wanted} & {*_informed(each)}]
-        if not wanted or not blind or not self._suspects:
+        if not wanted or not blind or not self._rows:
             return []
         return [
             f"Not tried on {'; '.join(blind)}: {', '.join(wanted)}. They need a mechanism that "
@@ -100,7 +101,7 @@ class AuthorAttacks:
         """Scenario, kind and name of each attack but the stacked one, adaptive ones first."""
         informed = CHANNEL_ATTACKS.keys() if releaser is None else _informed(releaser)
         left_out = {STACKED, *CHANNEL_ATTACKS} - {*informed}
-        for scenario in self._suspects:
+        for scenario in self._rows:
             for kind in (STATIC,) if releaser is None else (ADAPTIVE, STATIC):
                 for name in self.plan.attacks:
                     if name not in left_out and not (kind == ADAPTIVE and name in STATIC_ALONE):
@@ -114,7 +115,7 @@ class AuthorAttacks:
         train: Sequence[str],
         repeat: int,
     ) -> Iterator[Attacked]:
-        scores: dict[str, list[Array]] = {scenario: [] for scenario in self._suspects}
+        scores: dict[str, list[Array]] = {scenario: [] for scenario in self._rows}
         everyone = self.data.test.authors
         for scenario, kind, name in self._tries(releaser):
             self._step(f"{kind} attack: {name}")
@@ -153,8 +154,7 @@ class AuthorAttacks:
 
     def _studied(self, scenario: str) -> Ids:
         """The authors of the known texts, text by text."""
-        authors = self.data.train.authors
-        return authors[np.isin(authors, self._suspects[scenario])]
+        return self.data.train.authors[self._rows[scenario]]
 
     def _fitted(
         self,
@@ -177,8 +177,8 @@ class AuthorAttacks:
             assert known is not None
             attack = CHANNEL_ATTACKS[name](*known, seed, released)
         source = train if released else self.train
-        rows = np.flatnonzero(np.isin(self.data.train.authors, self._suspects[scenario]))
-        attack.fit([source[row] for row in rows.tolist()], self.data.train.authors[rows])
+        known_texts = [source[row] for row in self._rows[scenario].tolist()]
+        attack.fit(known_texts, self._studied(scenario))
         if kind == STATIC and name not in CHANNEL_ATTACKS:
             self._static[name, scenario] = attack
         return attack

@@ -1,4 +1,4 @@
-"""What a release discloses beside its author: words, originals, links and secrets.
+"""What a release discloses besides its author: words, originals, links and secrets.
 
 Every measure is taken on the first repetition's release, with an interval over texts. Reading needs
 to know the channel, so it is measured for sequences whose every word goes through the mechanism.
@@ -49,7 +49,7 @@ _TRACED = 100  # texts that are singled out by the channel, and words of each th
 
 @dataclass(frozen=True, slots=True)
 class Disclosing:
-    """The texts that a release is tried on, and what the attacker has beside it."""
+    """The texts that a release is tried on, and what the attacker has besides it."""
 
     data: Dataset
     train: Sequence[str]  # in the form that is released
@@ -64,11 +64,10 @@ class Disclosing:
         self, releaser: Releaser, train: Released, test: Released, rng: Rng
     ) -> tuple[Disclosure, ...]:
         """All that can be measured about this release."""
-        found = [
-            *self._repetition(test),
-            *self._originals(releaser, test),
-            *self._secrets(train, test),
-        ]
+        found = [*self._repetition(test), *self._originals(releaser, test)]
+        if self.data.has_secrets:
+            found.append(self._inferred(ADAPTIVE, train.texts, test))
+            found.append(self._inferred(STATIC, self.train, test))
         if isinstance(releaser, TextReleaser) and _every_word_blurred(releaser):
             blur = releaser.blur
             channel = channel_of(blur.mechanism, rng.child("simulated"))
@@ -206,13 +205,8 @@ class Disclosing:
                 hits,
             )
 
-    def _secrets(self, train: Released, test: Released) -> Iterator[Disclosure]:
-        if self.data.has_secrets:
-            yield self._inferred(ADAPTIVE, train.texts, test, None)
-            yield self._inferred(STATIC, self.train, test, None)
-
     def _inferred(
-        self, kind: str, known: Sequence[str], test: Released, attack: Attack | None
+        self, kind: str, known: Sequence[str], test: Released, attack: Attack | None = None
     ) -> Disclosure:
         said = infer(
             known,
@@ -260,7 +254,7 @@ def _every_word_blurred(releaser: TextReleaser) -> bool:
 def _drawn(
     mechanism: WordMechanism, truth: Sequence[TrueWords], releases: int, rng: Rng
 ) -> list[Ids]:
-    """What comes out, (places, releases) a text."""
+    """What comes out, (places, releases) per text."""
     if isinstance(mechanism, TextMechanism):
         texts = [words.ids for words in truth]
         streams = [

@@ -217,7 +217,7 @@ class PreparedEvaluation:
         )
 
     def disclosed(self, releaser: Releaser, public: Sequence[str]) -> tuple[Disclosure, ...]:
-        """What the release measured last shows beside its author: its first repetition."""
+        """What the release measured last shows besides its author: its first repetition."""
         self.step(f"{releaser.name}: what can be read, linked and inferred")
         texts = self.train, self.test, self._order, public
         disclosing = Disclosing(self.data, *texts, self.embedding, self.plan, self.step)
@@ -294,8 +294,6 @@ class PreparedEvaluation:
 
     def _meaning(self, test: Released) -> Meaning | None:
         rows = self._order[: self.plan.meaning_texts]
-        if not rows:
-            return None
         before = [self.test[row] for row in rows]
         try:
             return meaning_kept(before, [test.texts[row] for row in rows], self.embedding)

@@ -113,11 +113,6 @@ class PoolReleaser(SpecReleaser[PoolPrivatizer]):
 class VectorReleaser(SpecReleaser[SyntheticVectors]):
     """Releases term-frequency vectors; an attacker reads them written out."""
 
-    @property
-    def synthetic(self) -> SyntheticVectors:
-        """What draws the vectors."""
-        return self.blur
-
     def release(self, texts: Sequence[str], rng: Rng) -> Released:
         """Vectors, and their words written out."""
         release = self.blur.vectors(_records(texts), rng)

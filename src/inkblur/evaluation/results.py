@@ -31,12 +31,12 @@ class Interval:
     mean: float
     low: float | None
     high: float | None
-    values: tuple[float, ...]  # one a repetition
+    values: tuple[float, ...]  # one per repetition
     over: str = "repetitions"  # what the interval covers: repetitions, or texts
 
     @classmethod
     def of(cls, values: Sequence[float], confidence: float) -> Interval:
-        """Summarize one number a repetition.
+        """Summarize one number per repetition.
 
         >>> found = Interval.of([1.0, 2.0, 3.0], 0.95)
         >>> round(found.low, 3), found.mean, round(found.high, 3)
@@ -93,7 +93,7 @@ class AttackResult:
 
 @dataclass(frozen=True, slots=True)
 class Disclosure:
-    """Something that can be learned from a release beside its author."""
+    """Something that can be learned from a release besides its author."""
 
     attack: str  # reading, repetition, linking, singling out, inference
     measure: str
@@ -210,7 +210,7 @@ class Example:
     author: int | None
     label: str | None
     before: str
-    after: tuple[str, ...]  # one a setting
+    after: tuple[str, ...]  # one per setting
 
 
 @dataclass(frozen=True, slots=True)

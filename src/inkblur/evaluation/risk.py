@@ -40,7 +40,7 @@ from inkblur.rng import Rng, seeded_rng
 from inkblur.types import Array, Ids, Record, counted
 
 Scores = dict[tuple[str, str], Array]  # (texts, suspects), by attack and kind
-_STUDIED = 50  # released texts an author that the adaptive attacker studies, copies counted
+_STUDIED = 50  # released texts per author that the adaptive attacker studies, copies counted
 _MOST_COPIES = 8
 _RESAMPLES = 10_000  # with ten authors the interval ends at the 85th smallest and largest
 
@@ -185,7 +185,7 @@ def attempts(
 
     `blur` None attacks the texts as they are. `lengths` also attacks the first so many words of
     each text: a released word depends on no other, so the first words of a release are the release
-    of the first words. The adaptive attacker studies at least 50 released texts an author, copies
+    of the first words. The adaptive attacker studies at least 50 released texts per author, copies
     with fresh noise where fewer texts are known (at most eight of each).
     """
     halves = texts.halves()
@@ -242,7 +242,7 @@ def static_scores(
     stream: Rng,
     seed: int,
 ) -> Scores:
-    """What attackers make of released texts who studied true ones."""
+    """What attackers who studied true texts make of released ones."""
     scores = _svm_scores(half, half.known, half.known_authors, released, STATIC, seed)
     if blur is not None:
         channel = channel_of(blur.mechanism, stream.child("channel"))
@@ -267,7 +267,7 @@ def adaptive_scores(
     seed: int,
     copies: int,
 ) -> Scores:
-    """What attackers make of them who studied so many releases of each known text."""
+    """The same for attackers who studied that many releases of each known text."""
     studied: list[str] = []
     for copy in range(copies):
         studied += released_texts(half.known, blur, stream.child(f"known {copy}"))

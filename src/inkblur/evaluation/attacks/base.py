@@ -41,15 +41,10 @@ class Attack(Protocol):
         ...
 
 
-class ScoringAttack(ABC):
+class ScoringAttack(Attack, ABC):
     """An attack that says how well each suspect fits a text, and names the one that fits best."""
 
-    name: str
     suspects: Ids  # ascending; known once texts were studied
-
-    @abstractmethod
-    def fit(self, texts: Sequence[str], authors: ArrayLike) -> Self:
-        """Study texts whose authors are known."""
 
     @abstractmethod
     def scores(self, texts: Sequence[str]) -> Array:
@@ -77,7 +72,7 @@ class Attribution:
     correct: int
     undecided: int  # of `unknown`, answered DONT_KNOW
     strangers: int  # other unknown texts, by authors without any known text
-    chance: float  # accuracy of who looks at no text: see `guessing`
+    chance: float  # accuracy without looking at any text: see `guessing`
     truth: Ids = field(repr=False, compare=False)  # (unknown,): the author of each
     answers: Ids = field(repr=False, compare=False)  # (unknown,): who was named, or DONT_KNOW
 
@@ -147,7 +142,7 @@ def check_fitted(attack: object, learned: str) -> None:
 
 
 def checked_authors(texts: Sequence[str], authors: ArrayLike) -> Ids:
-    """One whole number a text, or a clear error."""
+    """One whole number per text, or a clear error."""
     if isinstance(texts, str):
         raise ParameterError("give a list of texts, not one text")
     numbers = np.asarray(authors)
@@ -162,7 +157,7 @@ def checked_authors(texts: Sequence[str], authors: ArrayLike) -> Ids:
 
 
 def joined_by_author(texts: Sequence[str], authors: ArrayLike) -> list[str]:
-    """One text an author, of all theirs, by rising number."""
+    """Each author's texts joined into one, by rising author number."""
     numbers = checked_authors(texts, authors)
     return [
         "\n".join(texts[row] for row in np.flatnonzero(numbers == author).tolist())

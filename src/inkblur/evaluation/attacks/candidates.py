@@ -20,7 +20,7 @@ from inkblur.evaluation.attacks.fluent_channel import FluentChannel
 from inkblur.files.records import cuts
 from inkblur.types import NULL_ID, Array, Ids, whole
 
-COMMON_WORDS = 8_000  # that are always considered as true words, beside all that came out
+COMMON_WORDS = 8_000  # that are always considered as true words, besides all that came out
 _BLOCK = 1_024  # true words at a time
 _PLACES = 4_096  # at a time, where each has a channel of its own
 

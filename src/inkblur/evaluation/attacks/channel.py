@@ -1,4 +1,4 @@
-"""The public channel: with what chance each word comes out as each other word.
+"""The public channel: how likely each word is to come out as each other word.
 
 A mechanism's law is public, so whoever reads a release can compute, or simulate, P(out | word):
 
@@ -33,6 +33,7 @@ from inkblur.types import NULL_ID, Array, Ids, Vectors, whole
 Chances = NDArray[np.floating[Any]]  # 64 bits where exact, 32 where estimated
 Cells = NDArray[np.int16]
 _CELLS = 4096  # of the grid of squared distances that h is tabulated on
+_DRAWS = 20  # of each public word
 _BLOCK = 512  # words whose distances to the vocabulary are held at a time
 
 
@@ -49,7 +50,7 @@ class Channel(Protocol):
 
 @runtime_checkable
 class Probable(Protocol):
-    """A mechanism that knows its probabilities."""
+    """A mechanism that knows its probabilities, whatever its metric: attacks on it are exact."""
 
     def probabilities(self, ids: Ids) -> Array:
         """Where each id goes, (ids, vocabulary)."""
@@ -107,12 +108,10 @@ class EstimatedChannel:
     """The channel of a mechanism that can only be drawn from: see the module's text.
 
     `words` public words, spread evenly over the ranks' logarithm (a table is in order of
-    frequency), are drawn `draws` times each; every second one is held out to measure `error`.
+    frequency), are drawn 20 times each; every second one is held out to measure `error`.
     """
 
-    def __init__(
-        self, mechanism: WordMechanism, rng: Rng, *, words: int = 1_600, draws: int = 20
-    ) -> None:
+    def __init__(self, mechanism: WordMechanism, rng: Rng, *, words: int = 1_600) -> None:
         self.size = len(mechanism.vocabulary)
         points = _round_coordinates(mechanism)
         squares = np.einsum("ij,ij->i", points, points)
@@ -126,7 +125,8 @@ class EstimatedChannel:
         ids = np.unique(ranks)
         ids = ids[np.linspace(0, len(ids) - 1, count).astype(np.int64)]
         ids = np.append(np.unique(ids), NULL_ID)
-        outs = mechanism.replace(np.repeat(ids, draws), rng.child("channel")).reshape(-1, draws)
+        drawn = mechanism.replace(np.repeat(ids, _DRAWS), rng.child("channel"))
+        outs = drawn.reshape(-1, _DRAWS)
         # Z_w, worked out when first needed.
         self._totals = np.full(self.size + 1, np.nan, np.float32)
         self._curve = self._fitted(ids[::2], outs[::2])

@@ -32,8 +32,8 @@ _ELEMENTS = {"cpu": 1 << 21, "cuda": 1 << 26}  # expected words at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Setting:
-    """One released word, and what the model expected there."""
+class _ReleasedWord:
+    """A released word, and what the model expected where it stands."""
 
     out: int
     words: Small
@@ -59,7 +59,7 @@ class FluentChannel:
         return table
 
     def by_place(self, texts: Sequence[Ids], words: Ids) -> list[Array]:
-        """P(out | word) of released texts, one table (places, words) a text.
+        """P(out | word) of released texts, one table (places, words) per text.
 
         NULL_ID among the words is the null word.
         """
@@ -70,7 +70,7 @@ class FluentChannel:
         return np.split(table, np.cumsum([len(text) for text in texts])[:-1])
 
     def mixed(self, texts: Sequence[Ids], words: Ids, shares: Array) -> list[Array]:
-        """P(out) under each of several mixtures of words, one table (places, mixtures) a text.
+        """P(out) under each of several mixtures of words, one table (places, mixtures) per text.
 
         `shares` is (mixtures, words).
         """
@@ -82,15 +82,17 @@ class FluentChannel:
             table += (likely @ torch.from_numpy(shares[:, some].T).to(likely.device)).cpu().numpy()
         return np.split(table, np.cumsum([len(text) for text in texts])[:-1])
 
-    def _places(self, texts: Sequence[Ids]) -> list[_Setting]:
+    def _places(self, texts: Sequence[Ids]) -> list[_ReleasedWord]:
         expected = self.mechanism.expectations(texts)
         return [
-            _Setting(int(out), *row)
+            _ReleasedWord(int(out), *row)
             for text, rows in zip(texts, expected, strict=True)
             for out, row in zip(text, rows, strict=True)
         ]
 
-    def _blocks(self, places: Sequence[_Setting], words: Ids) -> Iterator[tuple[Ids, torch.Tensor]]:
+    def _blocks(
+        self, places: Sequence[_ReleasedWord], words: Ids
+    ) -> Iterator[tuple[Ids, torch.Tensor]]:
         """Columns of `words`, and P(out | word) there, (places, columns)."""
         import torch
 
@@ -113,7 +115,7 @@ class FluentChannel:
 class _Expectations:
     """What a model expected at some places, beside what came out there."""
 
-    def __init__(self, mechanism: FluentStaircase, places: Sequence[_Setting]) -> None:
+    def __init__(self, mechanism: FluentStaircase, places: Sequence[_ReleasedWord]) -> None:
         import torch
 
         self._draws, self._near = mechanism.many_draws, mechanism.steps.near
@@ -134,7 +136,7 @@ class _Expectations:
             self._groups.append(group)
         self.owned = self._draws.frequencies[self._outs] + model_units
 
-    def _group(self, places: Sequence[_Setting], rows: Ids) -> _Group:
+    def _group(self, places: Sequence[_ReleasedWord], rows: Ids) -> _Group:
         import torch
 
         def padded(rows: Sequence[Small]) -> torch.Tensor:

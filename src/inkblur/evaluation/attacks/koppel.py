@@ -119,13 +119,10 @@ class Koppel:
                 best[row] = suspects[times.argmax()]
         return best
 
+    @one_thread()
     def votes(self, texts: Sequence[str]) -> Ids:
         """Each half's choice, (texts, halves): an author's number, or DONT_KNOW for no choice."""
         check_fitted(self, "_known")
-        with one_thread():
-            return self._votes(texts)
-
-    def _votes(self, texts: Sequence[str]) -> Ids:
         unknown = self._weighted(
             count_matrix([space_free_ngrams(text, self.n) for text in texts], self._columns)
         )

@@ -20,7 +20,7 @@ from inkblur.types import NULL_ID, Array, Ids
 UNKNOWN_SHARE = 0.05  # of a text's words, numbers and addresses: they enter as the null word
 TABLE_SHARE = 0.2  # of the prior, where public texts give the rest: they lack most words
 DISCOUNT = 0.75  # of every count of words that follow each other
-_MOST_KEPT = 1 << 17  # pieces of text a table whose ids are kept: texts repeat themselves
+_MOST_KEPT = 1 << 17  # pieces of text per table whose ids are kept: texts repeat themselves
 _LONGEST_KEPT = 40  # letters
 _kept: WeakKeyDictionary[Embedding, dict[str, tuple[int, ...]]] = WeakKeyDictionary()
 _ENTERING = (TokenClass.WORD, TokenClass.NUMBER, TokenClass.ADDRESS)

@@ -163,7 +163,7 @@ class ModelReader:
         return torch.where(null[:, None, :], unknown[:, :, None], prior)
 
     def _beliefs(self, passages: Sequence[_Passage], chosen: Sequence[Ids]) -> Iterator[Array]:
-        """How likely each candidate is in the best text, (places, kept) a passage."""
+        """How likely each candidate is in the best text, (places, kept) per passage."""
         best: list[list[int]] = []
         changes: list[_Change] = []
         columns: list[int] = []

@@ -39,17 +39,16 @@ class PoolLikelihood(ScoringAttack):
 
     def fit(self, texts: Sequence[str], authors: ArrayLike) -> Self:
         """Send each author's true texts through the channel."""
-        numbers = checked_known(texts, authors)
-        self.suspects = np.unique(numbers)
+        self.suspects, writers = np.unique(checked_known(texts, authors), return_inverse=True)
         encoded = self.mechanism.encode(texts)
         self._chances = np.zeros((len(self.suspects), len(self._numbers)))
-        authored = np.searchsorted(self.suspects, numbers)
-        for row, author in enumerate(authored.tolist()):
+        for row, author in enumerate(writers.tolist()):
             weights = self.mechanism.weights(encoded, row) / 2.0**64
             self._chances[author] += np.bincount(self._number_at, weights)
-        self._chances /= np.bincount(authored)[:, None]
+        self._chances /= np.bincount(writers)[:, None]
         points = encoded.points.astype(np.float64) / LONGEST
-        self._middles = np.stack([points[authored == a].mean(axis=0) for a in np.unique(authored)])
+        own = [points[writers == author].mean(axis=0) for author in range(len(self.suspects))]
+        self._middles = np.stack(own)
         return self
 
     def scores(self, texts: Sequence[str]) -> Array:

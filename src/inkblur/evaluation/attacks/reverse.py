@@ -16,7 +16,7 @@ from inkblur.errors import ParameterError
 
 
 def reverse_vectorized(vectors: Any, vocabulary: Sequence[str]) -> list[str]:
-    """One text a row of `vectors`, (documents, vocabulary), dense or sparse, of whole counts.
+    """One text per row of `vectors`, (documents, vocabulary), dense or sparse, of whole counts.
 
     >>> reverse_vectorized([[2, 0, 1], [0, 0, 0]], ["cat", "dog", "sky"])
     ['cat cat sky', '']

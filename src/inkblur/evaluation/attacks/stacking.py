@@ -1,7 +1,7 @@
 """Stacking: one attacker who hears several attacks and trusts each as much as it has earned.
 
 Every attack gives each suspect a score. Brought to mean 0 and deviation 1 within a text, these
-are added with one weight an attack, and the chance of a suspect is the softmax of the sum. The
+are added with one weight per attack, and the chance of a suspect is the softmax of the sum. The
 weights are those of largest likelihood for texts of *other* authors, so the author that is attacked
 takes no part in choosing them.
 """
@@ -32,9 +32,9 @@ def standardized(scores: Array) -> Array:
 
 
 def stacking_weights(scores: Sequence[Array], truth: Ids) -> Array:
-    """One weight an attack, at least 0, from texts whose authors are known.
+    """One weight per attack, at least 0, from texts whose authors are known.
 
-    `scores` holds one (texts, suspects) an attack, `truth` the column of each text's author.
+    `scores` holds one (texts, suspects) per attack, `truth` the column of each text's author.
 
     >>> right, noise = np.eye(3), np.array([[0.0, 1, 2], [2, 0, 1], [2, 1, 0]])
     >>> good, useless = stacking_weights([right, noise], np.arange(3))

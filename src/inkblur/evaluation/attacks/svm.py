@@ -1,6 +1,6 @@
 """A linear SVM on words and character n-grams: the strongest plain attack on the author.
 
-One model an author against the rest (scikit-learn's LinearSVC, C = 1), and the author of the
+One model per author against the rest (scikit-learn's LinearSVC, C = 1), and the author of the
 largest margin is named. It studies every known text as an example of its own, where Koppel's attack
 joins an author's texts into one vector.
 """

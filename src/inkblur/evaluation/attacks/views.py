@@ -12,6 +12,7 @@ from inkblur.evaluation.measures.training import narrow
 from inkblur.evaluation.measures.words import words_of
 from inkblur.types import whole
 
+_NGRAMS = 200_000  # the commonest in the known texts
 SparseRows = Any  # a SciPy sparse table (texts, columns), with 32-bit places
 
 
@@ -72,9 +73,8 @@ class WordsAndNgrams(Words):
     (2, 12)
     """
 
-    def __init__(self, *, n: int = 4, ngrams: int = 200_000) -> None:
+    def __init__(self, *, n: int = 4) -> None:
         self.n = whole(n, "n")
-        self.ngrams = whole(ngrams, "ngrams")  # the commonest in the known texts
 
     def _made(self) -> Any:
         words = super()._made()
@@ -86,7 +86,7 @@ class WordsAndNgrams(Words):
             ngram_range=(self.n, self.n),
             lowercase=False,
             sublinear_tf=True,
-            max_features=self.ngrams,
+            max_features=_NGRAMS,
             dtype=np.float32,
         )
         return make_union(words, ngrams)

@@ -29,7 +29,7 @@ class AuthorClassifier(Enum):
     SVM = "svm"  # linear, C = 1, one model for every pair of authors
 
 
-# Naive Bayes holds one row of weights an author, the SVM one for every other author and text.
+# Naive Bayes holds one row of weights per author, the SVM one for every other author and text.
 MOST_AUTHORS = {AuthorClassifier.NAIVE_BAYES: 20_000, AuthorClassifier.SVM: 1_000}
 
 
@@ -79,15 +79,10 @@ class WritePrints:
     that names the limit; Koppel's attack has none.
     """
 
-    def __init__(
-        self,
-        *,
-        classifier: AuthorClassifier | str = AuthorClassifier.SVM,
-        limit: int = 50,  # features of each open group, the commonest in the known texts
-    ) -> None:
+    def __init__(self, *, classifier: AuthorClassifier | str = AuthorClassifier.SVM) -> None:
         self.classifier = choose(AuthorClassifier, classifier, "classifier")
         self.name = f"writeprints-{self.classifier.value}"
-        self._features = WritePrintsFeatures(limit=limit)
+        self._features = WritePrintsFeatures()
 
     def fit(self, texts: Sequence[str], authors: ArrayLike) -> Self:
         """Measure the known texts and train the classifier; empty texts are left out."""

@@ -136,10 +136,10 @@ GROUPS: tuple[Group, ...] = (
 
 
 class WritePrintsFeatures:
-    """Learns which columns there are from the known texts; then gives a row a text.
+    """Learns which columns there are from the known texts; then gives a row per text.
 
-    `measure` takes a text apart; a remembering one serves where the same texts are studied again
-    and again.
+    `limit` is how many features of each open group become columns: the commonest ones. `measure`
+    takes a text apart; a remembering one serves where the same texts are studied again and again.
     """
 
     def __init__(self, *, limit: int = 50, measure: Measure | None = None) -> None:

@@ -74,9 +74,7 @@ def audit_choice(
     """Test draws against stated probabilities, and these against the claimed bound."""
     if not mechanism.guarantee.private:
         raise ParameterError(f"{mechanism.name} has no guarantee to audit")
-    draws = whole(draws, "draws")
-    size = len(mechanism.vocabulary)
-    order = rng.child("choice audit", "words").permutation(size)
+    order = rng.child("choice audit", "words").permutation(len(mechanism.vocabulary))
     words = np.concatenate([np.sort(order[: _WORDS - 1]), [NULL_ID]]).astype(np.int64)
     return audit_draws(
         mechanism.probabilities(words),
@@ -99,7 +97,7 @@ def audit_pool(
     probabilities are computed another way, by marking every unit of the pool.
     """
     mechanism = blur.mechanism
-    pool, draws = mechanism.pool, whole(draws, "draws")
+    pool = mechanism.pool
     inputs = min(_WORDS, _CELLS // len(pool), len(pool)) - 1
     if inputs < 1:
         raise ParameterError(f"a pool of {len(pool):,} texts is too large to audit at once")
@@ -137,7 +135,7 @@ def audit_draws(
     unit: str = "words",
 ) -> ChoiceAudit:
     """Any choice: `stated` is P(output | input), (inputs, outputs); `draw` maps rows to outputs."""
-    confidence = checked_confidence(confidence)
+    draws, confidence = whole(draws, "draws"), checked_confidence(confidence)
     # Each input twice in a row: draws that neighbors share show where the inputs are the same.
     which = np.resize(np.repeat(np.arange(len(stated)), 2), draws)
     out = draw(which)

@@ -27,7 +27,7 @@ from inkblur.types import NULL_ID, Array, Ids, whole
 SMOOTHING = 0.5  # added to every count: an output never seen is not impossible
 
 BoolArray = NDArray[np.bool_]
-# An attacker: log-likelihood ratios, one a row of outputs; above 0: the left input is likelier.
+# An attacker: log-likelihood ratios, one per row of outputs; above 0: the left input is likelier.
 Attacker = Callable[[Ids], Array]
 
 
@@ -57,7 +57,7 @@ class WordPair:
         self.bound = float(word_bounds(mechanism, *ends)[0])
 
     def draw(self, right: BoolArray, rng: Rng) -> Ids:
-        """One output word a trial, (trials, 1)."""
+        """One output word per trial, (trials, 1)."""
         ids = np.where(right, self._right, self._left).astype(np.int64)
         return self._mechanism.replace(ids, rng)[:, None]
 
@@ -151,7 +151,7 @@ class Game:
 def play(
     pair: Pair, *, rng: Rng, trials: int = 20_000, lessons: int = 5_000, confidence: float = 0.99
 ) -> Game:
-    """Teach the attacker by `lessons` draws a word, then let it guess in `trials` fresh trials.
+    """Teach the attacker by `lessons` draws per word, then let it guess in `trials` fresh trials.
 
     Each input is released in half of the trials. The number of right guesses is then a sum of two
     binomials, whose tails are no heavier than those of one binomial with their mean probability

@@ -1,4 +1,4 @@
-"""How often a word survives, how many stand in for it (Mahalanobis paper, section 5.1)."""
+"""How often words survive, and how many others replace them (Mahalanobis paper, section 5.1)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from inkblur.mechanisms.base import WordMechanism
 from inkblur.rng import JoinedRows, Rng
 from inkblur.types import NULL_ID, Ids, counted, whole
 
-RUNS = 100  # the paper's number of runs a word
+RUNS = 100  # the paper's number of runs per word
 _DRAWS_AT_A_TIME = 1 << 16  # ids held at a time: words x runs x dimension would not fit
 
 WordSample = int | Sequence[str] | None  # how many to sample, which, or (None) the whole vocabulary
@@ -36,7 +36,7 @@ class WordStatistic:
 
     @classmethod
     def of(cls, values: Iterable[int] | Ids) -> WordStatistic:
-        """Summarize one number a word.
+        """Summarize one number per word.
 
         >>> WordStatistic.of([0, 10]).mean
         5.0
@@ -118,7 +118,7 @@ def privacy_statistics(
     rng: Rng,
     words: WordSample = None,
     runs: int = RUNS,
-    on_draws: OnDraws | None = None,
+    on_draws: OnDraws = lambda draws: None,
 ) -> PrivacyStatistics:
     """N_w and S_w for all words of the vocabulary, a sample of this size, or the words given.
 
@@ -145,8 +145,7 @@ def privacy_statistics(
         out = mechanism.replace(np.repeat(block, runs), supply).reshape(len(block), runs)
         survived[start : start + step] = (out == block[:, None]).sum(axis=1)
         distinct[start : start + step] = _distinct_in_rows(out)
-        if on_draws is not None:
-            on_draws(out.size)
+        on_draws(out.size)
     return PrivacyStatistics(
         mechanism=mechanism.name,
         parameters=dict(mechanism.parameters),

@@ -38,7 +38,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One line: a mean and its interval a column, None where it has none."""
+    """One line: a mean and its interval per column, None where it has none."""
 
     name: str
     points: tuple[Interval | None, ...]

@@ -122,7 +122,7 @@ def preview_page(seen: Preview, command: str) -> str:
 
 
 def attack_figures(report: Evaluation) -> list[Figure]:
-    """Accuracy of each attack over the settings, a chart a scenario; adaptive lines are solid."""
+    """Accuracy of each attack over the settings, a chart per scenario; adaptive lines are solid."""
     figures = []
     for scenario in dict.fromkeys(a.scenario for a in report.before.attacks):
         first = next(a for a in report.before.attacks if a.scenario == scenario)

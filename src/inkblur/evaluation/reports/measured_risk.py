@@ -13,7 +13,7 @@ from inkblur.spec import ReleaseSpec
 from inkblur.types import counted
 
 NOT_MEASURED = "not measured"
-# Attacks beside those on the author, by the question of Opinion 05/2014 that they answer.
+# Attacks besides those on the author, by the question of Opinion 05/2014 that they answer.
 _ANSWERS = {
     "singling out": ("singling out",),
     "linkability": ("linking",),

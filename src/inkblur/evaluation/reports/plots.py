@@ -171,7 +171,7 @@ def _panel(
 
 
 def _series(results: Sequence[PrivacyStatistics]) -> list[tuple[str, list[PrivacyStatistics]]]:
-    """One line a lambda, points in order of epsilon."""
+    """One line per lambda, points in order of epsilon."""
     lines: dict[float | None, list[PrivacyStatistics]] = {}
     for result in sorted(results, key=lambda r: r.epsilon):
         lines.setdefault(result.lam, []).append(result)

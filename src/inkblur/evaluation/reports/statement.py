@@ -155,6 +155,11 @@ class _Facts:
         )
 
     @property
+    def draws_a_text(self) -> int | None:
+        """How many draws each text is, where one bound holds between any two; None: it varies."""
+        return 1 if self.piece == "text" else self.guarantee.size
+
+    @property
     def discrete(self) -> bool:
         return self.guarantee.metric is Metric.DISCRETE
 
@@ -197,8 +202,9 @@ class _Facts:
         if not self.guarantee.private:
             return f"There is no privacy guarantee: {self.guarantee.void}."
         if self.discrete:
-            loss = self.guarantee.epsilon * self._typical()
-            if self._one_size():
+            draws = self.median if self.draws_a_text is None else self.draws_a_text
+            loss = self.guarantee.epsilon * (1 if draws is None else draws)
+            if self.draws_a_text is not None:
                 pair = "two texts"
             elif self.median is None:
                 pair = f"two {self.piece}s"
@@ -251,20 +257,16 @@ class _Facts:
         if not self.guarantee.private:
             return StatementSection(title, ("None: no figure bounds what this release shows.",))
         epsilon = rounded_up(self.guarantee.epsilon)
-        sizes = [(f"one {self.piece}", 1)]
-        if self._one_size():
-            sizes.append(("every text", self._typical()))
+        sizes = [(f"one {self.piece}", 1)] if self.piece != "text" else []
+        if self.draws_a_text is not None:
+            sizes.append(("every text", self.draws_a_text))
         elif self.median is not None and self.longest is not None:
             for name, count in (("median", self.median), ("longest", self.longest)):
                 sizes.append((f"the {name} text, {counted(count, self.piece)}", count))
-        if self.guarantee.unit.value == "text":
-            sizes = [("every text", 1)]
         if self.discrete:
-            head: tuple[str, ...] = ("for", "largest loss")
             rows = [(name, rounded_up(count * self.guarantee.epsilon)) for name, count in sizes]
-            return StatementSection(
-                title, (f"Epsilon is {epsilon} per {self.piece}.", _LOG), (), (head, *rows)
-            )
+            each = f"Epsilon is {epsilon} per {self.piece}."
+            return StatementSection(title, (each, _LOG), rows=(("for", "largest loss"), *rows))
         typical = self.report["bound_at_typical_distances"]
         near, pair = typical["nearest_neighbor"], typical["median_pair"]
         head = (
@@ -280,28 +282,15 @@ class _Facts:
         each = f"Epsilon is {epsilon} per word and unit of {metric} distance."
         return StatementSection(title, (each, _LOG), rows=(head, *wide))
 
-    def _one_size(self) -> bool:
-        """Whether one bound holds between any two texts."""
-        return self.guarantee.size is not None or self.guarantee.unit.value == "text"
-
-    def _typical(self) -> int:
-        if self.guarantee.unit.value == "text":
-            return 1
-        if self.guarantee.size is not None:
-            return self.guarantee.size
-        return 1 if self.median is None else self.median
-
     def not_protected(self) -> StatementSection:
-        shown = tuple(map(_full, self.guarantee.passed))
         accounts = (NOBODY_COUNTS, COUNTED)  # these have a section of their own
         notes = [line for line in self.guarantee.reveals if not line.startswith(accounts)]
-        return StatementSection("What is not protected", (), (*shown, *map(_full, notes)))
+        lines = map(_full, (*self.guarantee.passed, *notes))
+        return StatementSection("What is not protected", lines=tuple(lines))
 
     def assumptions(self) -> StatementSection:
-        lines = tuple(map(_full, self.guarantee.assumptions))
-        return StatementSection(
-            "What the guarantee assumes", (), lines or ("Nothing is promised.",)
-        )
+        lines = tuple(map(_full, self.guarantee.assumptions)) or ("Nothing is promised.",)
+        return StatementSection("What the guarantee assumes", lines=lines)
 
     def account(self) -> list[str]:
         lines = []

@@ -81,7 +81,7 @@ def strongest_table(report: Evaluation) -> list[Table]:
 
 
 def disclosure_tables(report: Evaluation) -> list[Table]:
-    """What can be read, linked and inferred: a table a release."""
+    """What can be read, linked and inferred: one table per release."""
     return [
         Table(
             result.name,
@@ -102,7 +102,7 @@ def _disclosure_row(found: Disclosure) -> TableRow:
 
 
 def attack_tables(report: Evaluation) -> list[Table]:
-    """One a scenario: every attack and attacker, the strongest on each release marked."""
+    """One per scenario: every attack and attacker, the strongest on each release marked."""
     tables = []
     for scenario in dict.fromkeys(a.scenario for a in report.before.attacks):
         rows = []

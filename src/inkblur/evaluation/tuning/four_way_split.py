@@ -93,7 +93,7 @@ def make_parts(
     seed: int,
     learned: Fingerprints | None = None,
 ) -> FourWaySplit:
-    """Part the texts of one file or of several; `learned` are texts that no release may have.
+    """Split the texts of one file or of several; `learned` are texts that no release may have.
 
     >>> posts = "ants bats cats dogs eels fish gulls hens ibis jays kites larks".split()
     >>> one = PublicTexts(posts, ["kim", "lee"] * 6, ["pets", "pets", "food", "food"] * 3)

@@ -13,9 +13,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol, TypeVar
 
 from inkblur.errors import ParameterError
+from inkblur.evaluation.tuning.trials import Trial
 
 _WRITTEN = re.compile(r"\s*(attack|utility)\s*(<=|>=)\s*([0-9]*\.?[0-9]+)\s*")
 
@@ -25,21 +25,6 @@ class Aim(Enum):
 
     ATTACK = "attack"
     UTILITY = "utility"
-
-
-class Point(Protocol):
-    """What a setting reached."""
-
-    @property
-    def attack(self) -> float:
-        """Share of texts whose author is named, in [0, 1]."""
-
-    @property
-    def utility(self) -> float:
-        """Share of the F1 that is left, at least 0."""
-
-
-P = TypeVar("P", bound=Point)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,36 +79,36 @@ class Target:
             )
         return f"least attack, where at least {self.bound:.0%} of the utility is left"
 
-    def missed_by(self, point: Point) -> float:
+    def missed_by(self, trial: Trial) -> float:
         """How far beyond the bound, 0 where it is met (a mean's rounding is no miss)."""
-        over = point.attack - self.bound if self.aim is Aim.ATTACK else self.bound - point.utility
+        over = trial.attack - self.bound if self.aim is Aim.ATTACK else self.bound - trial.utility
         return max(0.0, round(over, 12))
 
-    def best(self, points: Sequence[P]) -> P | None:
+    def best(self, trials: Sequence[Trial]) -> Trial | None:
         """The best that meets the bound; None where none does. The first of equals."""
-        allowed = [point for point in points if not self.missed_by(point)]
+        allowed = [trial for trial in trials if not self.missed_by(trial)]
         return max(allowed, key=self._worth, default=None)
 
-    def nearest(self, points: Sequence[P]) -> P:
+    def nearest(self, trials: Sequence[Trial]) -> Trial:
         """The one that misses the bound by least."""
-        return min(points, key=lambda p: (self.missed_by(p), *(-worth for worth in self._worth(p))))
+        return min(trials, key=lambda t: (self.missed_by(t), *(-worth for worth in self._worth(t))))
 
-    def _worth(self, point: Point) -> tuple[float, float]:
+    def _worth(self, trial: Trial) -> tuple[float, float]:
         if self.aim is Aim.ATTACK:
-            return point.utility, -point.attack
-        return -point.attack, point.utility
+            return trial.utility, -trial.attack
+        return -trial.attack, trial.utility
 
 
-def frontier(points: Sequence[P]) -> tuple[P, ...]:
+def frontier(trials: Sequence[Trial]) -> tuple[Trial, ...]:
     """Those that no other beats in one measure without losing in the other, by rising attack.
 
     >>> from types import SimpleNamespace as At
     >>> found = [At(attack=a, utility=u) for a, u in ((0.1, 0.5), (0.2, 0.4), (0.3, 0.9))]
-    >>> [point.attack for point in frontier(found)]
+    >>> [trial.attack for trial in frontier(found)]
     [0.1, 0.3]
     """
-    reached: list[P] = []
-    for point in sorted(points, key=lambda p: (p.attack, -p.utility)):
-        if not reached or point.utility > reached[-1].utility:
-            reached.append(point)
+    reached: list[Trial] = []
+    for trial in sorted(trials, key=lambda t: (t.attack, -t.utility)):
+        if not reached or trial.utility > reached[-1].utility:
+            reached.append(trial)
     return tuple(reached)
