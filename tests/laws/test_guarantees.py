@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -48,6 +48,46 @@ def test_json_both_ways(setting: tuple[str, dict[str, Any]], toy: Embedding) -> 
     for guarantee in all_units(setting, toy):
         text = json.dumps(guarantee.to_json(), allow_nan=False)
         assert Guarantee.from_json(json.loads(text)) == guarantee
+
+
+def test_no_field_is_lost_on_the_way_through_json() -> None:
+    """What a metric blurs less on purpose would be promised by whoever reads the report."""
+    whole = Guarantee(
+        epsilon=2.0,
+        metric=Metric.MAHALANOBIS,
+        unit=Unit.BAG,
+        size=9,
+        without=("numbers",),
+        metric_detail="lambda 0.5",
+        space="ab" * 32,
+        euclidean=(1.0, 4.0),
+        bounds=(("standard", 3.0),),
+        delta=2.0**-40,
+        typical_words=12,
+        assumptions=("a",),
+        reveals=("b",),
+        passed=("c",),
+        releases=3,
+        void="seeded",
+    )
+    plain = Guarantee(epsilon=1.0, metric=Metric.EUCLIDEAN)
+    assert not [f.name for f in fields(whole) if getattr(whole, f.name) == getattr(plain, f.name)]
+    assert Guarantee.from_json(json.loads(json.dumps(whole.to_json()))) == whole
+
+
+def test_what_is_shown_is_never_forgotten() -> None:
+    """A release that shows more still shows what it showed before."""
+    word = Guarantee(epsilon=1.0, metric=Metric.DISCRETE).passing(["a"])
+    assert word.passing(["b", "a"]).passed == ("a", "b")
+    assert word.lifted(Unit.SEQUENCE, passed=["c"]).passed == ("a", "c")
+    assert word.assuming("x").assuming("y").assumptions == ("x", "y")
+    assert word.revealing("x").revealing("y").reveals == ("x", "y")
+
+
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, math.inf, math.nan])
+def test_no_guarantee_promises_by_such_an_epsilon(epsilon: float) -> None:
+    with pytest.raises(ParameterError, match="finite number above 0"):
+        Guarantee(epsilon=epsilon, metric=Metric.DISCRETE)
 
 
 @pytest.mark.parametrize("setting", PRIVATE, ids=label)
