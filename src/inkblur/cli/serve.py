@@ -144,7 +144,8 @@ def serve(
 def _bound(host: str, port: int) -> Iterator[list[socket.socket]]:
     """A socket at each address of the host, taken before anything is loaded or made."""
     with ExitStack() as stack:
-        sockets, refused = [], "no such host"
+        sockets: list[socket.socket] = []
+        refused = "no such host"
         with suppress(OSError, UnicodeError):
             for family, *_, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
                 made = stack.enter_context(socket.socket(family, socket.SOCK_STREAM))
