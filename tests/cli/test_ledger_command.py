@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from rich.table import Table
 from typer.testing import CliRunner
 
 from inkblur.cli.app import app
+from inkblur.cli.console import print_table
 from inkblur.errors import ParameterError
 from inkblur.ledger import Charge, Ledger, micros, open_ledger
 
@@ -46,6 +49,22 @@ def test_a_narrow_terminal_cuts_no_figure(place: str, monkeypatch: pytest.Monkey
         output = CliRunner().invoke(app, words).stdout
         assert "…" not in output
         assert len(output.splitlines()[0]) == 40
+
+
+@pytest.mark.parametrize("width", range(72, 120, 3))
+def test_a_table_of_many_columns_breaks_no_word_where_they_all_fit(
+    width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    heads = ("classifier", "texts", "trained on", "accuracy", "F1", "of before")
+    words = ("naive-bayes", "staircase, epsilon 8", "released texts", "1,234,567", "0.722", "73%")
+    table = Table(*heads)
+    table.add_row(*words)
+    print_table(table)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= width
+    shown = {word for line in lines for word in re.findall(r"[^\s│┃]+", line)}
+    assert shown >= set(" ".join((*heads, *words)).split())
 
 
 @pytest.mark.parametrize("end", ["", ".secret"])

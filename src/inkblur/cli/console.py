@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, ConsoleOptions
 from rich.markup import escape
 
 from inkblur.errors import PARAMETER, InkblurError
 
 if TYPE_CHECKING:
     from rich.progress import Progress
-    from rich.table import Table
+    from rich.table import Column, Table
 
     from inkblur.evaluation.reports.tables import Table as ReportTable
 
@@ -69,12 +69,34 @@ def output_option(help: str) -> Any:
 
 
 def print_table(table: Table) -> None:
-    """Print data as a table. In a narrow terminal a long word goes on in the next line: a figure
-    that is cut short would be another one.
+    """Print data as a table, without its frame where that takes the room that words need. What is
+    still too long goes on in the next line: a figure that is cut short would be another one.
     """
+    from rich.box import SIMPLE_HEAD
+
+    endless = data.options.update(width=10_000)
+    if data.measure(table, options=endless).minimum > data.width:
+        table.box, table.padding = SIMPLE_HEAD, (0, 1, 0, 0)
     for column in table.columns:
         column.overflow = "fold"
+    whole = data.measure(table, options=endless)
+    if whole.minimum <= data.width < whole.maximum:
+        _share_room(table.columns, data.width - whole.minimum, endless)
     data.print(table)
+
+
+def _share_room(columns: list[Column], spare: int, endless: ConsoleOptions) -> None:
+    """Make each column as wide as its longest word, and the one that lacks most wider, in turn."""
+    least, most = [], []
+    for column in columns:
+        sizes = [data.measure(it, options=endless) for it in (column.header, *column.cells)]
+        least.append(max(size.minimum for size in sizes))
+        most.append(max(size.maximum for size in sizes))
+    for _ in range(spare):
+        place = max(range(len(columns)), key=lambda i: most[i] - least[i])
+        least[place] += 1
+    for column, width in zip(columns, least, strict=True):
+        column.width = width
 
 
 def print_report(*tables: ReportTable) -> None:
