@@ -116,7 +116,9 @@ def test_a_choice_by_labels_that_are_hardly_told_is_called_that(
     assert warned in " ".join(result.stderr.split())
     if code == 0:
         assert warned in (folder / "tune.html").read_text(encoding="utf-8")
-        assert "utility left&#34; says little" in (folder / "tune.html").read_text(encoding="utf-8")
+        assert "utility left&#34; and a choice based on it mean little" in (
+            folder / "tune.html"
+        ).read_text(encoding="utf-8")
     else:
         assert not (folder / "tune.json").exists()
 

@@ -160,7 +160,7 @@ def test_held_out_labels_that_nobody_can_tell_are_refused_before_any_release(
     )
     held_out = replace(parts.held_out, test=replace(parts.held_out.test, labels=turned))
     with pytest.raises(
-        ParameterError, match=r"labels of the held-out texts .* no better than guess"
+        ParameterError, match=r"on the original held-out texts, .* no better than guess"
     ):
         found(tmp_path, parts=replace(parts, held_out=held_out))
 

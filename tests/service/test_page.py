@@ -172,7 +172,7 @@ def test_try_shows_text_and_draw_side_by_side(page: Page) -> None:
     assert "7 words" in page.inner_text("#count")
     assert packaged_strengths.times("medium") in page.inner_text("#loss-word")
     assert packaged_strengths.loss("medium", 7) in page.inner_text("#loss-text")
-    assert "named" in page.inner_text("#risk")
+    assert "identified" in page.inner_text("#risk")
     assert page.locator("#curve svg .here-text").text_content() == "you are here: medium"
 
 

@@ -301,7 +301,7 @@ def test_a_preview_marks_words_and_writes_nothing(client: TestClient) -> None:
     assert told["words"] == 8
     assert packaged_strengths.times("medium") in told["loss_word"]
     assert packaged_strengths.loss("medium", 8) in told["loss_text"]
-    assert "named" in told["risk"]
+    assert "identified" in told["risk"]
     assert client.get("/v1/ledger").json()["total"] == before
 
 
