@@ -399,3 +399,14 @@ def test_the_larger_euclidean_epsilon_is_the_bound() -> None:
     assert "epsilon is at most 4 (and, in the best protected direction, 1)" in word.statement()
     assert "sum of" not in word.statement()
     assert "This is the sum of 2 releases of the same text." in word.scaled(2).lines()
+
+
+def test_where_nothing_is_promised_no_line_says_what_it_rests_on() -> None:
+    """What is shown is still named: that holds without any promise."""
+    word = Guarantee(epsilon=2.0, metric=Metric.DISCRETE, delta=2.0**-40, assumptions=("a",))
+    text = word.lifted(Unit.SEQUENCE, without=("numbers",), passed=["b"]).scaled(2)
+    assert len(text.lines()) == 6
+    assert text.voided(SEEDED).lines() == [
+        "This is the sum of 2 releases of the same text.",
+        "Not protected (released as is): b.",
+    ]
