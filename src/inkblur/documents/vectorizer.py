@@ -85,7 +85,8 @@ class Vectorizer:
         self._reference = fingerprints([])
         self._idf: Array | None = None
         if reference is None:
-            chosen, origin = self._from_embedding(embedding), f"{embedding.name}'s own words"
+            chosen = {self._term(word) for word in embedding.words if self._is_term(word)}
+            origin = f"{embedding.name}'s own words"
             documents = None
         else:
             if isinstance(reference, str):
@@ -218,9 +219,6 @@ class Vectorizer:
             return written
         low = folded(written)
         return lemma(low) if self.morphology is Morphology.LEMMA else low
-
-    def _from_embedding(self, embedding: Embedding) -> set[str]:
-        return {self._term(word) for word in embedding.words if self._is_term(word)}
 
     def _is_term(self, word: str) -> bool:
         """Whether a vocabulary entry is one word that a text could contribute, and no stop word."""

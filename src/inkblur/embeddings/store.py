@@ -27,7 +27,6 @@ from inkblur.embeddings.remembered import identity, recall, remember
 from inkblur.embeddings.table import Embedding, Fingerprints, check_content
 from inkblur.errors import MALFORMED, EmbeddingError
 
-SUFFIX = ".ink"
 _KEY = b"inkblur"
 _CORPUS = b"inkblur.corpus"
 _MAGIC, _END = b"ARROW1\0\0", b"ARROW1"
@@ -245,7 +244,7 @@ def _decode(codes: NDArray[Any], scale: NDArray[np.float32]) -> NDArray[np.float
 
 def _unreadable(path: Path, why: str) -> EmbeddingError:
     return EmbeddingError(
-        f"{path} is not a readable {SUFFIX} file ({why}); "
+        f"{path} is not a readable .ink file ({why}); "
         "`inkblur embeddings import SOURCE DEST` makes one"
     )
 

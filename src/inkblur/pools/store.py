@@ -22,7 +22,6 @@ from inkblur.errors import InputError
 from inkblur.pools.classifier import LabelClassifier
 from inkblur.pools.pool import Pool
 
-SUFFIX = ".pool"
 _KEY = b"inkblur.pool"
 _FORMAT = 2
 _BLOCK = 1 << 16  # texts that are strings at a time

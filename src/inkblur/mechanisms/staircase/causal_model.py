@@ -75,7 +75,7 @@ class CausalModel:
         self.start = opened.start
         self.tokens, self._begun = opened.tokens, opened.begun
         self._sha256 = opened.sha256
-        self.capitals = [_capital(word) for word in embedding.words]
+        self.capitals = [word[:1].upper() + word[1:] for word in embedding.words]
         capital, small = opened.tokens(self.capitals), opened.tokens(self.words)
         self.names = self._names(opened, capital, small, embedding)
         forms = zip(self.names.tolist(), capital, small, strict=True)
@@ -388,7 +388,3 @@ class TokenReading:
         self._rows = [self._rows[row] for row in going]
         with torch.inference_mode():
             self._past.batch_select_indices(torch.tensor(going, device=self._model.device))
-
-
-def _capital(word: str) -> str:
-    return word[:1].upper() + word[1:]
