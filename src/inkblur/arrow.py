@@ -13,8 +13,7 @@ a process.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -105,11 +104,13 @@ def release(
     plan = plan_release(spec, key_file=key_file)
     plan.check(batch)
     ids = batch.column(plan.id_column).to_pylist()
-    refuse_ids(len(set(ids)) < len(ids), None in ids, plan.id_column)
-    counted = plan.counted_in(ledger, limits)
-    if counted.budget:
-        with counted.reserving() as over:
-            over += counted.reservation().over_budget(batch.select(plan.needed))
+    counted = plan.begun(
+        ledger,
+        limits,
+        repeated=len(set(ids)) < len(ids),
+        missing=None in ids,
+        over=lambda reservation: reservation.over_budget(batch.select(plan.needed)),
+    )
     out = counted(batch)
     counted.confirm()
     return out
@@ -152,14 +153,6 @@ class ReleasePlan:
         """The plan for batches of ids and texts that gives the texts back, row by row: for engines
         that put columns into tables of their own.
         """
-        if made_from(self.spec).spec.skip_public:
-            raise ParameterError(
-                "this engine needs one row out for each row in, so `skip_public=` cannot leave any "
-                "out: filter them before"
-            )
-        return self._narrow()
-
-    def _narrow(self) -> ReleasePlan:
         spec = made_from(self.spec).spec
         beside = tuple(name for name in (spec.id_column, spec.person_column) if name is not None)
         narrow = spec.varied(drop_columns=beside, keep_columns=())
@@ -180,8 +173,6 @@ class ReleasePlan:
     def counted_in(self, ledger: str | Path | bool, limits: Limits | None = None) -> ReleasePlan:
         """The same plan with an account in a ledger, to which each batch is charged (True: the one
         that INKBLUR_LEDGER names, or the user's own; False: none). All workers must reach it.
-
-        Under a budget every batch is to be given to `reservation()` first, within `reserving()`.
         """
         made, rng = made_from(self.spec), self._rng()
         promised = made.privatizer.guaranteed(rng)
@@ -203,23 +194,33 @@ class ReleasePlan:
             account = open_account(opened, made.privatizer, made.spec, rng)
         return replace(self, ledger=place, account=account.release, budget=budget)
 
-    def reservation(self) -> Reservation:
-        """What charges batches of the columns `needed` before anything is drawn."""
-        return Reservation(self._narrow())
+    def begun(
+        self,
+        ledger: str | Path | bool,
+        limits: Limits | None,
+        *,
+        repeated: object,
+        missing: object,
+        over: Callable[[Reservation], Iterable[str]],
+    ) -> ReleasePlan:
+        """:meth:`counted_in`, where all rows can be looked at before anything is drawn: refused if
+        ids are `repeated` or `missing`, or if a budget does not allow every row.
 
-    @contextmanager
-    def reserving(self) -> Iterator[list[str]]:
-        """All rows are reserved within this context, and the list is given what would exceed a
-        budget: if anything does, nothing is charged and nothing may be released.
+        Under a budget `over` is called: it gives all batches of the columns `needed` to the
+        reservation, and returns what that says would exceed one. If anything does, nothing is
+        charged.
         """
-        over: list[str] = []
-        try:
-            yield over
-            if over:
-                raise BudgetExceeded(listed_over_budget(over))
-        except BaseException:
-            self._account(made_from(self.spec), self._rng()).void()
-            raise
+        refuse_ids(repeated, missing, self.id_column)
+        counted = self.counted_in(ledger, limits)
+        if counted.budget:
+            try:
+                named = list(over(Reservation(counted.texts_alone())))
+                if named:
+                    raise BudgetExceeded(listed_over_budget(named))
+            except BaseException:
+                counted._account(made_from(self.spec), self._rng()).void()
+                raise
+        return counted
 
     def confirm(self) -> None:
         """The output exists. An engine that is lazy never says so: what it released then stays
@@ -300,11 +301,19 @@ class Reservation:
         return self.plan._spending(made, rng).over_budget(part)[:_NAMED]
 
 
-def plan_release(spec: ReleaseSpec, *, key_file: str | Path | None = None) -> ReleasePlan:
+def plan_release(
+    spec: ReleaseSpec, *, key_file: str | Path | None = None, row_for_row: bool = False
+) -> ReleasePlan:
     """The plan of a release: its spec resolved on the tables that it names, and its key known.
 
     The key is read here and again by each worker; the plan holds its fingerprint alone.
+    `row_for_row` is for engines that need one row out for each row in.
     """
+    if row_for_row and spec.skip_public:
+        raise ParameterError(
+            "this engine needs one row out for each row in, so `skip_public=` cannot leave any out: "
+            "filter them before"
+        )
     if spec.kind is ReleaseKind.TF:
         raise ParameterError("a tf release holds no texts: use inkblur.VectorPrivatizer")
     if spec.id_column is None:

@@ -166,10 +166,15 @@ def test_rows_that_were_not_there_when_the_budget_was_checked_are_held_to_it(
     ledger: Ledger,
 ) -> None:
     """A lazy plan may read other rows later than those that were reserved."""
-    plan = plan_release(spec).counted_in(True, Limits(budget=EPSILON * 6))
     few = one_batch(table.slice(0, 3))  # of at most six words
-    with plan.reserving() as over:
-        over += plan.reservation().over_budget(few.select(plan.needed))
+    planned = plan_release(spec)
+    plan = planned.begun(
+        True,
+        Limits(budget=EPSILON * 6),
+        repeated=False,
+        missing=False,
+        over=lambda reservation: reservation.over_budget(few.select(planned.needed)),
+    )
     plan(few)
     with pytest.raises(BudgetExceeded):
         plan(one_batch(table.slice(9, 2)))

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pyarrow as pa
 import pytest
 
 from inkblur.errors import InputError, ParameterError
+from inkblur.files.spending import Limits
 from inkblur.ledger import Ledger
 from inkblur.spec import ReleaseSpec
 from tests.engines.made import charged
@@ -55,6 +58,16 @@ def test_a_lazy_frame_may_be_collected_again_and_is_charged_once(
     assert once > 0
     assert out.collect(engine=way).to_dict(as_series=False) == expected.to_pydict()
     assert charged(ledger) == once
+
+
+def test_records_that_cannot_be_left_out_are_refused_before_anything_is_charged(
+    table: pa.Table, spec: ReleaseSpec, key_file: Path, ledger: Ledger
+) -> None:
+    """All texts were reserved first, and stayed so."""
+    leaving_out, limits = spec.varied(skip_public=True), Limits(budget=1000.0)
+    with pytest.raises(ParameterError, match="one row out for each row in"):
+        engine.privatize(pl.from_arrow(table), leaving_out, key_file=key_file, limits=limits)
+    assert ledger.history() == []
 
 
 def test_ids_are_looked_at_before_anything_runs(

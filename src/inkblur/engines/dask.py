@@ -14,7 +14,6 @@ from pandas.util import hash_pandas_object
 from inkblur.arrow import OVER, ReleasePlan, Reservation, one_batch, plan_release
 from inkblur.errors import InputError
 from inkblur.files.identifiers import ROWS
-from inkblur.files.occurrences import refuse_ids
 from inkblur.files.spending import Limits
 from inkblur.spec import ReleaseSpec
 
@@ -34,7 +33,7 @@ def privatize(
     Under `limits` all texts are read before, to reserve what they cost or to refuse all of them.
     """
     frame = _plain(frame)
-    plan = plan_release(spec, key_file=key_file)
+    plan = plan_release(spec, key_file=key_file, row_for_row=True)
     sample = frame.head(ROWS, npartitions=-1, compute=True)
     plan.check(one_batch(pa.Table.from_pandas(sample)))  # with its index, which comes out as well
     named = [name for name in (*plan.needed, *plan.dropped) if name not in frame.columns]
@@ -45,14 +44,14 @@ def privatize(
     hashes, missing = dask.compute(
         ids.map_partitions(_hashed, meta=(plan.id_column, "uint64")), ids.isna().any()
     )
-    refuse_ids(hashes.duplicated().any(), missing, plan.id_column)
-    counted = plan.counted_in(ledger, limits)
-    if counted.budget:
-        reserved = frame[list(plan.needed)].map_partitions(
-            _reserved, counted.reservation(), meta=(OVER, "object")
-        )
-        with counted.reserving() as over:
-            over += list(reserved.compute())
+    needed = frame[list(plan.needed)]
+    counted = plan.begun(
+        ledger,
+        limits,
+        repeated=hashes.duplicated().any(),
+        missing=missing,
+        over=lambda to: needed.map_partitions(_reserved, to, meta=(OVER, "object")).compute(),
+    )
     meta = frame._meta.drop(columns=list(plan.dropped))
     meta.attrs = {}  # notes that nobody would look for in the output
     return frame.map_partitions(

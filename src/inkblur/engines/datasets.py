@@ -9,7 +9,7 @@ ledger counted.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,10 +19,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from datasets import ClassLabel, Dataset, DatasetDict, DatasetInfo, Features, Value
 
-from inkblur.arrow import ReleasePlan, one_batch, plan_release
+from inkblur.arrow import ReleasePlan, Reservation, one_batch, plan_release
 from inkblur.errors import ParameterError
 from inkblur.files.identifiers import ROWS, refuse_columns
-from inkblur.files.occurrences import refuse_ids
 from inkblur.files.spending import Limits
 from inkblur.spec import ReleaseSpec
 
@@ -61,20 +60,19 @@ def privatize(
     features = [_shown_features(split, splits.values(), plan, spec) for split in splits.values()]
     ids = _values(plan.id_column, splits.values())
     repeated = pc.count_distinct(ids, mode="only_valid").as_py() < len(ids) - ids.null_count
-    refuse_ids(repeated, ids.null_count, plan.id_column)
-    plan = plan.counted_in(ledger, limits)
-    if plan.budget:
-        reservation = plan.reservation()
-        with plan.reserving() as over:
-            for split in splits.values():
-                rows = split.select_columns(list(plan.needed)).with_format("arrow")
-                for part in rows.iter(batch_size=batch_size):
-                    over += reservation.over_budget(one_batch(part))
+
+    def over(reservation: Reservation) -> Iterator[str]:
+        for split in splits.values():
+            rows = split.select_columns(list(plan.needed)).with_format("arrow")
+            for part in rows.iter(batch_size=batch_size):
+                yield from reservation.over_budget(one_batch(part))
+
+    counted = plan.begun(ledger, limits, repeated=repeated, missing=ids.null_count, over=over)
     released = {
-        name: _released(split, shown, plan, batch_size, num_proc)
+        name: _released(split, shown, counted, batch_size, num_proc)
         for (name, split), shown in zip(splits.items(), features, strict=True)
     }
-    plan.confirm()
+    counted.confirm()
     return cast(
         AnyDataset, DatasetDict(released) if isinstance(data, DatasetDict) else released[""]
     )

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
-from inkblur.arrow import ReleasePlan, one_batch, plan_release
+from inkblur.arrow import ReleasePlan, Reservation, one_batch, plan_release
 from inkblur.errors import InputError
 from inkblur.files.identifiers import ROWS
-from inkblur.files.occurrences import refuse_ids
 from inkblur.files.spending import Limits
 from inkblur.spec import ReleaseSpec
 
@@ -35,26 +35,25 @@ def privatize(
     cost or to refuse all of them. A column of an ENUM becomes plain strings. The relation lives as
     long as the connection, where a function is registered for it.
     """
-    plan = plan_release(spec, key_file=key_file)
+    plan = plan_release(spec, key_file=key_file, row_for_row=True)
     rows = _plain(connection, f"({query.strip().rstrip(';')}\n)")  # its end may be a comment
     plan.check(one_batch(connection.sql(f"FROM {rows} LIMIT {ROWS}").to_arrow_table()))
     name = _quoted(plan.id_column)
     [(repeated, missing)] = connection.sql(
         f"SELECT count({name}) <> count(DISTINCT {name}), count({name}) <> count(*) FROM {rows}"
     ).fetchall()
-    refuse_ids(repeated, missing, plan.id_column)
-    plan = plan.counted_in(ledger, limits)
-    if plan.budget:
-        reservation = plan.reservation()
+
+    def over(reservation: Reservation) -> Iterator[str]:
         needed = ", ".join(map(_quoted, plan.needed))
-        with plan.reserving() as over:
-            for part in connection.sql(f"SELECT {needed} FROM {rows}").to_arrow_reader(_READ):
-                over += reservation.over_budget(part)
+        for part in connection.sql(f"SELECT {needed} FROM {rows}").to_arrow_reader(_READ):
+            yield from reservation.over_budget(part)
+
+    counted = plan.begun(ledger, limits, repeated=repeated, missing=missing, over=over)
     function = f"inkblur_{secrets.token_hex(6)}"  # and the name of what it gives: no column has it
     types = {c: connection.sql(f"SELECT {_quoted(c)} FROM {rows}").types[0] for c in plan.needed}
     connection.create_function(
         function,
-        _Function(plan.texts_alone()),
+        _Function(counted.texts_alone()),
         [duckdb.struct_type(types)],
         duckdb.struct_type(dict.fromkeys(plan.columns, duckdb.sqltype("VARCHAR"))),
         type="arrow",

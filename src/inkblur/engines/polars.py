@@ -11,7 +11,6 @@ import pyarrow as pa
 from inkblur.arrow import ReleasePlan, Reservation, one_batch, plan_release
 from inkblur.errors import InputError
 from inkblur.files.identifiers import ROWS
-from inkblur.files.occurrences import refuse_ids
 from inkblur.files.spending import Limits
 from inkblur.spec import ReleaseSpec
 
@@ -32,7 +31,7 @@ def privatize(
     which become plain strings. The ids of a lazy frame are read once before. Under `limits` all
     texts are read before, to reserve what they cost or to refuse all of them.
     """
-    plan = plan_release(spec, key_file=key_file)
+    plan = plan_release(spec, key_file=key_file, row_for_row=True)
     lazy = _plain(frame.lazy())
     for name, kind in lazy.collect_schema().items():
         if kind == pl.Object and name not in plan.dropped:
@@ -47,10 +46,8 @@ def privatize(
         repeated=ids.drop_nulls().is_duplicated().any(), missing=ids.is_null().any()
     )
     repeated, missing = facts.collect().row(0)
-    refuse_ids(repeated, missing, plan.id_column)
-    plan = plan.counted_in(ledger, limits)
-    if plan.budget:
-        reservation = plan.reservation()
+
+    def over(reservation: Reservation) -> list[str]:
         reserved = lazy.select(
             pl.struct(plan.needed).map_batches(
                 lambda rows: _reserved(rows, reservation),
@@ -58,9 +55,10 @@ def privatize(
                 returns_scalar=True,
             )
         )
-        with plan.reserving() as over:
-            over += reserved.collect().to_series().explode().drop_nulls().to_list()
-    narrow = plan.texts_alone()
+        return reserved.collect().to_series().explode().drop_nulls().to_list()
+
+    counted = plan.begun(ledger, limits, repeated=repeated, missing=missing, over=over)
+    narrow = counted.texts_alone()
     released = pl.struct(plan.needed).map_batches(
         lambda rows: _released(rows, narrow),
         return_dtype=pl.Struct(dict.fromkeys(plan.columns, pl.String)),
@@ -70,7 +68,7 @@ def privatize(
     if isinstance(frame, pl.LazyFrame):
         return out
     collected = out.collect()
-    plan.confirm()
+    counted.confirm()
     return collected
 
 

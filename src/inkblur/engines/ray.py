@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from ray.data import ActorPoolStrategy, Dataset
 
 from inkblur.arrow import OVER, ReleasePlan, Reservation, one_batch, plan_release
 from inkblur.files.identifiers import ROWS
-from inkblur.files.occurrences import Occurrences, refuse_ids
+from inkblur.files.occurrences import Occurrences
 from inkblur.files.spending import Limits
 from inkblur.spec import ReleaseSpec
 
@@ -41,14 +42,13 @@ def privatize(
     _leave_a_processor(workers * options.get("num_cpus", 1))
     plan = plan_release(spec, key_file=key_file)
     plan.check(one_batch(data.take_batch(ROWS, batch_format="pyarrow")))
-    seen, count = Occurrences(), 0
+    seen, count, repeated, missing = Occurrences(), 0, False, False
     ids = data.select_columns([plan.id_column])
     for batch in ids.iter_batches(batch_size=1 << 17, batch_format="pyarrow"):
         column = batch[plan.id_column]
         count += len(column)
-        repeat = seen.repeat([str(name) for name in column.to_pylist()])
-        refuse_ids(repeat is not None, column.null_count, plan.id_column)
-    counted = plan.counted_in(ledger, limits)
+        missing = missing or column.null_count > 0
+        repeated = repeated or seen.repeat(list(map(str, column.to_pylist()))) is not None
     # A block goes to one actor whole, and Ray reads tens of megabytes into one. Smaller ones share
     # the work; the smallest would spend their time on Ray's tasks.
     block = min(max(count // (_BLOCKS * workers), batch_size), _BATCHES * batch_size)
@@ -63,11 +63,11 @@ def privatize(
             **options,
         )
 
-    if counted.budget:
-        reserved = mapped(data.select_columns(list(plan.needed)), counted.reservation())
-        with counted.reserving() as over:
-            over += [row[OVER] for row in reserved.iter_rows()]
-    return mapped(data, counted)
+    def over(reservation: Reservation) -> Iterator[str]:
+        reserved = mapped(data.select_columns(list(plan.needed)), reservation)
+        return (row[OVER] for row in reserved.iter_rows())
+
+    return mapped(data, plan.begun(ledger, limits, repeated=repeated, missing=missing, over=over))
 
 
 def _leave_a_processor(taken: float) -> None:

@@ -13,7 +13,6 @@ from pyspark.sql.types import ArrayType, MapType, StringType, StructField, Struc
 
 from inkblur.arrow import OVER, ReleasePlan, Reservation, one_batch, plan_release
 from inkblur.files.identifiers import ROWS
-from inkblur.files.occurrences import refuse_ids
 from inkblur.files.spending import Limits
 from inkblur.spec import ReleaseSpec
 
@@ -38,14 +37,14 @@ def privatize(
     ids = frame.select(sql.col(f"`{plan.id_column}`").alias("id"))
     twice = ids.groupBy("id").count().where("count > 1 OR id IS NULL").limit(1).collect()
     missing = bool(twice) and twice[0]["id"] is None
-    refuse_ids(twice, missing, plan.id_column)
-    counted = plan.counted_in(ledger, limits)
-    if counted.budget:
-        reserved = frame.select(*[f"`{name}`" for name in plan.needed]).mapInArrow(
-            _over(counted.reservation()), f"{OVER} string"
-        )
-        with counted.reserving() as over:
-            over += reserved.toArrow()[OVER].to_pylist()
+    needed = frame.select(*[f"`{name}`" for name in plan.needed])
+
+    def over(reservation: Reservation) -> list[str]:
+        reserved = needed.mapInArrow(_mapped(reservation), f"{OVER} string")
+        found: list[str] = reserved.toArrow()[OVER].to_pylist()
+        return found
+
+    counted = plan.begun(ledger, limits, repeated=twice, missing=missing, over=over)
     written = StructType(
         [
             StructField(field.name, StringType(), True) if field.name in plan.columns else field
@@ -53,7 +52,7 @@ def privatize(
             if field.name not in plan.dropped
         ]
     )
-    return frame.mapInArrow(_over(counted), written)
+    return frame.mapInArrow(_mapped(counted), written)
 
 
 def _bare(kind: Any) -> Any:
@@ -67,7 +66,7 @@ def _bare(kind: Any) -> Any:
     return kind
 
 
-def _over(
+def _mapped(
     plan: ReleasePlan | Reservation,
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     return lambda batches: map(plan, batches)
