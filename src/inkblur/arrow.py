@@ -166,8 +166,7 @@ class ReleasePlan:
         made = made_from(self.spec)
         rows = ArrowRows(sample.schema, made.layout)
         read = rows.batch(sample.slice(0, ROWS))
-        refuse_rows(read, rows.copied, made.layout.keep)
-        made.privatizer.refuse_own(read.texts, read.width)
+        refuse_rows(read, rows.copied, made.layout.keep, made.privatizer)
         return rows.written
 
     def counted_in(self, ledger: str | Path | bool, limits: Limits | None = None) -> ReleasePlan:

@@ -170,8 +170,7 @@ class ReleaseDesk:
         blur, layout = self.privatizer(order.spec), layout_of(order.spec)
         rows = ArrowRows(order.rows.schema, layout)
         batch = rows.batch(order.rows)
-        refuse_rows(batch, rows.copied, layout.keep)
-        blur.refuse_own(batch.texts, batch.width)
+        refuse_rows(batch, rows.copied, layout.keep, blur)
         if layout.id_column is None:
             batch = batch.with_ids(Occurrences().ids(batch.texts, layout.columns))
         else:

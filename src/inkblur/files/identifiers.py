@@ -1,5 +1,5 @@
-"""Copied columns that seem to say who wrote a text, or what it says: they stop a run unless kept by
-name.
+"""What stops a release by its first rows: copied columns that seem to say who wrote a text, or what
+it says, unless kept by name; and a pool that is made of the texts.
 
 A column is judged by its header and by the values of the first rows, nested ones included. It is a
 net for mistakes, not a detector: names of people in a column called `notes` get through.
@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from inkblur.documents.analysis import folded
+from inkblur.documents.base import AnyTextPrivatizer
 from inkblur.documents.stop_words import STOP_WORDS
 from inkblur.documents.tokens import written_words
 from inkblur.errors import PrivacyError
@@ -136,8 +137,11 @@ def _like_a_name(value: str) -> bool:
     return 2 <= len(words) <= 4 and letters and all(word[0].isupper() for word in words)
 
 
-def refuse_identifiers(source: Source, batches: Iterator[Batch]) -> Iterator[Batch]:
-    """The same batches; raise before the first if a copied column looks like an identifier.
+def refuse_identifiers(
+    source: Source, batches: Iterator[Batch], blur: AnyTextPrivatizer | None = None
+) -> Iterator[Batch]:
+    """The same batches; raise before the first if a copied column looks like an identifier, or if
+    what `blur` draws from was made of the texts.
 
     A JSON key that is first met later is judged by its name when it is met.
     """
@@ -153,9 +157,11 @@ def refuse_identifiers(source: Source, batches: Iterator[Batch]) -> Iterator[Bat
     for name in source.copied:
         values.setdefault(name, [])
     refuse_columns(values, source.layout.keep)
+    if blur is not None:
+        texts = [text for batch in waiting for text in batch.texts]
+        blur.refuse_own(texts, len(source.schema.columns))
     judged = set(source.copied)
-    for batch in waiting:
-        yield batch
+    yield from waiting
     for batch in batches:
         fresh = [name for name in source.copied if name not in judged]
         if fresh:
@@ -164,14 +170,15 @@ def refuse_identifiers(source: Source, batches: Iterator[Batch]) -> Iterator[Bat
         yield batch
 
 
-def refuse_rows(batch: Batch, copied: Sequence[str], kept: Sequence[str]) -> None:
-    """Raise where a column that is copied with these rows seems to say who wrote a text, or what it
-    says.
-    """
+def refuse_rows(
+    batch: Batch, copied: Sequence[str], kept: Sequence[str], blur: AnyTextPrivatizer
+) -> None:
+    """The same for rows in memory; `copied` are the columns that are copied with them."""
     values: ColumnValues = defaultdict(list, {name: [] for name in copied})
     collect_values(batch, ROWS, values)
     few = len(batch) < _FEW_ROWS
     refuse_columns(values, kept, _JUDGED_BY_FEW.format(counted(len(batch), "row")) if few else "")
+    blur.refuse_own(batch.texts, batch.width)
 
 
 def collect_values(batch: Batch, rows: int, values: ColumnValues) -> None:

@@ -30,6 +30,11 @@ class PublicRecords:
         self._skip = skip
         self.count = 0
 
+    @property
+    def left_out(self) -> int | None:
+        """How many were left out; None where they refuse the file instead."""
+        return self.count if self._skip else None
+
     def screened(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         """The batches without such records; or, at the end of the file, an error naming all."""
         if not self._corpora:

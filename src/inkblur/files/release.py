@@ -18,7 +18,7 @@ from inkblur.atomic_file import PRIVATE, write_atomically
 from inkblur.documents.base import AnyPrivatizer
 from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.errors import InputError, OutputError, ParameterError, PrivateCalibration
-from inkblur.files.formats import Format, format_of, is_stream
+from inkblur.files.formats import format_of, is_stream
 from inkblur.files.public_records import PublicRecords
 from inkblur.files.records import Batch
 from inkblur.files.run import ChooseRows, run
@@ -106,7 +106,6 @@ def privatize_file(
     if report is not None:
         refuse_overwriting("report", report, [source, target, *kept])
         _check_writable(Path(report))
-    given = None if spec.format is None else choose(Format, spec.format, "format")
     limits = Limits() if limits is None else limits
     summary: RunSummary
     with open_described(source, spec) as opened:
@@ -143,9 +142,7 @@ def privatize_file(
                 summary = run_vectors(opened, str(target), made, rng, spending=spending, **chosen)
             else:
                 copies = WorkerCopy(resolved, *each_search(where, threads)) if processes else None
-                sink_format = given if str(target) == "-" else None
-                show = shown_by(spending)
-                with open_sink(target, opened, format=sink_format, on_show=show) as sink:
+                with open_sink(target, opened, on_show=shown_by(spending)) as sink:
                     summary = run(
                         opened,
                         sink,

@@ -16,7 +16,7 @@ from inkblur.blas import one_thread
 from inkblur.documents.base import AnyTextPrivatizer, BatchRelease
 from inkblur.documents.privatizer import Privatizer
 from inkblur.files.formats import Format
-from inkblur.files.identifiers import ROWS, refuse_identifiers
+from inkblur.files.identifiers import refuse_identifiers
 from inkblur.files.pool_summary import PoolSummary
 from inkblur.files.public_records import PublicRecords
 from inkblur.files.records import Batch, cuts
@@ -85,11 +85,9 @@ def run(
         # follow the letters of the true ones.
         batch_records, letters = min(batch_records, privatizer.mechanism.batch_texts), _ANY
     public = PublicRecords(privatizer.corpora, skip=skip_public)
-    batches = source.batches(batch_records, letters)
-    batches = _of_others(public.screened(refuse_identifiers(source, batches)), privatizer)
-    batches = (batch.entering(privatizer.hides_length) for batch in batches)
-    if rows is not None:
-        batches = rows(batches)
+    judged = refuse_identifiers(source, source.batches(batch_records, letters), privatizer)
+    batches = (batch.entering(privatizer.hides_length) for batch in public.screened(judged))
+    chosen = batches if rows is None else rows(batches)
     pool, release = (
         (ThreadPoolExecutor(workers), partial(privatizer.release_batch, rng=rng))
         if copies is None
@@ -99,7 +97,7 @@ def run(
         one_thread(),  # the workers are threads enough
         no_collection(),
         # Whoever stops the run closes the ledger next: nothing may be charged or drawn any more.
-        closing(_drawn(batches, pool, release, workers)) as drawn,
+        closing(_drawn(chosen, pool, release, workers)) as drawn,
         closing(_charged(drawn, spending)) as results,
     ):
         for number, (batch, released) in enumerate(results, 1):
@@ -117,7 +115,7 @@ def run(
         copied=source.copied,
         dropped=source.layout.drop,
         repeated=source.repeated,
-        left_out=public.count if skip_public else None,
+        left_out=public.left_out,
         over_budget=None if spending is None else spending.left_out,
     )
     shown = _shown_by_the_file(source, hides_length=privatizer.hides_length)
@@ -172,23 +170,6 @@ def no_collection() -> Iterator[None]:
         yield
     finally:
         gc.enable()
-
-
-def _of_others(batches: Iterator[Batch], blur: AnyTextPrivatizer) -> Iterator[Batch]:
-    """The same batches; raise before the first if the texts are those that the pool is made of.
-
-    So many are waited for as for :func:`refuse_identifiers`: of long texts a batch holds too few.
-    """
-    waiting: list[Batch] = []
-    texts: list[str] = []
-    for batch in batches:
-        waiting.append(batch)
-        texts += batch.texts
-        if len(texts) >= ROWS * batch.width:
-            break
-    blur.refuse_own(texts, waiting[0].width if waiting else 1)
-    yield from waiting
-    yield from batches
 
 
 def _shown_by_the_file(source: Source, *, hides_length: bool) -> list[str]:

@@ -143,7 +143,7 @@ def run_vectors(
         copied=written,
         dropped=tuple(other for other in source.copied if other not in written),
         repeated=source.repeated,
-        left_out=public.count if skip_public else None,
+        left_out=public.left_out,
         over_budget=None if spending is None else spending.left_out,
     )
     refuse_columns({name: beside[name] for name in written}, source.layout.keep)

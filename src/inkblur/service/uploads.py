@@ -17,6 +17,7 @@ import time
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -186,9 +187,9 @@ class Uploads:
         """Five rows at the spec's strength, and which columns look like identifiers."""
         self._take(upload)
         try:
-            seen = await asyncio.get_running_loop().run_in_executor(
-                self._looking, _preview, upload, spec
-            )
+            epsilons = () if spec.epsilon is None else (spec.epsilon,)
+            look = partial(preview_file, upload.source, spec, epsilons=epsilons)
+            seen = await asyncio.get_running_loop().run_in_executor(self._looking, look)
         except Exception as error:
             raise _named(error, upload) from None
         finally:
@@ -338,12 +339,6 @@ def _look(upload: Upload) -> None:
     how: dict[str, Any] = {"delimiter": upload.delimiter, "encoding": upload.encoding}
     upload.columns = column_names(upload.source, **how)
     upload.texts = likely_texts(upload.source, **how)
-
-
-def _preview(upload: Upload, spec: ReleaseSpec) -> Preview:
-    if spec.epsilon is not None:
-        return preview_file(upload.source, spec, epsilons=[spec.epsilon])
-    return preview_file(upload.source, spec)
 
 
 def _shown(seen: Preview) -> dict[str, Any]:
