@@ -41,6 +41,7 @@ from inkblur.files.spending import (
     continued_account,
     listed_over_budget,
     open_account,
+    undrawn,
 )
 from inkblur.files.summary import Fate, stated
 from inkblur.guarantees import NOBODY_COUNTS, Guarantee
@@ -295,8 +296,7 @@ class Reservation:
         """The sentences."""
         made, rng = made_from(self.plan.spec), self.plan._rng()
         read = read_batch(batch, ArrowRows(batch.schema, made.layout), made)
-        words = [made.privatizer.draws(text) for text in read.texts]
-        part = read, words, made.privatizer.bases(read.texts)
+        part = undrawn(read, made.privatizer)
         return self.plan._spending(made, rng).over_budget(part)[:_NAMED]
 
 

@@ -195,7 +195,7 @@ def _create_partial(path: Path) -> tuple[Path, io.BufferedIOBase]:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
         handle = os.open(partial, flags, PRIVATE)
         try:
-            _lock(handle)
+            lock_file(handle)
             mine = os.fstat(handle)
             with contextlib.suppress(FileNotFoundError):
                 there = os.lstat(partial)
@@ -229,13 +229,13 @@ def _remove_abandoned(path: Path) -> None:
         with contextlib.suppress(OSError):
             handle = os.open(left, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
             try:
-                if stat.S_ISREG(os.fstat(handle).st_mode) and _lock(handle):
+                if stat.S_ISREG(os.fstat(handle).st_mode) and lock_file(handle):
                     left.unlink()
             finally:
                 os.close(handle)
 
 
-def _lock(handle: int) -> bool:
+def lock_file(handle: int) -> bool:
     """Whether the lock was free; also False where the file system has no locks."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

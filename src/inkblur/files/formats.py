@@ -13,7 +13,6 @@ from inkblur.spec import ReleaseSpec
 from inkblur.types import choose
 
 _LISTED = 12  # column names that an error shows
-STREAM = "-"  # the path that stands for standard input or standard output
 
 
 class Format(Enum):
@@ -37,8 +36,8 @@ _SHEETS = (".xlsx", ".xls", ".ods")
 
 
 def is_stream(path: str | Path) -> bool:
-    """Whether the path is `-`."""
-    return str(path) == STREAM
+    """Whether the path is `-`, which stands for standard input or standard output."""
+    return str(path) == "-"
 
 
 def format_of(path: str | Path, given: Format | None, error: type[InkblurError]) -> Format:

@@ -63,11 +63,6 @@ class Look:
     refusal: str = ""  # why `privatize_file` would refuse it; empty where it would not
 
     @property
-    def risk(self) -> bool:
-        """Whether its risk was measured."""
-        return self.measured.get("measured risk", NO_RISK) != NO_RISK
-
-    @property
     def name(self) -> str:
         """light, or epsilon 20."""
         return self.spec.strength or f"epsilon {self.epsilon:g}"
@@ -138,7 +133,8 @@ class Preview:
         ]
         lines += [f"{look.name}: {look.refusal}" for look in self.looks if look.refusal]
         longer = caution(self.median_words)
-        if longer and any(look.risk for look in self.looks):
+        risks = {look.measured.get("measured risk", NO_RISK) for look in self.looks}
+        if longer and risks != {NO_RISK}:
             lines.append(f"measured risk: {longer}")
         return lines
 

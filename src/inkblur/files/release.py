@@ -241,7 +241,7 @@ def refuse_private_ingredients(source: str | Path, spec: ReleaseSpec) -> None:
     for name in ("embedding", "vocabulary", "reference"):
         path = getattr(spec, name)
         # os.path: before Python 3.12 Path.exists raises where a name is too long.
-        if path is None or str(source) == "-":
+        if path is None or is_stream(source):
             continue
         if not (os.path.exists(path) and os.path.exists(source)):  # noqa: PTH110
             continue

@@ -74,16 +74,15 @@ class Limits:
             )
         if not guarantee.private:
             raise PrivacyError(f"this release has no finite loss to budget: {guarantee.void}")
-        if guarantee.metric is Metric.DISCRETE:
-            if self.radius is not None:
-                raise ParameterError("a budget's radius is for mechanisms that measure distances")
-            return Budget.of(self.budget, self.person_budget)
-        if self.radius is None:
+        discrete = guarantee.metric is Metric.DISCRETE
+        if discrete and self.radius is not None:
+            raise ParameterError("a budget's radius is for mechanisms that measure distances")
+        if not discrete and self.radius is None:
             raise ParameterError(
                 "this mechanism's loss grows with distance, so a budget needs a radius: the "
                 "distance between two words within which it is to hold"
             )
-        radius = positive(self.radius, "a budget's radius")
+        radius = 1.0 if self.radius is None else positive(self.radius, "a budget's radius")
         scaled = (
             None if limit is None else limit / radius for limit in (self.budget, self.person_budget)
         )
@@ -160,8 +159,6 @@ class Spending:
     ) -> frozenset[int] | None:
         """Charge everything before anything is drawn.
 
-        Where draws of `made` are bound to what is known only when they are made, nobody can know
-        yet whether one will be a replay, so each counts as new.
         Over budget, everything is refused with the list of records; or, if `partial`, those: the
         answer is then which rows may be released, by number. None: nobody can ask for `partial`.
         """
@@ -169,9 +166,7 @@ class Spending:
         granted: set[int] = set()
         row = 0
         for batch in batches:
-            texts = batch.texts
-            bases = [os.urandom(16).hex() for _ in texts] if made.bound else made.bases(texts)
-            parts = [(batch, [made.draws(text) for text in texts], bases)]
+            parts = [undrawn(batch, made)]
             result = self._charge(parts, partial=bool(partial))
             exceeded += _placed(parts, result)
             if partial:
@@ -234,6 +229,17 @@ class Spending:
             "largest_loss_of_a_record": self._most_spent / 1_000_000,
             "replayed": self.replayed,
         }
+
+
+def undrawn(batch: Batch, made: AnyPrivatizer) -> DrawnBatch:
+    """What a batch will cost, before it is drawn.
+
+    Where draws of `made` are bound to what is known only when they are made, nobody can know yet
+    whether one will be a replay, so each counts as new.
+    """
+    texts = batch.texts
+    bases = [os.urandom(16).hex() for _ in texts] if made.bound else made.bases(texts)
+    return batch, [made.draws(text) for text in texts], bases
 
 
 def _placed(parts: Sequence[DrawnBatch], result: Charged) -> list[tuple[str, Exceeded]]:

@@ -24,11 +24,12 @@ import numpy as np
 from inkblur.atomic_file import AtomicFile
 from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.errors import OutputError, ParameterError
+from inkblur.files.formats import is_stream
 from inkblur.files.identifiers import ROWS, ColumnValues, collect_values, refuse_columns
 from inkblur.files.public_records import PublicRecords
 from inkblur.files.run import ChooseRows
 from inkblur.files.source import Source
-from inkblur.files.spending import Spending, shown_by
+from inkblur.files.spending import Spending, shown_by, undrawn
 from inkblur.files.summary import Fate, RunSummary, stated
 from inkblur.guarantees import Guarantee, rounded_up
 from inkblur.rng import Rng
@@ -116,7 +117,7 @@ def run_vectors(
     """
     from scipy.sparse import vstack
 
-    replaced = None if output == "-" else AtomicFile(Path(output)).identity()
+    replaced = None if is_stream(output) else AtomicFile(Path(output)).identity()
     if replaced is not None and replaced == source.identity():
         raise OutputError(f"{output} is the input itself; choose another output")
     if len(source.schema.columns) > 1:
@@ -133,7 +134,7 @@ def run_vectors(
     for batch in batches if rows is None else rows(batches):
         collect_values(batch, ROWS - len(ids), beside)
         if spending is not None:
-            spending.charge((batch, [synthetic.length] * len(batch), synthetic.bases(batch.texts)))
+            spending.charge(undrawn(batch, synthetic))
         release = synthetic.vectors(batch.records, rng)
         parts.append(release.vectors)
         ids += release.ids if written else map(str, range(len(ids), len(ids) + len(batch)))
@@ -169,7 +170,7 @@ def run_vectors(
 
 def vector_format(path: str | Path) -> VectorFormat | None:
     """The format that the suffix names; None for standard output (`-`), which gets JSON lines."""
-    if str(path) == "-":
+    if is_stream(path):
         return None
     suffix = Path(path).suffix.lower()
     for kind in VectorFormat:

@@ -78,7 +78,7 @@ def release_routes(service: Service) -> APIRouter:
         body = await request.body()
         if kind == MEDIA_TYPE:
             batch = await asyncio.to_thread(read_stream, body)
-            order = ReleaseOrder(batch, rows.rows_spec(service.tables), caller)
+            order = ReleaseOrder(batch, rows.spec(service.tables), caller)
             _refuse_many(order)
             answer = await service.batches.release(order)
             about = _about(answer).model_dump_json(exclude={"texts"}).encode()

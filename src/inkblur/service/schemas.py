@@ -6,7 +6,7 @@ its files, and no `accept_weak`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, model_validator
@@ -66,13 +66,16 @@ class ReleaseSettings(
     )
 
     def spec(self, tables: PublicTables, **layout: Any) -> ReleaseSpec:
-        """The spec, over the server's own tables."""
+        """The spec that these fields describe, over the server's own tables; and its `layout`,
+        where that is not among them.
+        """
         if self.unit == "text" and tables.pool is None:
             raise ParameterError(
                 "this server has no pool, so it releases words: leave out `unit=`, or start it "
                 "with --pool"
             )
-        chosen = {name: getattr(self, name) for name in ReleaseSettings.model_fields}
+        known = {field.name for field in fields(ReleaseSpec)}
+        chosen = {n: getattr(self, n) for n in type(self).model_fields if n in known}
         chosen["mechanism"] = self.mechanism or ""
         pool = tables.pool if self.unit == "text" else None
         return ReleaseSpec(**chosen, embedding=tables.embedding, pool=pool, **layout)
@@ -118,22 +121,12 @@ class RowSettings(ReleaseSettings):
         description="Copied although they seem to say who wrote a text, or what.",
     )
 
-    def rows_spec(self, tables: PublicTables) -> ReleaseSpec:
-        """The spec with its columns."""
-        names = ("columns", "id_column", "person_column", "drop_columns", "keep_columns")
-        return self.spec(tables, **{name: getattr(self, name) for name in names})
-
 
 class FileSettings(RowSettings):
     """How to release an uploaded file."""
 
     delimiter: str | None = Field(None, min_length=1, max_length=3, description="For csv.")
     no_header: bool = Field(False, description="For csv and tsv: the first line is a record.")
-
-    def file_spec(self, tables: PublicTables, encoding: str) -> ReleaseSpec:
-        """The spec with its columns."""
-        layout = {"delimiter": self.delimiter, "no_header": self.no_header, "encoding": encoding}
-        return self.rows_spec(tables).varied(**layout)
 
 
 class Promise(BaseModel):

@@ -59,13 +59,13 @@ def upload_routes(service: Service) -> APIRouter:
     async def preview(request: Request, name: str, asked: FileSettings) -> dict[str, Any]:
         """Five rows as they are and released, and what else to know first. No release."""
         upload = uploads.find(caller_of(request), name)
-        return await uploads.preview(upload, asked.file_spec(service.tables, upload.encoding))
+        return await uploads.preview(upload, asked.spec(service.tables, encoding=upload.encoding))
 
     @routes.post("/{name}/release", status_code=202)
     async def release(request: Request, name: str, asked: FileSettings) -> dict[str, Any]:
         """Release it; ask for its state until it is done."""
         upload = uploads.find(caller_of(request), name)
-        uploads.start(upload, asked.file_spec(service.tables, upload.encoding))
+        uploads.start(upload, asked.spec(service.tables, encoding=upload.encoding))
         return upload.to_json()
 
     @routes.get(

@@ -8,7 +8,6 @@ behind when the next one starts.
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import os
 import secrets
 import shutil
@@ -22,7 +21,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from inkblur.atomic_file import PRIVATE, write_atomically
+from inkblur.atomic_file import PRIVATE, lock_file, write_atomically
 from inkblur.errors import InkblurError, InputError, OutputError
 from inkblur.files.preview import Preview, beginning, preview_file
 from inkblur.files.release import privatize_file
@@ -320,13 +319,11 @@ def _locked(path: Path) -> int:
         handle = os.open(path / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, PRIVATE)
     except OSError as error:
         raise OutputError(f"cannot use the folder {path}: {error.strerror}") from None
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    if not lock_file(handle):
         os.close(handle)
         raise OutputError(
             f"another server keeps its uploads in {path}; name another `uploads=` folder"
-        ) from None
+        )
     return handle
 
 
