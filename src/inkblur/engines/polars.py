@@ -55,7 +55,8 @@ def privatize(
                 returns_scalar=True,
             )
         )
-        return reserved.collect().to_series().explode().drop_nulls().to_list()
+        named: list[str] = reserved.collect().to_series().explode().drop_nulls().to_list()
+        return named
 
     counted = plan.begun(ledger, limits, repeated=repeated, missing=missing, over=over)
     narrow = counted.texts_alone()
