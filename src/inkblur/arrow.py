@@ -310,8 +310,8 @@ def plan_release(
     """
     if row_for_row and spec.skip_public:
         raise ParameterError(
-            "this engine needs one row out for each row in, so `skip_public=` cannot leave any out: "
-            "filter them before"
+            "this engine needs one row out for each row in, so `skip_public=` cannot leave any "
+            "out: filter them before"
         )
     if spec.kind is ReleaseKind.TF:
         raise ParameterError("a tf release holds no texts: use inkblur.VectorPrivatizer")
