@@ -113,3 +113,9 @@ def test_unknown_words_are_all_the_same_to_the_mechanism() -> None:
     """Two texts that differ in their unknown words, numbers and addresses enter as equal ids."""
     blur = Privatizer(Laplace(TABLE, epsilon=1.0))
     assert blur.ids("Zoe 12 a@b.de alpha").tolist() == blur.ids("Max 7 c@d.de ALPHA").tolist()
+
+
+def test_full_stops_that_stay_are_named() -> None:
+    """They are where the author put them, whatever words stand between them."""
+    assert TokenPolicies().passed() == ("where sentences end",)
+    assert TokenPolicies.of(drop=["punctuation"]).passed() == ()
