@@ -32,6 +32,8 @@ texts = st.lists(
     max_size=4,
 )
 CLOSED = {
+    "punctuation": ["drop", "keep"],
+    "sentence_ends": ["drop", "keep"],
     "spaces": ["blur", "keep"],
     "capitals": ["blur", "keep"],
     "names": ["blur", "null", "keep"],
@@ -78,7 +80,6 @@ def test_the_totals_add_up(
         + report["null_words"]
         + sum(report["copied"].values())
         + sum(report["dropped"].values())
-        + report["normalized"]
         + report["cut"]
     )
     assert report["drawn"] == report["known_words"] + report["null_words"] + report["padding"]

@@ -21,7 +21,7 @@ from tests.laws.catalogue import ALL, label, make
 
 VOCABULARY = ["alpha", "beta", "gamma", "delta"]
 TABLE = Embedding(VOCABULARY, [[0, 0], [0, 2], [2, 0], [2, 2]], name="four")
-SHOWN = re.compile(r"(?:(?:alpha|beta|gamma|delta)\.?(?: |$))*")
+SHOWN = re.compile(r"(?:(?:alpha|beta|gamma|delta)(?: |$))*")
 
 ODD = [
     *("alpha", "Beta", "GAMMA", "O'Brien", "x@y.org", "http://a.b/c?d=1", "@handle", "www.x.io"),
@@ -41,7 +41,7 @@ texts = st.lists(
 
 @given(texts)
 @settings(deadline=None, max_examples=300)
-def test_default_sequences_show_nothing_but_vocabulary_words_and_full_stops(text: str) -> None:
+def test_default_sequences_show_nothing_but_vocabulary_words(text: str) -> None:
     blur = Privatizer(Laplace(TABLE, epsilon=1.0))
     assert SHOWN.fullmatch(blur.release(text, seeded_rng(1)).text)
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from inkblur.spec import ReleaseSpec
 
 # What the form `content` takes out of a text, for `inkblur privatize` to take out as well.
-_NO_CONTENT = ("stop-words", "numbers", "addresses", "punctuation")
+_NO_CONTENT = ("stop-words", "numbers", "addresses")
 TAUGHT = (
     "Learned from the whole file, the metric will know a little more about the labels than the one "
     "measured, which learned from a part of it."

@@ -46,7 +46,7 @@ class Slot(NamedTuple):
 _PLAIN = Slot(" ")  # nearly every word of a text: one for all of them
 _FIRST = Slot("")
 _NAME = Slot(" ", None, "", "names null")
-_FULL_STOP = Slot("", ".")
+_FULL_STOP = Slot("", ".", "", "sentence_ends keep")
 
 
 @dataclass(slots=True)
@@ -270,8 +270,7 @@ class Analyst:
 
     def _sign(self, token: Token, gap: str, slots: list[Slot], counted: list[str]) -> bool:
         """Handle punctuation and signs; whether a slot was made for it as it is."""
-        treatment = self._policies.punctuation
-        if treatment is Treatment.KEEP:
+        if self._policies.punctuation is Treatment.KEEP:
             if not PUNCTUATION.issuperset(token.text):
                 counted.append("punctuation drop")
                 return False
@@ -281,10 +280,12 @@ class Analyst:
             counted.append("punctuation keep")
             slots.append(Slot(separator, token.text, "", "punctuation keep"))
             return True
-        counted.append(f"punctuation {treatment.value}")
-        ends = token.kind is TokenClass.SENTENCE_END and treatment is Treatment.BLUR
-        if ends and slots and slots[-1].copied != ".":
+        ends = token.kind is TokenClass.SENTENCE_END and slots and slots[-1].copied != "."
+        if ends and self._policies.sentence_ends is Treatment.KEEP:
             slots.append(_FULL_STOP)
+            counted.append(_FULL_STOP.counted)
+        else:
+            counted.append("punctuation drop")
         return False
 
     def _separator(self, gap: str, touched: bool) -> str:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from enum import Enum
-from typing import Any
 
 from inkblur.errors import ParameterError
 from inkblur.types import choose
@@ -14,7 +13,7 @@ from inkblur.types import choose
 class Treatment(Enum):
     """What happens to a class of tokens."""
 
-    BLUR = "blur"  # the closed default: see TokenPolicies for what it means for each class
+    BLUR = "blur"  # the closed default of most classes: see TokenPolicies for what it means
     DROP = "drop"  # leaves no trace
     KEEP = "keep"  # copied as it is, at the cost of a line in the guarantee
     NULL = "null"  # names only: the null word, through the mechanism
@@ -25,15 +24,19 @@ class TokenPolicies:
     """One treatment for each class. Known words that are neither names nor stop words always go
     through the mechanism.
 
-    | class | blur (default) | drop | keep |
+    | class | by default | drop | keep |
     |---|---|---|---|
     | stop_words | through the mechanism | gone | copied |
     | unknown | the null word, through the mechanism | gone | copied |
     | numbers | the null word, through the mechanism | gone | copied |
     | addresses | the null word, through the mechanism | gone | copied |
-    | punctuation | a full stop where a sentence ends, else a space | gone | copied |
+    | punctuation | gone | gone | copied |
+    | sentence_ends | gone | gone | a full stop where a sentence ends |
     | spaces | one space between words | | copied |
     | capitals | folded to lower case | | given to the replacement |
+
+    Sentence ends are gone by default because no epsilon hides them: how many words an author's
+    sentences have is a habit that identifies them.
 
     Names of people (`names`) enter as the null word unless `names` says otherwise: BLUR sends them
     through the mechanism like any other word, KEEP copies them. A word is a name if it is on a
@@ -46,7 +49,8 @@ class TokenPolicies:
     unknown: Treatment = Treatment.BLUR
     numbers: Treatment = Treatment.BLUR
     addresses: Treatment = Treatment.BLUR
-    punctuation: Treatment = Treatment.BLUR
+    punctuation: Treatment = Treatment.DROP
+    sentence_ends: Treatment = Treatment.DROP
     spaces: Treatment = Treatment.BLUR
     capitals: Treatment = Treatment.BLUR
     names: Treatment = Treatment.NULL
@@ -82,7 +86,7 @@ class TokenPolicies:
         >>> TokenPolicies.of(keep=["numbers"], drop=["stop-words"]).numbers
         <Treatment.KEEP: 'keep'>
         """
-        policies = cls(names=choose(Treatment, names, "names"), names_tagger=names_tagger)
+        given: dict[str, Treatment] = {}
         for treatment, classes in ((Treatment.KEEP, keep), (Treatment.DROP, drop)):
             if isinstance(classes, str):
                 raise ParameterError(f"give a list of token classes, not the string {classes!r}")
@@ -90,12 +94,10 @@ class TokenPolicies:
                 if name not in TOKEN_CLASSES:
                     allowed = ", ".join(TOKEN_CLASSES)
                     raise ParameterError(f"unknown token class {name!r}; choose one of: {allowed}")
-                field = name.replace("-", "_")
-                if getattr(policies, field) not in (Treatment.BLUR, treatment):
+                if given.setdefault(name.replace("-", "_"), treatment) is not treatment:
                     raise ParameterError(f"{name} cannot be both kept and dropped")
-                chosen: dict[str, Any] = {field: treatment}
-                policies = replace(policies, **chosen)
-        return policies
+        names = choose(Treatment, names, "names")
+        return cls(names=names, names_tagger=names_tagger, **given)
 
     @property
     def kept(self) -> tuple[str, ...]:
@@ -110,10 +112,7 @@ class TokenPolicies:
     def passed(self) -> tuple[str, ...]:
         """What a sequence released under these policies shows unprotected, a line each."""
         said = {**_KEPT_LINES, "names": _TAGGED_LINE} if self.names_tagger else _KEPT_LINES
-        lines = [said[name] for name in self.kept]
-        if self.punctuation is Treatment.BLUR:
-            lines.append("where sentences end")
-        return tuple(lines)
+        return tuple(said[name] for name in self.kept)
 
     def spec(self) -> str:
         """The policies as text: part of what binds a record's random stream."""
@@ -126,6 +125,8 @@ CLASSES = tuple(field.name for field in fields(TokenPolicies) if field.name != "
 TOKEN_CLASSES = tuple(name.replace("_", "-") for name in CLASSES if name != "names")
 _USUAL = (Treatment.BLUR, Treatment.DROP, Treatment.KEEP)
 _ALLOWED = {
+    "punctuation": (Treatment.DROP, Treatment.KEEP),
+    "sentence_ends": (Treatment.DROP, Treatment.KEEP),
     "spaces": (Treatment.BLUR, Treatment.KEEP),
     "capitals": (Treatment.BLUR, Treatment.KEEP),
     "names": (Treatment.BLUR, Treatment.NULL, Treatment.KEEP),
@@ -148,6 +149,7 @@ _KEPT_LINES = {
     "numbers": "everything with a digit in it (12, 4th, anna87), copied letter for letter",
     "addresses": "web and e-mail addresses and @handles, copied letter for letter",
     "punctuation": "punctuation, copied unchanged, and which of it touches a word",
+    "sentence_ends": "where sentences end",
     "spaces": "white space and line breaks, copied unchanged",
     "capitals": "which words begin with a capital or are written in capitals",
     "names": "names of people that are on the list of names, copied unchanged",

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from inkblur.documents.analysis import Analysis, Analyst, Slot, assemble, folded
 from inkblur.documents.base import AnyTextPrivatizer, BatchRelease, base_of
 from inkblur.documents.names import CONTEXTUAL
-from inkblur.documents.policies import TokenPolicies, Treatment
+from inkblur.documents.policies import TokenPolicies
 from inkblur.documents.stop_words import STOP_WORDS
 from inkblur.documents.word_shares import copied_words
 from inkblur.errors import ParameterError
@@ -33,8 +33,8 @@ class Privatizer(AnyTextPrivatizer):
     distances over positions (Mahalanobis paper, Theorem 1). `bag`: the same draws with their order
     destroyed (words sorted); bounded by epsilon N times Earth Mover's distance between bags of one
     size N (Earth Mover's paper, Theorem 1). `length` fixes N: longer documents are cut, shorter
-    ones are filled with the null word, no full stops are written, and the length no longer shows
-    (unless a class is kept, which the guarantee then says). `consistent` draws once for each
+    ones are filled with the null word, and the length no longer shows (unless a class is kept,
+    which the guarantee then says). `consistent` draws once for each
     distinct word of a text and uses that draw wherever the word stands again: the text reads more
     coherently, and shows which of its words are the same. Null words are drawn each on its own.
 
@@ -91,10 +91,6 @@ class Privatizer(AnyTextPrivatizer):
                 "with a language model nothing is copied from the text: blur or drop "
                 f"{', '.join(self.policies.kept)} instead"
             )
-        if (self.length is not None or whole_texts) and self.policies.punctuation is Treatment.BLUR:
-            # A full stop before the filling would show where the true text ends; a language model
-            # puts its own.
-            self.policies = replace(self.policies, punctuation=Treatment.DROP)
         self._analyst = Analyst(mechanism.embedding, self.policies)
 
     @cached_property

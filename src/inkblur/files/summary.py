@@ -237,8 +237,8 @@ class Summary(RunSummary):
     def tokens(self) -> dict[str, Any]:
         """What became of the tokens of the true texts.
 
-        `total` is the sum of `known_words`, `null_words`, `normalized`, `cut` and all that was
-        copied or dropped; `drawn` that of `known_words`, `null_words` and `padding`; and
+        `total` is the sum of `known_words`, `null_words`, `cut` and all that was copied or dropped;
+        `drawn` that of `known_words`, `null_words` and `padding`; and
         `known_words` that of `unchanged` and `replaced`.
         """
         counts = self.counts
@@ -248,7 +248,6 @@ class Summary(RunSummary):
             "null_words": counts["null"],
             "copied": self._treated(Treatment.KEEP, _TOKENS),
             "dropped": self._treated(Treatment.DROP, _TOKENS),
-            "normalized": counts["punctuation blur"],
             "cut": counts["cut"],
             "padding": counts["padding"],
             "drawn": counts["drawn"],

@@ -18,7 +18,14 @@ from inkblur.spec import ReleaseSpec
 
 MOST_TEXTS = 10_000
 TokenKind = Literal[
-    "stop-words", "unknown", "numbers", "addresses", "punctuation", "spaces", "capitals"
+    "stop-words",
+    "unknown",
+    "numbers",
+    "addresses",
+    "punctuation",
+    "sentence-ends",
+    "spaces",
+    "capitals",
 ]
 Name = Annotated[str, Field(max_length=200)]
 

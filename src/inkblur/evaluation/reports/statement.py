@@ -27,6 +27,7 @@ KEEP_INSIDE = "Do not publish this page: it contains unprotected counts from the
 _AGAIN = "run `inkblur privatize` again with `report=`"
 
 # Units by their names in reports: what one draw protects, and which inputs are compared.
+_MARKS = ("punctuation", "sentence-ends")  # what is copied and is no word
 _REPEATS = "repeat words at the same positions (null words count as different)"
 _UNITS = {
     Unit.WORD.value: ("one word", "any two words"),
@@ -186,7 +187,7 @@ class _Facts:
     def copied(self) -> list[str]:
         """The kinds of words that were not replaced."""
         counts = self.report.get("tokens", {}).get("copied", {})
-        return [kind for kind, count in counts.items() if count and kind != "punctuation"]
+        return [kind for kind, count in counts.items() if count and kind not in _MARKS]
 
     def what_was_done(self) -> str:
         columns = ", ".join(self.report["columns"]["released"])
