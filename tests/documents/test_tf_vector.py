@@ -298,7 +298,7 @@ def test_the_transformer_refuses_what_is_not_a_list_of_texts() -> None:
     blur = VectorPrivatizer(subject.mechanism, subject.vectorizer, length=5)
     with pytest.raises(ParameterError, match="not one text"):
         blur.transform("cat")
-    with pytest.raises(ParameterError, match="text 1 is a int"):
+    with pytest.raises(ParameterError, match="text 1 is of type int"):
         blur.transform(["cat", 3])
     with pytest.raises(ParameterError, match="length"):
         VectorPrivatizer(subject.mechanism, subject.vectorizer, length=0).fit(["cat"])

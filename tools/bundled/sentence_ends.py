@@ -53,7 +53,7 @@ def named(half: AuthorTexts, scores: Array) -> Array:
 def measured(half: AuthorTexts, epsilon: float, draws: int, rng: Rng) -> dict[str, Array]:
     """What each attack names of each author's texts."""
     table = inkblur.load_embedding()
-    blur = inkblur.ReleaseSpec("staircase", epsilon).privatizer(table)
+    blur = inkblur.ReleaseSpec("staircase", epsilon, keep=("sentence-ends",)).privatizer(table)
     out = [
         text
         for draw in range(draws)
