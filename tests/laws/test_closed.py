@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from inkblur import Laplace, Privatizer
 from inkblur.documents import TokenPolicies
+from inkblur.documents.analysis import Analyst
 from inkblur.documents.policies import TOKEN_CLASSES
 from inkblur.documents.tokens import tokenize
 from inkblur.embeddings.table import Embedding
@@ -115,7 +116,26 @@ def test_unknown_words_are_all_the_same_to_the_mechanism() -> None:
     assert blur.ids("Zoe 12 a@b.de alpha").tolist() == blur.ids("Max 7 c@d.de ALPHA").tolist()
 
 
+MARKS = st.sampled_from(["", ".", ",", "!", "?!", "...", " -", ";", ".)", " . ", "。"])
+
+
+@given(st.lists(st.tuples(st.sampled_from(VOCABULARY), MARKS, MARKS), max_size=12))
+@settings(deadline=None)
+def test_punctuation_changes_neither_what_enters_nor_the_layout(
+    marked: list[tuple[str, str, str]],
+) -> None:
+    """No epsilon hides where an author ends a sentence, and the lengths of sentences are a habit:
+    so by default a release depends on the words alone.
+    """
+    analyst = Analyst(TABLE, TokenPolicies())
+    first, second = (
+        analyst.read(" ".join(word + marks[way] for word, *marks in marked)) for way in (0, 1)
+    )
+    assert first.ids == second.ids
+    assert first.slots == second.slots
+
+
 def test_full_stops_that_stay_are_named() -> None:
     """They are where the author put them, whatever words stand between them."""
-    assert TokenPolicies().passed() == ("where sentences end",)
-    assert TokenPolicies.of(drop=["punctuation"]).passed() == ()
+    assert TokenPolicies().passed() == ()
+    assert TokenPolicies.of(keep=["sentence-ends"]).passed() == ("where sentences end",)
