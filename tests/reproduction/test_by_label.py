@@ -29,7 +29,7 @@ def _job(labels: str) -> dict[str, Any]:
 
 def test_topics_choose_on_one_half_and_judge_on_the_other_and_other_labels_judge_on_all() -> None:
     truth = [0, 0, 1, 1, 0, 0, 1, 1]
-    facts = [
+    facts: list[dict[str, Any]] = [
         {"key": f"labels {name}", "truth": truth, "told": {"svm": truth}}
         for name in ("topics", "SMS")
     ]
