@@ -151,7 +151,7 @@ class TextPrivatizer(KeyedTextTransformer):
     >>> table = inkblur.Embedding(["cat", "dog"], [[0.0, 0.0], [0.0, 9.0]], name="toy")
     >>> blur = TextPrivatizer(inkblur.Laplace(table, epsilon=0.3), seed=1)
     >>> blur.fit_transform(["A dog."])
-    ['cat dog.']
+    ['cat cat']
     """
 
     mechanism: WordMechanism

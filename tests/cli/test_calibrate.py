@@ -30,7 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         rows.writerow(["writer", "body"])
         for author in range(16):
             own = np.arange(5 * author, 5 * author + 5)
-            for _ in range(20):
+            for _ in range(40):  # fewer scatter by more than `strong` allows
                 mine = rng.random(80) < 0.6
                 ids = np.where(mine, rng.choice(own, 80), rng.integers(80, size=80))
                 rows.writerow([f"author {author}", " ".join(WORDS[i] for i in ids)])

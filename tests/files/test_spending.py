@@ -138,7 +138,7 @@ def test_the_statement_cites_the_ledger_or_says_that_nobody_counts(folder: Path)
 
     release(folder)
     release(folder)
-    assert "up to 3 releases of one record" in statement(ledger=folder / "ledger.db")
+    assert "a record has been released up to 3 times" in statement(ledger=folder / "ledger.db")
     assert "not counted" in statement(ledger=False)
 
 

@@ -84,7 +84,7 @@ def test_the_guarantee_says_so_and_never_joins_a_plain_one(toy: Embedding) -> No
     mechanism = Staircase(toy, epsilon=8.0, tau=0.05)
     once, plain = (Privatizer(mechanism, consistent=c).guarantee for c in (True, False))
     assert once.unit is Unit.PATTERN
-    assert "repeated words at the same positions" in once.sentence()
+    assert "repeat words at the same positions" in once.sentence()
     statement = once.statement()
     assert "no finite bound" in statement
     assert "which words of a text are the same" in statement

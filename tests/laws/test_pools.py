@@ -320,7 +320,7 @@ def test_by_meaning_alone_the_order_is_that_of_exact_products_over_all_labels() 
             assert order.at(np.zeros(25, dtype=np.int64), same, places).tolist() == whole
     by_label = mechanism((12, 5, 8), 4.0, 0.3, twins=True, cells=3)
     assert made.spec != by_label.spec
-    said = "what is kept first is the label"
+    said = "is kept first"
     assert [said in each.guarantee.reveals[0] for each in (made, by_label)] == [False, True]
 
 
