@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.stats import beta, binom
 
 import inkblur
+from inkblur.documents import TokenPolicies
 from inkblur.errors import ParameterError
 from inkblur.evaluation.audit.claimed_metric import ClaimedMetric, word_bounds
 from inkblur.evaluation.audit.distinguishing import Attacker, WordPair, play
@@ -227,8 +228,10 @@ def test_pairs_that_the_guarantee_does_not_compare_are_refused() -> None:
     blur = inkblur.Privatizer(inkblur.Laplace(line(), epsilon=1.0))
     with pytest.raises(ParameterError, match="2 and 3 words"):
         audit_documents(blur, "a b", "a b c", rng=seeded_rng(1))
+    shown = TokenPolicies.of(keep=["sentence-ends"])
+    stopped = inkblur.Privatizer(inkblur.Laplace(line(), epsilon=1.0), policies=shown)
     with pytest.raises(ParameterError, match="sentence ends"):
-        audit_documents(blur, "a. b", "a b", rng=seeded_rng(1))
+        audit_documents(stopped, "a. b", "a b", rng=seeded_rng(1))
     with pytest.raises(ParameterError, match="above 0"):
         audit_documents(blur, "", "", rng=seeded_rng(1))
 

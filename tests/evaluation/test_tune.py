@@ -31,7 +31,7 @@ from .made import corpus, table
 
 pytest.importorskip("sklearn")
 PLAN = Plan(seed=5, attacks=("koppel",), models=("naive-bayes",), repeats=1)
-GRID = grid("laplace", {"epsilon": [0.5, 3.0, 100.0]})
+GRID = grid("laplace", {"epsilon": [0.05, 3.0, 100.0]})
 
 
 def made() -> Dataset:

@@ -71,7 +71,7 @@ def test_no_caller_learns_from_anothers_ids_and_texts(guarded: TestClient) -> No
     assert other.json()["texts"] != mine["texts"]
     assert other.json()["counts"]["replayed"] == 0
     assert other.json()["largest_loss"] == mine["largest_loss"] == 10.0
-    assert "first release" in " ".join(other.json()["guarantee"]["lines"])
+    assert "first recorded release" in " ".join(other.json()["guarantee"]["lines"])
     third = guarded.post("/v1/release", json={**SENT, "ids": ["8"]}, headers=bearer(BOB))
     assert third.status_code == 409  # his own text under another id
 

@@ -229,7 +229,7 @@ def test_every_attack_of_the_list_has_a_look_of_its_own_and_stays_in_its_column(
     svg = chart([Column("x", "g"), Column("y", "g")], series, title="t").svg
     tips = [g for g in ElementTree.fromstring(svg).iter("g") if g.find("title") is not None]
     drawn = [next(g.iter("use")).attrib for g in tips]
-    assert len({(use["href"], use["style"]) for use in drawn}) == len(kinds) == 24
+    assert len({(use["href"], use["style"]) for use in drawn}) == len(kinds) == 2 * len(NAMES)
     left, right = ([float(use["x"]) for use in drawn[start::2]] for start in (0, 1))
     assert max(left) < min(right)
     root = ElementTree.fromstring(svg)
