@@ -185,7 +185,7 @@ def test_the_slider_moves_here_and_what_is_promised(page: Page) -> None:
     assert "not measured" in page.locator("#curve svg .here-text").text_content()
     page.keyboard.press("Home")
     says(page, "#loss-word", packaged_strengths.times("strong"))
-    shown = f"strong, epsilon {EPSILON['strong']:g} a word"
+    shown = f"strong, epsilon {EPSILON['strong']:g} per word"
     assert page.get_attribute("#slider", "aria-valuetext") == shown
 
 
@@ -255,7 +255,7 @@ def test_a_label_stays_where_the_server_has_a_pool(pool_page: Page) -> None:
     says(pool_page, "#loss-text", "7.39 times as likely")
     pool_page.check("#stay-words")
     pool_page.wait_for_selector("#released button")
-    assert pool_page.inner_text("#stop") == f"medium, epsilon {EPSILON['medium']:g} a word"
+    assert pool_page.inner_text("#stop") == f"medium, epsilon {EPSILON['medium']:g} per word"
 
 
 def test_word_vectors_that_nobody_attacked(browser: Any, tmp_path: Path) -> None:
@@ -293,7 +293,7 @@ def test_ten_draws_by_pointer_and_by_keyboard(page: Page) -> None:
     described = page.locator("#released button >> nth=1")
     assert described.get_attribute("aria-describedby") == "draws"
     page.keyboard.press("ArrowRight")
-    says(page, "#draws", "Übermaß: what comes out")
+    says(page, "#draws", "Übermaß: the result does not depend on it")
     page.keyboard.press("Escape")
     page.wait_for_selector("#draws", state="hidden")
 
