@@ -203,6 +203,7 @@ def test_what_a_draw_is_bound_to_is_known_before_it(length: int | None, toy: Emb
 def test_a_kept_key_names_what_ids_must_be(toy: Embedding) -> None:
     blur = Privatizer(Laplace(toy, epsilon=1.0))
     assert any(
-        "each id belongs to one record" in line for line in blur.guaranteed(keyed_rng(KEY)).assumptions
+        "each id belongs to one record" in line
+        for line in blur.guaranteed(keyed_rng(KEY)).assumptions
     )
     assert blur.guaranteed(secure_rng()) == blur.guarantee
