@@ -21,7 +21,13 @@ from inkblur.mechanisms.typical import TypicalLoss
 from inkblur.rng import Rng
 from inkblur.types import counted
 
-_ONE = {"numbers": "number", "addresses": "address", "names": "name", "stop-words": "stop-word"}
+_ONE = {
+    "numbers": "number",
+    "addresses": "address",
+    "names": "name",
+    "stop-words": "stop-word",
+    "sentence-ends": "sentence-end",
+}
 MISSING = "which texts are missing (null)"  # shown where the length is not hidden
 OVER_BUDGET = (
     "which records were left out because they would have exceeded a budget; this hints at how long "
