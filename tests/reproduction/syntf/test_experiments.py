@@ -129,8 +129,9 @@ def test_syntf_is_compared_with_scrubbing_and_vectorization_scenario_by_scenario
                 analyst_attacker.TABLE,
                 *analyst_attacker.FIGURE_3.values(),
                 analyst_attacker.FIGURE_5,
+                analyst_attacker.TABLE_OF_SCENARIOS,
             },
-            6,
+            13,
         ),
     ],
 )
