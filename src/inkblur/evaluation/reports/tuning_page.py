@@ -107,7 +107,7 @@ def trials_table(goal: Goal, trials: Sequence[Trial]) -> Table:
 
 
 def _by_guessing(goal: Goal, trial: Trial) -> str:
-    """What who reads no text reaches: a share that is left means something above it only."""
+    """What guessing without reading a text reaches: only a share above it means something."""
     kept = trial.utility_of_guessing
     said = f"Guessing labels by their frequency alone keeps about {kept:.0%} of the utility"
     if trial.attacks:
