@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from inkblur.documents.policies import Treatment
 from inkblur.documents.privatizer import Privatizer
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.channel import channel_of
 from inkblur.evaluation.attacks.entering import entering
-from inkblur.evaluation.attacks.fluent_channel import FluentChannel
 from inkblur.evaluation.attacks.likelihood import Likelihood
 from inkblur.evaluation.attacks.sentence_lengths import SentenceLengths
 from inkblur.evaluation.attacks.sentence_likelihood import SentenceLikelihood, with_sentences
@@ -250,11 +250,12 @@ def static_scores(
             bayes = attack(channel, embedding, entering(blur))
             bayes.fit(half.known, half.known_authors)
             scores[bayes.name, STATIC] = bayes.scores(released)
-        sentences = SentenceLengths(embedding, entering(blur))
-        lengths = sentences.fit(half.known, half.known_authors).scores(released)
-        scores[sentences.name, STATIC] = lengths
-        if not isinstance(channel, FluentChannel):
+        # Elsewhere one would know nothing, and the other stand twice in the stack.
+        if Treatment.KEEP in (blur.policies.sentence_ends, blur.policies.punctuation):
+            sentences = SentenceLengths(embedding, entering(blur))
+            lengths = sentences.fit(half.known, half.known_authors).scores(released)
             words = scores[TextLikelihood.name, STATIC]  # worked out already
+            scores[sentences.name, STATIC] = lengths
             scores[SentenceLikelihood.name, STATIC] = with_sentences(words, lengths)
     return scores
 
