@@ -229,7 +229,7 @@ def test_what_is_no_column_of_texts_is_refused(
 def test_the_strength_must_be_said_and_options_exist(spec: inkblur.ReleaseSpec) -> None:
     with pytest.raises(ParameterError, match="choose how strong"):
         inkblur.privatize(["waa"])
-    with pytest.raises(ParameterError, match="no parameter stength"):
+    with pytest.raises(ParameterError, match="did you mean `strength=`"):
         inkblur.privatize(["waa"], "medium", stength="strong")
     with pytest.raises(ParameterError, match="describes the whole release"):
         inkblur.privatize(["waa"], "medium", spec=spec)

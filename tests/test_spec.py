@@ -184,12 +184,27 @@ def test_what_stands_beside_parameters_is_not_lost() -> None:
     both = ReleaseSpec.of(epsilon=1.0, parameters={"frequency_power": 0.5}, tau=0.1)
     assert both == ReleaseSpec.of(epsilon=1.0, frequency_power=0.5, tau=0.1)
     assert both.varied(parameters={"tau": 0.2}) == ReleaseSpec.of(epsilon=1.0, tau=0.2)
-    with pytest.raises(ParameterError, match="staircase has no parameter lenght"):
-        ReleaseSpec.of(epsilon=1.0, parameters={"tau": 0.1}, lenght=50)
+    with pytest.raises(ParameterError, match="staircase has no parameter lam; it takes epsilon"):
+        ReleaseSpec.of(epsilon=1.0, parameters={"tau": 0.1}, lam=0.5)
     with pytest.raises(ParameterError, match="`tau=` is given twice"):
         ReleaseSpec.of(epsilon=1.0, parameters={"tau": 0.1}, tau=0.2)
     with pytest.raises(ParameterError, match="must be a mapping"):
         ReleaseSpec.of(epsilon=1.0, parameters="tau")
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("strenght", "strength"), ("column", "columns"), ("frequencypower", "frequency_power")],
+)
+def test_a_misspelled_name_is_told_the_one_that_was_meant(written: str, meant: str) -> None:
+    with pytest.raises(ParameterError, match=f"^`{written}=` is unknown; did you mean `{meant}=`"):
+        ReleaseSpec.of(epsilon=1.0, **{written: 1})
+
+
+def test_a_name_that_is_like_no_other_is_one_the_mechanism_has_not() -> None:
+    for name in ("limit", "zugzwang"):
+        with pytest.raises(ParameterError, match=f"^staircase has no parameter {name}; it takes"):
+            ReleaseSpec.of(epsilon=1.0, **{name: 1})
 
 
 def test_parameters_cannot_be_changed_in_place() -> None:
