@@ -201,6 +201,15 @@ def test_advice_of_the_library_names_fields_of_a_request(refused: Callable[[], N
     assert told.endswith(("or leave this one out", "records apart", "and `consistent`")), told
 
 
+def test_the_ledger_is_verified_without_a_body(client: TestClient) -> None:
+    """A body was required, though an anchor is not."""
+    intact = {"intact": True, "problems": []}
+    assert client.post("/v1/ledger/verify").json() == intact
+    assert client.post("/v1/ledger/verify", json={}).json() == intact
+    beyond = {"anchor": f"999:{'0' * 64}"}
+    assert not client.post("/v1/ledger/verify", json=beyond).json()["intact"]
+
+
 @pytest.mark.parametrize("kind", ["application/json", ""])
 @pytest.mark.parametrize(
     ("path", "body"),

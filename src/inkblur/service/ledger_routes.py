@@ -55,9 +55,12 @@ def ledger_routes(service: Service) -> APIRouter:
         }
 
     @routes.post("/verify")
-    async def verify(asked: Anchor) -> dict[str, Any]:
-        """Whether an entry was changed or removed since it was written."""
-        problems = await service.look(service.ledger.verify, asked.anchor)
+    async def verify(asked: Anchor | None = None) -> dict[str, Any]:
+        """Whether an entry was changed or removed since it was written; with an anchor that was
+        kept elsewhere, also whether later ones vanished. The body may be left out.
+        """
+        anchor = None if asked is None else asked.anchor
+        problems = await service.look(service.ledger.verify, anchor)
         return {"intact": not problems, "problems": problems}
 
     @routes.get("/export", response_class=Response)
