@@ -120,6 +120,18 @@ def test_the_owner_is_told_what_comes_out(epsilon: float, hides: bool) -> None:
     assert summary.to_json()["tokens"]["hides_the_texts"] is hides
 
 
+def test_of_no_words_nothing_is_said() -> None:
+    """A file without texts was told that 0 % of its words are unchanged."""
+    blur = Privatizer(Laplace(TABLE, epsilon=500.0))
+    for documents in ([], ["", "12"]):
+        summary = summarized(blur, documents)
+        assert "unchanged" not in "\n".join(summary.lines())
+        assert summary.to_json()["tokens"]["sentences"] == []
+    told = "\n".join(summarized(blur, ["the of"]).lines())
+    assert "100% of the words are unchanged" in told  # and nothing of content words: none is there
+    assert "content words" not in told
+
+
 def test_words_that_are_copied_come_out() -> None:
     """Of these eight words seven are copied: "0 % come out" would be what happened to one."""
     kept = TokenPolicies.of(keep=["stop-words", "unknown"], names="keep")

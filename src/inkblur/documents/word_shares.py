@@ -64,9 +64,12 @@ class Survival:
         return self.share <= MANY and self.content_share <= MANY
 
     def lines(self) -> list[str]:
-        """The share in one line, and a warning where it is large."""
+        """The share in one line, and a warning where it is large; of no words, nothing."""
+        words, content = self.known + self.copied, self.content + self.copied_content
+        if not words:
+            return []
         beside = ""
-        if self.content + self.copied_content != self.known + self.copied:
+        if 0 < content < words:
             beside = f" ({self.content_share:.0%} of the content words)"
         lines = [f"{self.share:.0%} of the {self.counted}{beside} are unchanged"]
         if not self.hides:
