@@ -644,6 +644,25 @@ def test_a_ledger_is_closed_after_the_charge_under_way(place: str) -> None:
         assert again.spent("p") == {SPACE: micros(8.0)}
 
 
+def test_a_ledger_that_cannot_be_written_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It said only that its disk is full."""
+    monkeypatch.setattr("inkblur.ledger.store._WAIT_SECONDS", 0.0)
+    place = tmp_path / "ledger.db"
+    with open_ledger(place) as ledger, open_ledger(place) as other:
+        with other.store.transaction(), pytest.raises(OutputError, match="wait until the other"):
+            spend(ledger, [charge("a")])
+        ledger.store.run("PRAGMA query_only = ON")
+        with pytest.raises(OutputError, match="allow this user to write to it and to its folder"):
+            spend(ledger, [charge("a")])
+        ledger.store.run("PRAGMA query_only = OFF")
+        ledger.store.run("PRAGMA max_page_count = 1")  # no more than it has already
+        with pytest.raises(OutputError, match="disk is full; make room on its disk, then try"):
+            spend(ledger, [charge(str(place)) for place in range(1000)])
+        assert len(list(other.export())) == 1  # the header
+
+
 def test_ctrl_c_while_another_writes_leaves_no_transaction_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:

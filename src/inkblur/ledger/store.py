@@ -23,6 +23,13 @@ from inkblur.ledger.secret import HASH_BYTES
 _WAIT_SECONDS = 120.0  # for other writers
 _LOCK = 0x1B10_7E1D  # PostgreSQL's advisory lock: any number that nobody else uses
 
+# What to do where SQLite cannot write, by the reason it gives.
+_ADVICE = {
+    sqlite3.SQLITE_FULL: "make room on its disk",
+    sqlite3.SQLITE_BUSY: "wait until the other program that writes to it is done",
+    sqlite3.SQLITE_READONLY: "allow this user to write to it and to its folder",
+}
+
 # Pages of a batch stay in memory until its commit (64 MiB), and reach the file when many have
 # changed (32 MiB) or the last connection closes: with SQLite's own 2 and 4 MiB most are written
 # several times.
@@ -260,8 +267,12 @@ class SqliteStore(Store):
                     for statement in rollback:
                         self._connection.execute(statement)
                 if isinstance(error, sqlite3.OperationalError):  # a full disk, for one
-                    message = f"the ledger {self.place} cannot be written: {error}"
-                    raise OutputError(message) from None
+                    reason = error.sqlite_errorcode & 0xFF  # without its details
+                    advice = _ADVICE.get(reason, "check its disk")
+                    raise OutputError(
+                        f"the ledger {self.place} cannot be written: {error}; {advice}, then try "
+                        "again"
+                    ) from None
                 raise
 
     def _one_of(self, hashes: Sequence[bytes]) -> tuple[str, Sequence[Any]]:
@@ -332,7 +343,10 @@ class PostgresStore(Store):
                 yield
             except self._lost as error:
                 reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-                raise OutputError(f"the ledger {self.place} cannot be reached: {reason}") from None
+                raise OutputError(
+                    f"the ledger {self.place} cannot be reached: {reason}; try again when its "
+                    "server answers"
+                ) from None
 
     def _spelled(self, sql: str) -> bytes:
         return sql.format(**self._words).replace("?", "%s").encode()
