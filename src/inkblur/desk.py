@@ -185,7 +185,9 @@ class ReleaseDesk:
         mechanism, caller = read.blur.mechanism, read.order.caller
         resolved = spec.resolved(mechanism.embedding, mechanism)
         account = open_account(self.ledger, read.blur, resolved, self.rng, caller=caller)
-        limits = self.limits.for_guarantee(promised, spec.id_column)
+        limits = self.limits.for_guarantee(
+            promised, spec.id_column, "`ids=`, or `id_column=` for the rows of a table,"
+        )
         spending = Spending(account, promised, spec.columns, limits, caller=caller)
         spending.charge(part)
         account.confirm()

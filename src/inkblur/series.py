@@ -108,11 +108,6 @@ def privatize(
     limits = Limits() if limits is None else limits
     if limits.partial:
         raise ParameterError("all texts are released or none: leave out `partial=`")
-    if limits.budget is not None and ids is None:
-        raise ParameterError(
-            "without `ids=` a text with one letter changed would be a new record, with a fresh "
-            "budget: name the texts, or limit what a person may spend with `person_budget=`"
-        )
     rng = secure_rng() if rng is None else require_rng(rng)
     table = spec.table()
     blur = spec.releaser(table)
@@ -125,7 +120,7 @@ def privatize(
         if row is not None or hides_length
     ]
     resolved = spec.resolved(table, blur.mechanism)
-    budget = limits.for_guarantee(blur.guaranteed(rng), "ids")
+    budget = limits.for_guarantee(blur.guaranteed(rng), ids, "`ids=`")
     with spending_of(ledger, blur, resolved, rng, limits=budget, source="-") as spending:
         if limits and spending is not None:
             spending.charge_ahead(iter([_batch(given)]), blur, partial=None)

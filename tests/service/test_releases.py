@@ -285,6 +285,16 @@ def test_over_budget_nothing_is_released_and_what_is_left_is_said(make_client: M
     assert client.post("/v1/release", json=fits).status_code == 200  # a replay still costs nothing
 
 
+def test_a_record_budget_asks_for_the_ids_that_a_request_can_give(make_client: MakeClient) -> None:
+    """It named `id_column`, which a JSON request does not know."""
+    client = make_client(limits=Limits(budget=2.5 * EPSILON["medium"]))
+    answer = client.post("/v1/release", json={"texts": ["one two"], **MEDIUM})
+    assert answer.status_code == 422
+    told = answer.json()["error"]["message"]
+    assert told.startswith("without `ids`, or `id_column` for the rows of a table, a text with")
+    assert told.endswith("give what tells records apart")
+
+
 def test_a_budget_for_people(make_client: MakeClient) -> None:
     client = make_client(limits=Limits(person_budget=2.5 * EPSILON["medium"]))  # words
     sent = {"texts": ["one two"], "ids": ["a"], "people": ["ada"], **MEDIUM}

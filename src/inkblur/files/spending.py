@@ -54,11 +54,14 @@ class Limits:
     def __bool__(self) -> bool:
         return self.budget is not None or self.person_budget is not None
 
-    def for_guarantee(self, guarantee: Guarantee, id_column: str | None) -> Budget:
+    def for_guarantee(
+        self, guarantee: Guarantee, ids: object, option: str = "`id_column=`"
+    ) -> Budget:
         """The limits in what the ledger counts for this guarantee.
 
-        A record is known by its id and by its text. Where no column names it, both change with one
-        letter of the text, so a record's budget needs an `id_column`; a person's does not.
+        A record is known by its id and by its text. Where nothing names it, both change with one
+        letter of the text, so a record's budget needs `ids`, which the caller sets with `option`;
+        a person's does not.
         """
         if not self:
             if self.partial:
@@ -66,11 +69,11 @@ class Limits:
             if self.radius is not None:
                 raise ParameterError("a radius without a budget limits nothing; give a budget")
             return Budget()
-        if self.budget is not None and id_column is None:
+        if self.budget is not None and ids is None:
             raise ParameterError(
-                "without `id_column=` a text with one letter changed would be a new record, with a "
-                "fresh budget: name the column that tells records apart, or limit what a person "
-                "may spend with `person_budget=`"
+                f"without {option} a text with one letter changed would be a new record, with a "
+                "fresh budget: give what tells records apart, or limit what a person may spend "
+                "with `person_budget=`"
             )
         if not guarantee.private:
             raise PrivacyError(f"this release has no finite loss to budget: {guarantee.void}")
