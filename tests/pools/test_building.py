@@ -33,6 +33,7 @@ from inkblur.pools.encoder import WordEncoder
 from inkblur.pools.order import Nearest
 from inkblur.pools.store import open_pool, write_pool
 from tests.pools.made import WORDS, table
+from tests.pools.made import pool as made_pool
 
 TABLE = table(dimension=8)
 RNG = np.random.default_rng(5)
@@ -256,6 +257,17 @@ def test_without_labels_the_share_is_the_largest_that_keeps_enough_meaning() -> 
         assert gains[chosen] >= part * most
         assert not [share for share in gains if share > chosen and gains[share] >= part * most]
     assert best(found, 0.0, labels=1).share > best(found, 1.0, labels=1).share
+
+
+def test_a_label_of_one_text_has_no_other_text_near() -> None:
+    """Such a pool, made by hand, ended in an IndexError."""
+    one = replace(made_pool(TABLE, (1, 8)), given=np.array([0] + [1] * 8))
+    some = [each for each in expectations(one, 5.0) if each.first is Nearest.LABEL]
+    assert all(np.isfinite([each.meaning, each.random]).all() for each in some)
+    alone = replace(made_pool(TABLE, (1, 1)), given=np.array([0, 1]))
+    for each in expectations(alone, 5.0):
+        if each.first is Nearest.LABEL:
+            assert each.meaning == pytest.approx(each.random)
 
 
 def test_labels_that_come_out_for_certain_are_labels_all_the_same() -> None:

@@ -164,16 +164,21 @@ def _cosines(pool: Pool, shares: Array) -> tuple[Array, float]:
     rows = _playing(pool)
     squared = float(np.square(pool.points[rows].astype(np.int64)).sum() / len(rows))
     order = Order(pool, text_units(pool, labels << 40))
+    random = {row: float(np.cumsum(mean * pool.points[row])[-1]) / squared for row in rows.tolist()}
     inside, anywhere = np.zeros(len(shares)), 0.0
     for label in np.unique(pool.given[rows]).tolist():
         size = int(pool.label_starts[label + 1] - pool.label_starts[label])
         last = np.maximum(1, np.rint(shares * size).astype(np.int64))
-        for nearest in _nearest_first(order, label, rows[pool.given[rows] == label]):
+        alike = rows[pool.given[rows] == label]
+        for row, nearest in zip(alike.tolist(), _nearest_first(order, label, alike), strict=True):
+            if not len(nearest):  # the only text of its label: left out, it leaves nothing near
+                inside += random[row]
+                continue
             sums = np.cumsum(nearest)
             upto = np.minimum(last, len(nearest))
             inside += sums[upto - 1] / upto / squared
-    for row in rows.tolist():
-        anywhere += float(np.cumsum(mean * pool.points[row])[-1]) / squared
+    for seen in random.values():
+        anywhere += seen
     return inside / len(rows), anywhere / len(rows)
 
 
