@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,28 @@ def test_texts_lie_where_the_model_puts_them(folder: Path) -> None:
         last = model(torch.tensor([[1, 2]])).last_hidden_state[0].mean(dim=0).numpy()
     assert found[0] == pytest.approx(last / np.linalg.norm(last), abs=1e-5)
     assert (encoder.sums(["?"]) == 0).all()
+
+
+def test_texts_are_encoded_on_one_thread_and_torch_has_its_own_afterwards(folder: Path) -> None:
+    """The whole process was left with one; a thread that had used torch before kept its own."""
+    import torch
+
+    encoder, before, seen = TransformerEncoder(folder), torch.get_num_threads(), []
+    encoder._model.register_forward_hook(lambda *_: seen.append(torch.get_num_threads()))
+
+    def encode() -> None:
+        torch.set_num_threads(3)
+        encoder.sums(["alpha"])
+        seen.append(torch.get_num_threads())
+
+    try:
+        for _ in range(2):
+            thread = Thread(target=encode)
+            thread.start()
+            thread.join()
+    finally:
+        torch.set_num_threads(before)
+    assert seen == [1, 3, 1, 3]
 
 
 def test_half_a_character_is_read_as_a_sign(folder: Path) -> None:

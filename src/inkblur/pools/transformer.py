@@ -66,7 +66,6 @@ class TransformerEncoder:
             import torch
             from transformers import AutoModel
 
-        torch.set_num_threads(1)  # the last bits of a sum depend on the number of threads
         with self._read():
             model = AutoModel.from_pretrained(
                 self.folder, local_files_only=True, use_safetensors=True, dtype=torch.float32
@@ -104,7 +103,7 @@ class TransformerEncoder:
         import torch
 
         out = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        with torch.inference_mode():
+        with torch.inference_mode(), _one_thread():
             for row, text in enumerate(texts):
                 whole = text.encode(errors="replace").decode()  # no lone surrogates
                 plain = MASKED.sub(" ", whole)
@@ -114,3 +113,19 @@ class TransformerEncoder:
                 last = self._model(pieces).last_hidden_state[0]
                 out[row] = torch.nn.functional.normalize(last.mean(dim=0), dim=0).numpy()
         return out
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Torch on one thread while inside: the last bits of a sum depend on how many there are.
+
+    Torch keeps the number for each thread that calls it, so it is set wherever texts are encoded.
+    """
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
