@@ -91,8 +91,8 @@ def typical_loss(mechanism: WordMechanism) -> TypicalLoss:
     words = profiled_words(mechanism.embedding)
     count = len(mechanism.vocabulary)
     adapted = len(words) < count
-    uniforms = seeded_rng(_SEED).child("typical").rows(count, 1)[words, 0]
-    sample = words[np.argsort(uniforms, kind="stable")[:_SAMPLE]]
+    order = seeded_rng(_SEED).child("typical").permutation(count)
+    sample = order[np.isin(order, words)][:_SAMPLE]
     nearest = np.full(len(sample), np.inf)
     for start in range(0, len(words), _BLOCK):
         ids = words[start : start + _BLOCK]
