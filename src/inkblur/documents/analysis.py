@@ -58,7 +58,7 @@ class Analysis:
     counts: Counter[str] = field(default_factory=Counter)  # "numbers blur", "unknown keep", ...
 
 
-class _Judgment(NamedTuple):
+class _TokenVerdict(NamedTuple):
     """What the policies make of a word, a number or an address."""
 
     treatment: Treatment
@@ -67,7 +67,7 @@ class _Judgment(NamedTuple):
     capitals: str
 
 
-class _Piece(NamedTuple):
+class _AnalyzedPiece(NamedTuple):
     """What an analysis gains by a piece of text that stands between two spaces."""
 
     ids: tuple[int, ...]
@@ -81,7 +81,7 @@ class _Piece(NamedTuple):
         return replaced and self.slots == (_PLAIN,)
 
 
-_PARTS = tuple(itemgetter(place) for place in range(len(_Piece._fields)))
+_PARTS = tuple(itemgetter(place) for place in range(len(_AnalyzedPiece._fields)))
 
 
 class Analyst:
@@ -92,8 +92,8 @@ class Analyst:
         self._policies = policies
         self._copies_layout = Treatment.KEEP in (policies.spaces, policies.punctuation)
         # The same few words make up most of any text.
-        self._judged: dict[str, _Judgment] = {}
-        self._pieces: dict[str, _Piece] = {}
+        self._judged: dict[str, _TokenVerdict] = {}
+        self._pieces: dict[str, _AnalyzedPiece] = {}
         self._words: dict[str, int] = {}  # ids of those pieces that are one word and nothing else
         self._stop_words: set[str] = set()  # those of them that are stop words
 
@@ -120,7 +120,7 @@ class Analyst:
         else:
             found = list(map(self._pieces.get, written))
             if all(found):  # in loops that Python does not see
-                known = cast("list[_Piece]", found)
+                known = cast("list[_AnalyzedPiece]", found)
                 ids, slots, counted = (
                     list(chain.from_iterable(map(part, known))) for part in _PARTS
                 )
@@ -177,7 +177,7 @@ class Analyst:
         self._read_on(written, ids, slots, counted)
         alike = 0 < laid < len(slots) and slots[laid] is not _FULL_STOP
         if alike and len(self._pieces) < _REMEMBERED and len(written) <= _REMEMBERED_LETTERS:
-            piece = _Piece(tuple(ids[known:]), tuple(slots[laid:]), tuple(counted[seen:]))
+            piece = _AnalyzedPiece(tuple(ids[known:]), tuple(slots[laid:]), tuple(counted[seen:]))
             self._pieces[written] = piece
             if piece.is_a_word:
                 if piece.counted == ("stop_words blur",):
@@ -231,7 +231,7 @@ class Analyst:
             else:
                 slots.append(Slot(separator, None, capitals, count if named else ""))
 
-    def _judge(self, token: Token) -> _Judgment:
+    def _judge(self, token: Token) -> _TokenVerdict:
         """Judge a token that was not met before, and remember it if it is a word."""
         judgment = self._judgment(*self._classify(token), token.text)
         if (
@@ -242,9 +242,9 @@ class Analyst:
             self._judged[token.text] = judgment
         return judgment
 
-    def _judgment(self, name: str, known: int, written: str) -> _Judgment:
+    def _judgment(self, name: str, known: int, written: str) -> _TokenVerdict:
         treatment = Treatment.BLUR if name == "words" else getattr(self._policies, name)
-        return _Judgment(treatment, f"{name} {treatment.value}", known, self._capitals(written))
+        return _TokenVerdict(treatment, f"{name} {treatment.value}", known, self._capitals(written))
 
     def _classify(self, token: Token) -> tuple[str, int]:
         """The token's class as named in the policies, and its id (NULL_ID unless it is known)."""

@@ -55,7 +55,7 @@ def privatize(
 
     def mapped(rows: Dataset, to: ReleasePlan | Reservation) -> Dataset:
         return rows.repartition(target_num_rows_per_block=block).map_batches(
-            _Releaser,
+            _ReleaseActor,
             fn_constructor_args=(to,),
             batch_format="pyarrow",
             batch_size=batch_size,
@@ -80,7 +80,7 @@ def _leave_a_processor(taken: float) -> None:
         )
 
 
-class _Releaser:
+class _ReleaseActor:
     """An actor: it lives for many batches, and loads its tables before the first is read."""
 
     def __init__(self, plan: ReleasePlan | Reservation) -> None:

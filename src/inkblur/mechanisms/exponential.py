@@ -105,8 +105,8 @@ class Exponential(DiscreteMechanism):
         """Begin with no words known and none counted."""
         words, blocks = len(self.embedding), blocks_in(len(self.embedding))
         # Half for the sums of blocks of many words, half for all weights of the commonest.
-        self._known = _Store(self._store_bytes // 2, words, blocks, np.int32)
-        self._common = _Store(self._store_bytes // 2, words, blocks * BLOCK, np.uint8)
+        self._known = _StoredSums(self._store_bytes // 2, words, blocks, np.int32)
+        self._common = _StoredSums(self._store_bytes // 2, words, blocks * BLOCK, np.uint8)
         self._drawn = np.zeros(words + 1, dtype=np.int64)  # draws by word so far
 
     def __getstate__(self) -> dict[str, Any]:
@@ -274,7 +274,7 @@ def _located(
     return out
 
 
-class _Store:
+class _StoredSums:
     """Cumulative sums by word, as rows of two tables, within a limit in bytes.
 
     Rows are added and never replaced, so that other batches may read meanwhile: a row is written

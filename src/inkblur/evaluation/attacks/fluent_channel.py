@@ -136,7 +136,7 @@ class _Expectations:
             self._groups.append(group)
         self.owned = self._draws.frequencies[self._outs] + model_units
 
-    def _group(self, places: Sequence[_ReleasedWord], rows: Ids) -> _Group:
+    def _group(self, places: Sequence[_ReleasedWord], rows: Ids) -> _PaddedPlaces:
         import torch
 
         def padded(rows: Sequence[Small]) -> torch.Tensor:
@@ -147,7 +147,7 @@ class _Expectations:
         parts = padded([place.parts for place in places])
         units = parts * (self._draws.followed // parts.sum(1, keepdim=True))
         words = padded([place.words for place in places])
-        return _Group(torch.from_numpy(rows).to(device), words, parts, units)
+        return _PaddedPlaces(torch.from_numpy(rows).to(device), words, parts, units)
 
     def _nearest(self, ranked: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """The nearest words, as many as have T units of frequencies, and the sums of these."""
@@ -190,7 +190,7 @@ class _Expectations:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Group:
+class _PaddedPlaces:
     """Places and the words expected there, padded with word 0 and no parts."""
 
     rows: torch.Tensor  # (places,): among all places

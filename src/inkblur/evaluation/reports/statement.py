@@ -94,7 +94,7 @@ def make_statement(
     An evaluation of another release is refused: its figures would say nothing about this one.
     """
     try:
-        facts = _Facts.of(report, name)
+        facts = _ReportFacts.of(report, name)
         risk = None if evaluation is None else measured_risk(evaluation, facts.spec)
         return Statement(
             (facts.what_was_done(), facts.what_is_promised(), facts.what_is_open(risk)),
@@ -119,7 +119,7 @@ def make_statement(
 
 
 @dataclass(frozen=True, slots=True)
-class _Facts:
+class _ReportFacts:
     """What the sections are made from."""
 
     report: Mapping[str, Any]
@@ -130,7 +130,7 @@ class _Facts:
     longest: int | None
 
     @classmethod
-    def of(cls, report: Mapping[str, Any], name: str) -> _Facts:
+    def of(cls, report: Mapping[str, Any], name: str) -> _ReportFacts:
         unit = report["guarantee"]["unit"]
         if unit not in _UNITS:
             raise InputError(f"{name} has the unit {unit!r}, which this version does not support")

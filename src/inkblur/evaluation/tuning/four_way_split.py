@@ -51,16 +51,16 @@ class PublicTexts:
     authors: Sequence[Hashable | None] | None = None
     labels: Sequence[str | None] | None = None
 
-    def rows(self) -> list[_Row]:
+    def rows(self) -> list[_LabeledText]:
         """Every text that has an author or a label."""
         none = [None] * len(self.texts)
         columns = (self.texts, self.authors or none, self.labels or none)
-        rows = [_Row(*row) for row in zip(*columns, strict=True)]
+        rows = [_LabeledText(*row) for row in zip(*columns, strict=True)]
         return [row for row in rows if row.author is not None or row.label is not None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _LabeledText:
     text: str
     author: Hashable | None
     label: str | None
@@ -125,13 +125,15 @@ def make_parts(
     )
 
 
-def _drawn(rows: Sequence[_Row], share: float, seed: int) -> dict[TextShare, list[_Row]]:
+def _drawn(
+    rows: Sequence[_LabeledText], share: float, seed: int
+) -> dict[TextShare, list[_LabeledText]]:
     groups: defaultdict[Hashable, list[int]] = defaultdict(list)
     for place, row in enumerate(rows):
         key = ("author", row.author) if row.author is not None else ("label", row.label)
         groups[key].append(place)
     order = seeded_rng(seed).child("parts").rows(len(rows), 1)[:, 0] if rows else np.zeros(0)
-    split: dict[TextShare, list[_Row]] = {part: [] for part in TextShare}
+    split: dict[TextShare, list[_LabeledText]] = {part: [] for part in TextShare}
     for places in groups.values():
         places.sort(key=lambda place: order[place])
         count = min(max(1, round(share * len(places))), (len(places) - 1) // 2)
@@ -140,15 +142,15 @@ def _drawn(rows: Sequence[_Row], share: float, seed: int) -> dict[TextShare, lis
         for turn, row in enumerate(rows[place] for place in places[2 * count :]):
             if row.author is None or (row.label is not None and turn % 2 == 1):
                 # What teaches cannot be released, so no attacker studies it.
-                split[TextShare.TEACH].append(_Row(row.text, None, row.label))
+                split[TextShare.TEACH].append(_LabeledText(row.text, None, row.label))
             else:
                 split[TextShare.STUDY].append(row)
     return split
 
 
 def _apart(
-    split: dict[TextShare, list[_Row]], learned: Fingerprints
-) -> tuple[dict[TextShare, list[_Row]], int]:
+    split: dict[TextShare, list[_LabeledText]], learned: Fingerprints
+) -> tuple[dict[TextShare, list[_LabeledText]], int]:
     """The parts without what an earlier one has, and how many texts that leaves out."""
     kept, left_out, seen = {}, 0, learned
     for part in TextShare:
@@ -160,7 +162,7 @@ def _apart(
     return kept, left_out
 
 
-def _dataset(kept: dict[TextShare, list[_Row]], tested: TextShare, seed: int) -> Dataset:
+def _dataset(kept: dict[TextShare, list[_LabeledText]], tested: TextShare, seed: int) -> Dataset:
     learning = [*kept[TextShare.TEACH], *kept[TextShare.STUDY]]
     rows = [*learning, *kept[tested]]
     return make_dataset(

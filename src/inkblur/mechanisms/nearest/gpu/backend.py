@@ -92,7 +92,7 @@ def _torch() -> Any:
         return importlib.import_module("torch")
 
 
-class _Slot:
+class _BatchInFlight:
     """One batch in flight: its memory on both sides, and what the host waits for."""
 
     def __init__(self, batch: Any, work: Any, *, plan: int, pin: bool) -> None:
@@ -149,7 +149,7 @@ class Gpu:
         if dimension > _MOST_DIMENSIONS:
             raise ValueError(f"{dimension} dimensions, the GPU engine takes {_MOST_DIMENSIONS}")
         memory, slots = self._memory, _SLOTS if self._cuda else 1
-        self._slots: list[_Slot] = []
+        self._slots: list[_BatchInFlight] = []
         self._noise: Any = None  # the last that was drawn from
         with self._on(None):
             self._words = words = memory.DeviceVocabulary(self._vectors, self._device)
@@ -161,7 +161,7 @@ class Gpu:
             work = memory.Work(words, self._batch, pairs)
             memories = [(batch, work)]
             memories += [(batch.another(), work.another()) for _ in range(slots - 1)]
-            self._slots = [_Slot(*m, plan=memory.PLAN, pin=self._cuda) for m in memories]
+            self._slots = [_BatchInFlight(*m, plan=memory.PLAN, pin=self._cuda) for m in memories]
         if self._cuda:
             self._torch.cuda.synchronize(self._device)
 
@@ -206,9 +206,9 @@ class Gpu:
         found = list(self._flown(partial(self._start_drawing, plan=part) for part in parts))
         return np.concatenate([np.empty(0, dtype=np.int64), *found])
 
-    def _flown(self, starts: Iterable[Callable[[_Slot], None]]) -> Iterator[Ids]:
+    def _flown(self, starts: Iterable[Callable[[_BatchInFlight], None]]) -> Iterator[Ids]:
         """The answers of batch after batch, as many in flight as there are slots."""
-        flying: deque[_Slot] = deque()
+        flying: deque[_BatchInFlight] = deque()
         for turn, start in enumerate(starts):
             if len(flying) == len(self._slots):
                 yield self._finish(flying.popleft())
@@ -223,7 +223,7 @@ class Gpu:
         """The most queries of one block, known after `put`."""
         return self._batch
 
-    def _start(self, slot: _Slot, queries: Float64s) -> None:
+    def _start(self, slot: _BatchInFlight, queries: Float64s) -> None:
         """Copy, upload and search, without waiting for the device."""
         if len(queries) > self._batch:
             raise ValueError(f"a block has {len(queries)} queries, expected up to {self._batch}")
@@ -244,7 +244,7 @@ class Gpu:
         with self._on(self._searching):
             self._search(slot, count)
 
-    def _start_drawing(self, slot: _Slot, plan: Ids) -> None:
+    def _start_drawing(self, slot: _BatchInFlight, plan: Ids) -> None:
         """Draw and search on the device, without waiting for it."""
         count = self._take(slot, None, len(plan))
         slot.plan[:count] = self._torch.from_numpy(plan)
@@ -253,7 +253,7 @@ class Gpu:
             self._noise.draw(there, self._steps.uniforms, slot.batch.raw[:count])
             self._search(slot, count)
 
-    def _take(self, slot: _Slot, queries: Float64s | None, count: int) -> int:
+    def _take(self, slot: _BatchInFlight, queries: Float64s | None, count: int) -> int:
         """Give a slot to a new batch."""
         if slot.done is not None:
             slot.done.synchronize()  # someone gave up on a stream: its upload may still run
@@ -261,7 +261,7 @@ class Gpu:
         slot.queries, slot.count = queries, count
         return count
 
-    def _search(self, slot: _Slot, count: int) -> None:
+    def _search(self, slot: _BatchInFlight, count: int) -> None:
         """All steps, one after the other on the device; nothing here waits for it."""
         words, batch, work, steps = self._words, slot.batch, slot.work, self._steps
         torch, n = self._torch, self._words.dimension
@@ -295,7 +295,7 @@ class Gpu:
             slot.done = torch.cuda.Event()
             slot.done.record(self._searching)
 
-    def _finish(self, slot: _Slot) -> Ids:
+    def _finish(self, slot: _BatchInFlight) -> Ids:
         """Wait for a batch, and settle on the host what the device could not."""
         if slot.done is not None:
             slot.done.synchronize()
@@ -321,7 +321,7 @@ class Gpu:
         slot.queries = None
         return ids
 
-    def _given(self, slot: _Slot, rows: Ids) -> Float64s:
+    def _given(self, slot: _BatchInFlight, rows: Ids) -> Float64s:
         """These queries of a finished batch; those drawn on the device are fetched from it."""
         if slot.queries is not None:
             return slot.queries[rows]
@@ -330,7 +330,7 @@ class Gpu:
             queries: Float64s = slot.batch.raw[there].cpu().numpy()
         return queries
 
-    def _judge(self, slot: _Slot, ids: Ids, listed: int) -> None:
+    def _judge(self, slot: _BatchInFlight, ids: Ids, listed: int) -> None:
         """`canonical.decide` for queries with several words at the same float64 distance."""
         with self._on(self._uploading):
             rows = slot.work.unsure_rows[:listed].cpu().numpy().astype(np.int64)
