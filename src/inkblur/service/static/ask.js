@@ -41,8 +41,14 @@ export async function ask(path, body, method) {
 
 export const json = async (path, body, method) => (await ask(path, body, method)).json();
 
+// What a refusal advises whoever writes requests, and what there is on this page instead.
+const HERE = [
+  ['or, if it is the file to release, name its encoding, for example `encoding`: "cp1252", latin-1 or utf-16', "or choose another “Text encoding”"],
+  ['or, if it is the file to release, add `encoding`: "utf-16"', "or choose UTF-16 as “Text encoding”"],
+];
+
 export function show(error) {
-  $("error").textContent = error.message;
+  $("error").textContent = HERE.reduce((told, [there, here]) => told.replace(there, here), error.message);
   $("error").hidden = false;
 }
 
