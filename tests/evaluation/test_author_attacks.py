@@ -98,9 +98,9 @@ def tried(found: SettingResult) -> set[tuple[str, str]]:
 
 def test_the_usual_attacks_on_a_release_and_on_true_texts() -> None:
     report = evaluate(data(), table(), [ReleaseSpec(epsilon=3.0)], PLAN)
-    blind = ("svm", "svm-words", "koppel", "sentence-lengths")
+    blind = ("svm", "svm-words", "koppel", "sentence-lengths", "text-lengths")
     plain = {(name, kind) for name in blind for kind in (ADAPTIVE, STATIC)}
-    bayes = {("likelihood", STATIC), ("likelihood-sentences", STATIC)}
+    bayes = {("likelihood", STATIC), ("likelihood-lengths", STATIC)}
     assert tried(report.settings[0]) == plain | bayes | {("stacked", ADAPTIVE)}
     assert tried(report.before) == {(name, STATIC) for name in USUAL}
     found = report.before.attack("likelihood", "all", STATIC)

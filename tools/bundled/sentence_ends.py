@@ -19,8 +19,7 @@ import inkblur
 from inkblur.evaluation.attacks.channel import channel_of
 from inkblur.evaluation.attacks.entering import entering
 from inkblur.evaluation.attacks.likelihood import Likelihood
-from inkblur.evaluation.attacks.sentence_lengths import SentenceLengths
-from inkblur.evaluation.attacks.sentence_likelihood import with_sentences
+from inkblur.evaluation.attacks.sentence_lengths import SentenceLengths, with_sentences
 from inkblur.evaluation.attacks.text_likelihood import TextLikelihood
 from inkblur.evaluation.measures.bootstrap import percentile_interval, resample_counts
 from inkblur.evaluation.risk import AuthorTexts, released_texts
@@ -72,7 +71,7 @@ def measured(half: AuthorTexts, epsilon: float, draws: int, rng: Rng) -> dict[st
         for attack in tried
     }
     both = with_sentences(scores["likelihood-texts"], scores["sentence-lengths"])
-    scores["likelihood-sentences"] = both
+    scores["both"] = both
     return {name: named(half, each) for name, each in scores.items()}
 
 
@@ -96,7 +95,7 @@ def main() -> None:
         found = measured(half, options.epsilon, options.draws, stream)
         shares = ", ".join(f"{name} {each.mean():.3f}" for name, each in found.items())
         words = max(found["likelihood"], found["likelihood-texts"], key=lambda each: each.mean())
-        more = found["likelihood-sentences"] - words
+        more = found["both"] - words
         times = resample_counts(4_000, len(more), stream.child("bootstrap"))
         low, high = percentile_interval(times @ more / len(more), 0.95, units=len(more))
         print(

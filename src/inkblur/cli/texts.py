@@ -38,9 +38,9 @@ TestShare = Annotated[float, typer.Option(help="Share of the texts to attack and
 Attacks = Annotated[
     str,
     typer.Option(
-        help="Comma-separated: likelihood, likelihood-texts, likelihood-sentences, svm-undone, "
+        help="Comma-separated: likelihood, likelihood-texts, likelihood-lengths, svm-undone, "
         "svm, svm-words, koppel, koppel-cosine, writeprints, writeprints-naive-bayes, "
-        "earth-movers, euclidean, sentence-lengths, stacked."
+        "earth-movers, euclidean, sentence-lengths, text-lengths, stacked."
     ),
 ]
 Scenarios = Annotated[str, typer.Option(help="Suspects, comma-separated: all, top-N, top-N-multi.")]
@@ -54,7 +54,9 @@ FormOption = Annotated[
     str, typer.Option(help="How texts are prepared: raw, content, or bow-N such as bow-200.")
 ]
 Redact = Annotated[bool, typer.Option("--redact", help="Remove proper nouns first.")]
-USUAL_ATTACKS = "likelihood,likelihood-sentences,sentence-lengths,svm,svm-words,koppel,stacked"
+USUAL_ATTACKS = (
+    "likelihood,likelihood-lengths,text-lengths,sentence-lengths,svm,svm-words,koppel,stacked"
+)
 USUAL_MODELS = "naive-bayes,svm"
 
 

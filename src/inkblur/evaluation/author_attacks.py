@@ -1,7 +1,7 @@
 """The attackers of an evaluation: what each studies, and what it says of texts.
 
 The adaptive attacker studied released texts, the static one true texts. Attacks that know the
-channel (`likelihood`, `likelihood-texts`, `likelihood-sentences`, `svm-undone`) are tried where
+channel (`likelihood`, `likelihood-texts`, `likelihood-lengths`, `svm-undone`) are tried where
 words go through a mechanism one by one; `likelihood` also where a whole text is one draw from a
 pool. What stacking says counts as adaptive: it hears all the others.
 """

@@ -26,11 +26,12 @@ from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.channel import channel_of
 from inkblur.evaluation.attacks.entering import entering
+from inkblur.evaluation.attacks.length_likelihood import LengthLikelihood
 from inkblur.evaluation.attacks.likelihood import Likelihood
-from inkblur.evaluation.attacks.sentence_lengths import SentenceLengths
-from inkblur.evaluation.attacks.sentence_likelihood import SentenceLikelihood, with_sentences
+from inkblur.evaluation.attacks.sentence_lengths import SentenceLengths, with_sentences
 from inkblur.evaluation.attacks.stacking import stacked, stacking_weights
 from inkblur.evaluation.attacks.svm import LinearSvm
+from inkblur.evaluation.attacks.text_lengths import TextLengths, with_text_lengths
 from inkblur.evaluation.attacks.text_likelihood import TextLikelihood
 from inkblur.evaluation.attacks.views import Words
 from inkblur.evaluation.measures.bootstrap import FEWEST, percentile_interval, resample_counts
@@ -40,6 +41,11 @@ from inkblur.rng import Rng, seeded_rng
 from inkblur.types import Array, Ids, Record, counted
 
 Scores = dict[tuple[str, str], Array]  # (texts, suspects), by attack and kind
+STACKED_LENGTHS = "stacked-lengths"  # hears those that look at lengths as well
+# Attacks that look at how long texts and sentences are: whatever epsilon is, these show.
+ON_LENGTHS = frozenset(
+    {TextLengths.name, SentenceLengths.name, LengthLikelihood.name, STACKED_LENGTHS}
+)
 _STUDIED = 50  # released texts per author that the adaptive attacker studies, copies counted
 _MOST_COPIES = 8
 _RESAMPLES = 10_000  # with ten authors the interval ends at the 85th smallest and largest
@@ -203,8 +209,10 @@ def attempts(
         if blur is not None:
             each = len(half.known) / len(half.suspects)
             copies = min(_MOST_COPIES, max(1, math.ceil(_STUDIED / each)))
-            for scores, cut, own in zip(by_draw, cuts, streams, strict=True):
+            for scores, whole, cut, own in zip(by_draw, releases, cuts, streams, strict=True):
                 scores |= adaptive_scores(half, cut, blur, own, seed, copies)
+                words = scores[TextLikelihood.name, STATIC][: len(whole)]
+                scores |= length_scores(half, whole, blur, embedding, words)
         found.append(by_draw)
     return [said for pair in zip(*found, strict=True) for said in answers(halves, pair, shown)]
 
@@ -214,7 +222,8 @@ def answers(
 ) -> Iterator[Attempt]:
     """Whom each attack names by its scores, and whom stacking does that learned on the other half.
 
-    Rows of the scores are the texts, once for each length in `shown`.
+    Rows of the scores are the texts, once for each length in `shown`. Attacks on lengths have rows
+    for the first alone, whole texts: they are not stacked with the others, but once more with all.
     """
     for number, (half, scores) in enumerate(zip(halves, found, strict=True)):
         truth = np.searchsorted(half.suspects, half.attacked_authors)
@@ -222,12 +231,17 @@ def answers(
         other_truth = np.searchsorted(other.suspects, other.attacked_authors)
         for place, words in enumerate(shown):
             rows = slice(place * len(truth), (place + 1) * len(truth))
-            parts = {name: each[rows] for name, each in scores.items()}
-            if len(parts) > 1:
-                there = slice(place * len(other_truth), (place + 1) * len(other_truth))
-                learned = [found[1 - number][name][there] for name in parts]
-                weights = stacking_weights(learned, other_truth)
-                parts["stacked", "both"] = stacked(list(parts.values()), weights)
+            parts = {name: each[rows] for name, each in scores.items() if len(each) > rows.start}
+            there = slice(place * len(other_truth), (place + 1) * len(other_truth))
+            words_alone = [name for name in parts if name[0] not in ON_LENGTHS]
+            heard = {"stacked": words_alone}
+            if len(words_alone) < len(parts):
+                heard[STACKED_LENGTHS] = list(parts)
+            for stack, names in heard.items():
+                if len(names) > 1:
+                    learned = [found[1 - number][name][there] for name in names]
+                    weights = stacking_weights(learned, other_truth)
+                    parts[stack, "both"] = stacked([parts[name] for name in names], weights)
             for (attack, kind), part in parts.items():
                 correct = part.argmax(axis=1) == truth
                 count = len(half.suspects)
@@ -250,13 +264,6 @@ def static_scores(
             bayes = attack(channel, embedding, entering(blur))
             bayes.fit(half.known, half.known_authors)
             scores[bayes.name, STATIC] = bayes.scores(released)
-        # Elsewhere one would know nothing, and the other stand twice in the stack.
-        if Treatment.KEEP in (blur.policies.sentence_ends, blur.policies.punctuation):
-            sentences = SentenceLengths(embedding, entering(blur))
-            lengths = sentences.fit(half.known, half.known_authors).scores(released)
-            words = scores[TextLikelihood.name, STATIC]  # worked out already
-            scores[sentences.name, STATIC] = lengths
-            scores[SentenceLikelihood.name, STATIC] = with_sentences(words, lengths)
     return scores
 
 
@@ -274,6 +281,31 @@ def adaptive_scores(
         studied += released_texts(half.known, blur, stream.child(f"known {copy}"))
     authors = np.tile(half.known_authors, copies)
     return _svm_scores(half, studied, authors, released, ADAPTIVE, seed)
+
+
+def length_scores(
+    half: AuthorTexts,
+    released: Sequence[str],
+    blur: Privatizer,
+    embedding: Embedding,
+    words: Array,
+) -> Scores:
+    """What those make of whole texts who studied how long true texts and sentences are, where these
+    lengths show. `words` are the scores of `likelihood-texts`, to join them with.
+    """
+    scores: Scores = {}
+    joined = words
+    if blur.length is None:
+        texts = TextLengths(embedding, entering(blur)).fit(half.known, half.known_authors)
+        scores[texts.name, STATIC] = found = texts.scores(released)
+        joined = with_text_lengths(joined, found)
+    if Treatment.KEEP in (blur.policies.sentence_ends, blur.policies.punctuation):
+        sentences = SentenceLengths(embedding, entering(blur)).fit(half.known, half.known_authors)
+        scores[sentences.name, STATIC] = found = sentences.scores(released)
+        joined = with_sentences(joined, found)
+    if scores:
+        scores[LengthLikelihood.name, STATIC] = joined
+    return scores
 
 
 def _svm_scores(

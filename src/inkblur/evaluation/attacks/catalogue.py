@@ -11,12 +11,13 @@ from inkblur.evaluation.attacks.entering import Entering
 from inkblur.evaluation.attacks.expected_words import ExpectedWords
 from inkblur.evaluation.attacks.koppel import Koppel
 from inkblur.evaluation.attacks.language import unigram
+from inkblur.evaluation.attacks.length_likelihood import LengthLikelihood
 from inkblur.evaluation.attacks.likelihood import Likelihood
 from inkblur.evaluation.attacks.reading import Reader
 from inkblur.evaluation.attacks.same_representation import SameRepresentation
 from inkblur.evaluation.attacks.sentence_lengths import SentenceLengths
-from inkblur.evaluation.attacks.sentence_likelihood import SentenceLikelihood
 from inkblur.evaluation.attacks.svm import LinearSvm
+from inkblur.evaluation.attacks.text_lengths import TextLengths
 from inkblur.evaluation.attacks.text_likelihood import TextLikelihood
 from inkblur.evaluation.attacks.views import Words
 from inkblur.evaluation.attacks.writeprints import WritePrints
@@ -31,6 +32,7 @@ ATTACKS: dict[str, Callable[[Embedding, int], Attack]] = {
     "earth-movers": lambda table, seed: SameRepresentation(table),
     "euclidean": lambda table, seed: SameRepresentation(table, distance="euclidean"),
     "sentence-lengths": lambda table, seed: SentenceLengths(table),
+    "text-lengths": lambda table, seed: TextLengths(table),
 }
 # Those that know the channel P(out | word) and what enters it (None: every word) as well; the last
 # argument says whether the texts they study are released ones.
@@ -39,7 +41,7 @@ CHANNEL_ATTACKS: dict[str, Callable[[Channel, Embedding, Entering | None, int, b
     "likelihood-texts": lambda channel, table, enter, seed, released: TextLikelihood(
         channel, table, enter
     ),
-    "likelihood-sentences": lambda channel, table, enter, seed, released: SentenceLikelihood(
+    "likelihood-lengths": lambda channel, table, enter, seed, released: LengthLikelihood(
         channel, table, enter
     ),
     "svm-undone": lambda channel, table, enter, seed, released: LinearSvm(
@@ -49,12 +51,13 @@ CHANNEL_ATTACKS: dict[str, Callable[[Channel, Embedding, Entering | None, int, b
     ),
 }
 # These send true words through the channel themselves.
-STATIC_ALONE = frozenset({"likelihood", "likelihood-texts", "likelihood-sentences"})
+STATIC_ALONE = frozenset({"likelihood", "likelihood-texts", "likelihood-lengths"})
 STACKED = "stacked"  # what several of the others say, weighed: see `stacking`
 NAMES = (*CHANNEL_ATTACKS, *ATTACKS, STACKED)
 USUAL = (
     "likelihood",
-    "likelihood-sentences",
+    "likelihood-lengths",
+    "text-lengths",
     "sentence-lengths",
     "svm",
     "svm-words",

@@ -11,7 +11,7 @@ Only sentences that end are counted: where a release shows no full stops, nothin
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Self
 
 import numpy as np
@@ -26,6 +26,7 @@ from inkblur.types import NULL_ID, Array, Ids
 LONGEST = 80  # words; longer sentences count as this long
 _SPREAD = 0.15  # of a length's logarithm: a sentence of 20 words stands for 17 to 23 as well
 _EVERYBODY = 30.0  # sentences that everybody's lengths weigh beside an author's own
+_WEIGHT = 0.25  # beside an attack on words
 _WORDS = (TokenClass.WORD, TokenClass.NUMBER, TokenClass.ADDRESS)
 
 
@@ -64,27 +65,28 @@ class SentenceLengths(ScoringAttack):
         """Log-likelihoods, (texts, suspects); 0 where no sentence ends."""
         check_fitted(self, "_logs")
         found = np.zeros((len(texts), len(self.suspects)))
-        read = cache(self._piece)
+        read = cache(partial(piece_words, embedding=self.embedding))
         for row, text in enumerate(texts):
             lengths = sentence_lengths([read(piece) for piece in text.split()])
             found[row] = self._logs[:, lengths - 1].sum(axis=1)
         return found
 
-    def _piece(self, piece: str) -> tuple[int, bool]:
-        """How many words stand between two spaces, and whether a sentence ends there. A word of the
-        table may have a full stop of its own: "u.s.".
-        """
-        if self.embedding.id(piece) != NULL_ID:
-            return 1, False
-        kinds = [token.kind for token in tokenize(piece)]
-        ends = TokenClass.SENTENCE_END in kinds
-        if self.embedding.id(piece.removesuffix(".")) != NULL_ID:
-            return 1, ends
-        return sum(kind in _WORDS for kind in kinds), ends
-
     def _known_piece(self, piece: str) -> tuple[int, bool]:
-        words, ends = self._piece(piece)
+        words, ends = piece_words(piece, self.embedding)
         return (words if self.enter is None else len(self.enter(piece))), ends
+
+
+def piece_words(piece: str, embedding: Embedding) -> tuple[int, bool]:
+    """How many words stand between two spaces, and whether a sentence ends there. A word of the
+    table may have a full stop of its own: "u.s.".
+    """
+    if embedding.id(piece) != NULL_ID:
+        return 1, False
+    kinds = [token.kind for token in tokenize(piece)]
+    ends = TokenClass.SENTENCE_END in kinds
+    if embedding.id(piece.removesuffix(".")) != NULL_ID:
+        return 1, ends
+    return sum(kind in _WORDS for kind in kinds), ends
 
 
 def sentence_lengths(pieces: Sequence[tuple[int, bool]]) -> Ids:
@@ -110,3 +112,8 @@ def _neighbors() -> Array:
     near = np.exp(-0.5 * ((scale[:, None] - scale) / _SPREAD) ** 2)
     spread: Array = near / near.sum(axis=1, keepdims=True)
     return spread
+
+
+def with_sentences(words: Array, lengths: Array) -> Array:
+    """The scores of an attack on words joined with those of `SentenceLengths`."""
+    return words + _WEIGHT * lengths
