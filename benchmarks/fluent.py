@@ -14,6 +14,7 @@ writes one JSON object a figure, as it goes (`fluent_data.py` says which texts).
 - page: the sentences of `docs/fluent.md`, before and after.
 - authors: every attack on the author, by `inkblur.evaluation.attempts`; and how many more texts the
   strongest names than with the frequency base, with 95 % of a bootstrap over texts.
+- classifiers: the same for the attacks that need no channel, which is slow on a CPU.
 - likelihood: the attack on authors through the channel alone, which needs no released copies to
   study: affordable on a CPU.
 - reading: words that are recovered by unigrams, trigrams and by the language model; and authors
@@ -42,7 +43,7 @@ from benchmarks.fluency_judges import (
     SentenceEncoder,
     trigram_logs,
 )
-from benchmarks.fluent_attacks import authors, likelihood, reading
+from benchmarks.fluent_attacks import authors, classifiers, likelihood, reading
 from benchmarks.fluent_data import (
     COLLECTIONS,
     SHIPPED,
@@ -211,6 +212,7 @@ PARTS = {
     "quality": quality,
     "page": page,
     "authors": authors,
+    "classifiers": classifiers,
     "likelihood": likelihood,
     "reading": reading,
 }

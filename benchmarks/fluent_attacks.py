@@ -1,13 +1,13 @@
 """What attackers make of both bases: who wrote a text, and what stood in it.
 
-`benchmarks/fluent.py` runs these as its parts `authors`, `likelihood` and `reading`.
+`benchmarks/fluent.py` runs these as its parts `authors`, `classifiers`, `likelihood` and `reading`.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +45,7 @@ from inkblur.evaluation import (
     true_words,
     unigram,
 )
+from inkblur.evaluation.risk import adaptive_scores, answers, released_texts, static_scores
 from reproduction.corpora import Corpus, Split
 
 STRENGTHS = ("light", "medium", "strong")
@@ -70,6 +71,30 @@ def _author_texts(split: Split, options: argparse.Namespace) -> tuple[AuthorText
 
 def authors(table: inkblur.Embedding, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Every attack on authors at equal epsilon, both bases; and how far the strongest differ."""
+    return _attacked(table, options, attempts)
+
+
+def classifiers(table: inkblur.Embedding, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """The same for those attacks alone that need no channel."""
+    return _attacked(table, options, _classified)
+
+
+def _classified(
+    texts: AuthorTexts, blur: inkblur.Privatizer, table: inkblur.Embedding, rng: Any, *, seed: int
+) -> list[Attempt]:
+    """What classifiers say who studied true texts, or eight releases of each."""
+    halves, found = texts.halves(), []
+    for number, half in enumerate(halves):
+        stream = rng.child(f"half {number}")
+        released = released_texts(half.attacked, blur, stream.child("attacked"))
+        static = static_scores(half, released, None, table, stream, seed)  # knows no release
+        found.append(static | adaptive_scores(half, released, blur, stream, seed, copies=8))
+    return list(answers(halves, found, (None,)))
+
+
+def _attacked(
+    table: inkblur.Embedding, options: argparse.Namespace, attack: Callable[..., list[Attempt]]
+) -> Iterator[dict[str, Any]]:
     for name in options.author_collections.split(","):
         texts, source = _author_texts(COLLECTIONS[name](), options)
         true = [entering_ids(text, table) for text in texts.attacked]
@@ -77,7 +102,7 @@ def authors(table: inkblur.Embedding, options: argparse.Namespace) -> Iterator[d
         for setting in settings(options):
             mechanism = setting.mechanism(table)
             began = time.perf_counter()
-            tried = attempts(
+            tried = attack(
                 texts, inkblur.Privatizer(mechanism), table, inkblur.seeded_rng(1), seed=1
             )
             sample = true[:: max(1, len(true) // 200)]
