@@ -23,5 +23,6 @@ def keep_made_strengths(
             "named": named,
             "untouched": untouched,
             "guessing": 0.04,
+            "lengths_hidden": {"named": 0.11, "untouched": untouched, "guessing": 0.04},
         }
     keep_strengths(table, find(name).key({}), found)

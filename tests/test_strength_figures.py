@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from inkblur.mechanisms.catalogue import CATALOGUE
-from inkblur.mechanisms.strengths import Risk
+from inkblur.mechanisms.strengths import MeasuredStrength, Risk
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -52,14 +52,19 @@ def rows() -> Iterator[tuple[Path, str, str]]:
             cells.append(f"{percent(found['named'])} ({percent(found['untouched'])})")
             yield evaluation, start, f"{start}{' | '.join(cells)} |"
             if mechanism == "staircase":
-                start = f"| {strength} | all | "
-                yield evaluation, start, f"{start}{' | '.join(map(risk_cell, each))} |"
+                hidden = [collection["lengths_hidden"] for collection in each]
+                for words, figures in (("all", hidden), ("all, and its length", each)):
+                    start = f"| {strength} | {words} | "
+                    yield evaluation, start, f"{start}{' | '.join(map(risk_cell, figures))} |"
                 start = f"| `{strength}` | "
-                shares = [f"{found[name]:.0%}" for name in ("named", "untouched", "guessing")]
+                both = [
+                    f"{risk['named']:.0%} (guessing: {risk['guessing']:.0%})"
+                    for risk in (found, found["lengths_hidden"])
+                ]
                 yield (
                     ROOT / "README.md",
                     start,
-                    f"{start}{found['epsilon']:g} | {' | '.join(shares)} |",
+                    f"{start}{found['epsilon']:g} | {' | '.join(both)} |",
                 )
 
 
@@ -100,7 +105,9 @@ def test_every_epsilon_said_of_a_strength_is_the_one_that_is_stored() -> None:
 
 def test_the_session_in_the_readme_ends_with_the_risk_that_is_stored() -> None:
     found = STORED["staircase"]["medium"]
-    sentence = Risk(found["named"], found["untouched"], found["guessing"]).sentence()
+    names = ("named", "untouched", "guessing")
+    risks = [Risk(*(each[name] for name in names)) for each in (found, found["lengths_hidden"])]
+    sentence = MeasuredStrength(found["epsilon"], {}, *risks).sentence(fixed_length=False)
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     shown = re.search(r"^medium: (on public .*?)\. ", readme, re.MULTILINE | re.DOTALL)
     assert shown is not None

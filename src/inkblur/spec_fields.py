@@ -54,8 +54,9 @@ class ReleaseFields:
     _: KW_ONLY
     strength: str | None = _strength(
         None,
-        "light, medium or strong: the strongest attack tried attributes at most 50, 25 or 10 % of "
-        "the texts to their author, above chance, on public test texts.",
+        "light, medium or strong: by their words, the strongest attack tried attributes at most "
+        "50, 25 or 10 % of the texts to their author, above chance, on public test texts. How long "
+        "a text is can add to that; --length hides it.",
     )
     level: float | None = _strength(None, "With --radius: the loss allowed within that distance.")
     radius: float | None = _strength(None, "With --level: the distance; epsilon = level / radius.")

@@ -72,7 +72,7 @@ class Strength(Enum):
 
     @property
     def most_risk(self) -> float:
-        """Largest share of the texts that attacks attribute to their author, above chance."""
+        """Largest share of the texts that attacks on words name the author of, above chance."""
         return {Strength.LIGHT: 0.5, Strength.MEDIUM: 0.25, Strength.STRONG: 0.1}[self]
 
 

@@ -198,7 +198,6 @@ def test_the_risk_stands_beside_its_strength(folder: Path) -> None:
         {"keep": ("punctuation",)},
         {"names": "keep"},
         {"consistent": True},
-        {"length": 5},
         {"release": "bag"},
     ],
     ids=str,
@@ -209,6 +208,12 @@ def test_a_risk_is_shown_for_what_it_was_measured_on(folder: Path, options: dict
     for described in (plain, plain.varied(**options)):
         for shown in preview_file("in.csv", described).looks:
             assert (shown.figures["measured risk"] == NO_RISK) == (described != plain)
+
+
+def test_where_lengths_are_hidden_the_risk_is_that_of_words(folder: Path) -> None:
+    described = inkblur.ReleaseSpec(strength="light", embedding="small.ink", length=5)
+    for shown in preview_file("in.csv", described).looks:
+        assert shown.figures["measured risk"].endswith(", with lengths hidden as here")
 
 
 @pytest.mark.parametrize(

@@ -193,11 +193,15 @@ def test_a_strength_is_a_measured_risk(folder: Path, monkeypatch: pytest.MonkeyP
     assert result.exit_code == 0, result.output
     epsilon = json.loads((folder / "r.json").read_text())["mechanism"]["epsilon"]
     line = "strong: on public test texts, the strongest attack tried identified 22% of the "
-    assert line + "authors (69% in the original texts, 4% by guessing)." in result.stderr
+    rest = "authors (69% in the original texts, 4% by guessing), or 11% (4% by guessing) if a "
+    assert line + rest + "fixed length hides how long texts are. This is a" in result.stderr
     again = inkblur(folder, "in.csv", "-e", str(epsilon), "-o", "p.csv")
     assert line in again.stderr  # the setting counts, not how it was described
     kept = inkblur(folder, "in.csv", "--strength", "strong", "--keep", "numbers", "-o", "q.csv")
     assert "strongest attack" not in kept.stderr  # measured where every word is drawn
+    fixed = inkblur(folder, "in.csv", "--strength", "strong", "--length", "9", "-o", "f.csv")
+    assert "identified 11% of the authors" in fixed.stderr
+    assert "with lengths hidden as here. This is a" in fixed.stderr
 
 
 def test_kept_classes_are_counted(folder: Path) -> None:

@@ -12,11 +12,11 @@ from inkblur.errors import ParameterError
 from inkblur.mechanisms import make_mechanism
 from inkblur.mechanisms.catalogue import find
 from inkblur.mechanisms.strengths import (
+    MeasuredStrength,
     Risk,
     epsilon_for,
     keep_strengths,
     measured_strengths,
-    risk_of,
     strength_of,
     usual_epsilons,
 )
@@ -60,10 +60,17 @@ def test_a_strength_was_chosen_by_the_risk_it_names(key: str) -> None:
             chance = figures["chance"]
             above = max(0.0, (figures["accuracy"] - chance) / (1 - chance))
             assert figures["risk"] == pytest.approx(above, abs=1e-3)
-        worst = max(found["collections"].values(), key=lambda figures: figures["risk"])
-        assert found["named"] == worst["accuracy"]
-        assert found["untouched"] == worst["untouched"]["accuracy"]
-        assert found["guessing"] == worst["chance"]
+        every = found["collections"].values()
+        compared = [(found, [(each, each["untouched"]) for each in every])]
+        if "lengths_hidden" in found:
+            hidden = [(each["lengths_hidden"], each["untouched"]) for each in every]
+            compared.append((found["lengths_hidden"], hidden))
+            assert all(each["lengths_hidden"]["risk"] <= each["risk"] for each in every)
+        for figures, each in compared:
+            worst, untouched = max(each, key=lambda pair: pair[0]["risk"])
+            assert figures["named"] == worst["accuracy"]
+            assert figures["untouched"] == untouched["accuracy"]
+            assert figures["guessing"] == worst["chance"]
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -76,7 +83,6 @@ def test_a_release_at_a_strength_is_recognized_however_it_was_described(key: str
         assert found is not None
         assert found[0] is strength or found[1].epsilon == measured.epsilon
         assert epsilon_for(strength, name, table) == measured.epsilon
-        assert risk_of(strength, name, table) == measured.risk
     assert strength_of(make_mechanism(name, table, epsilon=0.77)) is None
 
 
@@ -87,10 +93,22 @@ def test_the_line_holds_the_stored_figures() -> None:
     )
 
 
+def test_the_line_says_what_is_left_where_lengths_are_hidden() -> None:
+    risk, hidden = Risk(0.22, 0.69, 0.1), Risk(0.09, 0.85, 0.04)
+    found = MeasuredStrength(1.0, {}, risk, hidden)
+    assert found.sentence(fixed_length=False) == (
+        f"{risk.sentence()}, or 9% (4% by guessing) if a fixed length hides how long texts are"
+    )
+    assert found.sentence(fixed_length=True) == f"{hidden.sentence()}, with lengths hidden as here"
+    for fixed_length in (False, True):  # measured before lengths were attacked
+        line = MeasuredStrength(1.0, {}, risk, None).sentence(fixed_length=fixed_length)
+        assert line == f"{risk.sentence()}, not counting what the length of a text tells"
+
+
 def test_another_table_has_no_strengths(toy: Embedding) -> None:
     with pytest.raises(ParameterError, match=r"give `epsilon=`, or .*calibrate --authors FILE"):
         epsilon_for(Strength.MEDIUM, "laplace", toy)
-    assert risk_of(Strength.MEDIUM, "laplace", toy) is None
+    assert measured_strengths("laplace", toy) == {}
     assert strength_of(make_mechanism("laplace", toy, epsilon=1.0)) is None
     few, half, most = usual_epsilons("laplace", toy)
     assert few < half < most

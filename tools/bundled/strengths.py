@@ -29,7 +29,7 @@ import kept_lines  # before NumPy
 import numpy as np
 
 import inkblur
-from inkblur.evaluation.risk import Attempt, AuthorTexts, attempts
+from inkblur.evaluation.risk import ON_LENGTHS, Attempt, AuthorTexts, attempts
 from inkblur.evaluation.strengths import SettingRisk, chosen
 from inkblur.mechanisms import CATALOGUE
 from reproduction.corpora import Split, english_novels, pan18, reuters_c50
@@ -154,21 +154,32 @@ def show(options: argparse.Namespace) -> None:
         for epsilon, setting in sorted(measured.items()):
             cells = [mechanism, f"{epsilon:g}", names.get(id(setting), "")]
             for half in (0, 1):
+                hidden = setting.risks(half, hidden=True)
                 for collection, found in sorted(setting.risks(half).items()):
                     span = f"{found.low:.2f} to {found.high:.2f}"
-                    cells.append(f"{collection} {found.risk:.3f} ({span}) {found.attack}")
+                    best = f"{found.risk:.3f} ({span}) {found.attack}"
+                    cells.append(f"{collection} {best}, {hidden[collection].risk:.3f} by words")
             print("|", " | ".join(cells), "|")
         for strength, setting in strengths.items():
-            for words in LENGTHS:
-                found_at = setting.risks(1, words)
+            for words in (*LENGTHS, None):
+                found_at = setting.risks(1, words, hidden=True)
                 cells = [f"{name} {each.risk:.3f} ({each.low:.2f} to {each.high:.2f})"
                          for name, each in sorted(found_at.items())]  # fmt: skip
-                print("|", mechanism, strength.value, "|", words, "words |", " | ".join(cells), "|")
+                print(
+                    "|",
+                    mechanism,
+                    strength.value,
+                    "|",
+                    words or "all",
+                    "words |",
+                    " | ".join(cells),
+                    "|",
+                )
 
 
 def show_attacks(options: argparse.Namespace) -> None:
     """What each attack names of whole texts, every author alike (and every text alike); then how
-    often stacking leads, and by how much on average over the best of the others.
+    often stacking leads, and by how much on average over the best of the others on words.
     """
     leads: dict[str, list[float]] = {name: [] for name in COLLECTIONS}
     for mechanism, measured in settings(Path(options.results)).items():
@@ -178,7 +189,9 @@ def show_attacks(options: argparse.Namespace) -> None:
                     named = _named([a for a in tried if a.half == half and a.words is None])
                     cells = [f"{name} {mean:.3f} ({texts:.3f})" for name, (mean, texts) in named]
                     print("|", mechanism, f"{epsilon:g}", collection, f"half {half} |", *cells)
-                    means = {name: mean for name, (mean, _) in named}
+                    means = {
+                        name: mean for name, (mean, _) in named if name.split()[0] not in ON_LENGTHS
+                    }
                     if "stacked both" in means:
                         leads[collection].append(means.pop("stacked both") - max(means.values()))
     for collection, gains in leads.items():

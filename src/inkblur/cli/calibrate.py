@@ -135,7 +135,8 @@ def _print(result: dict[str, Any]) -> None:
                 f"{strength.value:>8}  epsilon {found['epsilon']:g}  authors identified "
                 f"{found['named']:.0%} ({risk['attack']}; original texts: "
                 f"{found['untouched']:.0%}), above chance {risk['risk']:.0%} "
-                f"({risk['low']:.0%} to {risk['high']:.0%})"
+                f"({risk['low']:.0%} to {risk['high']:.0%}); with lengths hidden: "
+                f"{risk['lengths_hidden']['risk']:.0%}"
             )
         elif "strengths" in result:
             data.print(f"{strength.value:>8}  none of the settings tried is {strength.value}")

@@ -216,10 +216,11 @@ class Privatizer(AnyTextPrivatizer):
 
     @property
     def plain(self) -> bool:
-        """Whether the words are in their places and all else is as usual: what the risk of a
-        strength was measured on.
+        """Whether each word is drawn by itself and all else is as usual: what the risk of a
+        strength was measured on, with lengths shown and hidden.
         """
-        return self.in_place and self.policies == TokenPolicies()
+        sequence = self.kind is ReleaseKind.SEQUENCE and not self.consistent
+        return sequence and self.policies == TokenPolicies()
 
     def draws(self, text: str) -> int:
         """How many draws this text takes: what it spends, in epsilons."""

@@ -3,6 +3,10 @@
 For each strength the largest epsilon is chosen at which the risk on one half of the authors, on the
 worst collection, is well below what the strength allows; the other half then judges it. What the
 judging half says is what is reported, also where it is more than the strength allows.
+
+The choice looks at attacks on words alone: how long a text is shows at every epsilon, and only a
+fixed length hides it. What is reported counts the attacks on lengths as well, beside what is left
+where lengths are hidden.
 """
 
 from __future__ import annotations
@@ -17,7 +21,14 @@ import numpy as np
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.evaluation.dataset import copies_together
-from inkblur.evaluation.risk import AttackRisk, Attempt, AuthorTexts, attempts, strongest
+from inkblur.evaluation.risk import (
+    ON_LENGTHS,
+    AttackRisk,
+    Attempt,
+    AuthorTexts,
+    attempts,
+    strongest,
+)
 from inkblur.mechanisms.calibration import calibrate
 from inkblur.rng import seeded_rng
 from inkblur.spec import ReleaseSpec
@@ -42,28 +53,34 @@ class SettingRisk:
     tried: ByCollection
     untouched: ByCollection
 
-    def risks(self, half: int, words: int | None = None) -> dict[str, AttackRisk]:
-        """What the strongest attack reached on each collection."""
-        return {name: strongest(_part(every, half, words)) for name, every in self.tried.items()}
+    def risks(
+        self, half: int, words: int | None = None, *, hidden: bool = False
+    ) -> dict[str, AttackRisk]:
+        """What the strongest attack reached on each collection; if lengths are `hidden`, the
+        strongest of those that look at words alone.
+        """
+        return {
+            name: strongest(_part(every, half, words, hidden)) for name, every in self.tried.items()
+        }
 
     def worst(self, half: int) -> float:
-        """The largest risk of any collection."""
-        return max(found.risk for found in self.risks(half).values())
+        """The largest risk of any collection by which a strength is chosen: lengths are hidden."""
+        return max(found.risk for found in self.risks(half, hidden=True).values())
 
     def to_json(self) -> dict[str, Any]:
         """What is stored of a strength: the figures of the half that judged it."""
-        judged, chosen = self.risks(JUDGING), self.risks(CHOOSING)
-        worst = max(judged, key=lambda name: judged[name].risk)
+        judged, hidden = self.risks(JUDGING), self.risks(JUDGING, hidden=True)
+        chosen = self.risks(CHOOSING, hidden=True)
         before = {name: strongest(_part(each, JUDGING)) for name, each in self.untouched.items()}
         return {
             "epsilon": self.parameters["epsilon"],
             "parameters": dict(self.parameters),
-            "named": round(judged[worst].accuracy, 4),
-            "untouched": round(before[worst].accuracy, 4),
-            "guessing": round(judged[worst].chance, 4),
+            **_shares(judged, before),
+            "lengths_hidden": _shares(hidden, before),
             "collections": {
                 name: {
                     **judged[name].to_json(),
+                    "lengths_hidden": hidden[name].to_json(),
                     "choosing_half": round(chosen[name].risk, 4),
                     "untouched": before[name].to_json(),
                 }
@@ -72,8 +89,24 @@ class SettingRisk:
         }
 
 
-def _part(every: Sequence[Attempt], half: int, words: int | None = None) -> list[Attempt]:
-    return [each for each in every if each.half == half and each.words == words]
+def _shares(risks: Mapping[str, AttackRisk], before: Mapping[str, AttackRisk]) -> dict[str, float]:
+    """Of texts whose author is named on the worst collection: released, as written, by guessing."""
+    worst = max(risks, key=lambda name: risks[name].risk)
+    return {
+        "named": round(risks[worst].accuracy, 4),
+        "untouched": round(before[worst].accuracy, 4),
+        "guessing": round(risks[worst].chance, 4),
+    }
+
+
+def _part(
+    every: Sequence[Attempt], half: int, words: int | None = None, hidden: bool = False
+) -> list[Attempt]:
+    return [
+        each
+        for each in every
+        if each.half == half and each.words == words and not (hidden and each.attack in ON_LENGTHS)
+    ]
 
 
 def chosen(settings: Mapping[float, SettingRisk]) -> dict[Strength, SettingRisk]:

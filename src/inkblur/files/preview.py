@@ -28,7 +28,7 @@ from inkblur.files.release import refuse_private_ingredients
 from inkblur.files.source import Source, open_described
 from inkblur.files.summary import draws_a_text
 from inkblur.guarantees import Guarantee
-from inkblur.mechanisms.strengths import caution, risk_of
+from inkblur.mechanisms.strengths import caution, measured_strengths
 from inkblur.pools.pool import Pool
 from inkblur.pools.privatizer import PoolPrivatizer
 from inkblur.rng import Rng, secure_rng
@@ -323,15 +323,17 @@ def _of_words(spec: ReleaseSpec, blur: Privatizer, words: _Words, rng: Rng) -> d
     content = words.drawn * float(np.mean(~function)) if len(known) else 0.0
     left = words.copied_content + content * of_content
     all_left = words.copied + content * of_content + (words.drawn - content) * of_function
-    risk = None
+    risk = NO_RISK
     if spec.strength is not None and blur.plain:
         strength, mechanism = Strength(spec.strength), blur.mechanism
-        risk = risk_of(strength, spec.mechanism, mechanism.embedding, **spec.parameters)
+        found = measured_strengths(spec.mechanism, mechanism.embedding, **spec.parameters)
+        if strength in found:
+            risk = found[strength].sentence(fixed_length=blur.length is not None)
     return {
         "epsilon": f"{float(blur.mechanism.parameters['epsilon']):g}",
         "unchanged words": f"{all_left / (words.copied + words.drawn or 1):.0%}",
         "of content words": f"{left / (words.copied_content + content or 1):.0%}",
-        "measured risk": NO_RISK if risk is None else risk.sentence(),
+        "measured risk": risk,
     }
 
 

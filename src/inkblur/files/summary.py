@@ -226,9 +226,9 @@ class Summary(RunSummary):
         found = strength_of(self.privatizer.mechanism)
         if found is not None and self.privatizer.plain:
             strength, measured = found
+            risk = measured.sentence(fixed_length=self.privatizer.length is not None)
             lines.append(
-                f"{strength.value}: {measured.risk.sentence()}. This is a lower bound: a better "
-                "attack may exist."
+                f"{strength.value}: {risk}. This is a lower bound: a better attack may exist."
             )
             longer = caution(draws_a_text(self.lengths)["median"])
             lines += [f"{longer[0].upper()}{longer[1:]}."] if longer else []

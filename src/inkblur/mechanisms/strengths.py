@@ -1,10 +1,11 @@
 """Light, medium and strong: epsilons at which a measured risk was small enough.
 
 A strength is a promise about attacks, not a proof: at most 50 %, 25 % or 10 % of whole texts were
-attributed to their author above chance, by the strongest attack tried, on the worst of several
-public collections (`inkblur.evaluation.risk`). It was measured for one table and one mechanism, so
-it exists only there: for the bundled table in the package, for others where the user measured it
-(`inkblur calibrate --authors`). The guarantee never depends on it.
+attributed to their author above chance by their words, by the strongest attack tried, on the worst
+of several public collections (`inkblur.evaluation.risk`). How long a text is shows at every
+epsilon; the risk that is printed counts that as well. A strength was measured for one table and one
+mechanism, so it exists only there: for the bundled table in the package, for others where the user
+measured it (`inkblur calibrate --authors`). The guarantee never depends on it.
 """
 
 from __future__ import annotations
@@ -66,6 +67,23 @@ class MeasuredStrength:
     epsilon: float
     parameters: Mapping[str, Any]  # of the mechanism as it was measured, epsilon among them
     risk: Risk
+    hidden: Risk | None  # where a fixed length hides how long texts are; None: lengths not attacked
+
+    def sentence(self, *, fixed_length: bool) -> str:
+        """The line that stands beside a release at this strength.
+
+        >>> risk, hidden = Risk(0.22, 0.69, 0.1), Risk(0.09, 0.85, 0.04)
+        >>> MeasuredStrength(1.0, {}, risk, hidden).sentence(fixed_length=False)[-84:]
+        '10% by guessing), or 9% (4% by guessing) if a fixed length hides how long texts are'
+        """
+        if self.hidden is None:
+            return f"{self.risk.sentence()}, not counting what the length of a text tells"
+        if fixed_length:
+            return f"{self.hidden.sentence()}, with lengths hidden as here"
+        return (
+            f"{self.risk.sentence()}, or {self.hidden.named:.0%} ({self.hidden.guessing:.0%} by "
+            "guessing) if a fixed length hides how long texts are"
+        )
 
 
 Strengths = dict[Strength, MeasuredStrength]
@@ -111,14 +129,8 @@ def epsilon_for(strength: Strength, name: str, embedding: Embedding, **options: 
         raise ParameterError(f"no strength was measured for {key} on {embedding.name}: {instead}")
     raise ParameterError(
         f"no setting of {key} that was tried on {embedding.name} is {strength.value}, which is at "
-        f"most {strength.most_risk:.0%} of the texts attributed to their author: {instead}"
+        f"most {strength.most_risk:.0%} of the texts attributed to their author by words: {instead}"
     )
-
-
-def risk_of(strength: Strength, name: str, embedding: Embedding, **options: Any) -> Risk | None:
-    """The risk that was measured for a strength; None where none was."""
-    found = measured_strengths(name, embedding, **options).get(strength)
-    return None if found is None else found.risk
 
 
 def strength_of(mechanism: WordMechanism) -> tuple[Strength, MeasuredStrength] | None:
@@ -177,10 +189,15 @@ def _strengths(body: Mapping[str, Any]) -> Strengths:
         Strength(name): MeasuredStrength(
             float(found["epsilon"]),
             found["parameters"],
-            Risk(*(float(found[share]) for share in ("named", "untouched", "guessing"))),
+            _risk(found),
+            _risk(found["lengths_hidden"]) if "lengths_hidden" in found else None,
         )
         for name, found in body.items()
     }
+
+
+def _risk(body: Mapping[str, Any]) -> Risk:
+    return Risk(*(float(body[share]) for share in ("named", "untouched", "guessing")))
 
 
 def _packaged() -> dict[str, Any]:

@@ -181,11 +181,10 @@ def _previewed(service: Service, asked: PreviewText) -> PreviewedText:
         if isinstance(blur.mechanism, DiscreteMechanism):
             meaning = expected_cosine(blur.mechanism, known)
         measured = strength_of(blur.mechanism)
-        if measured is not None and blur.policies == TokenPolicies() and blur.length is None:
-            if blur.in_place:  # what was attacked: every word drawn in its place
-                risk = measured[1].risk.sentence()
-            elif not blur.consistent:  # a bag
-                risk = f"{measured[1].risk.sentence()}; that was with words in their places"
+        if measured is not None and blur.policies == TokenPolicies() and not blur.consistent:
+            risk = measured[1].sentence(fixed_length=blur.length is not None)
+            if not blur.plain:  # a bag
+                risk = f"{risk}; that was with words in their places"
             longer = caution(words)
             risk = f"{risk}; {longer}" if risk and longer else risk
     released = (
@@ -224,7 +223,10 @@ def _described(entry: Entry, table: Embedding) -> dict[str, Any]:
         "source": entry.source,
         "parameters": [parameter.name for parameter in entry.parameters],
         "strengths": {
-            strength.value: {"epsilon": found.epsilon, "risk": found.risk.sentence()}
+            strength.value: {
+                "epsilon": found.epsilon,
+                "risk": found.sentence(fixed_length=False),
+            }
             for strength, found in measured_strengths(entry.name, table).items()
         },
     }
