@@ -71,7 +71,7 @@ function wordCurve(here) {
     picture.append(svg("circle", { class: "dot", cx: x(stop.meaning), cy: y(stop.named), r: 5 }));
     if (stop.strength && stop !== here) {
       // Points may lie close together: one name below, one to the right, those between above.
-      let where = { x: x(stop.meaning) + 4, y: y(stop.named) - 12, "text-anchor": "end" };
+      let where = { x: x(stop.meaning) + 16, y: y(stop.named) - 12, "text-anchor": "end" };
       if (stop === known[0]) where = { x: x(stop.meaning), y: y(stop.named) + 22, "text-anchor": "middle" };
       else if (stop === known.at(-1)) where = { x: x(stop.meaning) + 9, y: y(stop.named) + 14 };
       picture.append(svg("text", where, stop.strength));
