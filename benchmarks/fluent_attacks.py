@@ -36,6 +36,7 @@ from inkblur.evaluation import (
     ModelReader,
     Reader,
     Trigrams,
+    Words,
     attempts,
     attribute,
     channel_of,
@@ -45,7 +46,6 @@ from inkblur.evaluation import (
     true_words,
     unigram,
 )
-from inkblur.evaluation.risk import adaptive_scores, answers, released_texts, static_scores
 from reproduction.corpora import Corpus, Split
 
 STRENGTHS = ("light", "medium", "strong")
@@ -82,14 +82,29 @@ def classifiers(table: inkblur.Embedding, options: argparse.Namespace) -> Iterat
 def _classified(
     texts: AuthorTexts, blur: inkblur.Privatizer, table: inkblur.Embedding, rng: Any, *, seed: int
 ) -> list[Attempt]:
-    """What classifiers say who studied true texts, or eight releases of each."""
-    halves, found = texts.halves(), []
-    for number, half in enumerate(halves):
+    """Whom linear SVMs name that studied true texts, or eight releases of each."""
+    tried = []
+    for number, half in enumerate(texts.halves()):
         stream = rng.child(f"half {number}")
-        released = released_texts(half.attacked, blur, stream.child("attacked"))
-        static = static_scores(half, released, None, table, stream, seed)  # knows no release
-        found.append(static | adaptive_scores(half, released, blur, stream, seed, copies=8))
-    return list(answers(halves, found, (None,)))
+        released = _released(half.attacked, blur, stream.child("attacked"))
+        copies = [_released(half.known, blur, stream.child(f"known {copy}")) for copy in range(8)]
+        studied = {
+            "static": list(half.known),
+            "adaptive": [text for copy in copies for text in copy],
+        }
+        for kind, known in studied.items():
+            authors = np.tile(half.known_authors, len(known) // len(half.known))
+            for svm in (LinearSvm(seed=seed), LinearSvm(seed=seed, view=Words(), name="svm-words")):
+                correct = svm.fit(known, authors).predict(released) == half.attacked_authors
+                suspects = len(half.suspects)
+                said = (None, suspects, half.attacked_authors, correct)
+                tried.append(Attempt(number, svm.name, kind, *said))
+    return tried
+
+
+def _released(texts: Sequence[str], blur: inkblur.Privatizer, rng: Any) -> list[str]:
+    records = [inkblur.Record(str(row), text) for row, text in enumerate(texts)]
+    return list(blur.release_batch(records, rng).texts)
 
 
 def _attacked(

@@ -35,7 +35,7 @@ def test_weak_settings_of_every_mechanism(
 
 
 @pytest.mark.parametrize(
-    "release", [{}, {"release": "tf", "length": 5, "mechanism": "exponential"}]
+    "release", [{}, {"release": "tf", "length": 40, "mechanism": "exponential"}]
 )
 def test_a_file_is_not_released_at_a_weak_setting(
     tmp_path: Path, toy: Embedding, release: dict[str, Any]

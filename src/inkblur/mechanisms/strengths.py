@@ -73,7 +73,7 @@ class MeasuredStrength:
         """The line that stands beside a release at this strength.
 
         >>> risk, hidden = Risk(0.22, 0.69, 0.1), Risk(0.09, 0.85, 0.04)
-        >>> MeasuredStrength(1.0, {}, risk, hidden).sentence(fixed_length=False)[-84:]
+        >>> MeasuredStrength(1.0, {}, risk, hidden).sentence(fixed_length=False)[-83:]
         '10% by guessing), or 9% (4% by guessing) if a fixed length hides how long texts are'
         """
         if self.hidden is None:
