@@ -8,9 +8,8 @@ added here, with its help, is an option of `inkblur privatize` and a key of the 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import Field, dataclass, fields, replace
-from difflib import get_close_matches
 from enum import Enum
 from itertools import product
 from pathlib import Path
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from inkblur.documents.policies import TOKEN_CLASSES, TokenPolicies, Treatment
 from inkblur.errors import InputError, ParameterError
-from inkblur.mechanisms.catalogue import CATALOGUE, find, make_mechanism
+from inkblur.mechanisms.catalogue import find, make_mechanism
 from inkblur.mechanisms.parameters import Value
 from inkblur.spec_fields import (
     POOL_MECHANISM,
@@ -27,6 +26,7 @@ from inkblur.spec_fields import (
     check_kind,
     check_strength,
     check_types,
+    refuse_misspelled,
 )
 from inkblur.types import (
     Morphology,
@@ -50,7 +50,6 @@ if TYPE_CHECKING:  # a spec is read and checked without them; its methods import
 
 MECHANISM = "staircase"  # where none is named, except:
 _USUAL = {ReleaseKind.TF: "exponential"}
-_ALIKE = 0.75  # names this similar may be one misspelled; at 0.6, `limit=` would be `delimiter=`
 _CHOICES: dict[str, type[Enum]] = {  # fields whose text names a member
     "release": ReleaseKind,
     "unit": Piece,
@@ -201,7 +200,7 @@ class ReleaseSpec(ReleaseFields):
             raise ParameterError("`parameters=` must be a mapping of names to values")
         for name in own.keys() & beside.keys():
             raise ParameterError(f"`{name}=` is given twice: beside `parameters=` and in it")
-        _refuse_misspelled(own)
+        refuse_misspelled(own)
         return cls(**plain, parameters={**own, **beside})
 
     def varied(self, **changes: Any) -> ReleaseSpec:
@@ -385,18 +384,6 @@ def grid(
     if len(set(made)) != len(made):
         raise ParameterError("the grid names a setting twice")
     return tuple(made)
-
-
-def _refuse_misspelled(names: Iterable[str]) -> None:
-    """Names that are not fields are parameters of the mechanism, which refuses those it has not:
-    whoever misspells a field is told its name here, before that.
-    """
-    own = {parameter.name for entry in CATALOGUE.values() for parameter in entry.parameters}
-    known = [*(f.name for f in fields(ReleaseSpec)), *sorted(own)]
-    for name in names:
-        meant = get_close_matches(name, known, n=1, cutoff=_ALIKE)
-        if meant and name not in own:
-            raise ParameterError(f"`{name}=` is unknown; did you mean `{meant[0]}=`?")
 
 
 def _plain(value: Any) -> Any:

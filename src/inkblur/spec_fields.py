@@ -5,20 +5,22 @@ of them go together.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields
+from difflib import get_close_matches
 from enum import Enum
 from functools import partial
 from typing import Any
 
 from inkblur.documents.policies import Treatment
 from inkblur.errors import ParameterError
-from inkblur.mechanisms.catalogue import find
+from inkblur.mechanisms.catalogue import CATALOGUE, find
 from inkblur.mechanisms.parameters import Value
 from inkblur.types import Metric, Piece, ReleaseKind
 
 POOL_MECHANISM = "staircase"
 POOL_EPSILONS = (2.0, 4.0, 6.0)  # for a text or a sentence, where none is given
+_ALIKE = 0.75  # names this similar may be one misspelled; at 0.6, `limit=` would be `delimiter=`
 
 
 def option(group: str, default: Any, help: str, *flags: str) -> Any:
@@ -259,3 +261,15 @@ def _check_unit(spec: ReleaseFields) -> None:
             raise ParameterError(f"`{parameter.name}=` is for words: a pool has no use for it")
     if spec.unit == Piece.TEXT.value and spec.length is not None:
         raise ParameterError("a whole text is one draw and shows no length: leave out `length=`")
+
+
+def refuse_misspelled(names: Iterable[str]) -> None:
+    """Names that are not fields are parameters of the mechanism, which refuses those it has not:
+    whoever misspells a field is told its name here, before that.
+    """
+    own = {parameter.name for entry in CATALOGUE.values() for parameter in entry.parameters}
+    known = [*(f.name for f in fields(ReleaseFields)), *sorted(own)]
+    for name in names:
+        meant = get_close_matches(name, known, n=1, cutoff=_ALIKE)
+        if meant and name not in own:
+            raise ParameterError(f"`{name}=` is unknown; did you mean `{meant[0]}=`?")

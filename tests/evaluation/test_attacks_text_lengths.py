@@ -88,6 +88,17 @@ def test_words_are_counted_as_they_come_out() -> None:
         np.testing.assert_array_equal(attack._lengths(released(texts, blur)), entered)
 
 
+def test_the_attacker_studies_how_long_true_texts_come_out() -> None:
+    """Who writes the longer texts may release the shorter ones, where stop words are dropped."""
+    rng = np.random.default_rng(5)
+    blur = Privatizer(MECHANISM, policies=TokenPolicies.of(drop=["stop-words"]))
+    both = [" ".join(["the"] * stop + rng.choice(WORDS[1:], rest).tolist())
+            for stop, rest in [(60, 10)] * 8 + [(0, 40)] * 8]  # fmt: skip
+    authors = np.repeat([0, 1], 8)
+    attack = TextLengths(TABLE, entering(blur)).fit(both, authors)
+    np.testing.assert_array_equal(attack.predict(released(both, blur)), authors)
+
+
 def test_texts_without_words_and_very_long_ones() -> None:
     known = ["cat dog", "cat", "?!", "", "cat " * 200_000, "dog " * 150_000]
     attack = TextLengths(TABLE).fit(known, [0, 0, 1, 1, 2, 2])

@@ -199,6 +199,21 @@ def test_a_choice_looks_at_one_half_alone_and_every_smaller_epsilon() -> None:
     assert body["collections"]["c"]["choosing_half"] == 0.0
 
 
+def test_a_choice_is_made_by_words_and_reported_with_lengths() -> None:
+    tried = [
+        attempt(half, attack, hits)
+        for half in (0, 1)
+        for attack, hits in (("svm", 10), ("text-lengths", 80))
+    ]
+    setting = SettingRisk({"epsilon": 1.0}, {"c": tried}, {"c": tried})
+    found = chosen({1.0: setting})
+    assert list(found) == [Strength.STRONG]  # no epsilon changes what lengths show
+    body = found[Strength.STRONG].to_json()
+    assert (body["named"], body["lengths_hidden"]["named"]) == (0.8, 0.1)
+    assert body["collections"]["c"]["attack"] == "text-lengths"
+    assert body["collections"]["c"]["lengths_hidden"]["attack"] == "svm"
+
+
 def test_shorter_texts_are_attacked_too(toy: Embedding) -> None:
     texts = written(toy, 4, 4)
     blur = ReleaseSpec("staircase", 3.0).privatizer(toy)

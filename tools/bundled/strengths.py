@@ -165,16 +165,8 @@ def show(options: argparse.Namespace) -> None:
                 found_at = setting.risks(1, words, hidden=True)
                 cells = [f"{name} {each.risk:.3f} ({each.low:.2f} to {each.high:.2f})"
                          for name, each in sorted(found_at.items())]  # fmt: skip
-                print(
-                    "|",
-                    mechanism,
-                    strength.value,
-                    "|",
-                    words or "all",
-                    "words |",
-                    " | ".join(cells),
-                    "|",
-                )
+                row = f"{mechanism} {strength.value} | {words or 'all'} words"
+                print("|", row, "|", " | ".join(cells), "|")
 
 
 def show_attacks(options: argparse.Namespace) -> None:
