@@ -47,7 +47,9 @@ def _tagger() -> Any:
         try:
             from textblob.taggers import PatternTagger
         except ImportError:
-            raise MissingExtra("tags need TextBlob: pip install 'inkblur[evaluation]'") from None
+            raise MissingExtra(
+                "tags need TextBlob: pip install '.[evaluation]' in a clone of Inkblur"
+            ) from None
         tagger = PatternTagger()
         tagger.tag("loaded now")  # the lexicon is read on first use
     return tagger

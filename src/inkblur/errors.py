@@ -63,16 +63,18 @@ MALFORMED = (
 def needs(what: str, extra: str, otherwise: str = "") -> Iterator[None]:
     """Imports of an optional library stand inside; where it is missing, the extra is named.
 
-    >>> with needs("charts need X", "plots", "leave them out"):
+    >>> with needs("no X", "plots", "leave it out"):
     ...     import no_such_library
     Traceback (most recent call last):
-    inkblur.errors.MissingExtra: charts need X: pip install 'inkblur[plots]', or leave them out
+    inkblur.errors.MissingExtra: no X: pip install '.[plots]' in a clone of Inkblur, or leave it out
     """
     try:
         yield
     except ImportError:
         advice = f", or {otherwise}" if otherwise else ""
-        raise MissingExtra(f"{what}: pip install 'inkblur[{extra}]'{advice}") from None
+        raise MissingExtra(
+            f"{what}: pip install '.[{extra}]' in a clone of Inkblur{advice}"
+        ) from None
 
 
 class PrivacyError(InkblurError):

@@ -217,7 +217,7 @@ def test_without_matplotlib_the_extra_is_named_before_measuring(
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     result = run(vectors, "-o", str(tmp_path / "out"))
     assert result.exit_code == 1
-    assert "inkblur[plots]" in result.stderr
+    assert "pip install '.[plots]'" in result.stderr
     assert not (tmp_path / "out").exists()
 
 

@@ -133,7 +133,7 @@ def test_one_text_is_not_a_list() -> None:
 def test_lemmas_without_simplemma_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "simplemma", None)
     lemma.cache_clear()
-    with pytest.raises(MissingExtra, match=r"inkblur\[lemma\]"):
+    with pytest.raises(MissingExtra, match=r"'\.\[lemma\]'"):
         Vectorizer(table(), morphology="lemma")
 
 

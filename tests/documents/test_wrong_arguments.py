@@ -93,4 +93,4 @@ def test_hasattr_does_not_raise_without_scikit_learn() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     first, second = done.stdout.splitlines()
     assert first == "False True"
-    assert "pip install 'inkblur[sklearn]'" in second
+    assert "pip install '.[sklearn]'" in second

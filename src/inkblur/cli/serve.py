@@ -88,7 +88,7 @@ def serve(
             if error.name is not None and error.name.startswith("inkblur"):
                 raise
             raise MissingExtra(
-                "serving needs FastAPI and uvicorn: pip install 'inkblur[serve]'"
+                "serving needs FastAPI and uvicorn: pip install '.[serve]' in a clone of Inkblur"
             ) from None
         if token_file is None and not is_loopback(host):
             raise ParameterError(

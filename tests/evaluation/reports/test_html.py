@@ -256,7 +256,7 @@ def test_a_long_group_name_is_broken_into_lines() -> None:
 @pytest.mark.parametrize("library", ["jinja2", "matplotlib"])
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch, library: str) -> None:
     monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(MissingExtra, match=rf"{library}: pip install 'inkblur\[evaluation\]'"):
+    with pytest.raises(MissingExtra, match=rf"{library}: pip install '\.\[evaluation\]'"):
         require_page_libraries()
 
 
