@@ -5,12 +5,14 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from inkblur import Privatizer, arrow_worker
 from inkblur.arrow import KEY, KEY_FILE, ReleasePlan, one_batch, plan_release, release
+from inkblur.embeddings.store import write_store
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError, ParameterError, PrivacyError
 from inkblur.files.release import privatize_file
@@ -18,7 +20,7 @@ from inkblur.guarantees import NOBODY_COUNTS
 from inkblur.ledger import Ledger
 from inkblur.rng import keyed_rng, read_key, write_key
 from inkblur.spec import ReleaseSpec
-from tests.engines.made import charged, one_machine, rows
+from tests.engines.made import WORDS, charged, one_machine, rows
 from tests.laws.test_fluent import fluent
 
 
@@ -32,10 +34,19 @@ def test_a_table_comes_out_as_from_one_machine_however_it_is_cut(
 
 @pytest.mark.parametrize("mechanism", ["laplace", "exponential", "mahalanobis"])
 def test_so_do_other_mechanisms(
-    table: pa.Table, mechanism: str, key_file: Path, tmp_path: Path
+    table: pa.Table, mechanism: str, key_file: Path, tmp_path: Path, rng: np.random.Generator
 ) -> None:
+    path = tmp_path / "toy.ink"  # working out the bound of all words takes a minute
+    known = WORDS[:-1]
+    write_store(path, Embedding(known, rng.standard_normal((len(known), 4)), name="toy"))
     spec = ReleaseSpec(
-        mechanism, 20.0, id_column="id", length=6, keep=("numbers",), accept_weak=True
+        mechanism,
+        20.0,
+        id_column="id",
+        length=6,
+        keep=("numbers",),
+        accept_weak=True,
+        embedding=str(path),
     )
     expected = one_machine(table, spec, key_file, tmp_path)
     out = release(one_batch(table), spec, ledger=False)
