@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,23 @@ from inkblur.embeddings.table import Embedding
 
 # A rich console keeps the width that it finds here when it is made; tests set their own later.
 os.environ.pop("COLUMNS", None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> Generator[None, int, int]:
+    """At most four, which hold 2 GB each; none for single files, which end before a worker starts."""
+    processors = yield
+    return 0 if all(".py" in argument for argument in config.args) else min(processors, 4)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What was skipped, a line for each cause."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    causes = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in skipped)
+    for cause, times in causes.most_common():
+        terminalreporter.write_line(f"skipped {times}: {cause}")
+    if terminalreporter.config.option.markexpr == "not long":
+        terminalreporter.write_line("not run: tests that take long (pytest -m long)")
 
 
 @pytest.fixture

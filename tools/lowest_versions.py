@@ -10,7 +10,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-REQUIREMENT = re.compile(r"([A-Za-z0-9_.-]+)(\[[^\]]*\])?>=([0-9.]+)")
+REQUIREMENT = re.compile(r"([A-Za-z0-9_.-]+)(\[[^\]]*\])?>=([0-9.]+)(,<[0-9]+)?")
 
 
 def pins(extras: list[str]) -> list[str]:
@@ -29,7 +29,7 @@ def pins(extras: list[str]) -> list[str]:
         match = REQUIREMENT.fullmatch(requirement)
         if match is None:
             raise SystemExit(f"{requirement!r} has no floor: write name>=version")
-        name, marked, version = match.groups()
+        name, marked, version, _ = match.groups()
         made[name] = f"{name}{marked or ''}=={version}"
     return sorted(made.values())
 
