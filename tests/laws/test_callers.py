@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -30,8 +31,9 @@ def words(answer: object) -> list[str]:
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> inkblur.Ledger:
-    return inkblur.open_ledger(tmp_path / "ledger.db")
+def ledger(tmp_path: Path) -> Iterator[inkblur.Ledger]:
+    with inkblur.open_ledger(tmp_path / "ledger.db") as opened:
+        yield opened
 
 
 @pytest.fixture

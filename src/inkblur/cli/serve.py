@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import socket
@@ -121,6 +122,20 @@ def serve(
                     bound = self.servers[0].sockets[0].getsockname()[1]
                     shown = f"[{host}]" if ":" in host else host
                     talk.print(f"serving on http://{shown}:{bound}/", markup=False)
+
+                async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+                    breaking = asyncio.create_task(self._break_off())
+                    await super().shutdown(sockets)
+                    breaking.cancel()
+
+                async def _break_off(self) -> None:
+                    """After a second Ctrl-C: since Python 3.12 a server that closes waits for whom
+                    it serves, however slowly they send.
+                    """
+                    while not self.force_exit:
+                        await asyncio.sleep(0.1)
+                    for connection in list(self.server_state.connections):
+                        connection.transport.abort()
 
             server = Announced(
                 uvicorn.Config(

@@ -260,12 +260,12 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch, library: st
         require_page_libraries()
 
 
-@pytest.mark.skipif(not shutil.which("chromium"), reason="Debian's chromium is not installed")
 def test_author_and_label_of_an_example_stand_apart(report: Evaluation) -> None:
     pytest.importorskip("jinja2")
     assert "author 3, label sport &amp; play" in evaluation_page(report)
 
 
+@pytest.mark.skipif(not shutil.which("chromium"), reason="Debian's chromium is not installed")
 @pytest.mark.parametrize("width", [400, 1200])
 def test_nothing_scrolls_sideways(report: Evaluation, width: int, tmp_path: Path) -> None:
     pytest.importorskip("jinja2")
