@@ -141,9 +141,10 @@ def test_every_field_is_in_the_json(field: str) -> None:
         ({"epsilon": 1.0, "unit": "text", "pool": "a.pool", "names": "blur"}, "nothing of a"),
         ({"epsilon": 1.0, "unit": "text", "pool": "a.pool", "names_tagger": True}, "nothing of a"),
         (
-            {"epsilon": 1.0, "unit": "text", "pool": "a.pool", "parameters": {"base": "lm"}},
-            "`base=` is for words",
+            {"epsilon": 1.0, "unit": "text", "pool": "a.pool", "parameters": {"near": "label"}},
+            "`near=` is for words",
         ),
+        ({"epsilon": 1.0, "parameters": {"base": "lm"}}, "base='lm' names something that left"),
         ([], "a spec is a JSON object"),
     ],
 )
@@ -169,8 +170,14 @@ def test_what_is_nested_without_end_is_no_spec() -> None:
         read_spec("[" * 100_000)
 
 
+def test_a_spec_of_an_earlier_version_is_read_where_it_used_nothing_that_left() -> None:
+    unused = {"base": "frequency", "language_model": "", "tau": 0.1}
+    found = ReleaseSpec.from_json({"epsilon": 1.0, "parameters": unused})
+    assert found == ReleaseSpec.of(epsilon=1.0, tau=0.1)
+
+
 def test_defaults_and_order_make_no_difference() -> None:
-    assert ReleaseSpec(epsilon=1.0) == ReleaseSpec("staircase", 1, parameters={"base": "frequency"})
+    assert ReleaseSpec(epsilon=1.0) == ReleaseSpec("staircase", 1, parameters={"near": "vector"})
     assert ReleaseSpec("mahalanobis", 1.0) == ReleaseSpec.of(
         mechanism="mahalanobis", epsilon=1, lam=0.5
     )

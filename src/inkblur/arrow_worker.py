@@ -20,7 +20,6 @@ from inkblur.files.records import Batch
 from inkblur.files.worker_pool import WorkerCopy, each_search
 from inkblur.ledger import Ledger, open_ledger
 from inkblur.mechanisms.nearest.engine import Device
-from inkblur.protocols import TextMechanism
 from inkblur.rng import Rng, key_from_digits, keyed_rng, read_key
 from inkblur.spec import ReleaseSpec
 
@@ -64,12 +63,6 @@ def made_from(described: str) -> WorkerState:
             spec = ReleaseSpec.from_json(json.loads(described))
             privatizer = WorkerCopy(spec, *each_search(Device.AUTO, None)).privatizer()
             mechanism = privatizer.mechanism
-            if isinstance(mechanism, TextMechanism):
-                # A retry on another machine may meet another base: a second release, not a replay.
-                raise ParameterError(
-                    "engines run tasks again, and with a language model that draws again: use "
-                    '`privatize_file`, or `base="frequency"`'
-                )
             if privatizer.bound:
                 raise ParameterError(
                     "engines run tasks again, and on another machine a sentence transformer may "

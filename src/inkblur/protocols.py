@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from inkblur.guarantees import Guarantee
-from inkblur.rng import Rng, RowAddresses, Rows
+from inkblur.rng import RowAddresses, Rows
 from inkblur.types import Array, Ids, Points, Vectors
 
 
@@ -17,15 +16,6 @@ class Release:
 
     words: tuple[str, ...]
     guarantee: Guarantee
-
-
-@dataclass(frozen=True, slots=True)
-class DrawnText:
-    """A text drawn as a whole: its words, and how they are written."""
-
-    ids: Ids
-    text: str  # with punctuation and capitals that rest on released words alone
-    base: str  # a digest of what the draws were made from besides key and text
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,18 +87,4 @@ class DrawingBackend(Backend, Protocol):
         The null word's vector is `null`, (n,). The noisy vectors are those of the noise itself to
         about 1e-15 of their noise, and the answer is exact for them.
         """
-        ...
-
-
-@runtime_checkable
-class TextMechanism(Protocol):
-    """A mechanism whose draws depend on those before them in the same text."""
-
-    @property
-    def batch_texts(self) -> int:
-        """Texts of a file that are given at a time, however long they are."""
-        ...
-
-    def replace_texts(self, texts: Sequence[Ids], streams: Sequence[Rng]) -> list[DrawnText]:
-        """Draw texts, each from a stream of its own."""
         ...

@@ -27,6 +27,7 @@ from inkblur.spec_fields import (
     check_strength,
     check_types,
     refuse_misspelled,
+    without_what_left,
 )
 from inkblur.types import (
     Morphology,
@@ -356,9 +357,10 @@ class ReleaseSpec(ReleaseFields):
         for key in body:
             if key not in known:
                 raise ParameterError(f"unknown key {key!r} in the spec; known: {', '.join(known)}")
-        if not isinstance(body.get("parameters", {}), dict):
+        parameters = body.get("parameters", {})
+        if not isinstance(parameters, dict):
             raise ParameterError("the spec's parameters must be a JSON object")
-        return cls(**body)
+        return cls(**{**body, "parameters": without_what_left(parameters)})
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy for another process is made from the JSON."""

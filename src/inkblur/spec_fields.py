@@ -20,6 +20,8 @@ from inkblur.types import Metric, Piece, ReleaseKind
 
 POOL_MECHANISM = "staircase"
 POOL_EPSILONS = (2.0, 4.0, 6.0)  # for a text or a sentence, where none is given
+# Settings that left, and what earlier versions wrote into a report where they were not used.
+_LEFT: Mapping[str, Value] = {"base": "frequency", "language_model": ""}
 _ALIKE = 0.75  # names this similar may be one misspelled; at 0.6, `limit=` would be `delimiter=`
 
 
@@ -261,6 +263,17 @@ def _check_unit(spec: ReleaseFields) -> None:
             raise ParameterError(f"`{parameter.name}=` is for words: a pool has no use for it")
     if spec.unit == Piece.TEXT.value and spec.length is not None:
         raise ParameterError("a whole text is one draw and shows no length: leave out `length=`")
+
+
+def without_what_left(named: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as an earlier version wrote them; refused where one that left was used."""
+    for name, unused in _LEFT.items():
+        if named.get(name, unused) != unused:
+            raise ParameterError(
+                f"{name}={named[name]!r} names something that left this program: make the release "
+                "again without it"
+            )
+    return {name: value for name, value in named.items() if name not in _LEFT}
 
 
 def refuse_misspelled(names: Iterable[str]) -> None:

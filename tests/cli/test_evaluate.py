@@ -68,26 +68,6 @@ def test_secrets_are_attacked_and_public_texts_teach_the_reader(posts: Path, vec
     assert attacks == {"repetition", "singling out", "linking"}
 
 
-def test_a_language_model_reads_the_beginning_of_each_text(
-    posts: Path, vectors: Path, tmp_path: Path
-) -> None:
-    pytest.importorskip("torch")
-    pytest.importorskip("transformers")
-    from tests.tiny_model import save_tiny_model
-
-    save_tiny_model(tmp_path / "model", corpus()[0])
-    asked = ["-e", "5", "--json", "--read-texts", "3", "--reading-model", str(tmp_path / "model")]
-    found = run(posts, vectors, *asked)
-    assert found.exit_code == 0, found.output
-    (setting,) = json.loads(found.stdout)["settings"]
-    measures = {
-        row["measure"]
-        for row in setting["disclosures"]
-        if row["attack"] == "reading (language model, first 32 words of each text)"
-    }
-    assert {"words recovered", "content words recovered"} <= measures
-
-
 def test_page_and_json_are_written_and_repeat(posts: Path, vectors: Path, tmp_path: Path) -> None:
     pytest.importorskip("jinja2")
     folder = tmp_path / "deep" / "out"

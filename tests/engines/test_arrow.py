@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from inkblur import Privatizer, arrow_worker
+from inkblur import arrow_worker
 from inkblur.arrow import KEY, KEY_FILE, ReleasePlan, one_batch, plan_release, release
 from inkblur.embeddings.store import write_store
 from inkblur.embeddings.table import Embedding
@@ -21,7 +21,6 @@ from inkblur.ledger import Ledger
 from inkblur.rng import keyed_rng, read_key, write_key
 from inkblur.spec import ReleaseSpec
 from tests.engines.made import WORDS, charged, one_machine, rows
-from tests.laws.test_fluent import fluent
 
 
 def test_a_table_comes_out_as_from_one_machine_however_it_is_cut(
@@ -375,14 +374,3 @@ def test_the_guarantee_names_what_is_copied(
     assert "spare" not in lines
     assert "missing" in lines
     assert NOBODY_COUNTS in lines
-
-
-def test_a_language_model_is_refused_because_a_retry_may_draw_again(
-    table: pa.Table, key_file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        "inkblur.arrow_worker.WorkerCopy.privatizer", lambda self: Privatizer(fluent())
-    )
-    spec = ReleaseSpec("staircase", 7.125, id_column="id")
-    with pytest.raises(ParameterError, match="language model"):
-        release(one_batch(table), spec, ledger=False)

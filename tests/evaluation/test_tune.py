@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from inkblur.errors import InputError, ParameterError
@@ -19,13 +18,10 @@ from inkblur.evaluation.tuning.adapted_grid import Candidate
 from inkblur.evaluation.tuning.criterion import Criterion, Goal, tune
 from inkblur.evaluation.tuning.four_way_split import TextShare
 from inkblur.evaluation.tuning.trials import FILE, AttackLeft, Trial
-from inkblur.mechanisms.staircase import making
-from inkblur.mechanisms.staircase.mechanism import Staircase
 from inkblur.pools import build_pool
 from inkblur.pools.store import write_pool
 from inkblur.spec import ReleaseSpec, grid
 from inkblur.types import choose
-from tests.tiny_model import save_tiny_model
 
 from .made import corpus, table
 
@@ -72,36 +68,6 @@ def test_no_setting_is_advised_without_an_attack(tmp_path: Path, attacks: tuple[
     spec = ReleaseSpec(epsilon=3.0, unit="sentence", pool=str(tmp_path / "a.pool"))
     with pytest.raises(ParameterError, match="none of the attacks"):
         tune(made(), table(), [spec], replace(PLAN, attacks=attacks), tmp_path / "tuned")
-
-
-def test_a_language_model_can_be_tuned(tmp_path: Path) -> None:
-    """No single word can be drawn from it, which ended the run after its first measurement."""
-    pytest.importorskip("torch")
-    pytest.importorskip("transformers")
-    save_tiny_model(tmp_path / "model", [" ".join(table().words)] * 20)
-    options = {"base": "lm", "language_model": str(tmp_path / "model")}
-    spec = ReleaseSpec("staircase", 4.0, parameters=options)
-    (found,) = tune(made(), table(), [spec], PLAN, tmp_path / "tuned", words=1_000)
-    plain = Staircase(table(), epsilon=4.0, frequency_power=1.0, cache=None)
-    every = plain.probabilities(np.arange(len(table()))).diagonal().mean()
-    assert found.survival == pytest.approx(100 * every)
-
-
-def test_another_language_model_in_the_same_place_is_measured_anew(tmp_path: Path) -> None:
-    pytest.importorskip("torch")
-    pytest.importorskip("transformers")
-    options = {"base": "lm", "language_model": str(tmp_path / "model")}
-    spec = ReleaseSpec("staircase", 4.0, parameters=options)
-    found: list[Trial] = []
-    for spread in (0.02, 0.5, 0.02):
-        making._opened.cache_clear()  # as in a process of its own
-        save_tiny_model(tmp_path / "model", [" ".join(table().words)] * 20, spread=spread)
-        found += tune(made(), table(), [spec], PLAN, tmp_path / "tuned", words=10)
-    hashes = [each.candidate.model_sha256 for each in found if each.candidate is not None]
-    assert hashes[0] == hashes[2] != hashes[1]
-    lines = (tmp_path / "tuned" / FILE).read_text(encoding="utf-8").splitlines()
-    assert len(lines) == 4  # the run, the texts as they are, and two models
-    assert found[2] == found[0]
 
 
 def test_a_folder_of_another_version_is_refused(

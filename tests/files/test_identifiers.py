@@ -219,7 +219,7 @@ def test_nested_values_and_late_keys(tmp_path: Path, toy: Embedding) -> None:
 
 
 def test_rows_of_later_batches_are_judged_before_the_first_is_released(tmp_path: Path) -> None:
-    """With a language model, or of long texts, a batch holds few rows."""
+    """Of long texts, a batch holds few rows."""
     path = tmp_path / "in.csv"
     path.write_text("text,seen\n" + "wordaa,x\n" * (ROWS - 1) + "wordaa,ann@example.org\n")
     with opened(path) as source:

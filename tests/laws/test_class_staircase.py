@@ -298,7 +298,6 @@ def test_a_copy_and_a_report_draw_the_same() -> None:
     ("more", "reason"),
     [
         ({"tau": 0.1}, "has no tau"),
-        ({"base": "lm"}, 'leave out `base="lm"`'),
         ({"frequency_power": 0.3}, "a whole number of sixteenths"),
         ({"near": "labels"}, "choose one of: vector, label"),
     ],

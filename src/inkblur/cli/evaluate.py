@@ -56,13 +56,6 @@ def evaluate(
             "part in the release, to judge how much meaning it keeps."
         ),
     ] = None,
-    reading_model: Annotated[
-        str,
-        typer.Option(
-            help="A causal language model that takes part in the reading attack: smollm2, a folder "
-            "or a .gguf file. Needs a GPU, or few texts."
-        ),
-    ] = "",
     test_share: texts.TestShare = 0.3,
     attacks: texts.Attacks = texts.USUAL_ATTACKS,
     scenarios: texts.Scenarios = "all",
@@ -109,7 +102,6 @@ def evaluate(
             form=form,
             redact=redact,
             read_texts=read_texts,
-            reading_model=reading_model,
         )
         scrubbers = [Scrubber(name) for name in texts.listed(scrub)]
         for scrubber in scrubbers:

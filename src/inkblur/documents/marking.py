@@ -19,7 +19,6 @@ from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.mechanisms.base import DiscreteMechanism, WordMechanism
 from inkblur.mechanisms.staircase.two_steps import TwoSteps
-from inkblur.protocols import TextMechanism
 from inkblur.rng import Rng
 from inkblur.types import NULL_ID, Ids
 
@@ -70,7 +69,7 @@ def marked_text(blur: Privatizer, text: str, rng: Rng) -> list[MarkedPiece]:
     mechanism = blur.mechanism
     if not blur.in_place:
         raise ParameterError("only a plain sequence has words in their places to mark")
-    if isinstance(mechanism, TextMechanism) or blur.policies.names_tagger:
+    if blur.policies.names_tagger:
         raise ParameterError("words are marked one by one, without their neighbors")
     analyst = Analyst(mechanism.embedding, blur.policies)
     pieces = text.split()  # no token crosses white space
@@ -103,8 +102,6 @@ def word_draws(blur: Privatizer, word: str, rng: Rng, *, draws: int = 10) -> Wor
     0.9999
     """
     mechanism = blur.mechanism
-    if isinstance(mechanism, TextMechanism):
-        raise ParameterError("words are drawn one by one, without their neighbors")
     ids = blur.ids(word)[:1]
     if not len(ids):
         return WordDraws({}, None)

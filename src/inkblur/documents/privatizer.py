@@ -21,7 +21,6 @@ from inkblur.errors import ParameterError
 from inkblur.guarantees import Guarantee
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.mechanisms.typical import TypicalLoss, typical_loss
-from inkblur.protocols import TextMechanism
 from inkblur.rng import JoinedRows, Rng
 from inkblur.types import NULL_ID, Ids, Record, ReleaseKind, Unit, choose, fixed_length, whole
 
@@ -82,15 +81,6 @@ class Privatizer(AnyTextPrivatizer):
             raise ParameterError(
                 f"a bag copies nothing: blur or drop {', '.join(self.policies.kept)} instead"
             )
-        whole_texts = isinstance(mechanism, TextMechanism)
-        if whole_texts and (self.kind is not ReleaseKind.SEQUENCE or self.consistent):
-            kind = "consistent text" if self.consistent else self.kind.value
-            raise ParameterError(f"with a language model only plain sequences are drawn, no {kind}")
-        if whole_texts and self.policies.kept:
-            raise ParameterError(
-                "with a language model nothing is copied from the text: blur or drop "
-                f"{', '.join(self.policies.kept)} instead"
-            )
         self._analyst = Analyst(mechanism.embedding, self.policies)
 
     @cached_property
@@ -119,11 +109,6 @@ class Privatizer(AnyTextPrivatizer):
         kind = f"{self.kind.value}{' consistent' if self.consistent else ''}"
         return f"{self.mechanism.spec} {kind} length={self.length} {self.policies.spec()}"
 
-    @property
-    def bound(self) -> bool:
-        """A language model's numbers may differ elsewhere."""
-        return isinstance(self.mechanism, TextMechanism)
-
     def _batch(self, records: Sequence[Record], rng: Rng) -> BatchRelease:
         analyses = [self._analyst.read(record.text) for record in records]
         ids = [self._fitted(analysis) for analysis in analyses]
@@ -135,25 +120,18 @@ class Privatizer(AnyTextPrivatizer):
             for record, entering in zip(records, ids, strict=True)
         ]
         sizes = tuple(len(part) for part in ids)
-        bases = [base_of(entering.tobytes()) for entering in ids]
         joined = np.concatenate([np.empty(0, dtype=np.int64), *ids])
-        if isinstance(self.mechanism, TextMechanism):
-            texts = self.mechanism.replace_texts(ids, streams)
-            drawn = np.concatenate([joined[:0], *(text.ids for text in texts)])
-            out = [text.text for text in texts]
-            bases = [base + text.base for base, text in zip(bases, texts, strict=True)]
-        else:
-            drawn = self.mechanism.replace(joined, JoinedRows(streams, sizes))
-            if self.consistent:
-                drawn = drawn[_first_uses(ids)]
-            words = [self.mechanism.vocabulary[i] for i in drawn.tolist()]
-            ends = np.cumsum(sizes).tolist()
-            out = [
-                self._written(analysis, words[end - size : end])
-                for analysis, size, end in zip(analyses, sizes, ends, strict=True)
-            ]
-        counts = self._counts(analyses, ids, joined, drawn)
-        return BatchRelease(tuple(out), counts, sizes, tuple(bases))
+        drawn = self.mechanism.replace(joined, JoinedRows(streams, sizes))
+        if self.consistent:
+            drawn = drawn[_first_uses(ids)]
+        words = [self.mechanism.vocabulary[i] for i in drawn.tolist()]
+        ends = np.cumsum(sizes).tolist()
+        out = tuple(
+            self._written(analysis, words[end - size : end])
+            for analysis, size, end in zip(analyses, sizes, ends, strict=True)
+        )
+        bases = tuple(base_of(entering.tobytes()) for entering in ids)
+        return BatchRelease(out, self._counts(analyses, ids, joined, drawn), sizes, bases)
 
     def _counts(
         self, analyses: Sequence[Analysis], ids: Sequence[Ids], joined: Ids, drawn: Ids
@@ -233,9 +211,7 @@ class Privatizer(AnyTextPrivatizer):
         )[0]
 
     def bases(self, texts: Sequence[str]) -> list[str]:
-        """What their draws are bound to besides key, id, text and settings: how they are read. A
-        language model's base is not known before.
-        """
+        """What their draws are bound to besides key, id, text and settings: how they are read."""
         return [base_of(self.ids(text).tobytes()) for text in texts]
 
     def ids(self, text: str) -> Ids:

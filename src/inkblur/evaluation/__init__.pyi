@@ -13,7 +13,6 @@ from inkblur.evaluation.attacks.entering import entering
 from inkblur.evaluation.attacks.koppel import Koppel, NgramWeighting, Similarity
 from inkblur.evaluation.attacks.language import Trigrams, entering_ids, unigram
 from inkblur.evaluation.attacks.likelihood import Likelihood
-from inkblur.evaluation.attacks.model_reading import ModelReader
 from inkblur.evaluation.attacks.reading import Reader, guessed
 from inkblur.evaluation.attacks.reverse import reverse_vectorized
 from inkblur.evaluation.attacks.stacking import stacked_across
@@ -53,9 +52,6 @@ from inkblur.mechanisms.nearest.canonical import exhaustive
 from inkblur.mechanisms.nearest.cpu.reference import Reference
 from inkblur.mechanisms.nearest.engine import Device, Engine, backend_on
 from inkblur.mechanisms.rating import CosineRating
-from inkblur.mechanisms.staircase.fluent import FluentStaircase
-from inkblur.mechanisms.staircase.making import causal_model
-from inkblur.mechanisms.staircase.model_files import open_model
 from inkblur.processes import explain_broken_pool, process_pool
 from inkblur.spec import grid
 from inkblur.types import NULL_ID, Array, Bounding, Ids
@@ -64,16 +60,16 @@ from inkblur.types import NULL_ID, Array, Bounding, Ids
 __all__ = [  # noqa: RUF022 (sorted, several a line)
     "Array", "Attack", "Attempt", "AuthorClassifier", "AuthorTexts", "Bounding", "CATALOGUE",
     "CHANNEL_ATTACKS", "COLORS", "Cell", "Checkpoint", "ContentWords", "CosineRating", "DONT_KNOW",
-    "Dataset", "Device", "Engine", "FluentStaircase", "Ids", "Interval", "Koppel", "LabelAnswers",
-    "Likelihood", "LinearSvm", "MARKERS", "ModelReader", "NULL_ID", "Names", "NgramWeighting",
+    "Dataset", "Device", "Engine", "Ids", "Interval", "Koppel", "LabelAnswers",
+    "Likelihood", "LinearSvm", "MARKERS", "NULL_ID", "Names", "NgramWeighting",
     "Reader", "Reference", "Released", "SCRUBBERS", "STOP_WORDS", "Scenario", "Scrubber",
     "Similarity", "Table", "TableRow", "TokenClass", "TopicWords", "Trigrams", "UtilityClassifier",
     "VectorReleaser", "Words", "WritePrintsFeatures", "among", "attempts", "attribute",
-    "backend_on", "calibrate", "causal_model", "channel_of", "clopper_pearson_lower",
+    "backend_on", "calibrate", "channel_of", "clopper_pearson_lower",
     "clopper_pearson_upper", "content_words", "density", "earth_movers", "entering", "entering_ids",
     "euclidean_costs", "exhaustive", "explain_broken_pool", "fasttext_labels", "fingerprints",
     "grid", "guessed", "heads", "improved_bound", "is_name", "known_id", "label_answers",
-    "make_classifier", "make_dataset", "measured_groups", "open_model", "page",
+    "make_classifier", "make_dataset", "measured_groups", "page",
     "percentile_interval", "privacy_statistics", "process_pool", "rates_by_resample", "recovered",
     "releaser", "rendered", "require_matplotlib", "require_page_libraries", "resample_counts",
     "resample_rows", "reverse_vectorized", "space_free_ngrams", "stacked_across", "standard_bound",

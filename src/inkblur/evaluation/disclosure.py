@@ -6,7 +6,7 @@ to know the channel, so it is measured for sequences whose every word goes throu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -17,15 +17,12 @@ from inkblur.documents.privatizer import Privatizer
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.base import Attack, joined_by_author
-from inkblur.evaluation.attacks.candidates import Candidates
 from inkblur.evaluation.attacks.channel import Channel, channel_of
 from inkblur.evaluation.attacks.entering import WORD_CLASSES, entering
-from inkblur.evaluation.attacks.fluent_channel import FluentChannel
 from inkblur.evaluation.attacks.inference import infer
-from inkblur.evaluation.attacks.language import Trigrams, check_lessons, entering_ids, unigram
+from inkblur.evaluation.attacks.language import Trigrams, entering_ids, unigram
 from inkblur.evaluation.attacks.likelihood import Likelihood
 from inkblur.evaluation.attacks.linking import MOST_TEXTS, linking
-from inkblur.evaluation.attacks.model_reading import PASSAGE, ModelReader
 from inkblur.evaluation.attacks.reading import Guesses, Reader, guessed
 from inkblur.evaluation.attacks.repetition import Repeated, repeated_words
 from inkblur.evaluation.attacks.singling_out import single_out, single_out_by_channel
@@ -36,8 +33,6 @@ from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.releasers import Released, Releaser, TextReleaser
 from inkblur.evaluation.results import ADAPTIVE, STATIC, Disclosure, Interval
 from inkblur.mechanisms.base import WordMechanism
-from inkblur.mechanisms.staircase.making import causal_model
-from inkblur.protocols import TextMechanism
 from inkblur.rng import Rng
 from inkblur.types import Ids, ReleaseKind
 
@@ -55,10 +50,9 @@ class Disclosing:
     train: Sequence[str]  # in the form that is released
     test: Sequence[str]
     order: Sequence[int]  # rows of the test part that are not blank, by chance: samples come first
-    public: Sequence[str]  # texts to learn a language model from; may be empty
+    public: Sequence[str]  # texts to learn which words follow which; may be empty
     embedding: Embedding
     plan: Plan
-    step: Callable[[str], None]  # called as a language model reads
 
     def disclosed(
         self, releaser: Releaser, train: Released, test: Released, rng: Rng
@@ -72,12 +66,11 @@ class Disclosing:
             blur = releaser.blur
             channel = channel_of(blur.mechanism, rng.child("simulated"))
             found = [*self._reading(blur, channel, rng), *found]
-            if not isinstance(channel, FluentChannel):
-                if self.data.has_secrets:
-                    attack = Likelihood(channel, self.embedding, entering(blur))
-                    found.append(self._inferred("by the channel", self.train, test, attack))
-                if not releaser.spec.consistent:  # whose words are not drawn one by one
-                    found += self._traced(blur, channel, rng.child("traced"))
+            if self.data.has_secrets:
+                attack = Likelihood(channel, self.embedding, entering(blur))
+                found.append(self._inferred("by the channel", self.train, test, attack))
+            if not releaser.spec.consistent:  # whose words are not drawn one by one
+                found += self._traced(blur, channel, rng.child("traced"))
         return tuple(found)
 
     def _reading(self, blur: Privatizer, channel: Channel, rng: Rng) -> Iterator[Disclosure]:
@@ -98,8 +91,6 @@ class Disclosing:
         shown = [out[:, 0] for out in outs]
         for name, said in readers.items():
             yield from _read(self._recovered(name, truth, shown, said), reader.channel.error)
-        if self.plan.reading_model:
-            yield from self._read_by_model(truth, shown, candidates, reader.channel.error)
         again = truth[:_RELEASED_AGAIN]
         many = _drawn(blur.mechanism, again, max(RELEASES), rng.child("again"))
         for releases in RELEASES:
@@ -120,24 +111,6 @@ class Disclosing:
         return recovered(
             reader, truth, outs, said, confidence=self.plan.confidence, seed=self.plan.seed
         )
-
-    def _read_by_model(
-        self,
-        truth: Sequence[TrueWords],
-        shown: Sequence[Ids],
-        candidates: Sequence[Candidates],
-        error: float,
-    ) -> Iterator[Disclosure]:
-        """The first words of each text: a model takes seconds for them on a CPU."""
-        model = ModelReader(self.embedding, self.plan.reading_model)
-        first = [found.rows(np.arange(len(found.words))[:PASSAGE]) for found in candidates]
-        found = self._recovered(
-            f"language model, first {PASSAGE} words of each text",
-            [TrueWords(words.ids[:PASSAGE], words.kinds[:PASSAGE]) for words in truth],
-            [out[:PASSAGE] for out in shown],
-            model.guessed(first, self.step),
-        )
-        yield from _read(found, error)
 
     def _repetition(self, test: Released) -> Iterator[Disclosure]:
         yield from self._repeated(
@@ -236,14 +209,6 @@ class Disclosing:
         return share_over_texts(hits, totals, confidence=self.plan.confidence, seed=self.plan.seed)
 
 
-def check_readers(embedding: Embedding, public: Sequence[str], reading_model: str) -> None:
-    """Fail now, and not after the attacks, where a reader has nothing to read with."""
-    if public:
-        check_lessons([entering_ids(text, embedding) for text in public])
-    if reading_model:
-        causal_model(embedding, reading_model)  # kept for the reader
-
-
 def _every_word_blurred(releaser: TextReleaser) -> bool:
     """Whether the reader's model of the release is right: a sequence with every word in it."""
     spec, blur = releaser.spec, releaser.blur
@@ -257,14 +222,6 @@ def _drawn(
     mechanism: WordMechanism, truth: Sequence[TrueWords], releases: int, rng: Rng
 ) -> list[Ids]:
     """What comes out, (places, releases) per text."""
-    if isinstance(mechanism, TextMechanism):
-        texts = [words.ids for words in truth]
-        streams = [
-            [rng.child(str(release), str(row)) for row in range(len(texts))]
-            for release in range(releases)
-        ]
-        drawn = [mechanism.replace_texts(texts, own) for own in streams]
-        return [np.stack([text.ids for text in same], axis=1) for same in zip(*drawn, strict=True)]
     ids = np.concatenate([words.ids for words in truth])
     outs = np.stack(
         [mechanism.replace(ids, rng.child(str(release))) for release in range(releases)], axis=1

@@ -21,9 +21,10 @@ import numpy as np
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.base import DONT_KNOW
+from inkblur.evaluation.attacks.language import check_lessons, entering_ids
 from inkblur.evaluation.author_attacks import AuthorAttacks
 from inkblur.evaluation.dataset import Dataset
-from inkblur.evaluation.disclosure import Disclosing, check_readers
+from inkblur.evaluation.disclosure import Disclosing
 from inkblur.evaluation.measures.meaning import Meaning, meaning_kept
 from inkblur.evaluation.measures.similarity import Judge
 from inkblur.evaluation.measures.utility import UtilityClassifier, label_answers
@@ -80,11 +81,11 @@ def evaluate(
     made = [releaser(s, embedding) if isinstance(s, ReleaseSpec) else s for s in settings]
     if len({each.name for each in made}) != len(made):
         raise ParameterError("a setting was given twice")
-    if plan.read_texts:
-        check_readers(embedding, public, plan.reading_model)
+    if plan.read_texts and public:  # fail now, and not after the attacks
+        check_lessons([entering_ids(text, embedding) for text in public])
     prepared = PreparedEvaluation(data, embedding, plan, on_step)
     prepared.total = prepared.steps(None) + sum(
-        plan.repeats * prepared.steps(each) + prepared.last_steps for each in made
+        plan.repeats * prepared.steps(each) + 1 for each in made
     )
     before = prepared.baseline()
     found = tuple(
@@ -145,11 +146,6 @@ class PreparedEvaluation:
         """Steps of progress in one repetition, or (None) in the baseline."""
         analysts = 1 if releaser is None else len(self.plan.analysts)
         return 1 + self.authors.count(releaser) + analysts * len(self._models)
-
-    @property
-    def last_steps(self) -> int:
-        """Steps of what a release discloses: a language model takes its time for every text."""
-        return 1 + (len(self._order[: self.plan.read_texts]) if self.plan.reading_model else 0)
 
     def _formed(self) -> tuple[list[str], list[str]]:
         train, test = list(self.data.train.texts), list(self.data.test.texts)
@@ -220,7 +216,7 @@ class PreparedEvaluation:
         """What the release measured last shows besides its author: its first repetition."""
         self.step(f"{releaser.name}: what can be read, linked and inferred")
         texts = self.train, self.test, self._order, public
-        disclosing = Disclosing(self.data, *texts, self.embedding, self.plan, self.step)
+        disclosing = Disclosing(self.data, *texts, self.embedding, self.plan)
         rng = seeded_rng(self.plan.seed).child("disclosure", releaser.name)
         return disclosing.disclosed(releaser, *self._first, rng)
 

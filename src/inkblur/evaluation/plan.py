@@ -29,7 +29,6 @@ class Plan:
     meaning_texts: int = 100  # texts whose movement is measured; Earth Mover's takes its time
     examples: int = 10
     read_texts: int = 40  # test texts that are read word by word; 0: none
-    reading_model: str = ""  # a causal language model that reads them too; empty: none
     analysts: tuple[str, ...] = (ADAPTIVE, STATIC)  # static alone: public texts are not released
 
     def __post_init__(self) -> None:

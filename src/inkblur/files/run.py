@@ -27,7 +27,6 @@ from inkblur.files.summary import MISSING, Fate, RunSummary, Summary, draws_a_te
 from inkblur.files.worker_pool import ReleaseRecords, WorkerCopy, worker_pool
 from inkblur.pools.privatizer import PoolPrivatizer
 from inkblur.processes import explain_broken_pool
-from inkblur.protocols import TextMechanism
 from inkblur.rng import Rng
 from inkblur.types import Record
 
@@ -37,7 +36,6 @@ ChooseRows = Callable[[Iterator[Batch]], Iterator[Batch]]
 Result = tuple[Batch, BatchRelease]
 _RECORDS = 4096  # at most, in one batch
 _FEWER = "use fewer `workers=`, or leave out `processes=`"
-_ANY = 1 << 40  # letters: more than any batch has
 _LETTERS = 5  # of a word and the space after it: how much text holds so many words
 # Records that are charged at a time, if they come within _SECONDS: a charge waits for the disk, and
 # nothing else is left to do during the last one.
@@ -65,8 +63,8 @@ def run(
 
     Workers are threads; given `copies`, made from the spec of `privatizer`, each is a process with
     a privatizer of its own. The result depends neither on workers nor on how records fall into
-    batches (but for the last bits that `noise.mahalanobis` speaks of, and those of a language
-    model). Matrix products keep to one thread in the whole process meanwhile.
+    batches (but for the last bits that `noise.mahalanobis` speaks of). Matrix products keep to one
+    thread in the whole process meanwhile.
 
     A copied column that looks like an identifier refuses the file. So do records of the public
     corpus that the embedding was adapted on; with `skip_public` they are left out instead. `rows`
@@ -79,13 +77,8 @@ def run(
     piece = privatizer.mechanism.batch if copies is None else max(privatizer.mechanism.batch, _SENT)
     if privatizer.length is not None:  # however short the texts, so many words are drawn for each
         batch_records = max(1, min(batch_records, piece // privatizer.length))
-    letters = _LETTERS * piece
-    if isinstance(privatizer.mechanism, TextMechanism):
-        # Which texts a language model reads together shows in its last digits, and so must not
-        # follow the letters of the true ones.
-        batch_records, letters = min(batch_records, privatizer.mechanism.batch_texts), _ANY
     public = PublicRecords(privatizer.corpora, skip=skip_public)
-    judged = refuse_identifiers(source, source.batches(batch_records, letters), privatizer)
+    judged = refuse_identifiers(source, source.batches(batch_records, _LETTERS * piece), privatizer)
     batches = (batch.entering(privatizer.hides_length) for batch in public.screened(judged))
     chosen = batches if rows is None else rows(batches)
     pool, release = (
@@ -139,12 +132,9 @@ def release_records(
     privatizer: AnyTextPrivatizer, records: Sequence[Record], rng: Rng
 ) -> BatchRelease:
     """Release records that are in memory, in pieces that suit the mechanism."""
-    if isinstance(privatizer.mechanism, TextMechanism):  # not by letters: see `run`
-        pieces = cuts([1] * len(records), privatizer.mechanism.batch_texts)
-    else:
-        # However short a text is, `length` words are drawn for it.
-        sizes = [max(len(record.text), _LETTERS * (privatizer.length or 0)) for record in records]
-        pieces = cuts(sizes, _LETTERS * privatizer.mechanism.batch)
+    # However short a text is, `length` words are drawn for it.
+    sizes = [max(len(record.text), _LETTERS * (privatizer.length or 0)) for record in records]
+    pieces = cuts(sizes, _LETTERS * privatizer.mechanism.batch)
     drawn = [privatizer.release_batch(records[start:stop], rng) for start, stop in pieces]
     return BatchRelease(
         tuple(text for part in drawn for text in part.texts),

@@ -178,18 +178,6 @@ CATALOGUE: Mapping[str, Entry] = {
                     "the same label; for adapted word vectors).",
                     choices=("vector", "label"),
                 ),
-                Parameter(
-                    "base",
-                    "frequency",
-                    "What fills the text around near words: frequency (common words) or lm (what "
-                    "a language model expects after the words released so far).",
-                    choices=("frequency", "lm"),
-                ),
-                Parameter(
-                    "language_model",
-                    "",
-                    "With --base lm: a causal model's folder or .gguf file; SmolLM2 if not given.",
-                ),
             ),
         ),
         Entry(

@@ -8,21 +8,16 @@ r times with fresh noise.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
 
 import numpy as np
 
 from inkblur.evaluation.attacks.channel import Channel
-from inkblur.evaluation.attacks.fluent_channel import FluentChannel
-from inkblur.files.records import cuts
 from inkblur.types import NULL_ID, Array, Ids, whole
 
 COMMON_WORDS = 8_000  # that are always considered as true words, besides all that came out
 _BLOCK = 1_024  # true words at a time
-_PLACES = 4_096  # at a time, where each has a channel of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +50,8 @@ def candidates(
     observed, back = np.unique(outs, axis=0, return_inverse=True)
     distinct, where = np.unique(observed, return_inverse=True)
     columns: Ids = where.reshape(observed.shape)
-    considered = _considered(prior, distinct, common)
+    commonest = np.argsort(-prior, kind="stable")[:common]
+    considered = np.unique(np.concatenate([commonest, distinct, [len(prior) - 1]]))
     kept = min(whole(kept, "kept"), len(considered))
     words: Ids = np.zeros((len(observed), kept), np.int64)
     joint: Array = np.full((len(observed), kept), -1.0)  # of those words, falling
@@ -86,46 +82,3 @@ def candidates(
     likely = joint / prior[words]
     likely /= likely.max(axis=1, keepdims=True)
     return Candidates(words, likely, joint / total[:, None]).rows(back.ravel())
-
-
-def candidates_by_place(
-    channel: FluentChannel, prior: Array, texts: Sequence[Ids], *, kept: int = 12
-) -> list[Candidates]:
-    """Like :func:`candidates`, where each place has a channel of its own.
-
-    A text is (places, releases).
-    """
-    outs = np.concatenate([text.ravel() for text in texts])
-    considered = _considered(prior, outs, COMMON_WORDS)
-    kept = min(whole(kept, "kept"), len(considered))
-    ids = np.where(considered == channel.size, NULL_ID, considered)
-    found = []
-    for start, stop in cuts([len(text) for text in texts], _PLACES):
-        group = texts[start:stop]
-        ends = np.cumsum([len(text) for text in group])[:-1]
-        logs = np.zeros((sum(map(len, group)), len(ids)))
-        for release in range(group[0].shape[1]):
-            tables = channel.by_place([text[:, release] for text in group], ids)
-            logs += np.log(np.maximum(np.concatenate(tables), 1e-300))
-        joint = logs + np.log(prior[considered])
-        best = np.argpartition(-joint, kept - 1, axis=1)[:, :kept]
-        best = _taken(best, np.argsort(-_taken(joint, best), axis=1, kind="stable"))
-        likely = _taken(logs, best)
-        posterior = _taken(joint, best) - np.logaddexp.reduce(joint, axis=1)[:, None]
-        together = Candidates(
-            considered[best],
-            np.exp(likely - likely.max(axis=1, keepdims=True)),
-            np.exp(posterior),
-        )
-        found += [together.rows(rows) for rows in np.split(np.arange(len(joint)), ends)]
-    return found
-
-
-def _considered(prior: Array, outs: Ids, common: int) -> Ids:
-    """The commonest words, those that came out and the null word, ascending."""
-    commonest = np.argsort(-prior, kind="stable")[:common]
-    return np.unique(np.concatenate([commonest, outs, [len(prior) - 1]]))
-
-
-def _taken(table: Any, places: Ids) -> Any:
-    return np.take_along_axis(table, places, axis=1)

@@ -22,11 +22,9 @@ from numpy.typing import NDArray
 
 from inkblur.blas import one_thread
 from inkblur.errors import needs
-from inkblur.evaluation.attacks.fluent_channel import FluentChannel
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.mechanisms.noise import MahalanobisNoise
 from inkblur.mechanisms.perturbation import Perturbation
-from inkblur.mechanisms.staircase.fluent import FluentStaircase
 from inkblur.rng import Rng
 from inkblur.types import NULL_ID, Array, Ids, Vectors, whole
 
@@ -59,8 +57,6 @@ class Probable(Protocol):
 
 def channel_of(mechanism: WordMechanism, rng: Rng) -> Channel:
     """The mechanism's channel: exact where it knows its probabilities, else estimated."""
-    if isinstance(mechanism, FluentStaircase):
-        return FluentChannel(mechanism)
     if isinstance(mechanism, Probable):
         return ExactChannel(mechanism, len(mechanism.vocabulary))
     return EstimatedChannel(mechanism, rng)

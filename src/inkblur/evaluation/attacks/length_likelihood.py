@@ -13,7 +13,6 @@ from typing import Self
 
 from numpy.typing import ArrayLike
 
-from inkblur.evaluation.attacks.fluent_channel import FluentChannel
 from inkblur.evaluation.attacks.sentence_lengths import SentenceLengths, with_sentences
 from inkblur.evaluation.attacks.text_lengths import TextLengths, with_text_lengths
 from inkblur.evaluation.attacks.text_likelihood import TextLikelihood
@@ -44,6 +43,4 @@ class LengthLikelihood(TextLikelihood):
     def scores(self, texts: Sequence[str]) -> Array:
         """Log-likelihoods, (texts, suspects)."""
         found = with_text_lengths(super().scores(texts), self._lengths.scores(texts))
-        if isinstance(self.channel, FluentChannel):  # the language model puts its own full stops
-            return found
         return with_sentences(found, self._sentences.scores(texts))

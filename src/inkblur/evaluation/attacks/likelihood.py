@@ -24,13 +24,11 @@ from inkblur.embeddings.table import Embedding
 from inkblur.evaluation.attacks.base import ScoringAttack, check_fitted, checked_known
 from inkblur.evaluation.attacks.channel import Chances, Channel
 from inkblur.evaluation.attacks.entering import Entering, came_out
-from inkblur.evaluation.attacks.fluent_channel import FluentChannel
 from inkblur.evaluation.attacks.language import entering_ids
 from inkblur.types import NULL_ID, Array, Ids, fraction
 
 SMOOTHING = 0.5  # of an author's shares is everybody's
 _BLOCK = 1024  # true words at a time
-_TEXTS = 250  # at a time, where each place of them has a channel of its own
 
 
 class Likelihood(ScoringAttack):
@@ -86,8 +84,6 @@ class Likelihood(ScoringAttack):
         ids = [row[row != NULL_ID] for row in ids]  # the null word never comes out
         if not sum(map(len, ids)):
             return np.zeros((len(texts), len(self.suspects)))
-        if isinstance(self.channel, FluentChannel):
-            return self._by_place(self.channel, ids)
         outs, columns = np.unique(np.concatenate(ids), return_inverse=True)
         logs = self._outcomes(outs)
         np.log(np.maximum(logs, 1e-300, out=logs), out=logs)  # (components, outs)
@@ -95,25 +91,6 @@ class Likelihood(ScoringAttack):
         counts = csr_matrix((np.ones(len(columns)), columns, ends), (len(texts), len(outs)))
         scores: Array = counts @ logs.T
         return self._by_author(scores)
-
-    def _by_place(self, channel: FluentChannel, ids: Sequence[Ids]) -> Array:
-        """Log-likelihoods where each place has a channel of its own, (texts, suspects)."""
-        shares = self._component_shares()
-        scores = np.zeros((len(ids), len(shares)))
-        for start in range(0, len(ids), _TEXTS):
-            tables = channel.mixed(ids[start : start + _TEXTS], self._true, shares)
-            for row, table in enumerate(tables, start):
-                scores[row] = np.log(table).sum(axis=0)
-        return self._by_author(scores)
-
-    @property
-    def _true(self) -> Ids:
-        """The ids of the words that some author uses."""
-        return np.where(self._words == len(self.embedding), NULL_ID, self._words)
-
-    def _component_shares(self) -> Array:
-        """Shares of words, (components, words): here an author is one component."""
-        return self._shares
 
     def _by_author(self, scores: Array) -> Array:
         """Scores of the suspects from those of the components."""
@@ -128,7 +105,7 @@ class Likelihood(ScoringAttack):
 
     def _chances(self, outs: Ids) -> Iterator[tuple[slice, Chances]]:
         """P(o | w) for some of the words that are used at a time, and which they are."""
-        true = self._true
+        true = np.where(self._words == len(self.embedding), NULL_ID, self._words)
         for start in range(0, len(true), _BLOCK):
             part = slice(start, start + _BLOCK)
             yield part, self.channel.likelihood(true[part], outs)

@@ -19,9 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from inkblur.errors import ParameterError
-from inkblur.evaluation.attacks.candidates import Candidates, candidates, candidates_by_place
+from inkblur.evaluation.attacks.candidates import Candidates, candidates
 from inkblur.evaluation.attacks.channel import Channel
-from inkblur.evaluation.attacks.fluent_channel import FluentChannel
 from inkblur.evaluation.attacks.language import Trigrams
 from inkblur.types import Array, Ids
 
@@ -59,8 +58,6 @@ class Reader:
         """What each place may have been. A text is (places, releases): the ids that came out."""
         if not texts:
             return []
-        if isinstance(self.channel, FluentChannel):
-            return candidates_by_place(self.channel, self.prior, texts, kept=self.kept)
         found = candidates(self.channel, self.prior, np.concatenate(texts), kept=self.kept)
         ends = np.cumsum([len(text) for text in texts])
         return [

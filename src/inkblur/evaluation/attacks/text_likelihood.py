@@ -75,11 +75,6 @@ class TextLikelihood(Likelihood):
         self._texts: SparseRows = csc_matrix((each_word, (lines, columns)), shape)
         self._writer: Ids = np.array([author for author, _ in pieces], np.int64)
 
-    def _component_shares(self) -> Array:
-        """Shares of words in each text, (texts, words)."""
-        own: Array = self._texts.toarray()
-        return self.own * own + (1.0 - self.own) * self._shares[self._writer]
-
     def _outcomes(self, outs: Ids) -> Array:
         """P_d(o), (texts, outs)."""
         authors = np.zeros((len(self.suspects), len(outs)))

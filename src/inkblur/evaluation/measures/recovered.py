@@ -68,7 +68,7 @@ def true_words(text: str, ids: Ids) -> TrueWords:
 class Recovered:
     """A reader's success. Shares are of all words, names and numbers that entered."""
 
-    reader: str  # unigram, trigram, or a language model
+    reader: str  # unigram or trigram
     texts: int
     words: int
     as_it_stands: Interval  # share of the words that came out unchanged

@@ -38,7 +38,6 @@ class Candidate:
 
     setting: ReleaseSpec
     adapted: AdaptedBy | None = None  # None: the word vectors as they are
-    model_sha256: str | None = None  # of the language model, which the setting names by its place
 
     @property
     def name(self) -> str:
@@ -60,11 +59,11 @@ class Candidate:
         return {**self.setting.to_json(), **kind}
 
     @classmethod
-    def from_json(cls, body: dict[str, Any], model_sha256: str | None = None) -> Candidate:
+    def from_json(cls, body: dict[str, Any]) -> Candidate:
         """The candidate that :meth:`to_json` wrote."""
         kind = AdaptedBy(body["alpha"], body["smoothing"]) if "alpha" in body else None
         own = {name: value for name, value in body.items() if name not in _ADAPTED}
-        return cls(ReleaseSpec.from_json(own), kind, model_sha256)
+        return cls(ReleaseSpec.from_json(own), kind)
 
 
 def adapted_grid(

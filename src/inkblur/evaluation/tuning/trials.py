@@ -24,7 +24,7 @@ from inkblur.errors import InputError, ParameterError
 from inkblur.evaluation.dataset import Dataset
 from inkblur.evaluation.evaluate import PreparedEvaluation
 from inkblur.evaluation.measures.intervals import clopper_pearson
-from inkblur.evaluation.measures.statistics import RUNS, measured_ids, privacy_statistics
+from inkblur.evaluation.measures.statistics import RUNS, privacy_statistics
 from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.releasers import PoolReleaser, TextReleaser, VectorReleaser, releaser
 from inkblur.evaluation.results import (
@@ -37,7 +37,6 @@ from inkblur.evaluation.tuning.adapted_grid import Candidate, Metrics
 from inkblur.evaluation.tuning.four_way_split import TextShare
 from inkblur.files.checkpoint import Checkpoint
 from inkblur.mechanisms.catalogue import find
-from inkblur.protocols import TextMechanism
 from inkblur.rng import seeded_rng
 from inkblur.spec import ReleaseSpec
 
@@ -128,18 +127,14 @@ class Trial:
             "attack_between": list(self.attack_between) if self.attacks else None,
             "gap": self.gap,
         }
-        model = self.candidate.model_sha256 if self.candidate is not None else None
-        named = {"model_sha256": model} if model is not None else {}
-        return {"setting": setting, **named, **body, **derived}
+        return {"setting": setting, **body, **derived}
 
     @classmethod
     def from_json(cls, body: dict[str, Any]) -> Trial:
         """The trial that :meth:`to_json` wrote."""
         setting = body["setting"]
         own = {field.name: body[field.name] for field in fields(cls) if field.name in body}
-        own["candidate"] = (
-            Candidate.from_json(setting, body.get("model_sha256")) if setting is not None else None
-        )
+        own["candidate"] = Candidate.from_json(setting) if setting is not None else None
         own["part"] = TextShare(body["part"])
         own["attacks"] = tuple(AttackLeft(**attack) for attack in body["attacks"])
         return cls(**own)
@@ -299,16 +294,11 @@ def _left(same: Sequence[AttackResult], before: float) -> AttackLeft:
 def _survival(
     release: TextReleaser | PoolReleaser | VectorReleaser, words: int, seed: int
 ) -> float:
-    """Mean N_w; for a pool, how often a text of the pool comes out as itself.
-
-    With a language model no word is drawn by itself: then what the mechanism says of such words.
-    """
+    """Mean N_w; for a pool, how often a text of the pool comes out as itself."""
     if isinstance(release, PoolReleaser):
         return RUNS * release.blur.mechanism.likeliest
     mechanism, rng = release.blur.mechanism, seeded_rng(seed)
     words = min(words, len(mechanism.vocabulary))
-    if isinstance(mechanism, TextMechanism):
-        return RUNS * mechanism.survival(measured_ids(mechanism.embedding, words, rng), rng)
     return privacy_statistics(mechanism, rng=rng, words=words, runs=RUNS).survival.mean
 
 
@@ -335,20 +325,16 @@ def refuse_unproved(settings: Sequence[ReleaseSpec]) -> None:
 
 
 def bound(candidates: Sequence[Candidate], embedding: Embedding) -> list[Candidate]:
-    """The candidates with the fingerprints of the files they name, for a folder may outlive those.
+    """The candidates with the fingerprints of the pools they name, for a folder may outlive those.
 
     A wrong value is refused here, before hours of work.
     """
-    fingerprints: dict[ReleaseSpec, tuple[ReleaseSpec, str | None]] = {}
+    checked: dict[ReleaseSpec, ReleaseSpec] = {}
     for setting in dict.fromkeys(candidate.setting for candidate in candidates):
-        if setting.pool is not None:
-            pool = setting.pool_privatizer(embedding).mechanism.pool
-            fingerprints[setting] = setting.varied(pool_sha256=pool.sha256), None
+        if setting.pool is None:
+            setting.mechanism_on(embedding)
+            checked[setting] = setting
         else:
-            model = setting.mechanism_on(embedding).parameters.get("model_sha256")
-            fingerprints[setting] = setting, None if model is None else str(model)
-    made = []
-    for candidate in candidates:
-        setting, model_sha256 = fingerprints[candidate.setting]
-        made.append(replace(candidate, setting=setting, model_sha256=model_sha256))
-    return made
+            pool = setting.pool_privatizer(embedding).mechanism.pool
+            checked[setting] = setting.varied(pool_sha256=pool.sha256)
+    return [replace(candidate, setting=checked[candidate.setting]) for candidate in candidates]

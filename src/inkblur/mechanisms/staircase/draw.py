@@ -43,8 +43,18 @@ class Draw:
 
     def words(self, ids: Ids, bits: Bits) -> Ids:
         """The words that these bits draw for these ids, one number of 64 bits each."""
-        near, units = drawn_units(self.steps, ids, bits)
+        steps = self.steps
+        spare = np.uint64(64 - steps.bits)
+        numbers = bits >> spare
+        null = ids == NULL_ID
+        cut = np.uint64(steps.step * steps.near)
+        near = (numbers < cut) & ~null
         far = ~near
+        units = numbers - cut  # wraps around where it is not used
+        units >>= np.uint64(steps.low.bit_length() - 1)
+        units[null] = high_half(numbers[null] << spare, steps.units)
+        units[near] = numbers[near] // np.uint64(max(1, steps.step))  # none is near where it is 0
+        units = units.view(np.int64)
         out = np.empty(len(ids), dtype=np.int64)
         out[far] = np.searchsorted(self.ends, units[far], side="right")
         out[near] = self.sets.at(ids[near], units[near])
@@ -64,22 +74,6 @@ class Draw:
         below = [0, *(-(-end * total // units) for end in self.ends.tolist())]
         weights = [after - before for before, after in pairwise(below)]
         return np.array(weights, dtype=np.uint64)
-
-
-def drawn_units(steps: Steps, ids: Ids, bits: Bits) -> tuple[NDArray[np.bool_], WordUnits]:
-    """The unit that each number of 64 random bits draws for its word: whether it is one of the T
-    near ones or one of all M, and which.
-    """
-    spare = np.uint64(64 - steps.bits)
-    numbers = bits >> spare
-    null = ids == NULL_ID
-    cut = np.uint64(steps.step * steps.near)
-    near = (numbers < cut) & ~null
-    units = numbers - cut  # wraps around where it is not used
-    units >>= np.uint64(steps.low.bit_length() - 1)
-    units[null] = high_half(numbers[null] << spare, steps.units)
-    units[near] = numbers[near] // np.uint64(max(1, steps.step))  # none is near where it is 0
-    return near, units.view(np.int64)
 
 
 def high_half(numbers: Bits, factor: int) -> Bits:

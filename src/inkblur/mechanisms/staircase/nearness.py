@@ -112,8 +112,8 @@ def _squares(block: NDArray[np.int64]) -> NDArray[np.int64]:
     return squares
 
 
-def near_words(keys: Keys, word: int, units: WordUnits, near: int) -> tuple[Ids, WordUnits]:
-    """The near set of `word`: its words by nearness, and how many units of each lie in it.
+def near_words(keys: Keys, word: int, units: WordUnits, near: int) -> Ids:
+    """The near set of `word`: its words by nearness, until they own `near` units.
 
     `keys` is nearness to `word`: the larger, the nearer. Of equally near words `word` itself comes
     first, then they go by id.
@@ -131,8 +131,4 @@ def near_words(keys: Keys, word: int, units: WordUnits, near: int) -> tuple[Ids,
     ranked[nearest == word] += word + 1  # the largest of its ties
     nearest = nearest[np.argsort(-ranked)]
     reached = np.cumsum(units[nearest])
-    last = int(np.searchsorted(reached, near))
-    inside = nearest[: last + 1]
-    shares = units[inside].copy()
-    shares[last] -= reached[last] - near
-    return inside, shares
+    return nearest[: int(np.searchsorted(reached, near)) + 1]

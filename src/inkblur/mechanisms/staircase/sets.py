@@ -77,7 +77,7 @@ def plainly(
     lengths, members, last = [], [np.empty(0, dtype=np.uint32)], []
     for word, keys in zip(words.tolist(), grid.keys(words), strict=True):
         keys[word] = keys.max()  # itself comes first, whatever rounding made of its cosine
-        inside, _ = near_words(keys, word, units, near)
+        inside = near_words(keys, word, units, near)
         lengths.append(len(inside) - 1)
         members.append(np.sort(inside[:-1]).astype(np.uint32))
         last.append(inside[-1])
