@@ -106,6 +106,7 @@ class Privatizer(AnyTextPrivatizer):
     @property
     def spec(self) -> str:
         """Everything the output law depends on: binds each record's stream to this release."""
+        # Hashed with the key, so it keeps its letters: tests/laws/test_frozen_words.py.
         kind = f"{self.kind.value}{' consistent' if self.consistent else ''}"
         return f"{self.mechanism.spec} {kind} length={self.length} {self.policies.spec()}"
 

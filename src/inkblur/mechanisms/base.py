@@ -90,6 +90,7 @@ class WordMechanism(ABC):
     @property
     def spec(self) -> str:
         """Everything the output law depends on: it binds the random stream to this mechanism."""
+        # Hashed with the key: names and values are frozen (tests/laws/test_frozen_words.py).
         arguments = " ".join(f"{k}={v!r}" for k, v in sorted(self.parameters.items()))
         return f"{self.name} {arguments} embedding={self.embedding.sha256}"
 

@@ -83,6 +83,7 @@ class PoolPrivatizer(AnyTextPrivatizer):
     @property
     def spec(self) -> str:
         """Everything the output law depends on: binds each record's stream to this release."""
+        # Hashed with the key: "text length=None" stays as it is, whatever becomes of the options.
         return f"{self.mechanism.spec} {self.piece.value} length={self.length}"
 
     def refuse_weak(self, *, accept_weak: bool) -> None:
