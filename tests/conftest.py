@@ -28,7 +28,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     causes = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in skipped)
     for cause, times in causes.most_common():
         terminalreporter.write_line(f"skipped {times}: {cause}")
-    if terminalreporter.config.option.markexpr == "not long":
+    if terminalreporter.config.option.markexpr.startswith("not long"):
         terminalreporter.write_line("not run: tests that take long (pytest -m long)")
 
 

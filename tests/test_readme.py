@@ -22,7 +22,14 @@ def test_the_python_shown_is_the_example_file() -> None:
     assert "PLACEHOLDER" not in README
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(p, marks=pytest.mark.long) if p.stem in ("engine_ray", "engine_spark") else p
+        for p in sorted((ROOT / "examples").glob("*.py"))
+    ],
+    ids=lambda p: p.name,
+)
 def test_every_example_runs(path: Path, tmp_path: Path) -> None:
     if path.stem.startswith("engine_"):
         pytest.importorskip({"spark": "pyspark"}.get(path.stem[7:], path.stem[7:]))

@@ -24,7 +24,7 @@ ray = pytest.importorskip("ray")
 pytest.importorskip("ray.data")
 engine = pytest.importorskip("inkblur.engines.ray")
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own
+pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore")]  # Ray's own
 
 
 @pytest.fixture

@@ -28,6 +28,7 @@ engine = pytest.importorskip("inkblur.engines.spark")
 
 ROOT = Path(__file__).parents[2]
 LIMITS = Limits(budget=40.0)  # five words
+pytestmark = pytest.mark.long
 
 
 @pytest.fixture

@@ -10,6 +10,8 @@ from inkblur.mechanisms.catalogue import CATALOGUE
 from reproduction.context import steps_file
 from reproduction.runner import finished_records, held_records, reproduce
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.parametrize("name", ["adapted/frontier", "adapted/pairs"])
 def test_both_metrics_are_compared(name: str, data_folder: Path, tmp_path: Path) -> None:

@@ -153,6 +153,7 @@ def test_a_line_has_one_color_in_every_panel(record: ExperimentRecord) -> None:
     assert two.count(second) > one.count(second) > 0
 
 
+@pytest.mark.long
 def test_the_committed_page_is_that_of_the_committed_records() -> None:
     docs = Path(__file__).parents[2] / "docs"
     records, command = gathered([docs])

@@ -166,6 +166,7 @@ def test_a_paper_means_all_its_experiments() -> None:
     ]
 
 
+@pytest.mark.long
 def test_experiments_at_the_same_time_find_the_same(data_folder: Path, tmp_path: Path) -> None:
     names = ["earthmovers/utility-bound", "earthmovers/snippets"]
     alone = reproduce(names, tmp_path / "1", data=data_folder, quick=True)

@@ -30,7 +30,10 @@ pytest.importorskip("fastapi")
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 CHROMIUM = shutil.which("chromium") or ""
-pytestmark = pytest.mark.skipif(not CHROMIUM, reason="Debian's chromium is not installed")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(not CHROMIUM, reason="Debian's chromium is not installed"),
+]
 
 ROWS = [
     ["ada@example.org", "5", "the waiting room was cold and the doctor came late"],
@@ -163,6 +166,7 @@ def ledger_rows(page: Page) -> list[list[str]]:
     return found
 
 
+@pytest.mark.quick
 def test_try_shows_text_and_draw_side_by_side(page: Page) -> None:
     page.fill("#text", "Maria paid 7 dollars for the medicine.")
     playwright.expect(page.locator("#released button")).to_have_count(7, timeout=SLOW)

@@ -21,6 +21,7 @@ def test_a_missing_ratio_supports_nothing() -> None:
 
 
 @pytest.mark.skipif(VARIABLE not in os.environ, reason=f"{VARIABLE} is not set")
+@pytest.mark.long
 def test_table_5_stands_beside_the_papers(tmp_path: Path) -> None:
     (record,) = reproduce(["mahalanobis/density"], tmp_path, quick=True)
     assert ExperimentRecord.from_json(record.to_json()) == record

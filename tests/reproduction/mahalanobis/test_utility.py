@@ -116,6 +116,7 @@ def test_the_printed_baselines_are_those_of_the_positive_label(task: str, share:
 
 
 @pytest.mark.skipif(VARIABLE not in os.environ, reason=f"{VARIABLE} is not set")
+@pytest.mark.long
 def test_a_quick_look_has_every_part(tmp_path: Path) -> None:
     pytest.importorskip("sklearn")
     pytest.importorskip("fasttext")

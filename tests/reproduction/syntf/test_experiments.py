@@ -117,6 +117,7 @@ def test_syntf_is_compared_with_scrubbing_and_vectorization_scenario_by_scenario
     )
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not os.environ.get(VARIABLE), reason=f"{VARIABLE} is not set")
 @pytest.mark.parametrize(
     ("name", "tables", "claims"),

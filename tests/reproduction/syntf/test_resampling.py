@@ -91,6 +91,7 @@ def test_other_postings_widen_what_other_runs_leave_narrow() -> None:
     assert (both.low, both.high) == (runs.low, runs.high)
 
 
+@pytest.mark.long
 def test_the_interval_covers_the_gap_of_all_postings() -> None:
     draws = np.random.default_rng(11)
     truth = gaps.gap(found_of(draws, 0.4, 40_000), found_of(draws, 0.6, 40_000), "top-5", "svm")

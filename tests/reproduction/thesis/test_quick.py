@@ -52,7 +52,11 @@ needs_data = pytest.mark.skipif(
 
 
 @needs_data
-@pytest.mark.parametrize("name", CLAIMS)
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=pytest.mark.quick) if n == "thesis/examples" else n for n in CLAIMS],
+)
 def test_it_runs_and_its_record_comes_back(name: str, tmp_path: Path) -> None:
     (record,) = reproduce([name], tmp_path, quick=True)
     assert {claim.name for claim in record.outcome.claims} == CLAIMS[name]
