@@ -202,7 +202,7 @@ class PostingsStudy:
             for repeat in range(repeats)
             for row in range(len(self.texts))
         ]
-        drawn = synthetic.draw(compositions * repeats, streams)
+        drawn = synthetic.terms(compositions * repeats, streams)
         words = drawn.reshape(repeats, len(self.texts), synthetic.length)
         return {
             str(length): [self._released(made, words[repeat], length) for repeat in range(repeats)]

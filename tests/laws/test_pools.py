@@ -237,12 +237,12 @@ def test_a_key_repeats_a_release_in_any_batch_and_binds_id_text_pool_and_setting
 def test_sentences_are_one_draw_each_and_a_fixed_number_hides_how_many() -> None:
     made = mechanism((6, 3), 2.0, 0.25)
     own = PoolPrivatizer(made, unit="sentence")
-    assert [own.draws(t) for t in ("Alpha. Beta!", "alpha", "")] == [2, 1, 0]
+    assert own.read(["Alpha. Beta!", "alpha", ""]).draws == (2, 1, 0)
     assert own.guarantee.unit is Unit.SENTENCES
     assert own.guarantee.passed == ("the number of sentences",)
     assert own.guarantee.loss(2) == pytest.approx(4.0)
     fixed = PoolPrivatizer(made, unit="sentence", length=3)
-    assert {fixed.draws(t) for t in ("Alpha. Beta!", "a. b. c. d. e.", "")} == {3}
+    assert set(fixed.read(["Alpha. Beta!", "a. b. c. d. e.", ""]).draws) == {3}
     assert fixed.guarantee.passed == ()
     assert fixed.guarantee.loss(1) == pytest.approx(6.0)
     assert "3 x epsilon" in fixed.guarantee.sentence()
@@ -330,7 +330,7 @@ def test_what_a_draw_is_bound_to_is_known_before_it(options: dict[str, Any]) -> 
     blur = PoolPrivatizer(mechanism((6, 3), 8.0, 0.1), **options)
     texts = [f"{WORDS[0]} {WORDS[1]}. {WORDS[2]}.", "", "unheard", f"{WORDS[1]}. {WORDS[0]}."]
     drawn = blur.release_batch([Record("", text) for text in texts], seeded_rng(1))
-    assert tuple(blur.bases(texts)) == drawn.bases
+    assert blur.read(texts).bases == drawn.bases
     assert len(set(drawn.bases)) > 2
 
 
@@ -346,7 +346,7 @@ def test_bits_never_choose_for_a_text_that_lies_in_two_places(
     blur = PoolPrivatizer(made)
     records = [Record(str(i), " ".join(WORDS[i % 5 : i % 5 + 3])) for i in range(100)]
     texts = [record.text for record in records]
-    here, bases = blur.release_batch(records, seeded_rng(1)), blur.bases(texts)
+    here, bases = blur.release_batch(records, seeded_rng(1)), blur.read(texts).bases
 
     def elsewhere(texts: list[str]) -> Encoded:
         found = PoolStaircase.encode(made, texts)
@@ -361,7 +361,7 @@ def test_bits_never_choose_for_a_text_that_lies_in_two_places(
     there = blur.release_batch(records, seeded_rng(1))
     same = sum(one == other for one, other in zip(here.texts, there.texts, strict=True))
     assert same < 20  # of 100: by chance one in forty is
-    assert not set(bases) & set(blur.bases(texts))
+    assert not set(bases) & set(blur.read(texts).bases)
 
 
 @pytest.mark.parametrize("pair", [("alpha beta", "beta alpha"), ("unheard", "unseen")])

@@ -47,10 +47,24 @@ class BatchRelease:
     bases: tuple[str, ...]  # what each draw was bound to besides key, id, text and settings
 
 
-def base_of(*entering: bytes) -> str:
-    """A digest of what enters a mechanism: a later version may read a text otherwise, and then it
-    draws anew, which the ledger has to count.
-    """
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Texts as they enter a mechanism, before anything random."""
+
+    draws: tuple[int, ...]  # that each text takes: what it spends, in epsilons
+    entering: tuple[tuple[bytes, ...], ...]  # what each text's draws are bound to besides key, id,
+    # text and settings: a later version may read a text otherwise, and must not meet the same noise
+    state: Any  # of the privatizer that read them
+
+    @property
+    def bases(self) -> tuple[str, ...]:
+        """A digest of what enters for each text: what was read otherwise draws anew, which the
+        ledger has to count.
+        """
+        return tuple(map(_digest, self.entering))
+
+
+def _digest(entering: tuple[bytes, ...]) -> str:
     digest = blake2b(digest_size=16)
     for part in entering:
         digest.update(len(part).to_bytes(8, "little") + part)
@@ -89,12 +103,22 @@ class AnyPrivatizer(ABC):
         return [(self.mechanism.embedding.corpus, ADAPTED)]
 
     @abstractmethod
-    def draws(self, text: str) -> int:
-        """How many draws this text takes: what it spends, in epsilons."""
+    def read(self, texts: Sequence[str]) -> Reading:
+        """The texts as they enter the mechanism; no randomness."""
 
     @abstractmethod
-    def bases(self, texts: Sequence[str]) -> list[str]:
-        """What their draws are bound to besides key, id, text and settings: how they are read."""
+    def draw(self, reading: Reading, streams: Sequence[Rng]) -> tuple[Any, Counter[str]]:
+        """What comes out for each text, drawn from a stream of its own, and what became of its
+        words, for the data owner.
+        """
+
+    def streams(self, records: Sequence[Record], reading: Reading, rng: Rng) -> list[Rng]:
+        """Each record's own noise: a function of key, settings, id, text and what enters alone."""
+        spec = self.spec
+        return [
+            rng.child(spec, record.id, record.text, *entering)
+            for record, entering in zip(records, reading.entering, strict=True)
+        ]
 
     def check_records(self, records: Sequence[Record]) -> None:
         """Raise where a record is none, where its text is too long to be held in memory, or where
@@ -140,9 +164,7 @@ class AnyTextPrivatizer(AnyPrivatizer):
         if not isinstance(text, str):
             raise ParameterError(f"the text must be a string, got {type(text).__name__}")
         require_rng(rng)
-        records = [Record("", text)]
-        self.check_records(records)
-        batch = self._batch(records, rng.next_child(self.spec))
+        batch = self.release_batch([Record("", text)], rng.next_child(self.spec))
         return TextRelease(batch.texts[0], self.guaranteed(rng))
 
     def release_batch(self, records: Sequence[Record], rng: Rng) -> BatchRelease:
@@ -152,10 +174,9 @@ class AnyTextPrivatizer(AnyPrivatizer):
         """
         require_rng(rng)
         self.check_records(records)
-        return self._batch(records, rng)
-
-    @abstractmethod
-    def _batch(self, records: Sequence[Record], rng: Rng) -> BatchRelease: ...
+        reading = self.read([record.text for record in records])
+        texts, counts = self.draw(reading, self.streams(records, reading, rng))
+        return BatchRelease(tuple(texts), counts, reading.draws, reading.bases)
 
 
 def expected_survival(mechanism: WordMechanism) -> float:

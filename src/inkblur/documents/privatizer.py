@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inkblur.documents.analysis import Analysis, Analyst, Slot, assemble, folded
-from inkblur.documents.base import AnyTextPrivatizer, BatchRelease, base_of
+from inkblur.documents.base import AnyTextPrivatizer, Reading
 from inkblur.documents.names import CONTEXTUAL
 from inkblur.documents.policies import TokenPolicies
 from inkblur.documents.stop_words import STOP_WORDS
@@ -22,7 +22,7 @@ from inkblur.guarantees import Guarantee
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.mechanisms.typical import TypicalLoss, typical_loss
 from inkblur.rng import JoinedRows, Rng
-from inkblur.types import NULL_ID, Ids, Record, ReleaseKind, Unit, choose, fixed_length, whole
+from inkblur.types import NULL_ID, Ids, ReleaseKind, Unit, choose, fixed_length, whole
 
 
 class Privatizer(AnyTextPrivatizer):
@@ -110,29 +110,27 @@ class Privatizer(AnyTextPrivatizer):
         kind = f"{self.kind.value}{' consistent' if self.consistent else ''}"
         return f"{self.mechanism.spec} {kind} length={self.length} {self.policies.spec()}"
 
-    def _batch(self, records: Sequence[Record], rng: Rng) -> BatchRelease:
-        analyses = [self._analyst.read(record.text) for record in records]
+    def read(self, texts: Sequence[str]) -> Reading:
+        """The texts as ids of words, cut or filled to `length`."""
+        analyses = [self._analyst.read(text) for text in texts]
         ids = [self._fitted(analysis) for analysis in analyses]
-        spec = self.spec
-        # Bound to what enters the mechanism too: a later tokenizer or stop list may read the same
-        # text as other words, and those must not meet the same noise.
-        streams = [
-            rng.child(spec, record.id, record.text, entering.tobytes())
-            for record, entering in zip(records, ids, strict=True)
-        ]
-        sizes = tuple(len(part) for part in ids)
+        entering = tuple((part.tobytes(),) for part in ids)
+        return Reading(tuple(map(len, ids)), entering, (analyses, ids))
+
+    def draw(self, reading: Reading, streams: Sequence[Rng]) -> tuple[list[str], Counter[str]]:
+        """The released texts, and what became of every token."""
+        analyses, ids = reading.state
         joined = np.concatenate([np.empty(0, dtype=np.int64), *ids])
-        drawn = self.mechanism.replace(joined, JoinedRows(streams, sizes))
+        drawn = self.mechanism.replace(joined, JoinedRows(streams, reading.draws))
         if self.consistent:
             drawn = drawn[_first_uses(ids)]
         words = [self.mechanism.vocabulary[i] for i in drawn.tolist()]
-        ends = np.cumsum(sizes).tolist()
-        out = tuple(
+        ends = np.cumsum(reading.draws).tolist()
+        texts = [
             self._written(analysis, words[end - size : end])
-            for analysis, size, end in zip(analyses, sizes, ends, strict=True)
-        )
-        bases = tuple(base_of(entering.tobytes()) for entering in ids)
-        return BatchRelease(out, self._counts(analyses, ids, joined, drawn), sizes, bases)
+            for analysis, size, end in zip(analyses, reading.draws, ends, strict=True)
+        ]
+        return texts, self._counts(analyses, ids, joined, drawn)
 
     def _counts(
         self, analyses: Sequence[Analysis], ids: Sequence[Ids], joined: Ids, drawn: Ids
@@ -201,19 +199,11 @@ class Privatizer(AnyTextPrivatizer):
         sequence = self.kind is ReleaseKind.SEQUENCE and not self.consistent
         return sequence and self.policies == TokenPolicies()
 
-    def draws(self, text: str) -> int:
-        """How many draws this text takes: what it spends, in epsilons."""
-        return len(self.ids(text))
-
     def copied(self, text: str) -> int:
         """How many words of this text are copied, as far as the release's length reaches."""
         return copied_words(
             Counter(slot.counted for slot in self._slots(self._analyst.read(text)))
         )[0]
-
-    def bases(self, texts: Sequence[str]) -> list[str]:
-        """What their draws are bound to besides key, id, text and settings: how they are read."""
-        return [base_of(self.ids(text).tobytes()) for text in texts]
 
     def ids(self, text: str) -> Ids:
         """The ids that would enter the mechanism, cut or filled to `length`: for distances."""

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from inkblur.documents.base import AnyPrivatizer, base_of
+from inkblur.documents.base import AnyPrivatizer, Reading
 from inkblur.documents.vectorizer import Vectorizer
 from inkblur.embeddings.table import Fingerprints
 from inkblur.errors import ParameterError
@@ -116,14 +116,25 @@ class SyntheticVectors(AnyPrivatizer):
         same = self.mechanism.embedding is self.vectorizer.embedding
         return known if same else known + super().corpora  # it may know another corpus
 
-    def draws(self, text: str) -> int:
-        """How many draws a text takes: what it spends, in epsilons."""
-        return self.length
+    def read(self, texts: Sequence[str]) -> Reading:
+        """The texts as distributions over terms."""
+        compositions = [self.vectorizer.read(text) for text in texts]
+        entering = tuple((ids.tobytes(), shares.tobytes()) for ids, shares, _ in compositions)
+        return Reading((self.length,) * len(texts), entering, compositions)
 
-    def bases(self, texts: Sequence[str]) -> list[str]:
-        """What their draws are bound to besides key, id, text and settings: how they are read."""
-        read = (self.vectorizer.composition(text) for text in texts)
-        return [base_of(ids.tobytes(), shares.tobytes()) for ids, shares in read]
+    def draw(self, reading: Reading, streams: Sequence[Rng]) -> tuple[csr_matrix, Counter[str]]:
+        """A vector for each text, and how many of its terms that shows."""
+        terms = self.terms([(ids, shares) for ids, shares, _ in reading.state], streams)
+        drawn = self._counts(terms, len(streams))
+        counts: Counter[str] = Counter(drawn=len(terms))
+        for row, (ids, _, covered) in enumerate(reading.state):
+            true = ids[ids != NULL_ID]
+            shown = np.isin(true, drawn.indices[slice(*drawn.indptr[row : row + 2])])
+            counts.update({"words blur": covered.known, "unknown drop": covered.unknown})
+            counts.update({"known": len(true), "unchanged": int(shown.sum())})
+            counts["empty"] += len(true) == 0
+        counts.update({"content": counts["known"], "content unchanged": counts["unchanged"]})
+        return drawn, counts
 
     def vectors(self, records: Iterable[Record], rng: Rng) -> VectorRelease:
         """Synthetic vectors of many records, in order.
@@ -136,28 +147,15 @@ class SyntheticVectors(AnyPrivatizer):
         require_rng(rng)
         records = list(records)
         self.check_records(records)
-        spec, step = self.spec, max(1, _DRAWS // self.length)
+        step = max(1, _DRAWS // self.length)
         parts: list[csr_matrix] = []
-        counts: Counter[str] = Counter(drawn=self.length * len(records))
+        counts: Counter[str] = Counter()
         for start in range(0, len(records), step):
             batch = records[start : start + step]
-            compositions = []
-            for record in batch:
-                ids, shares, covered = self.vectorizer.read(record.text)
-                compositions.append((ids, shares))
-                counts.update({"words blur": covered.known, "unknown drop": covered.unknown})
-            counts["empty"] += sum(int(ids[0]) < 0 for ids, _ in compositions)
-            streams = [
-                rng.child(spec, record.id, record.text, ids.tobytes(), shares.tobytes())
-                for record, (ids, shares) in zip(batch, compositions, strict=True)
-            ]
-            drawn = self._counts(self.draw(compositions, streams), len(batch))
-            for row, (ids, _) in enumerate(compositions):
-                true = ids[ids != NULL_ID]
-                shown = np.isin(true, drawn.indices[slice(*drawn.indptr[row : row + 2])])
-                counts.update({"known": len(true), "unchanged": int(shown.sum())})
+            reading = self.read([record.text for record in batch])
+            drawn, became = self.draw(reading, self.streams(batch, reading, rng))
             parts.append(drawn)
-        counts.update({"content": counts["known"], "content unchanged": counts["unchanged"]})
+            counts.update(became)
         return VectorRelease(
             vstack(parts or [self._counts(np.empty(0, dtype=np.int64), 0)], format="csr"),
             tuple(self.mechanism.vocabulary),
@@ -166,7 +164,7 @@ class SyntheticVectors(AnyPrivatizer):
             lambda: self.guaranteed(rng),
         )
 
-    def draw(self, compositions: Sequence[tuple[Ids, Array]], streams: Sequence[Rng]) -> Ids:
+    def terms(self, compositions: Sequence[tuple[Ids, Array]], streams: Sequence[Rng]) -> Ids:
         """n words a document, one document after the other; a stream may serve one document.
 
         Compositions have no text any more, so nothing is looked for in a corpus here:

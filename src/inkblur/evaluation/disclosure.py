@@ -142,7 +142,7 @@ class Disclosing:
             if isinstance(releaser, TextReleaser) and not (
                 {*WORD_CLASSES, "punctuation"} & {*releaser.blur.policies.kept}
             ):
-                shown = [releaser.blur.draws(text) for text in originals]
+                shown = releaser.blur.read(originals).draws
             traced = single_out(originals, released, shown)
             measure = f"released texts traced to their original among {len(rows)}, by words"
             yield self._singled_out(measure, traced.by_words)

@@ -240,9 +240,9 @@ def undrawn(batch: Batch, made: AnyPrivatizer) -> DrawnBatch:
     Where draws of `made` are bound to what is known only when they are made, nobody can know yet
     whether one will be a replay, so each counts as new.
     """
-    texts = batch.texts
-    bases = [os.urandom(16).hex() for _ in texts] if made.bound else made.bases(texts)
-    return batch, [made.draws(text) for text in texts], bases
+    reading = made.read(batch.texts)
+    bases = [os.urandom(16).hex() for _ in reading.draws] if made.bound else reading.bases
+    return batch, reading.draws, bases
 
 
 def _placed(parts: Sequence[DrawnBatch], result: Charged) -> list[tuple[str, Exceeded]]:

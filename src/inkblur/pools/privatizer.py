@@ -8,14 +8,14 @@ from functools import cached_property
 
 import numpy as np
 
-from inkblur.documents.base import AnyTextPrivatizer, BatchRelease, base_of
+from inkblur.documents.base import AnyTextPrivatizer, Reading
 from inkblur.documents.tokens import TokenClass, tokenize
 from inkblur.errors import ParameterError, PrivateCalibration
 from inkblur.guarantees import Guarantee
 from inkblur.pools.cleaning import Identifiers, clean
 from inkblur.pools.mechanism import PoolStaircase
 from inkblur.rng import JoinedRows, Rng
-from inkblur.types import NULL_ID, Piece, Record, Unit, choose, fixed_length
+from inkblur.types import NULL_ID, Piece, Unit, choose, fixed_length
 
 OWN_SOURCE = (
     "the pool was built from the texts being protected, which would be released unchanged; "
@@ -116,38 +116,28 @@ class PoolPrivatizer(AnyTextPrivatizer):
                 break
         return len(mine) >= _FEWEST and 2 * int(pool.holds(mine).sum()) > len(mine)
 
-    def draws(self, text: str) -> int:
-        """How many draws this text takes: what it spends, in epsilons."""
-        return len(self._pieces(text))
-
-    def bases(self, texts: Sequence[str]) -> list[str]:
-        """What their draws are bound to besides key, id, text and settings: where they lie."""
+    def read(self, texts: Sequence[str]) -> Reading:
+        """Where the texts, or their sentences, lie among those of the pool."""
         parts = [self._pieces(text) for text in texts]
         encoded = self.mechanism.encode([piece for part in parts for piece in part])
         rows = iter(range(len(encoded)))
-        return [base_of(*(encoded.entering(next(rows)) for _ in part)) for part in parts]
+        entering = tuple(tuple(encoded.entering(next(rows)) for _ in part) for part in parts)
+        return Reading(tuple(map(len, parts)), entering, (parts, encoded))
 
-    def _batch(self, records: Sequence[Record], rng: Rng) -> BatchRelease:
-        parts = [self._pieces(record.text) for record in records]
-        encoded = self.mechanism.encode([piece for part in parts for piece in part])
-        streams, bases, first = [], [], 0
-        for record, part in zip(records, parts, strict=True):
-            entering = [encoded.entering(row) for row in range(first, first + len(part))]
-            bases.append(base_of(*entering))
-            streams.append(rng.child(self.spec, record.id, record.text, *entering))
-            first += len(part)
-        sizes = tuple(len(part) for part in parts)
-        bits = JoinedRows(streams, sizes).bits(first, 1)[:, 0]
+    def draw(self, reading: Reading, streams: Sequence[Rng]) -> tuple[list[str], Counter[str]]:
+        """Texts of the pool, and how many came out as they were."""
+        parts, encoded = reading.state
+        bits = JoinedRows(streams, reading.draws).bits(len(encoded), 1)[:, 0]
         drawn = self.mechanism.draw(encoded, bits).tolist()
-        texts, ends = self.mechanism.pool.texts, np.cumsum(sizes).tolist()
+        texts, ends = self.mechanism.pool.texts, np.cumsum(reading.draws).tolist()
         true = (piece for part in parts for piece in part)
         same = sum(_same(texts[place], piece) for place, piece in zip(drawn, true, strict=True))
-        counts = Counter(drawn=first, null=int((encoded.ids == NULL_ID).sum()), unchanged=same)
+        nulls = int((encoded.ids == NULL_ID).sum())
         out = [
             " ".join(texts[place] for place in drawn[end - size : end])
-            for end, size in zip(ends, sizes, strict=True)
+            for end, size in zip(ends, reading.draws, strict=True)
         ]
-        return BatchRelease(tuple(out), counts, sizes, tuple(bases))
+        return out, Counter(drawn=len(encoded), null=nulls, unchanged=same)
 
     def _pieces(self, text: str) -> list[str]:
         if self.piece is Piece.TEXT:

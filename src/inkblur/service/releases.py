@@ -167,7 +167,7 @@ def _previewed(service: Service, asked: PreviewText) -> PreviewedText:
     blur = service.desk.privatizer(asked.spec(service.tables))
     rng = secure_rng()  # thrown away: this is no release
     pieces, left, meaning, risk, kept = None, None, None, None, None
-    words = blur.draws(asked.text)
+    words = blur.read([asked.text]).draws[0]
     if isinstance(blur, PoolPrivatizer):
         kept = what_a_pool_keeps(blur.mechanism)
     elif blur.in_place:
