@@ -66,7 +66,6 @@ def test_every_field_is_in_the_json(field: str) -> None:
         "keep": ("numbers",),
         "drop": ("numbers",),
         "names": "blur",
-        "names_tagger": True,
         "accept_weak": True,
         "unit": "sentence",
         "keep_meaning": 0.0,
@@ -86,7 +85,7 @@ def test_every_field_is_in_the_json(field: str) -> None:
     if field in ("strength", "level", "radius"):
         base = ReleaseSpec("laplace", level=1.0, radius=1.0)
         changes |= {"level": None, "radius": None} if field == "strength" else {}
-    if field in ("keep", "drop", "names_tagger", "mechanism", "consistent"):
+    if field in ("keep", "drop", "mechanism", "consistent"):
         base = ReleaseSpec("mahalanobis" if field == "mechanism" else "laplace", 3.0)
         changes |= {"parameters": {}}
     if field in ("unit", "pool", "pool_sha256", "keep_meaning", "encoder", "order"):
@@ -139,12 +138,12 @@ def test_every_field_is_in_the_json(field: str) -> None:
         ({"epsilon": 1.0, "id_column": 7}, "id_column must be a text"),
         ({"epsilon": 1.0, "encoding": None}, "encoding must be a text"),
         ({"epsilon": 1.0, "unit": "text", "pool": "a.pool", "names": "blur"}, "nothing of a"),
-        ({"epsilon": 1.0, "unit": "text", "pool": "a.pool", "names_tagger": True}, "nothing of a"),
         (
             {"epsilon": 1.0, "unit": "text", "pool": "a.pool", "parameters": {"near": "label"}},
             "`near=` is for words",
         ),
         ({"epsilon": 1.0, "parameters": {"base": "lm"}}, "base='lm' names something that left"),
+        ({"epsilon": 1.0, "names_tagger": True}, "names_tagger=True names something that left"),
         ([], "a spec is a JSON object"),
     ],
 )
@@ -172,7 +171,7 @@ def test_what_is_nested_without_end_is_no_spec() -> None:
 
 def test_a_spec_of_an_earlier_version_is_read_where_it_used_nothing_that_left() -> None:
     unused = {"base": "frequency", "language_model": "", "tau": 0.1}
-    found = ReleaseSpec.from_json({"epsilon": 1.0, "parameters": unused})
+    found = ReleaseSpec.from_json({"epsilon": 1.0, "parameters": unused, "names_tagger": False})
     assert found == ReleaseSpec.of(epsilon=1.0, tau=0.1)
 
 

@@ -130,9 +130,7 @@ class ReleaseSpec(ReleaseFields):
     @property
     def policies(self) -> TokenPolicies:
         """What happens to each class of token."""
-        return TokenPolicies.of(
-            keep=self.keep, drop=self.drop, names=self.names, names_tagger=self.names_tagger
-        )
+        return TokenPolicies.of(keep=self.keep, drop=self.drop, names=self.names)
 
     @property
     def name(self) -> str:
@@ -182,8 +180,6 @@ class ReleaseSpec(ReleaseFields):
         parts += [f"drop {name}" for name in self.drop]
         if self.names != Treatment.NULL.value:
             parts.append(f"names {self.names}")
-        if self.names_tagger:
-            parts.append("names tagged")
         return parts
 
     @classmethod
@@ -353,6 +349,7 @@ class ReleaseSpec(ReleaseFields):
         """The spec that :meth:`to_json` wrote; a key it does not know is refused."""
         if not isinstance(body, dict):
             raise ParameterError('a spec is a JSON object, such as {"epsilon": 10}')
+        body = without_what_left(body)
         known = [f.name for f in fields(cls)]
         for key in body:
             if key not in known:

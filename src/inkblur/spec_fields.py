@@ -21,7 +21,7 @@ from inkblur.types import Metric, Piece, ReleaseKind
 POOL_MECHANISM = "staircase"
 POOL_EPSILONS = (2.0, 4.0, 6.0)  # for a text or a sentence, where none is given
 # Settings that left, and what earlier versions wrote into a report where they were not used.
-_LEFT: Mapping[str, Value] = {"base": "frequency", "language_model": ""}
+_LEFT: Mapping[str, Value] = {"base": "frequency", "language_model": "", "names_tagger": False}
 _ALIKE = 0.75  # names this similar may be one misspelled; at 0.6, `limit=` would be `delimiter=`
 
 
@@ -108,11 +108,6 @@ class ReleaseFields:
         "null",
         "Names of people: null (replaced by a word that does not depend on the name), "
         "blur (treated like any word) or keep (default: null).",
-    )
-    names_tagger: bool = _token(
-        False,
-        "Find more names with a part-of-speech tagger. It reads neighboring words, so "
-        "changing one word may change how others are treated; the guarantee says so.",
     )
     accept_weak: bool = _strength(
         False, "Allow a setting at which more than 95% of the words stay unchanged."
@@ -217,11 +212,8 @@ def check_kind(spec: ReleaseFields) -> None:
             raise ParameterError(
                 "a tf release drops everything but words; leave out `keep=` and `drop=`"
             )
-        if spec.names == Treatment.KEEP.value or spec.names_tagger:
-            raise ParameterError(
-                "a tf release copies no names and reads no order of words: use "
-                "`names=null` or `names=blur`, and leave out `names_tagger=`"
-            )
+        if spec.names == Treatment.KEEP.value:
+            raise ParameterError("a tf release copies no names: use `names=null` or `names=blur`")
     elif spec.morphology or spec.weighting or spec.reference or spec.wordnet:
         raise ParameterError(
             "`morphology=`, `weighting=`, `reference=` and `wordnet=` belong to the tf release"
@@ -252,11 +244,10 @@ def _check_unit(spec: ReleaseFields) -> None:
         raise ParameterError(
             f"`strength=` is calibrated on words; give `epsilon=` for a {spec.unit}, such as 6"
         )
-    named = spec.names != Treatment.NULL.value or spec.names_tagger
-    if spec.keep or spec.drop or spec.consistent or named:
+    if spec.keep or spec.drop or spec.consistent or spec.names != Treatment.NULL.value:
         raise ParameterError(
-            "nothing of a text passes through a pool: leave out `keep=`, `drop=`, `names=`, "
-            "`names_tagger=` and `consistent=`"
+            "nothing of a text passes through a pool: leave out `keep=`, `drop=`, `names=` and "
+            "`consistent=`"
         )
     for parameter, _ in find(spec.mechanism).distinguishing(spec.parameters):
         if parameter.name != "tau":

@@ -29,7 +29,6 @@ WRONG: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any], str]
     "classes as text": (TokenPolicies.of, (), {"keep": "numbers"}, "list of token classes"),
     "names": (TokenPolicies.of, (), {"names": "drop"}, "names cannot be dropped"),
     "null numbers": (TokenPolicies.of, (), {"names": "vanish"}, "unknown names 'vanish'"),
-    "tagger": (TokenPolicies, (), {"names_tagger": "yes"}, "names_tagger must be True or False"),
     "no text": (BLUR.release, (None, RNG), {}, "text must be a string, got NoneType"),
     "texts for records": (BLUR.release_batch, (["a"], RNG), {}, "record 0 must be a Record"),
     "a number for an id": (BLUR.release_batch, ([Record(7, "a")], RNG), {}, "has int and str"),  # type: ignore[arg-type]

@@ -6,9 +6,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from inkblur.documents import tagging
 from inkblur.errors import MissingExtra, ParameterError
-from inkblur.evaluation.attacks import spelling, writeprints_features
+from inkblur.evaluation.attacks import spelling, tagging, writeprints_features
 from inkblur.evaluation.attacks.base import DONT_KNOW, attribute
 from inkblur.evaluation.attacks.reverse import reverse_vectorized
 from inkblur.evaluation.attacks.writeprints import (

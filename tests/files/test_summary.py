@@ -44,7 +44,6 @@ policies = st.fixed_dictionaries(
             [Treatment(v) for v in CLOSED.get(field.name, ["blur", "drop", "keep"])]
         )
         for field in fields(TokenPolicies)
-        if field.name != "names_tagger"
     }
 ).map(lambda given: TokenPolicies(**cast(Any, given)))
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inkblur import Privatizer, ReleaseSpec, privatize_file
-from inkblur.documents import TokenPolicies, Treatment
+from inkblur import Privatizer
+from inkblur.documents import TokenPolicies
 from inkblur.documents.names import is_name
 from inkblur.documents.stop_words import STOP_WORDS
 from inkblur.documents.vectorizer import Vectorizer
@@ -225,7 +224,7 @@ words = st.sampled_from([*TABLE.words, "John", "Garcia", "the", "zork", "Mary's"
 
 @given(st.lists(words, min_size=1, max_size=12), words, st.data())
 def test_one_changed_word_changes_one_input(text: list[str], other: str, data: Any) -> None:
-    """What makes the guarantee for one word one for changing it. A tagger breaks it: see below."""
+    """What makes the guarantee for one word one for changing it."""
     place = data.draw(st.integers(0, len(text) - 1))
     changed = [*text[:place], other, *text[place + 1 :]]
     blur = Privatizer(make(PRIVATE[0], TABLE, 1.0))
@@ -255,37 +254,3 @@ def test_no_clitic_makes_a_name_an_unknown_word_that_is_kept(clitic: str) -> Non
     assert "linda" not in released.lower()
     assert "brien" not in released.lower()
     assert released.endswith(f" zyx{clitic}")
-
-
-def test_the_tagger_is_explicit_bound_to_the_stream_and_named_in_the_guarantee() -> None:
-    pytest.importorskip("textblob")
-    mechanism = make(PRIVATE[0], TABLE, 1.0)
-    tagging = TokenPolicies.of(names_tagger=True)
-    blur, plain = Privatizer(mechanism, policies=tagging), Privatizer(mechanism)
-    assert blur.ids("the Doctor met Hope").tolist() != plain.ids("the Doctor met Hope").tolist()
-    assert blur.spec != plain.spec
-    assert "may change several inputs" in blur.guarantee.statement()
-    assert "may change several inputs" not in plain.guarantee.statement()
-    with pytest.raises(ParameterError, match="names_tagger"):
-        TokenPolicies(names=Treatment.BLUR, names_tagger=True)
-
-
-def test_names_that_only_the_tagger_finds_are_copied_and_said_to_be() -> None:
-    pytest.importorskip("textblob")
-    mechanism = make(PRIVATE[0], TABLE, 1.0)
-    for tagger in (False, True):
-        keeping = TokenPolicies.of(names="keep", names_tagger=tagger)
-        blur = Privatizer(mechanism, policies=keeping)
-        out = blur.release("We met Xanthippos in Ypsilanti.", seeded_rng(1)).text
-        assert ("xanthippos" in out) == tagger
-        [line] = [line for line in blur.guarantee.passed if line.startswith("names of people")]
-        assert ("that the tagger takes for one" in line) == tagger
-
-
-def test_what_the_bound_is_worth_is_said_of_what_the_tagger_makes_of_a_text(tmp_path: Path) -> None:
-    pytest.importorskip("textblob")
-    (tmp_path / "in.txt").write_text("We met Xanthippos in Ypsilanti.")
-    for tagger in (False, True):
-        spec = ReleaseSpec("staircase", 6.0, names_tagger=tagger)
-        summary = privatize_file(tmp_path / "in.txt", tmp_path / "out.txt", spec, ledger=False)
-        assert ("a text as the tagger sees it" in " ".join(summary.worth())) == tagger

@@ -193,7 +193,7 @@ def refused_by_a_pool() -> None:
 
 @pytest.mark.parametrize("refused", [refused_as_public, refused_without_ids, refused_by_a_pool])
 def test_advice_of_the_library_names_fields_of_a_request(refused: Callable[[], None]) -> None:
-    """It named `skip_public`, `person_budget` and `names_tagger`, which are unknown here."""
+    """It named `skip_public` and `person_budget`, which are unknown here."""
     with pytest.raises(InkblurError) as caught:
         refused()
     told = in_fields(str(caught.value))

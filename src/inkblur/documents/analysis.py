@@ -6,13 +6,13 @@ import re
 import string
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from operator import itemgetter
 from typing import NamedTuple, cast
 
-from inkblur.documents.names import is_name, tagged_names
+from inkblur.documents.names import is_name
 from inkblur.documents.policies import TokenPolicies, Treatment
 from inkblur.documents.stop_words import STOP_WORDS
 from inkblur.documents.tokens import Token, TokenClass, tokenize
@@ -115,7 +115,7 @@ class Analyst:
         ids: list[int] = []
         slots: list[Slot] = []
         counted: list[str] = []
-        if self._copies_layout or self._policies.names_tagger:
+        if self._copies_layout:
             self._read_on(text, ids, slots, counted)
         else:
             found = list(map(self._pieces.get, written))
@@ -190,12 +190,7 @@ class Analyst:
         judged, word = self._judged, TokenClass.WORD
         end = 0
         touched = False  # a sign was removed since the last slot: words must not grow together
-        tokens: Iterable[Token] = tokenize(text)
-        tagged: frozenset[int] = frozenset()
-        if policies.names_tagger:
-            tokens = list(tokens)
-            tagged = tagged_names(tokens)
-        for token in tokens:
+        for token in tokenize(text):
             kind, written, start, stop = token
             gap = text[end:start]
             end = stop
@@ -206,8 +201,6 @@ class Analyst:
                     touched |= not self._sign(token, gap, slots, counted)
                     continue
                 judgment = self._judge(token)
-            if start in tagged and not judgment.counted.startswith("stop_words"):
-                judgment = self._judgment("names", NULL_ID, written)
             treatment, count, known, capitals = judgment
             counted.append(count)
             if treatment is Treatment.DROP:

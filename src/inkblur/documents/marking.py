@@ -69,8 +69,6 @@ def marked_text(blur: Privatizer, text: str, rng: Rng) -> list[MarkedPiece]:
     mechanism = blur.mechanism
     if not blur.in_place:
         raise ParameterError("only a plain sequence has words in their places to mark")
-    if blur.policies.names_tagger:
-        raise ParameterError("words are marked one by one, without their neighbors")
     analyst = Analyst(mechanism.embedding, blur.policies)
     pieces = text.split()  # no token crosses white space
     read = [analyst.read(piece) for piece in pieces]

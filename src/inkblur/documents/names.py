@@ -3,27 +3,13 @@
 A decision that read the neighboring words would let one changed word change several inputs of the
 mechanism, and a guarantee for one word would then not be one for its change. The list, its source
 and the rule for names that are common words as well (Will, Rose, Brown): `data/PROVENANCE.md`.
-
-A part-of-speech tagger (`tagging`), which does read the neighbors, finds names that no list has;
-what that costs, the guarantee says.
 """
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
 from functools import cache
 from importlib import resources
-
-from inkblur.documents.tagging import penn_tags
-from inkblur.documents.tokens import Token, TokenClass
-
-CONTEXTUAL = (
-    "a tagger decides from the neighboring words which words are names, so changing one word of a "
-    "text may change several inputs of the mechanism; the distance between two texts is the "
-    "distance between what the tagger makes of them"
-)
-_PROPER_NOUNS = ("NNP", "NNPS")
 
 
 def is_name(word: str) -> bool:
@@ -49,17 +35,3 @@ def is_name(word: str) -> bool:
 def _names() -> frozenset[str]:
     file = resources.files("inkblur.documents") / "data" / "names.txt"
     return frozenset(file.read_text(encoding="ascii").split())
-
-
-def tagged_names(tokens: Sequence[Token]) -> frozenset[int]:
-    """Where words that the tagger takes for proper nouns begin.
-
-    >>> from inkblur.documents.tokens import tokenize
-    >>> sorted(tagged_names(list(tokenize("We met Xanthippos in Ypsilanti."))))
-    [7, 21]
-    """
-    return frozenset(
-        token.start
-        for token, tag in zip(tokens, penn_tags([token.text for token in tokens]), strict=True)
-        if token.kind is TokenClass.WORD and tag.startswith(_PROPER_NOUNS)
-    )

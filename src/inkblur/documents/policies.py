@@ -40,9 +40,7 @@ class TokenPolicies:
 
     Names of people (`names`) enter as the null word unless `names` says otherwise: BLUR sends them
     through the mechanism like any other word, KEEP copies them. A word is a name if it is on a
-    public list (`inkblur.documents.names`), whatever stands beside it. `names_tagger` adds the
-    words that a part-of-speech tagger takes for names; it reads their neighbors, and the guarantee
-    then says what that costs.
+    public list (`inkblur.documents.names`), whatever stands beside it.
     """
 
     stop_words: Treatment = Treatment.BLUR
@@ -54,7 +52,6 @@ class TokenPolicies:
     spaces: Treatment = Treatment.BLUR
     capitals: Treatment = Treatment.BLUR
     names: Treatment = Treatment.NULL
-    names_tagger: bool = False
 
     def __post_init__(self) -> None:
         for name in CLASSES:
@@ -67,10 +64,6 @@ class TokenPolicies:
             if given not in _ALLOWED.get(name, _USUAL):
                 allowed = " or ".join(t.value for t in _ALLOWED.get(name, _USUAL))
                 raise ParameterError(f"{name} cannot be {_DONE[given]}; choose {allowed}")
-        if not isinstance(self.names_tagger, bool):
-            raise ParameterError(f"names_tagger must be True or False, got {self.names_tagger!r}")
-        if self.names_tagger and self.names is Treatment.BLUR:
-            raise ParameterError("names_tagger needs names to be null or kept")
 
     @classmethod
     def of(
@@ -79,7 +72,6 @@ class TokenPolicies:
         keep: Iterable[str] = (),
         drop: Iterable[str] = (),
         names: str | Treatment = Treatment.NULL,
-        names_tagger: bool = False,
     ) -> TokenPolicies:
         """Policies from class names, as on the command line.
 
@@ -96,8 +88,7 @@ class TokenPolicies:
                     raise ParameterError(f"unknown token class {name!r}; choose one of: {allowed}")
                 if given.setdefault(name.replace("-", "_"), treatment) is not treatment:
                     raise ParameterError(f"{name} cannot be both kept and dropped")
-        names = choose(Treatment, names, "names")
-        return cls(names=names, names_tagger=names_tagger, **given)
+        return cls(names=choose(Treatment, names, "names"), **given)
 
     @property
     def kept(self) -> tuple[str, ...]:
@@ -111,8 +102,7 @@ class TokenPolicies:
 
     def passed(self) -> tuple[str, ...]:
         """What a sequence released under these policies shows unprotected, a line each."""
-        said = {**_KEPT_LINES, "names": _TAGGED_LINE} if self.names_tagger else _KEPT_LINES
-        return tuple(said[name] for name in self.kept)
+        return tuple(_KEPT_LINES[name] for name in self.kept)
 
     def spec(self) -> str:
         """The policies as text: part of what binds a record's random stream."""
@@ -123,11 +113,11 @@ class TokenPolicies:
             f"numbers={self.numbers.value} addresses={self.addresses.value} "
             f"punctuation={self.punctuation.value} sentence_ends={self.sentence_ends.value} "
             f"spaces={self.spaces.value} capitals={self.capitals.value} "
-            f"names={self.names.value} names_tagger={self.names_tagger}"
+            f"names={self.names.value} names_tagger=False"
         )
 
 
-CLASSES = tuple(field.name for field in fields(TokenPolicies) if field.name != "names_tagger")
+CLASSES = tuple(field.name for field in fields(TokenPolicies))
 # As they are named on the command line; names of people have an option of their own.
 TOKEN_CLASSES = tuple(name.replace("_", "-") for name in CLASSES if name != "names")
 _USUAL = (Treatment.BLUR, Treatment.DROP, Treatment.KEEP)
@@ -161,7 +151,3 @@ _KEPT_LINES = {
     "capitals": "which words begin with a capital or are written in capitals",
     "names": "names of people that are on the list of names, copied unchanged",
 }
-_TAGGED_LINE = (
-    "names of people that are on the list of names, and every word that the tagger takes for one, "
-    "copied unchanged"
-)

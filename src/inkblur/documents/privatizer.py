@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from inkblur.documents.analysis import Analysis, Analyst, Slot, assemble, folded
 from inkblur.documents.base import AnyTextPrivatizer, Reading
-from inkblur.documents.names import CONTEXTUAL
 from inkblur.documents.policies import TokenPolicies
 from inkblur.documents.stop_words import STOP_WORDS
 from inkblur.documents.word_shares import copied_words
@@ -95,13 +94,12 @@ class Privatizer(AnyTextPrivatizer):
         if self.consistent:
             shown = (*shown, "which words of a text are the same")
         text = Unit.PATTERN if self.consistent else Unit.SEQUENCE
-        lifted = self.mechanism.guarantee.lifted(
+        return self.mechanism.guarantee.lifted(
             Unit.BAG if bag else text,
             size=self.length,
             without=self.policies.without,
             passed=shown if bag else (*shown, *self.policies.passed()),
         )
-        return lifted.revealing(CONTEXTUAL) if self.policies.names_tagger else lifted
 
     @property
     def spec(self) -> str:
@@ -180,11 +178,7 @@ class Privatizer(AnyTextPrivatizer):
 
     def typical_loss(self) -> TypicalLoss:
         """What the bound is worth for one word of a text, at typical distances."""
-        return replace(
-            typical_loss(self.mechanism),
-            consistent=self.consistent,
-            tagged=self.policies.names_tagger,
-        )
+        return replace(typical_loss(self.mechanism), consistent=self.consistent)
 
     @property
     def in_place(self) -> bool:

@@ -29,7 +29,6 @@ class TypicalLoss:
     adapted: bool = False  # measured over the words that the corpus of an adapted embedding has
     discrete: bool = False  # every two words are at distance 1
     consistent: bool = False  # each distinct word of a text is drawn once
-    tagged: bool = False  # neighboring words decide which words are names
 
     def sentences(self) -> list[str]:
         """The same in plain words."""
@@ -38,11 +37,6 @@ class TypicalLoss:
             lines.append(
                 "This holds if a word is changed everywhere in a text, to one that the text does "
                 "not contain: other changes have no finite bound."
-            )
-        if self.tagged:
-            lines.append(
-                "This holds for one word of a text as the tagger sees it: changing one word of "
-                "the original may change several of those."
             )
         return lines
 

@@ -25,7 +25,6 @@ _NOT_HERE = {
     ", or limit what a person may spend with `person_budget=`": "",
     ", or read quotes as plain characters with `quoting=` none": "",
     "`no_header=True`, `delimiter=` and `quoting=`": "`no_header=True` and `delimiter=`",
-    ", `names_tagger=` and `consistent=`": " and `consistent=`",
     " out with `skip_public=True`": " out",
 }
 _SHOWN = 5  # problems of one body

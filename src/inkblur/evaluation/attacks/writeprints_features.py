@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import Self
 
 from inkblur.documents.stop_words import STOP_WORDS
-from inkblur.documents.tagging import penn_tags
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.spelling import misspellings
+from inkblur.evaluation.attacks.tagging import penn_tags
 from inkblur.evaluation.measures.ngrams import Counts, count_matrix, most_frequent
 from inkblur.types import whole
 

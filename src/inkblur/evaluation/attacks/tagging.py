@@ -2,8 +2,7 @@
 
 TextBlob (MIT) ships the lexicon of the CLiPS Pattern library (BSD) in its wheel: some 94,000 words
 with their commonest Penn Treebank tag, and rules for the suffixes of other words. It needs no
-download. A trained model is more exact; this is good enough for names that no list has, and for an
-author's habits.
+download. A trained model is more exact; this is good enough for an author's habits.
 """
 
 from __future__ import annotations
