@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from inkblur.guarantees import Guarantee
-from inkblur.rng import RowAddresses, Rows
+from inkblur.rng import Rows
 from inkblur.types import Array, Ids, Points, Vectors
 
 
@@ -30,15 +30,6 @@ class Distribution:
     def exact(self) -> bool:
         """Whether the probabilities are computed rather than estimated."""
         return self.draws is None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Elliptical:
-    """Elliptical noise in numbers, for a device that draws it: see `noise.mahalanobis`."""
-
-    epsilon: float
-    root: Points  # R^(1/2), (n, n), symmetric
-    radius: Array  # the series of `noise.radius`
 
 
 class Noise(Protocol):
@@ -74,17 +65,4 @@ class Backend(Protocol):
 
     def nearest(self, queries: Points) -> Ids:
         """For each query the id at least Euclidean distance; ties go to the lowest id."""
-        ...
-
-
-@runtime_checkable
-class DrawingBackend(Backend, Protocol):
-    """A backend that can also draw the noise, where the search runs."""
-
-    def nearest_around(self, ids: Ids, null: Array, noise: Elliptical, rows: RowAddresses) -> Ids:
-        """Nearest words of noisy copies of words' vectors; row i of `rows` serves word ids[i].
-
-        The null word's vector is `null`, (n,). The noisy vectors are those of the noise itself to
-        about 1e-15 of their noise, and the answer is exact for them.
-        """
         ...

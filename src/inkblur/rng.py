@@ -4,8 +4,7 @@ Why not NumPy's generators: they are not cryptographic, and their normals consum
 of draws, so the noise of token 812 cannot be found without drawing the 811 before it. Here every
 token owns one row of uniforms at a known offset of its record's keystream. So a record's noise is a
 pure function of (key, record, mechanism): the same for every batch size, worker count and after a
-crash. A device that computes ChaCha20 itself gets the addresses of the rows (`RowAddresses`)
-instead of the rows; either way they count as drawn, so no row serves two tokens.
+crash. No row serves two tokens.
 
 Why a stream is bound to its content *and* to the mechanism: two texts that shared noise could be
 subtracted from each other, and so could one text released twice from the same draws at two epsilons
@@ -56,33 +55,7 @@ class Rows(ABC):
         return uniforms_from(self.bits(count, width))
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class RowAddresses:
-    """Where rows of uniforms lie in their keystreams: the rows themselves, not yet computed.
-
-    As secret as the rows: it holds keys, so it stays in memory and shows nothing when printed. A
-    row of width w is 8 w bytes of a keystream, which `uniforms_from` reads as w numbers. Block b of
-    a keystream (64 bytes) is ChaCha20 of the key, the 64-bit counter b and the nonce 0.
-    """
-
-    keys: NDArray[np.uint32]  # (records, 8), the key's bytes as little-endian words
-    starts: NDArray[np.int64]  # (records,): the byte at which a record's first row begins
-    counts: NDArray[np.int64]  # (records,): its rows, which follow one another; at least 1
-    width: int  # uniforms a row
-
-    def __len__(self) -> int:
-        return int(self.counts.sum())
-
-
-class AddressedRows(Rows):
-    """A supply that can also say where its rows lie."""
-
-    @abstractmethod
-    def addresses(self, count: int, width: int) -> RowAddresses:
-        """Where the next `count` rows lie; they count as drawn and are never given again."""
-
-
-class Rng(AddressedRows):
+class Rng(Rows):
     """A keyed stream with a cursor. Derive one stream a record with :meth:`child`.
 
     >>> rng = seeded_rng(7)
@@ -101,7 +74,7 @@ class Rng(AddressedRows):
         self.seeded = seeded  # True: reproducible by anyone, so not private
         self.kept = kept  # True: the key outlives this run, so ids matter across runs
         self._keystream: CipherContext | None = None  # stands at the cursor, where there is one
-        self._cursor = 0  # bytes of the keystream that were given out, or whose address was
+        self._cursor = 0  # bytes of the keystream that were given out
         self._released = 0
         self._turn = threading.Lock()  # two threads must not be given the same bytes
         self._process = os.getpid()
@@ -156,20 +129,6 @@ class Rng(AddressedRows):
         """
         return np.argsort(self.rows(count, 1)[:, 0], kind="stable").astype(np.int64, copy=False)
 
-    def addresses(self, count: int, width: int) -> RowAddresses:
-        """Where the next rows lie; they count as drawn and are never given again."""
-        return JoinedRows([self], [count]).addresses(count, width)
-
-    def _leave(self, size: int) -> tuple[bytes, int]:
-        """Leave the next `size` bytes to someone who gets the key and the place of the first."""
-        if size < 0:
-            raise ValueError(f"{size} bytes would be given a second time")
-        self._not_forked()
-        with self._turn:
-            start, self._keystream = self._cursor, None
-            self._cursor += size
-        return self._key, start
-
     def keystream_into(self, out: NDArray[np.uint8]) -> None:
         """The next bytes of the keystream, as many as `out` holds."""
         if out.ndim != 1 or out.dtype != np.uint8:
@@ -221,7 +180,7 @@ def uniforms_from(bits: Bits) -> Array:
     return uniforms
 
 
-class JoinedRows(AddressedRows):
+class JoinedRows(Rows):
     """Many records' streams as one supply, so that a batch is drawn in a few large calls.
 
     Row r of record k is the same number whether the record is drawn alone, in a batch or in pieces.
@@ -238,17 +197,6 @@ class JoinedRows(AddressedRows):
             stream.keystream_into(keystream[done : done + step].reshape(-1))
             done += step
         return keystream.view("<u8")
-
-    def addresses(self, count: int, width: int) -> RowAddresses:
-        """Where the next rows lie, record after record; they count as drawn."""
-        parts = [(*stream._leave(8 * step * width), step) for stream, step in self._next(count)]
-        keys = np.frombuffer(b"".join(key for key, _, _ in parts), dtype="<u4")
-        return RowAddresses(
-            keys.reshape(-1, KEY_BYTES // 4),
-            np.array([start for _, start, _ in parts], dtype=np.int64),
-            np.array([step for _, _, step in parts], dtype=np.int64),
-            width,
-        )
 
     def _next(self, count: int) -> Iterator[tuple[Rng, int]]:
         """The streams that own the next rows, and how many of these each owns."""

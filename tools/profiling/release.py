@@ -4,8 +4,8 @@
     PYTHONPATH=src:. python tools/profiling/release.py EMBEDDING.ink --words 28596 --device cpu
 
 For each size of vocabulary, in words a second: the engine alone from host memory to host memory;
-the noise alone on one thread; noise and search together, both on the device where it is a GPU, in
-large batches and in blocks as large as a file's batches; the file alone (read, tokenize, write
+the noise alone on one thread; noise and search together, in large batches and in blocks as large
+as a file's batches; the file alone (read, tokenize, write
 back, with nothing drawn) on one thread; and `privatize` file to file, with several numbers of
 workers, as threads and as processes: the whole, and its second half, when every process has long
 begun. The text is random words of the vocabulary, each as frequent as its rank says (Zipf), 50 a

@@ -18,7 +18,7 @@ from inkblur.mechanisms.nearest.engine import Engine, engine_for
 from inkblur.mechanisms.noise import ComponentNoise, LaplaceNoise, MahalanobisNoise
 from inkblur.mechanisms.parameters import LAMBDA
 from inkblur.protocols import Noise
-from inkblur.rng import AddressedRows, Rows
+from inkblur.rng import Rows
 from inkblur.types import Array, Ids
 
 _NOISE_BLOCK = 1024  # tokens whose noise is drawn at a time: their numbers stay in the cache
@@ -61,11 +61,6 @@ class Perturbation(WordMechanism):
 
     def replace(self, ids: Ids, rng: Rows) -> Ids:
         """Noise, then nearest word, block by block; row i of `rng` serves token i."""
-        # A subclass may draw otherwise, so only this very class is drawn elsewhere.
-        shape = self.noise.elliptical if type(self.noise) is MahalanobisNoise else None
-        if shape is not None and self.engine.draws and isinstance(rng, AddressedRows):
-            rows = rng.addresses(len(ids), self.noise.width)
-            return self.engine.nearest_around(ids, self.embedding.null_vector, shape, rows)
         out = np.empty(len(ids), dtype=np.int64)
         step = self.engine.block
         noisy = np.empty((min(step, len(ids)), self.embedding.dimension))

@@ -13,11 +13,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+import inkblur
+from inkblur import Privatizer
 from inkblur.errors import MissingExtra
 from inkblur.mechanisms.nearest.canonical import exhaustive
 from inkblur.mechanisms.nearest.cpu import native
 from inkblur.mechanisms.nearest.cpu.reference import Reference
+from inkblur.mechanisms.nearest.engine import Engine
 from inkblur.mechanisms.nearest.gpu import backend as gpu
+from inkblur.types import Record
 from tests.mechanisms.nearest.contract import BackendContract, Rng, around, same
 
 TORCH = importlib.util.find_spec("torch") is not None
@@ -147,20 +151,31 @@ def test_it_agrees_with_the_processor(rng: Rng) -> None:
 
 
 @needs_torch
-def test_same_key_same_words_as_on_the_processor(rng: Rng) -> None:
-    pytest.importorskip("cryptography", reason="noise needs the package cryptography")
-    import inkblur
-    from inkblur.mechanisms.nearest.engine import Engine
-
-    vectors = rng.normal(size=(2000, 30)).astype(np.float32)
-    table = inkblur.Embedding([f"w{i}" for i in range(2000)], vectors, name="random")
-    engine = Engine(table, gpu.Gpu(device="cuda" if gpu.available() else "cpu", batch=256))
-    words = [f"w{i}" for i in rng.integers(0, 2000, 300)]
-    here, there = (
-        inkblur.Laplace(table, epsilon=8.0, engine=e).release(words, inkblur.keyed_rng(bytes(32)))
-        for e in (None, engine)
-    )
-    assert here.words == there.words
+@pytest.mark.parametrize("law", [inkblur.Laplace, inkblur.ComponentLaplace, inkblur.Mahalanobis])
+@pytest.mark.parametrize("batch", [31, 64, 1000])
+def test_a_release_is_the_processors(law: Any, batch: int, rng: Rng) -> None:
+    """Whole texts, with unknown words, empty records and filling, whatever the blocks are."""
+    letters = str.maketrans("0123456789", "abcdefghij")
+    names = ["w" + str(i).translate(letters) for i in range(500)]
+    vectors = rng.normal(size=(500, 12)).astype(np.float32)
+    vectors[1::9] = vectors[3]
+    words = inkblur.Embedding(names, vectors, name="random")
+    texts = [" ".join(rng.choice(names, size=i % 11)) + " zzz" for i in range(40)]
+    texts[5] = texts[6] = ""
+    records = [Record(str(i), text) for i, text in enumerate(texts)]
+    device = gpu.Gpu(device="cuda" if gpu.available() else "cpu", batch=batch)
+    for release in ("sequence", "bag"):
+        for length in (None, 8):
+            outputs = [
+                Privatizer(
+                    law(words, epsilon=6.0, engine=Engine(words, searching)),
+                    release=release,
+                    length=length,
+                ).release_batch(records, inkblur.keyed_rng(bytes(32)))
+                for searching in (Reference(), device)
+            ]
+            assert outputs[0] == outputs[1]
+            assert outputs[0].texts != tuple(texts)
 
 
 @needs_torch

@@ -196,8 +196,8 @@ def _round_coordinates(mechanism: WordMechanism) -> Vectors:
     table = mechanism.embedding
     points = np.vstack([table.vectors, table.null_vector.astype(np.float32)])
     if isinstance(mechanism, Perturbation) and isinstance(mechanism.noise, MahalanobisNoise):
-        shape = mechanism.noise.elliptical
-        if shape is not None:
-            points = np.linalg.solve(shape.root, points.T).T
+        root = mechanism.noise.root
+        if root is not None:
+            points = np.linalg.solve(root, points.T).T
     centered: Vectors = (points - points[-1]).astype(np.float32)
     return centered

@@ -10,9 +10,8 @@ from inkblur.embeddings.table import Embedding
 from inkblur.mechanisms.nearest.cpu import native
 from inkblur.mechanisms.nearest.cpu.reference import Reference
 from inkblur.mechanisms.nearest.gpu import backend as gpu
-from inkblur.protocols import Backend, DrawingBackend, Elliptical
-from inkblur.rng import RowAddresses
-from inkblur.types import Array, Ids, Points, whole
+from inkblur.protocols import Backend
+from inkblur.types import Ids, Points, whole
 
 _BLOCK = 8192
 
@@ -45,18 +44,6 @@ class Engine:
         """Exact nearest ids of float64 queries, (tokens, n) -> (tokens,)."""
         with self._turn:
             return self.backend.nearest(queries)
-
-    @property
-    def draws(self) -> bool:
-        """Whether the backend can draw elliptical noise itself: `nearest_around`."""
-        return isinstance(self.backend, DrawingBackend)
-
-    def nearest_around(self, ids: Ids, null: Array, noise: Elliptical, rows: RowAddresses) -> Ids:
-        """Noise and search on the backend: see `DrawingBackend`."""
-        if not isinstance(self.backend, DrawingBackend):
-            raise TypeError("this backend draws no noise: ask `draws` first")
-        with self._turn:
-            return self.backend.nearest_around(ids, null, noise, rows)
 
 
 _engines: weakref.WeakKeyDictionary[Embedding, Engine] = weakref.WeakKeyDictionary()

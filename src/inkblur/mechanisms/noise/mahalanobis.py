@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property
 
 import numpy as np
 
 from inkblur.errors import ParameterError
 from inkblur.guarantees import Guarantee
 from inkblur.mechanisms.noise.laplace import LaplaceNoise, cut_tails, spherical
-from inkblur.protocols import Elliptical
 from inkblur.rng import Rows
 from inkblur.types import Array, Metric, Points, fraction
 
@@ -28,8 +26,6 @@ class MahalanobisNoise(LaplaceNoise):
 
     The product with R^(1/2) is a BLAS call, whose last bits (about 1e-15 of the noise) depend on
     the batch: a replay in other batches can differ in a word that lies that close to a boundary.
-    A GPU draws this noise itself (`elliptical`, `nearest.gpu.noise`): from the same uniforms bit
-    for bit, with last bits of its own, so that between devices too only such a word can differ.
     """
 
     def __init__(self, covariance: Array, *, epsilon: float, lam: float) -> None:
@@ -44,10 +40,10 @@ class MahalanobisNoise(LaplaceNoise):
                 f"singular (smallest eigenvalue {eigenvalues[0]:.1e}: a direction never varies); "
                 "choose a lambda below 1"
             )
-        self._root: Points | None = None
+        self.root: Points | None = None  # R^(1/2), symmetric; None with lambda 0
         self._whitening: Points | None = None
         if self.lam > 0:
-            self._root = (vectors * np.sqrt(shaped)) @ vectors.T
+            self.root = (vectors * np.sqrt(shaped)) @ vectors.T
             self._whitening = vectors / np.sqrt(shaped)
             self._log_constant -= 0.5 * float(np.log(shaped).sum())
         # Lemma 3 with the exact extreme eigenvalues, which is tighter than its c and m.
@@ -62,20 +58,11 @@ class MahalanobisNoise(LaplaceNoise):
             ),
         )
 
-    @cached_property
-    def elliptical(self) -> Elliptical | None:
-        """What a device needs to draw this noise; None with lambda 0, which stays bit for bit."""
-        from inkblur.mechanisms.noise.radius import radius_series
-
-        if self._root is None:
-            return None
-        return Elliptical(self.epsilon, self._root, radius_series(self.dimension))
-
     def around(self, centers: Points, rng: Rows) -> Points:
         """Noisy copies of `centers`, (tokens, n)."""
         noise = spherical(len(centers), self.dimension, self.epsilon, rng)
-        if self._root is not None:
-            noise = noise @ self._root  # the root is symmetric
+        if self.root is not None:
+            noise = noise @ self.root
         noise += centers
         return noise
 

@@ -6,16 +6,9 @@ The first says on which side of the median it lies and how far from the end; whe
 all 0 the second one's count in full, and then the third's. So the probability of a radius further
 out than the one drawn has 52 digits wherever it lies, down to 2^-104, and the radius is the inverse
 of the distribution function on one side of the median, of its complement on the other.
-
-For a device that lacks SciPy the same radius is a short series. Seen from the normal z of the same
-quantile, log(r / n) is smooth and nearly straight (a Gamma variable is nearly a normal one), on the
-whole interval where z can lie. So a Chebyshev series gives r to the last digits: of 160 terms, at
-most 9e-14 of it wrong for n = 1; of 96 from n = 10 on, 8e-15 (tests/mechanisms/noise).
 """
 
 from __future__ import annotations
-
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +18,7 @@ from inkblur.types import Array
 UNIFORMS = 3  # that a radius is made from
 LEAST_TAIL = 2.0**-157  # the first two digits 0, the third uniform at its least
 CUT = 2.0**-103  # probability of a radius in either of the last cells, beyond what the digits tell
-FURTHEST = 14.51  # the normal of LEAST_TAIL is 14.507, so all lie in [-FURTHEST, FURTHEST]
 DIGIT = 2.0**52
-_NODES = 2048  # more than terms: their rounding averages out
 
 
 def radius_from(uniforms: Array, dimension: int) -> Array:
@@ -57,26 +48,3 @@ def tails(uniforms: Array) -> tuple[Array, NDArray[np.bool_]]:
     tail += np.floor(np.where(upper, 1 - first, first) * DIGIT)
     tail /= DIGIT
     return tail, upper
-
-
-@cache
-def radius_series(dimension: int) -> Array:
-    """c such that log(r / n) = sum of c_k T_k(z / FURTHEST) with r = gammaincinv(n, ndtr(z)).
-
-    >>> from scipy.special import gammaincinv, ndtr
-    >>> at = np.cos(np.arange(96) * np.arccos(1.5 / FURTHEST))  # T_k at z = 1.5
-    >>> r = 300 * np.exp(at @ radius_series(300))
-    >>> bool(abs(r / gammaincinv(300, ndtr(1.5)) - 1) < 1e-14)
-    True
-    """
-    from scipy.fft import dct
-    from scipy.special import gammainccinv, gammaincinv, ndtr
-
-    z = FURTHEST * np.cos(np.pi * (np.arange(_NODES) + 0.5) / _NODES)
-    tail = ndtr(-np.abs(z))  # the smaller side, which keeps all its digits
-    radius = np.where(z < 0, gammaincinv(dimension, tail), gammainccinv(dimension, tail))
-    terms = 160 if dimension < 10 else 96
-    series: Array = dct(np.log(radius / dimension))[:terms] / _NODES
-    series[0] /= 2
-    series.flags.writeable = False
-    return series

@@ -35,9 +35,7 @@ limit is (1 + 5 g) times the smallest; those that even float64 cannot separate g
 
 Lengths are in a unit, a power of two, in which the largest |a_j| lies in [1, 2), or below where a
 coordinate that dwarfs it would leave the range of float32. Batches overlap: while the device
-searches one, the host copies the next into pinned memory and uploads it. Where noise is elliptical
-the device draws it too (`nearest_around`, `noise`): 48 bytes a query go up, and the host fetches
-only those noisy vectors that it must judge itself.
+searches one, the host copies the next into pinned memory and uploads it.
 """
 
 from __future__ import annotations
@@ -65,9 +63,6 @@ from inkblur.mechanisms.nearest.canonical import (
     shaped_queries,
 )
 from inkblur.mechanisms.nearest.cpu.native import processors
-from inkblur.mechanisms.noise.radius import UNIFORMS
-from inkblur.protocols import Elliptical
-from inkblur.rng import RowAddresses
 from inkblur.types import Ids
 
 BATCH = 16384  # most queries in flight at a time
@@ -95,21 +90,20 @@ def _torch() -> Any:
 class _BatchInFlight:
     """One batch in flight: its memory on both sides, and what the host waits for."""
 
-    def __init__(self, batch: Any, work: Any, *, plan: int, pin: bool) -> None:
-        """plan: numbers of a token to draw. pin: whether memory is page-locked, for a GPU."""
+    def __init__(self, batch: Any, work: Any, *, pin: bool) -> None:
+        """pin: whether memory is page-locked, for a GPU."""
         torch, size = _torch(), len(batch.raw)
         zeros = partial(torch.zeros, pin_memory=pin)
         self.batch, self.work = batch, work
         self.source = zeros(batch.raw.shape, dtype=torch.float64)
         self.pinned: Float64s = self.source.numpy()  # the same memory
-        self.plan = zeros((size, plan), dtype=torch.int64)  # to draw: see `noise.plan_of`
         self.ids = zeros(size, dtype=torch.int64)
         self.far = zeros(size, dtype=torch.int32)
         # Lengths of the three lists, most words left, far queries.
         self.status = zeros(5, dtype=torch.int64)
         self.done: Any = None  # event
         self.count = 0  # queries
-        self.queries: Float64s | None = None  # None: they were drawn on the device
+        self.queries: Float64s = np.empty((0, 0))
 
 
 class Gpu:
@@ -126,7 +120,6 @@ class Gpu:
         if self._cuda and not self._torch.cuda.is_available():
             raise MissingExtra('torch sees no CUDA device here: use `device="cpu"`')
         self._memory = importlib.import_module("inkblur.mechanisms.nearest.gpu.memory")
-        self._noises = importlib.import_module("inkblur.mechanisms.nearest.gpu.noise")
         self._steps = importlib.import_module("inkblur.mechanisms.nearest.gpu.plain")
         self._searching: Any = None  # streams, on a GPU
         self._uploading: Any = None
@@ -150,7 +143,6 @@ class Gpu:
             raise ValueError(f"{dimension} dimensions, the GPU engine takes {_MOST_DIMENSIONS}")
         memory, slots = self._memory, _SLOTS if self._cuda else 1
         self._slots: list[_BatchInFlight] = []
-        self._noise: Any = None  # the last that was drawn from
         with self._on(None):
             self._words = words = memory.DeviceVocabulary(self._vectors, self._device)
             self._offset = float(words.center.norm())
@@ -161,7 +153,7 @@ class Gpu:
             work = memory.Work(words, self._batch, pairs)
             memories = [(batch, work)]
             memories += [(batch.another(), work.another()) for _ in range(slots - 1)]
-            self._slots = [_BatchInFlight(*m, plan=memory.PLAN, pin=self._cuda) for m in memories]
+            self._slots = [_BatchInFlight(*m, pin=self._cuda) for m in memories]
         if self._cuda:
             self._torch.cuda.synchronize(self._device)
 
@@ -189,23 +181,6 @@ class Gpu:
         """
         return self._flown(partial(self._start, queries=block) for block in blocks)
 
-    def nearest_around(
-        self, ids: Ids, null: Float64s, noise: Elliptical, rows: RowAddresses
-    ) -> Ids:
-        """Noise and search on the device: see `protocols.DrawingBackend`."""
-        if len(ids) and ids.max() >= self._words.words:
-            raise IndexError(f"id {ids.max()}, but there are {self._words.words} words")
-        needed = self._words.dimension + UNIFORMS
-        if rows.width != needed:
-            raise ValueError(f"a row has {rows.width} uniforms, needed are {needed} uniforms")
-        plan = self._noises.plan_of(ids, rows)
-        if self._noise is None or self._noise.noise is not noise:
-            with self._on(self._searching):
-                self._noise = self._noises.DeviceNoise(noise, null, self._words)
-        parts = (plan[s : s + self._batch] for s in range(0, len(plan), self._batch))
-        found = list(self._flown(partial(self._start_drawing, plan=part) for part in parts))
-        return np.concatenate([np.empty(0, dtype=np.int64), *found])
-
     def _flown(self, starts: Iterable[Callable[[_BatchInFlight], None]]) -> Iterator[Ids]:
         """The answers of batch after batch, as many in flight as there are slots."""
         flying: deque[_BatchInFlight] = deque()
@@ -227,7 +202,11 @@ class Gpu:
         """Copy, upload and search, without waiting for the device."""
         if len(queries) > self._batch:
             raise ValueError(f"a block has {len(queries)} queries, expected up to {self._batch}")
-        count = self._take(slot, queries, len(queries))
+        if slot.done is not None:
+            slot.done.synchronize()  # someone gave up on a stream: its upload may still run
+            slot.done = None
+        slot.queries = queries
+        slot.count = count = len(queries)
         if count == 0:
             slot.status.zero_()
             return
@@ -243,23 +222,6 @@ class Gpu:
         self._searching.wait_stream(self._uploading)
         with self._on(self._searching):
             self._search(slot, count)
-
-    def _start_drawing(self, slot: _BatchInFlight, plan: Ids) -> None:
-        """Draw and search on the device, without waiting for it."""
-        count = self._take(slot, None, len(plan))
-        slot.plan[:count] = self._torch.from_numpy(plan)
-        with self._on(self._searching):
-            there = slot.plan[:count].to(self._device, non_blocking=True)
-            self._noise.draw(there, self._steps.uniforms, slot.batch.raw[:count])
-            self._search(slot, count)
-
-    def _take(self, slot: _BatchInFlight, queries: Float64s | None, count: int) -> int:
-        """Give a slot to a new batch."""
-        if slot.done is not None:
-            slot.done.synchronize()  # someone gave up on a stream: its upload may still run
-            slot.done = None
-        slot.queries, slot.count = queries, count
-        return count
 
     def _search(self, slot: _BatchInFlight, count: int) -> None:
         """All steps, one after the other on the device; nothing here waits for it."""
@@ -303,7 +265,7 @@ class Gpu:
         pairs, kept, unsure, most, far = slot.status.tolist()
         room = (len(slot.work.rows), len(slot.work.kept_rows), len(slot.work.unsure_rows))
         if pairs > room[0] or kept > room[1] or unsure > room[2]:
-            queries = self._given(slot, np.arange(slot.count))
+            queries = slot.queries
             middle = len(queries) // 2  # too many panels or ties for the lists: two smaller batches
             parts = []
             for part in (queries[:middle], queries[middle:]):
@@ -314,21 +276,11 @@ class Gpu:
         if most > 1:
             self._judge(slot, ids, unsure)
         if far:
-            queries = self._given(slot, np.arange(slot.count))
+            queries = slot.queries
             checked_queries(queries, self._words.dimension)
             rows = np.flatnonzero(slot.far[: slot.count].numpy())
             ids[rows] = exhaustive(self._vectors, queries[rows])
-        slot.queries = None
         return ids
-
-    def _given(self, slot: _BatchInFlight, rows: Ids) -> Float64s:
-        """These queries of a finished batch; those drawn on the device are fetched from it."""
-        if slot.queries is not None:
-            return slot.queries[rows]
-        with self._on(self._uploading):
-            there = self._torch.from_numpy(rows).to(self._device)
-            queries: Float64s = slot.batch.raw[there].cpu().numpy()
-        return queries
 
     def _judge(self, slot: _BatchInFlight, ids: Ids, listed: int) -> None:
         """`canonical.decide` for queries with several words at the same float64 distance."""
@@ -339,7 +291,7 @@ class Gpu:
         rows, words = rows[by_row], words[by_row]
         unsure, counts = np.unique(rows, return_counts=True)
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        ids[unsure] = decide(self._vectors, self._given(slot, unsure), words, offsets)
+        ids[unsure] = decide(self._vectors, slot.queries[unsure], words, offsets)
 
     # ------------------------------------------------------------------ streams
 

@@ -20,7 +20,6 @@ PANEL = 32  # words that share one maximum
 NOWHERE = 2**31 - 1  # "no word": larger than every position
 WIDE = 512  # panels that one program compares: rows of maxima are padded to a multiple of this
 _TALL = 256  # rows of the tallest tile that a scan may use
-PLAN = 6  # int64 numbers of a token to draw: id, first number of its row in the keystream, key (4)
 _COLUMNS = 64  # columns of int8 come in multiples of this: one step of the scan
 _ROWS = 1 << 16  # words prepared at a time; a multiple of the panel
 _UP = 1 + 1e-9  # norms are rounded up by more than float64 can have lost in them
@@ -94,8 +93,6 @@ class DeviceVocabulary:
         self.length = padded_to(length, 0.0)  # greatest |s k|
         self.lost = padded_to(lost, 0.0)  # greatest |a - s k|
         self.order = order  # int64 (V,): position -> id
-        self.place = torch.argsort(order)  # int64 (V,): id -> position
-        self.unit = 1 / shrink  # what 1 stands for, a power of two
         self.center = center  # float64 (n,)
         self.constants = torch.tensor(constants_of(shrink, radius, n), **f64)
 

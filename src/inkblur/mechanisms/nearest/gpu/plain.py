@@ -10,40 +10,6 @@ import torch
 
 from inkblur.mechanisms.nearest.gpu.memory import PANEL, DeviceBatch, DeviceVocabulary, Tensor, Work
 
-_WORD = 0xFFFFFFFF
-_NAME = (0x61707865, 0x3320646E, 0x79622D32, 0x6B206574)  # "expand 32-byte k"
-_QUARTERS = tuple((i, 4 + i, 8 + i, 12 + i) for i in range(4)) + tuple(
-    (i, 4 + (i + 1) % 4, 8 + (i + 2) % 4, 12 + (i + 3) % 4) for i in range(4)
-)  # columns, then diagonals
-
-
-def uniforms(plan: Tensor, width: int) -> Tensor:
-    """The rows of uniforms that a plan names, float64 (tokens, width), as `rng.Rng.rows` has them.
-
-    ChaCha20 (RFC 8439, section 2.3, with the 64-bit counter of its inventor and nonce 0): words are
-    32 bits in 64, so that sums cannot overflow.
-    """
-    first = plan[:, 1:2]
-    blocks = first // 8 + torch.arange((width + 14) // 8, device=plan.device)
-    halves = plan[:, 2:, None]
-    keys = torch.cat([halves & _WORD, (halves >> 32) & _WORD], dim=2).reshape(len(plan), 8)
-    start = [torch.full_like(blocks, word) for word in _NAME]
-    start += [keys[:, i : i + 1].expand_as(blocks) for i in range(8)]
-    start += [blocks & _WORD, blocks >> 32, torch.zeros_like(blocks), torch.zeros_like(blocks)]
-    state = list(start)
-    for _ in range(10):
-        for a, b, c, d in _QUARTERS:
-            for to, by, turned, bits in ((a, b, d, 16), (c, d, b, 12), (a, b, d, 8), (c, d, b, 7)):
-                state[to] = (state[to] + state[by]) & _WORD
-                mixed = state[turned] ^ state[to]
-                state[turned] = ((mixed << bits) | (mixed >> (32 - bits))) & _WORD
-    made = [(now + then) & _WORD for now, then in zip(state, start, strict=True)]
-    # The upper 52 of 64 bits, from the lower and the upper half.
-    upper = [(high << 20) | (low >> 12) for low, high in zip(made[::2], made[1::2], strict=True)]
-    columns = first % 8 + torch.arange(width, device=plan.device)
-    numbers = torch.stack(upper, dim=2).reshape(len(plan), -1).gather(1, columns)
-    return (numbers.double() + 0.5) * 2.0**-52
-
 
 def prepare(words: DeviceVocabulary, batch: DeviceBatch, work: Work) -> None:
     """Scale, center and round the queries; measure what the rounding lost."""

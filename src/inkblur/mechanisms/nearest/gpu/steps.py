@@ -6,14 +6,12 @@ import torch
 import triton
 from triton.tools.tensor_descriptor import TensorDescriptor
 
-from inkblur.mechanisms.nearest.gpu import chacha, kernel, plain
+from inkblur.mechanisms.nearest.gpu import kernel, plain
 from inkblur.mechanisms.nearest.gpu.memory import (
     PANEL,
-    PLAN,
     WIDE,
     DeviceBatch,
     DeviceVocabulary,
-    Tensor,
     Work,
 )
 
@@ -28,17 +26,6 @@ def _multiprocessors(batch: DeviceBatch) -> int:
     if device.type != "cuda":  # Triton's interpreter
         return 1
     return int(torch.cuda.get_device_properties(device).multi_processor_count)
-
-
-def uniforms(plan: Tensor, width: int) -> Tensor:
-    """The rows of uniforms that a plan names, float64 (tokens, width)."""
-    out = torch.empty((len(plan), width), dtype=torch.float64, device=plan.device)
-    blocks, lanes = (width + 14) // 8, 128
-    chacha.uniforms[(triton.cdiv(len(plan) * blocks, lanes),)](
-        plan, plan.view(torch.int32), out, len(plan) * blocks, width,
-        PLAN=PLAN, BLOCKS=blocks, LANES=lanes, num_warps=lanes // 32,
-    )  # fmt: skip
-    return out
 
 
 def prepare(words: DeviceVocabulary, batch: DeviceBatch, work: Work) -> None:
