@@ -300,6 +300,34 @@ def test_what_was_measured_answers_the_three_questions(folder: Path) -> None:
     assert "F1 0.70 (svm, 40 texts, original texts 0.90)" in table(text, "topic")["utility"][0]
 
 
+def test_what_was_not_measured_is_said_with_its_reason(folder: Path) -> None:
+    """Attacks that had been left out were missing, or stood there as 0.00."""
+    body = measured(privatize("--mechanism", "laplace", "--epsilon", "3"))
+    body["settings"][0]["not_measured"] = [
+        {"attack": "author", "measure": "author identified by svm", "reason": "left out"},
+        {"attack": "singling out", "measure": "traced", "reason": "one text"},
+        {"attack": "reading (trigram)", "measure": "words recovered", "reason": "no public texts"},
+    ]
+    Path("evaluation.json").write_text(json.dumps(body))
+    answers = table(explained("--evaluation", "evaluation.json"), "question")
+    assert answers["singling out"][1].endswith("; traced: not measured (one text)")
+    assert answers["linkability"][1].endswith("; author identified by svm: not measured (left out)")
+    assert (
+        "reading (trigram), words recovered: not measured (no public texts)"
+        in (answers["inference"][1])
+    )
+
+
+def test_an_older_evaluation_cannot_say_what_it_left_out(folder: Path) -> None:
+    body = measured(privatize("--mechanism", "laplace", "--epsilon", "3"))
+    del body["settings"][0]["not_measured"]
+    Path("evaluation.json").write_text(json.dumps(body))
+    answers = table(explained("--evaluation", "evaluation.json"), "question")
+    for asked in ("singling out", "linkability", "inference"):
+        assert "not measured (an older evaluation" in answers[asked][1]
+    assert "0.31" in answers["singling out"][1]
+
+
 def test_which_texts_were_evaluated_is_said(folder: Path) -> None:
     """Six texts were released; an evaluation of others with the same settings is no lie, but the
     reader must know.

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from inkblur import Embedding, Exponential, Laplace, Mahalanobis, seeded_rng
 from inkblur.documents.analysis import folded, known_id
+from inkblur.documents.policies import TokenPolicies
+from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.tokens import TokenClass, tokenize
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks import language
@@ -28,6 +30,7 @@ from inkblur.types import NULL_ID, Array, Ids
 pytest.importorskip("sklearn")
 
 SIZE = 60
+NAMES_ARE_WORDS = TokenPolicies.of(names="blur")
 
 
 def table(size: int = SIZE, dimension: int = 5) -> Embedding:
@@ -189,7 +192,8 @@ class TestTrigrams:
 def test_true_words_are_sorted_by_kind() -> None:
     made = Embedding(["the", "old", "kim", "house"], np.eye(4), name="toy")
     text = "Old Kim, 84. House of kim@x.org; the Zorp Kim"
-    found = true_words(text, entering_ids(text, made))
+    blur = Privatizer(Exponential(made, epsilon=30.0), policies=NAMES_ARE_WORDS)
+    found = true_words(text, blur)
     assert found.kinds.tolist() == [
         Kind.WORD, Kind.NAME, Kind.NUMBER, Kind.WORD, Kind.STOP_WORD, Kind.UNKNOWN,
         Kind.STOP_WORD, Kind.NAME, Kind.NAME,
@@ -201,7 +205,8 @@ def test_true_words_are_sorted_by_kind() -> None:
 def test_what_is_counted() -> None:
     made = Embedding(["the", "old", "kim"], np.eye(3), name="toy")
     texts = ["the old Kim 84", "old old"]
-    truth = [true_words(text, entering_ids(text, made)) for text in texts]
+    blur = Privatizer(Exponential(made, epsilon=30.0), policies=NAMES_ARE_WORDS)
+    truth = [true_words(text, blur) for text in texts]
     outs = [np.array([0, 0, 2, 1]), np.array([1, 2])]
     prior = np.full(4, 0.25)
     reader = Reader(ExactChannel(Exponential(made, epsilon=30.0), 3), prior)

@@ -32,7 +32,7 @@ def main() -> None:
     vectors = table.vectors / np.linalg.norm(table.vectors, axis=1, keepdims=True)
     texts = reuters_c50().test.first_of_each_author(2).texts
     blur = inkblur.ReleaseSpec(*SETTINGS[0]).privatizer(table)
-    found = [true_words(text, blur.ids(text)) for text in texts]
+    found = [true_words(text, blur) for text in texts]
     ids = np.concatenate([each.ids for each in found])
     content = np.concatenate([each.kinds for each in found]) != Kind.STOP_WORD
     ids, content = ids[ids != NULL_ID], content[ids != NULL_ID]

@@ -45,7 +45,7 @@ def measured(job: Job) -> dict[str, Any]:
     rng = inkblur.seeded_rng(SEED).child(name, f"{epsilon:g}")
     rows = range(0, len(split.test.texts), len(split.test.texts) // TEXTS)
     texts = [split.test.texts[row] for row in rows][:TEXTS]
-    truth = [true_words(text, blur.ids(text)) for text in texts]
+    truth = [true_words(text, blur) for text in texts]
     ids = np.concatenate([words.ids for words in truth])
     outs = mechanism.replace(ids, rng.child("read"))
     shown = np.split(outs, np.cumsum([len(words.ids) for words in truth])[:-1])

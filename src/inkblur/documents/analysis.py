@@ -224,6 +224,14 @@ class Analyst:
             else:
                 slots.append(Slot(separator, None, capitals, count if named else ""))
 
+    def fates(self, text: str) -> list[tuple[Token, Treatment | None]]:
+        """Each token and what becomes of it; None of signs, which are no words."""
+        signs = (TokenClass.SIGN, TokenClass.SENTENCE_END)
+        return [
+            (token, None if token.kind in signs else self._judge(token).treatment)
+            for token in tokenize(text)
+        ]
+
     def _judge(self, token: Token) -> _TokenVerdict:
         """Judge a token that was not met before, and remember it if it is a word."""
         judgment = self._judgment(*self._classify(token), token.text)

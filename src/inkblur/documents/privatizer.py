@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from inkblur.documents.analysis import Analysis, Analyst, Slot, assemble, folded
 from inkblur.documents.base import AnyTextPrivatizer, Reading
-from inkblur.documents.policies import TokenPolicies
+from inkblur.documents.policies import TokenPolicies, Treatment
 from inkblur.documents.stop_words import STOP_WORDS
+from inkblur.documents.tokens import Token
 from inkblur.documents.word_shares import copied_words
 from inkblur.errors import ParameterError
 from inkblur.guarantees import Guarantee
@@ -121,7 +122,7 @@ class Privatizer(AnyTextPrivatizer):
         joined = np.concatenate([np.empty(0, dtype=np.int64), *ids])
         drawn = self.mechanism.replace(joined, JoinedRows(streams, reading.draws))
         if self.consistent:
-            drawn = drawn[_first_uses(ids)]
+            drawn = drawn[first_uses(ids)]
         words = [self.mechanism.vocabulary[i] for i in drawn.tolist()]
         ends = np.cumsum(reading.draws).tolist()
         texts = [
@@ -193,6 +194,15 @@ class Privatizer(AnyTextPrivatizer):
         sequence = self.kind is ReleaseKind.SEQUENCE and not self.consistent
         return sequence and self.policies == TokenPolicies()
 
+    def fates(self, text: str) -> list[tuple[Token, Treatment | None]]:
+        """Each token of this text and what becomes of it; None of signs, which are no words."""
+        return self._analyst.fates(text)
+
+    def shown_words(self, text: str) -> int:
+        """How many pieces between spaces its release has: anybody can count them."""
+        analysis = self._analyst.read(text)
+        return len(self._written(analysis, ["x"] * len(self._fitted(analysis))).split())
+
     def copied(self, text: str) -> int:
         """How many words of this text are copied, as far as the release's length reaches."""
         return copied_words(
@@ -219,11 +229,11 @@ class Privatizer(AnyTextPrivatizer):
         return analysis.slots if self.length is None else _cut(analysis.slots, self.length)
 
 
-def _first_uses(texts: Sequence[Ids]) -> Ids:
+def first_uses(texts: Sequence[Ids]) -> Ids:
     """Where in the joined texts each word occurs first within its own text; each null word counts
     as a word of its own.
 
-    >>> _first_uses([np.array([7, 5, 7]), np.array([7, NULL_ID, NULL_ID])]).tolist()
+    >>> first_uses([np.array([7, 5, 7]), np.array([7, NULL_ID, NULL_ID])]).tolist()
     [0, 1, 0, 3, 4, 5]
     """
     places = [np.empty(0, dtype=np.int64)]

@@ -14,7 +14,13 @@ import numpy as np
 
 from inkblur.embeddings.table import Embedding
 from inkblur.evaluation.attacks.base import DONT_KNOW, Attack, Attribution, ScoringAttack, judged
-from inkblur.evaluation.attacks.catalogue import ATTACKS, CHANNEL_ATTACKS, STACKED, STATIC_ALONE
+from inkblur.evaluation.attacks.catalogue import (
+    ATTACKS,
+    CHANNEL_ATTACKS,
+    NAMES,
+    STACKED,
+    STATIC_ALONE,
+)
 from inkblur.evaluation.attacks.channel import Channel, ClearChannel, channel_of
 from inkblur.evaluation.attacks.entering import Entering, entering
 from inkblur.evaluation.attacks.pool_likelihood import PoolLikelihood
@@ -23,7 +29,7 @@ from inkblur.evaluation.dataset import Dataset, Scenario
 from inkblur.evaluation.plan import Plan
 from inkblur.evaluation.releasers import PoolReleaser, Releaser, TextReleaser, VectorReleaser
 from inkblur.evaluation.repetitions import Attacked
-from inkblur.evaluation.results import ADAPTIVE, STATIC
+from inkblur.evaluation.results import ADAPTIVE, STATIC, NotMeasured
 from inkblur.pools.mechanism import PoolStaircase
 from inkblur.rng import seeded_rng
 from inkblur.types import Array, Ids, Piece
@@ -60,16 +66,24 @@ class AuthorAttacks:
         """How many attacks are tried on a release, or (None) on the texts as they are."""
         return sum(1 for _ in self._tries(releaser))
 
-    def notes(self, releasers: Sequence[Releaser]) -> list[str]:
-        """Releases on which no named attack that knows the channel runs: they look safer."""
-        wanted = [name for name in self.plan.attacks if name in CHANNEL_ATTACKS]
-        blind = [each.name for each in releasers if not {*wanted} & {*_informed(each)}]
-        if not wanted or not blind or not self._rows:
-            return []
-        return [
-            f"Not tried on {'; '.join(blind)}: {', '.join(wanted)}. They need a mechanism that "
-            f"draws words one by one, or a pool of at most {LARGEST_POOL:,} whole texts."
-        ]
+    def left_out(self, releaser: Releaser, tried: Collection[str]) -> Iterator[NotMeasured]:
+        """The attacks that were not tried on a release, which looks the safer for it."""
+        if not self.data.has_authors:
+            yield NotMeasured("author", "author identified", "no text has an author")
+            return
+        missing: dict[str, list[str]] = {}
+        for name in NAMES:
+            if name in tried:
+                continue
+            if name not in self.plan.attacks:
+                reason = "not among the attacks chosen"
+            elif name == STACKED:
+                reason = "too few authors or attacks to weigh"
+            else:
+                reason = uninformed(releaser)
+            missing.setdefault(reason, []).append(name)
+        for reason, names in missing.items():
+            yield NotMeasured("author", f"author identified by {', '.join(names)}", reason)
 
     def on_true_texts(self, texts: Sequence[str]) -> list[Attacked]:
         """What attackers make of the texts as they are."""
@@ -99,8 +113,8 @@ class AuthorAttacks:
 
     def _tries(self, releaser: Releaser | None) -> Iterator[tuple[str, str, str]]:
         """Scenario, kind and name of each attack but the stacked one, adaptive ones first."""
-        informed = CHANNEL_ATTACKS.keys() if releaser is None else _informed(releaser)
-        left_out = {STACKED, *CHANNEL_ATTACKS} - {*informed}
+        channel = CHANNEL_ATTACKS.keys() if releaser is None else informed(releaser)
+        left_out = {STACKED, *CHANNEL_ATTACKS} - {*channel}
         for scenario in self._rows:
             for kind in (STATIC,) if releaser is None else (ADAPTIVE, STATIC):
                 for name in self.plan.attacks:
@@ -184,7 +198,16 @@ class AuthorAttacks:
         return attack
 
 
-def _informed(releaser: Releaser) -> Collection[str]:
+def uninformed(releaser: Releaser) -> str:
+    """Why attacks that know the channel are not tried on a release."""
+    if not isinstance(releaser, PoolReleaser):
+        return "the chances of what this tool writes are not known"
+    if releaser.blur.piece is Piece.TEXT and len(releaser.blur.mechanism.pool) > LARGEST_POOL:
+        return f"the pool has more than {LARGEST_POOL:,} texts"
+    return "texts from a pool are not drawn word by word"
+
+
+def informed(releaser: Releaser) -> Collection[str]:
     """The attacks that know the channel of a release: all where words are drawn one by one."""
     if isinstance(releaser, TextReleaser | VectorReleaser):
         return CHANNEL_ATTACKS.keys()

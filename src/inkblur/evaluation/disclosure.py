@@ -1,7 +1,7 @@
 """What a release discloses besides its author: words, originals, links and secrets.
 
-Every measure is taken on the first repetition's release, with an interval over texts. Reading needs
-to know the channel, so it is measured for sequences whose every word goes through the mechanism.
+Every measure is taken on the first repetition's release, with an interval over texts. An attack
+that cannot be tried on a release says why.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from inkblur.documents.privatizer import Privatizer
+from inkblur.documents.privatizer import Privatizer, first_uses
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.base import Attack, joined_by_author
@@ -23,23 +23,36 @@ from inkblur.evaluation.attacks.inference import infer
 from inkblur.evaluation.attacks.language import Trigrams, entering_ids, unigram
 from inkblur.evaluation.attacks.likelihood import Likelihood
 from inkblur.evaluation.attacks.linking import MOST_TEXTS, linking
+from inkblur.evaluation.attacks.pool_likelihood import PoolLikelihood
 from inkblur.evaluation.attacks.reading import Guesses, Reader, guessed
 from inkblur.evaluation.attacks.repetition import Repeated, repeated_words
 from inkblur.evaluation.attacks.singling_out import single_out, single_out_by_channel
+from inkblur.evaluation.author_attacks import informed, uninformed
 from inkblur.evaluation.dataset import Dataset
 from inkblur.evaluation.measures.bootstrap import over_texts, share_over_texts
 from inkblur.evaluation.measures.recovered import Recovered, TrueWords, recovered, true_words
 from inkblur.evaluation.plan import Plan
-from inkblur.evaluation.releasers import Released, Releaser, TextReleaser
-from inkblur.evaluation.results import ADAPTIVE, STATIC, Disclosure, Interval
-from inkblur.mechanisms.base import WordMechanism
+from inkblur.evaluation.releasers import (
+    PoolReleaser,
+    Released,
+    Releaser,
+    TextReleaser,
+    VectorReleaser,
+)
+from inkblur.evaluation.results import ADAPTIVE, STATIC, Disclosure, Interval, NotMeasured
+from inkblur.pools.mechanism import PoolStaircase
 from inkblur.rng import Rng
 from inkblur.types import Ids, ReleaseKind
 
 RELEASES = (2, 5, 10)  # how often one text is released afresh
 _RELEASED_AGAIN = 10  # texts
+_NO_AUTHORS, _ONE_TEXT = "no text has an author", "fewer than 2 test texts with a word"
 _COMPARED = 500  # texts that are linked and singled out
 _TRACED = 100  # texts that are singled out by the channel, and words of each that it reads
+
+
+Found = Disclosure | NotMeasured
+Known = Channel | PoolStaircase | str  # the chances of what comes out, or why nobody knows them
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,30 +69,25 @@ class Disclosing:
 
     def disclosed(
         self, releaser: Releaser, train: Released, test: Released, rng: Rng
-    ) -> tuple[Disclosure, ...]:
-        """All that can be measured about this release."""
-        found = [*self._repetition(test), *self._originals(releaser, test)]
-        if self.data.has_secrets:
-            found.append(self._inferred(ADAPTIVE, train.texts, test))
-            found.append(self._inferred(STATIC, self.train, test))
-        if isinstance(releaser, TextReleaser) and _every_word_blurred(releaser):
-            blur = releaser.blur
-            channel = channel_of(blur.mechanism, rng.child("simulated"))
-            found = [*self._reading(blur, channel, rng), *found]
-            if self.data.has_secrets:
-                attack = Likelihood(channel, self.embedding, entering(blur))
-                found.append(self._inferred("by the channel", self.train, test, attack))
-            if not releaser.spec.consistent:  # whose words are not drawn one by one
-                found += self._traced(blur, channel, rng.child("traced"))
-        return tuple(found)
+    ) -> Iterator[Found]:
+        """What each attack finds in this release, or why it was not tried."""
+        known = _known(releaser, rng.child("simulated"))
+        yield from self._reading(releaser, known, rng)
+        yield from self._repetition(test)
+        yield from self._singling_out(releaser, known, test, rng.child("traced"))
+        yield self._linking(test)
+        yield from self._inference(releaser, known, train, test)
 
-    def _reading(self, blur: Privatizer, channel: Channel, rng: Rng) -> Iterator[Disclosure]:
-        read = [self.test[row] for row in self.order[: self.plan.read_texts]]
-        truth = [true_words(text, blur.ids(text)) for text in read]
-        truth = [words for words in truth if len(words.ids)]
-        if not truth:
+    def _reading(self, releaser: Releaser, known: Known, rng: Rng) -> Iterator[Found]:
+        truth = self._readable(releaser, known)
+        if isinstance(truth, str):
+            yield NotMeasured("reading", "words recovered", truth)
+            yield NotMeasured("repetition", "words recovered from several releases", truth)
             return
-        outs = _drawn(blur.mechanism, truth, 1, rng.child("read"))
+        assert isinstance(releaser, TextReleaser)
+        assert not isinstance(known, PoolStaircase | str)
+        blur, channel = releaser.blur, known
+        outs = _drawn(blur, [words.ids for words in truth], 1, rng.child("read"))
         texts = [entering_ids(text, self.embedding) for text in self.public]
         prior = unigram(self.embedding, texts)
         reader = Reader(channel, prior)
@@ -88,11 +96,16 @@ class Disclosing:
         if texts:
             trigrams = Trigrams(texts, prior)
             readers["trigram"] = [guessed(found, trigrams) for found in candidates]
+        else:
+            reason = "no public texts to learn from"
+            yield NotMeasured("reading (trigram)", "words recovered", reason)
         shown = [out[:, 0] for out in outs]
+        ends = "; told where a text ends" if blur.length is not None else ""
         for name, said in readers.items():
-            yield from _read(self._recovered(name, truth, shown, said), reader.channel.error)
+            found = self._recovered(name, truth, shown, said)
+            yield from _read(found, reader.channel.error, ends)
         again = truth[:_RELEASED_AGAIN]
-        many = _drawn(blur.mechanism, again, max(RELEASES), rng.child("again"))
+        many = _drawn(blur, [words.ids for words in again], max(RELEASES), rng.child("again"))
         for releases in RELEASES:
             said = reader.read([out[:, :releases] for out in many])
             hits = self._recovered("", again, [out[:, 0] for out in many], said)
@@ -105,6 +118,22 @@ class Disclosing:
                 "the first release, taken at face value",
             )
 
+    def _readable(self, releaser: Releaser, known: Known) -> list[TrueWords] | str:
+        """Texts to read, or why none is."""
+        if isinstance(releaser, PoolReleaser | VectorReleaser) or _is_bag(releaser):
+            return "no released word stands in the place of a true one"
+        if isinstance(known, str):
+            return known
+        assert isinstance(releaser, TextReleaser)
+        blur = releaser.blur
+        if WORD_CLASSES & {*blur.policies.kept}:
+            return "copied words stand among those that were drawn"
+        if not self.plan.read_texts:
+            return "no text was to be read"
+        texts = [self.test[row] for row in self.order[: self.plan.read_texts]]
+        truth = [true_words(text, blur) for text in texts]
+        return [words for words in truth if len(words.ids)] or "no word enters the mechanism"
+
     def _recovered(
         self, reader: str, truth: Sequence[TrueWords], outs: Sequence[Ids], said: Sequence[Guesses]
     ) -> Recovered:
@@ -112,71 +141,119 @@ class Disclosing:
             reader, truth, outs, said, confidence=self.plan.confidence, seed=self.plan.seed
         )
 
-    def _repetition(self, test: Released) -> Iterator[Disclosure]:
-        yield from self._repeated(
+    def _repetition(self, test: Released) -> Iterator[Found]:
+        yield self._repeated(
             "content words released twice in a text: share that the original text contains",
             repeated_words(self.test, test.texts, authors=self.data.test.authors.tolist()),
         )
-        if self.data.has_authors:
-            authors = self.data.test.authors
-            yield from self._repeated(
-                "content words released 3 times in an author's texts: share that the author wrote",
-                repeated_words(
-                    joined_by_author(self.test, authors),
-                    joined_by_author(test.texts, authors),
-                    times=3,
-                ),
-            )
+        measure = "content words released 3 times in an author's texts: share that the author wrote"
+        if not self.data.has_authors:
+            yield NotMeasured("repetition", measure, _NO_AUTHORS)
+            return
+        authors = self.data.test.authors
+        together = (joined_by_author(texts, authors) for texts in (self.test, test.texts))
+        yield self._repeated(measure, repeated_words(*together, times=3))
 
-    def _repeated(self, measure: str, found: Repeated) -> Iterator[Disclosure]:
+    def _repeated(self, measure: str, found: Repeated) -> Found:
         share = self._share(found.true, found.found)
-        if share is not None:
-            yield Disclosure("repetition", measure, share, found.chance, "in another's text")
+        if share is None:
+            return NotMeasured("repetition", measure, "no word comes out that often")
+        return Disclosure("repetition", measure, share, found.chance, "in another's text")
 
-    def _originals(self, releaser: Releaser, test: Released) -> Iterator[Disclosure]:
+    def _singling_out(
+        self, releaser: Releaser, known: Known, test: Released, rng: Rng
+    ) -> Iterator[Found]:
+        yield self._traced(releaser, known, test, rng)
         rows = sorted(self.order[:_COMPARED])
-        released = [test.texts[row] for row in rows]
-        if len(rows) > 1:
-            originals = [self.test[row] for row in rows]
-            shown = None
-            if isinstance(releaser, TextReleaser) and not (
-                {*WORD_CLASSES, "punctuation"} & {*releaser.blur.policies.kept}
-            ):
-                shown = releaser.blur.read(originals).draws
-            traced = single_out(originals, released, shown)
-            measure = f"released texts traced to their original among {len(rows)}, by words"
-            yield self._singled_out(measure, traced.by_words)
-            if traced.by_both is not None:
-                yield self._singled_out("the same, by words and length", traced.by_both)
+        measure = f"released texts traced to their original among {len(rows)}, by words"
+        lengths = "the same, by words and length"
+        if len(rows) < 2:
+            yield NotMeasured("singling out", measure, _ONE_TEXT)
+            yield NotMeasured("singling out", lengths, _ONE_TEXT)
+            return
+        originals = [self.test[row] for row in rows]
+        blur = releaser.blur if isinstance(releaser, TextReleaser) else None
+        shown = None if blur is None else [blur.shown_words(text) for text in originals]
+        traced = single_out(originals, [test.texts[row] for row in rows], shown)
+        yield self._singled_out(measure, traced.by_words)
+        if traced.by_both is not None:
+            yield self._singled_out(lengths, traced.by_both)
+        else:
+            reason = "the release does not show how many words an original has"
+            yield NotMeasured("singling out", lengths, reason)
+
+    def _traced(self, releaser: Releaser, known: Known, test: Released, rng: Rng) -> Found:
+        """Tracing by one who knows the channel: where words stand in places, place by place."""
+        measure = "released texts traced to their original among {}, by the channel and "
+        in_places = isinstance(releaser, TextReleaser) and not _is_bag(releaser)
+        measure += f"their first {_TRACED} words" if in_places else "all their words"
+        if isinstance(known, str):
+            return NotMeasured("singling out", measure.format("others"), known)
+        if isinstance(releaser, TextReleaser) and in_places:
+            assert not isinstance(known, PoolStaircase)
+            hits = self._traced_in_places(releaser.blur, known, rng)
+        else:
+            hits = self._traced_as_authors(releaser, known, test)
+        if hits is None:
+            return NotMeasured("singling out", measure.format("others"), _ONE_TEXT)
+        return self._singled_out(measure.format(len(hits)), hits)
+
+    def _traced_in_places(
+        self, blur: Privatizer, channel: Channel, rng: Rng
+    ) -> NDArray[np.bool_] | None:
+        entering = (blur.ids(self.test[row])[:_TRACED] for row in self.order)
+        truth = list(islice((ids for ids in entering if len(ids)), _TRACED))
+        if len(truth) < 2:
+            return None
+        outs = [out[:, 0] for out in _drawn(blur, truth, 1, rng)]
+        return single_out_by_channel(channel, truth, outs, consistent=blur.consistent)
+
+    def _traced_as_authors(
+        self, releaser: Releaser, known: Channel | PoolStaircase, test: Released
+    ) -> NDArray[np.bool_] | None:
+        """Where no word has a place of its own: each original is an author of one text."""
+        rows = list(self.order[:_TRACED])
+        if len(rows) < 2:
+            return None
+        attack = _likelihood(releaser, known, cut=True)
+        scores = attack.fit([self.test[row] for row in rows], np.arange(len(rows))).scores(
+            [test.texts[row] for row in rows]
+        )
+        hits: NDArray[np.bool_] = (scores >= np.diagonal(scores)[:, None]).sum(axis=1) == 1
+        return hits
+
+    def _linking(self, test: Released) -> Found:
+        measure = "area under the curve: pairs of texts by one author against pairs by two"
+        if not self.data.has_authors:
+            return NotMeasured("linking", measure, _NO_AUTHORS)
         authors = self.data.test.authors
         known = [row for row in self.order if authors[row] >= 0 and test.texts[row]]
         known = sorted(known[: min(_COMPARED, MOST_TEXTS)])
-        if known:
-            try:
-                area = linking(
-                    [test.texts[row] for row in known],
-                    authors[known],
-                    confidence=self.plan.confidence,
-                    seed=self.plan.seed,
-                )
-            except ParameterError:  # too few texts of one author, or no word in them
-                return
-            measure = "area under the curve: pairs of texts by one author against pairs by two"
-            yield Disclosure("linking", measure, area, 0.5, "guessing")
-
-    def _traced(self, blur: Privatizer, channel: Channel, rng: Rng) -> Iterator[Disclosure]:
-        texts = (self.test[row] for row in self.order)
-        words = (true_words(text, blur.ids(text)) for text in texts)
-        first = (TrueWords(w.ids[:_TRACED], w.kinds[:_TRACED]) for w in words if len(w.ids))
-        truth = list(islice(first, _TRACED))
-        if len(truth) > 1:
-            outs = [out[:, 0] for out in _drawn(blur.mechanism, truth, 1, rng)]
-            hits = single_out_by_channel(channel, [text.ids for text in truth], outs)
-            yield self._singled_out(
-                f"released texts traced to their original among {len(truth)}, by the channel and "
-                f"their first {_TRACED} words",
-                hits,
+        try:
+            area = linking(
+                [test.texts[row] for row in known],
+                authors[known],
+                confidence=self.plan.confidence,
+                seed=self.plan.seed,
             )
+        except ParameterError:
+            return NotMeasured("linking", measure, "too few texts of one author with words")
+        return Disclosure("linking", measure, area, 0.5, "guessing")
+
+    def _inference(
+        self, releaser: Releaser, known: Known, train: Released, test: Released
+    ) -> Iterator[Found]:
+        if not self.data.has_secrets:
+            yield NotMeasured("inference", "secret labels guessed", "no text has a secret label")
+            return
+        yield self._inferred(ADAPTIVE, train.texts, test)
+        yield self._inferred(STATIC, self.train, test)
+        if isinstance(known, str):
+            measure = "secret labels guessed, by the channel"
+            yield NotMeasured("inference", measure, known)
+        else:
+            attack = _likelihood(releaser, known)
+            yield self._inferred("by the channel", self.train, test, attack)
 
     def _inferred(
         self, kind: str, known: Sequence[str], test: Released, attack: Attack | None = None
@@ -209,30 +286,52 @@ class Disclosing:
         return share_over_texts(hits, totals, confidence=self.plan.confidence, seed=self.plan.seed)
 
 
-def _every_word_blurred(releaser: TextReleaser) -> bool:
-    """Whether the reader's model of the release is right: a sequence with every word in it."""
-    spec, blur = releaser.spec, releaser.blur
-    gone = {*spec.drop} - {"punctuation", "sentence-ends"}  # which are gone anyway
-    copied = {*blur.policies.kept} - {"sentence_ends"}  # full stops, which are no words
-    plain = not (gone or copied) and spec.length is None
-    return plain and blur.kind is ReleaseKind.SEQUENCE
+def _known(releaser: Releaser, rng: Rng) -> Known:
+    """What an attacker knows of a release's chances, or why that is nothing."""
+    if isinstance(releaser, TextReleaser | VectorReleaser):
+        return channel_of(releaser.blur.mechanism, rng)
+    if isinstance(releaser, PoolReleaser) and PoolLikelihood.name in informed(releaser):
+        return releaser.blur.mechanism
+    return uninformed(releaser)
 
 
-def _drawn(
-    mechanism: WordMechanism, truth: Sequence[TrueWords], releases: int, rng: Rng
-) -> list[Ids]:
+def _likelihood(
+    releaser: Releaser, known: Channel | PoolStaircase, *, cut: bool = False
+) -> Likelihood | PoolLikelihood:
+    """The attack through the channel; `cut`: it knows the texts that were released, as they were
+    cut and filled, and not other texts by their authors.
+    """
+    if isinstance(known, PoolStaircase):
+        return PoolLikelihood(known)
+    assert isinstance(releaser, TextReleaser | VectorReleaser)
+    blur = releaser.blur
+    table = blur.mechanism.embedding
+    if not cut:
+        return Likelihood(known, table, entering(blur))
+    enter = blur.ids if isinstance(blur, Privatizer) else entering(blur)
+    return Likelihood(known, table, enter, smoothing=0.0)
+
+
+def _is_bag(releaser: Releaser) -> bool:
+    return isinstance(releaser, TextReleaser) and releaser.blur.kind is ReleaseKind.BAG
+
+
+def _drawn(blur: Privatizer, truth: Sequence[Ids], releases: int, rng: Rng) -> list[Ids]:
     """What comes out, (places, releases) per text."""
-    ids = np.concatenate([words.ids for words in truth])
+    mechanism = blur.mechanism
+    ids = np.concatenate(truth)
     outs = np.stack(
         [mechanism.replace(ids, rng.child(str(release))) for release in range(releases)], axis=1
     )
-    return np.split(outs, np.cumsum([len(words.ids) for words in truth])[:-1])
+    if blur.consistent:
+        outs = outs[first_uses(truth)]
+    return np.split(outs, np.cumsum([len(words) for words in truth])[:-1])
 
 
-def _read(found: Recovered, error: float) -> Iterator[Disclosure]:
+def _read(found: Recovered, error: float, ends: str = "") -> Iterator[Disclosure]:
     attack = f"reading ({found.reader})"
     stands = (found.as_it_stands.mean, "the text, taken at face value")
-    how = f"; channel estimated, off by {error:.2f}" if error else ""
+    how = (f"; channel estimated, off by {error:.2f}" if error else "") + ends
     yield Disclosure(attack, f"words recovered{how}", found.recovered, *stands)
     yield Disclosure(attack, "content words recovered", found.content, None, "")
     for kind, value in (("names", found.names), ("numbers", found.numbers)):

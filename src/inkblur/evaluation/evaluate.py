@@ -46,6 +46,7 @@ from inkblur.evaluation.results import (
     Evaluation,
     Example,
     Interval,
+    NotMeasured,
     SettingResult,
     StandIns,
 )
@@ -88,14 +89,7 @@ def evaluate(
         plan.repeats * prepared.steps(each) + 1 for each in made
     )
     before = prepared.baseline()
-    found = tuple(
-        replace(
-            prepared.measure(each),
-            disclosures=prepared.disclosed(each, public),
-            stand_ins=prepared.stand_ins(each, judge),
-        )
-        for each in made
-    )
+    found = tuple(prepared.measure_all(each, public, judge) for each in made)
     on_step("done", prepared.total, prepared.total)
     return Evaluation(
         plan.seed,
@@ -108,7 +102,7 @@ def evaluate(
         before,
         found,
         prepared.examples(made),
-        (SEEDED_NOTE, *prepared.notes, *prepared.authors.notes(made)),
+        (SEEDED_NOTE, *prepared.notes),
     )
 
 
@@ -212,13 +206,28 @@ class PreparedEvaluation:
             joined_meanings(meanings, confidence),
         )
 
-    def disclosed(self, releaser: Releaser, public: Sequence[str]) -> tuple[Disclosure, ...]:
-        """What the release measured last shows besides its author: its first repetition."""
+    def measure_all(
+        self, releaser: Releaser, public: Sequence[str], judge: Judge | None
+    ) -> SettingResult:
+        """The same, and what the release's first repetition shows besides its author; what was not
+        tried on it is named.
+        """
+        found = self.measure(releaser)
         self.step(f"{releaser.name}: what can be read, linked and inferred")
         texts = self.train, self.test, self._order, public
         disclosing = Disclosing(self.data, *texts, self.embedding, self.plan)
         rng = seeded_rng(self.plan.seed).child("disclosure", releaser.name)
-        return disclosing.disclosed(releaser, *self._first, rng)
+        shown = list(disclosing.disclosed(releaser, *self._first, rng))
+        tried = {attack.attack for attack in found.attacks}
+        return replace(
+            found,
+            disclosures=tuple(each for each in shown if isinstance(each, Disclosure)),
+            stand_ins=self.stand_ins(releaser, judge),
+            not_measured=(
+                *self.authors.left_out(releaser, tried),
+                *(each for each in shown if isinstance(each, NotMeasured)),
+            ),
+        )
 
     def stand_ins(self, releaser: Releaser, judge: Judge | None) -> StandIns | None:
         """What the release measured last is worth, where it came from a pool: first repetition."""

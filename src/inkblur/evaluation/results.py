@@ -12,6 +12,7 @@ from inkblur.evaluation.dataset import Facts
 from inkblur.guarantees import Guarantee
 
 ADAPTIVE, STATIC = "adaptive", "static"
+NOT_MEASURED = "not measured"
 SEEDED_NOTE = (
     "The draws of this evaluation are seeded, so that it can be repeated; nothing drawn here may "
     "be published. A release for publication uses a fresh secret key, and its guarantee is the one "
@@ -103,6 +104,15 @@ class Disclosure:
 
 
 @dataclass(frozen=True, slots=True)
+class NotMeasured:
+    """An attack that was not tried, which does not say that it would find nothing."""
+
+    attack: str  # author, or as of a disclosure
+    measure: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class UtilityResult:
     """One classifier of labels."""
 
@@ -173,6 +183,7 @@ class SettingResult:
     meaning: MeaningResult | None
     disclosures: tuple[Disclosure, ...] = ()
     stand_ins: StandIns | None = None  # for releases from a pool
+    not_measured: tuple[NotMeasured, ...] = ()
 
     @property
     def epsilon(self) -> float | None:

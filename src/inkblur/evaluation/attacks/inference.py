@@ -16,6 +16,7 @@ import numpy as np
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.base import DONT_KNOW, Attack
 from inkblur.evaluation.attacks.likelihood import Likelihood
+from inkblur.evaluation.attacks.pool_likelihood import PoolLikelihood
 from inkblur.evaluation.attacks.svm import LinearSvm
 from inkblur.types import Ids, counted
 
@@ -62,7 +63,8 @@ def infer(
     learned.fit([known[row] for row in studied], classes)
     unnamed = [texts[row] for row in asked]
     times = np.bincount(classes)
-    if isinstance(learned, Likelihood):  # which does not know how common a label is
+    if isinstance(learned, Likelihood | PoolLikelihood):
+        # Which does not know how common a label is.
         answers = learned.named(unnamed, learned.scores(unnamed) + np.log(times / times.sum()))
     else:
         answers = learned.predict(unnamed)

@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inkblur.documents.analysis import folded
+from inkblur.documents.policies import Treatment
+from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.stop_words import STOP_WORDS
-from inkblur.documents.tokens import TokenClass, tokenize
+from inkblur.documents.tokens import TokenClass
 from inkblur.evaluation.attacks.reading import SURE, Guesses
 from inkblur.evaluation.measures.bootstrap import share_over_texts
 from inkblur.evaluation.results import Interval
@@ -38,30 +40,31 @@ class TrueWords:
     kinds: Ids  # (places,): see Kind
 
 
-def true_words(text: str, ids: Ids) -> TrueWords:
-    """The words, numbers and addresses of a text, all of which enter, with the ids by which they do
-    (`Privatizer.ids`).
-
-    >>> true_words("The old Kim, 84.", np.array([5, 9, NULL_ID, NULL_ID])).kinds.tolist()
-    [0, 1, 2, 3]
+def true_words(text: str, blur: Privatizer) -> TrueWords:
+    """The words, numbers and addresses of a text that enter a release, as far as it reaches; what
+    it is filled with is none.
     """
+    ids = blur.ids(text)
     kinds: list[Kind] = []
     opening = True  # capitals say nothing where a sentence begins
-    for token in tokenize(text):
-        if token.kind in (TokenClass.SIGN, TokenClass.SENTENCE_END):
+    for token, fate in blur.fates(text):
+        if fate is None:
             opening |= token.kind is TokenClass.SENTENCE_END
             continue
-        word = token.kind is TokenClass.WORD
-        if token.kind is TokenClass.NUMBER:
-            kinds.append(Kind.NUMBER)
-        elif word and folded(token.text) in STOP_WORDS:
-            kinds.append(Kind.STOP_WORD)
-        elif word and token.text[0].isupper() and not opening:
-            kinds.append(Kind.NAME)
-        else:
-            kinds.append(Kind.WORD if ids[len(kinds)] != NULL_ID else Kind.UNKNOWN)
+        if fate is not Treatment.DROP:
+            if len(kinds) == len(ids):
+                break
+            word = token.kind is TokenClass.WORD
+            if token.kind is TokenClass.NUMBER:
+                kinds.append(Kind.NUMBER)
+            elif word and folded(token.text) in STOP_WORDS:
+                kinds.append(Kind.STOP_WORD)
+            elif word and token.text[0].isupper() and not opening:
+                kinds.append(Kind.NAME)
+            else:
+                kinds.append(Kind.WORD if ids[len(kinds)] != NULL_ID else Kind.UNKNOWN)
         opening = False
-    return TrueWords(ids, np.array(kinds, np.int64))
+    return TrueWords(ids[: len(kinds)], np.array(kinds, np.int64))
 
 
 @dataclass(frozen=True, slots=True)

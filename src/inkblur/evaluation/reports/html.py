@@ -65,7 +65,14 @@ def evaluation_page(report: Evaluation) -> str:
         report=report,
         tried={attack.attack for result in report.settings for attack in result.attacks},
         # Each attack by its bare name: "reading (unigram)" is reading.
-        disclosed={d.attack.split(" (")[0] for r in report.settings for d in r.disclosures},
+        disclosed={
+            attack.split(" (")[0]
+            for result in report.settings
+            for attack in (
+                *(each.attack for each in result.disclosures),
+                *(each.attack for each in result.not_measured),
+            )
+        },
         glance=[
             {"name": result.name, "sentence": headline(result, report.before)}
             for result in report.settings

@@ -8,17 +8,25 @@ from typing import Any
 
 from inkblur.errors import InputError, ParameterError
 from inkblur.evaluation.preprocessing import Form
-from inkblur.evaluation.results import ADAPTIVE, above_chance
+from inkblur.evaluation.results import ADAPTIVE, NOT_MEASURED, above_chance
 from inkblur.spec import ReleaseSpec
 from inkblur.types import counted
 
-NOT_MEASURED = "not measured"
 # Attacks besides those on the author, by the question of Opinion 05/2014 that they answer.
 _ANSWERS = {
     "singling out": ("singling out",),
     "linkability": ("linking",),
     "inference": ("inference", "reading"),
 }
+# An evaluation of before such attacks were named left some out without a word.
+_UNNAMED = tuple(
+    {
+        "attack": attack,
+        "measure": "attacks that were left out",
+        "reason": "an older evaluation does not name them; run `inkblur evaluate` again",
+    }
+    for attack in ("singling out", "author", "inference")
+)
 _READ = ("words recovered", "content words recovered", "words that the reader is at least")
 
 
@@ -28,7 +36,7 @@ class MeasuredRisk:
 
     texts: int  # of the evaluation: not always those of the release
     author: str  # how often the author is named
-    questions: dict[str, str]  # singling out, linkability, inference: only what was measured
+    questions: dict[str, str]  # singling out, linkability, inference: what was measured, or why not
     utility: str
 
 
@@ -49,12 +57,12 @@ def measured_risk(evaluation: Mapping[str, Any], wanted: ReleaseSpec) -> Measure
         questions = {
             question: "; ".join(lines)
             for question, attacks in _ANSWERS.items()
-            if (lines := [_disclosed(d) for a in attacks for d in _disclosures(found, a)])
+            if (lines := [line for attack in attacks for line in _lines(found, attack)])
         }
         if author != NOT_MEASURED:
-            named = f"author identified: {author}"
-            other = questions.get("linkability")
-            questions["linkability"] = f"{other}; {named}" if other else named
+            lines = [questions.get("linkability", ""), f"author identified: {author}"]
+            lines += _missing(found, "author") if found["attacks"] else ()
+            questions["linkability"] = "; ".join(filter(None, lines))
         texts = int(evaluation["data"]["texts"])
         return MeasuredRisk(texts, author, questions, _utility(found, before))
     except (KeyError, TypeError, AttributeError):
@@ -94,7 +102,8 @@ def _check_same(
 
 def _author(found: Mapping[str, Any], before: Mapping[str, Any]) -> str:
     if not found["attacks"]:
-        return NOT_MEASURED
+        reasons = [each["reason"] for each in _not_measured(found, "author")]
+        return "; ".join(f"{NOT_MEASURED} ({reason})" for reason in reasons) or NOT_MEASURED
     worst = max(found["attacks"], key=lambda a: above_chance(a["accuracy"]["mean"], a["chance"]))
     bases = [a["accuracy"]["mean"] for a in before["attacks"] if a["scenario"] == worst["scenario"]]
     untouched = f", original texts {max(bases):.0%}" if bases else ""
@@ -104,6 +113,26 @@ def _author(found: Mapping[str, Any], before: Mapping[str, Any]) -> str:
         f"the attack {worst['attack']} ({worst['attacker']}), among {worst['authors']:,} authors; "
         f"guessing {worst['chance']:.0%}{untouched}"
     )
+
+
+def _lines(found: Mapping[str, Any], attack: str) -> list[str]:
+    return [*map(_disclosed, _disclosures(found, attack)), *_missing(found, attack)]
+
+
+def _missing(found: Mapping[str, Any], attack: str) -> list[str]:
+    return [
+        f"{_reader(each)}{each['measure']}: {NOT_MEASURED} ({each['reason']})"
+        for each in _not_measured(found, attack)
+    ]
+
+
+def _not_measured(found: Mapping[str, Any], attack: str) -> list[Mapping[str, Any]]:
+    missing = found.get("not_measured", _UNNAMED)
+    return [each for each in missing if each["attack"].split(" (")[0] == attack]
+
+
+def _reader(found: Mapping[str, Any]) -> str:
+    return f"{found['attack']}, " if found["attack"].startswith("reading") else ""
 
 
 def _disclosures(found: Mapping[str, Any], attack: str) -> list[Mapping[str, Any]]:
@@ -120,8 +149,7 @@ def _disclosed(found: Mapping[str, Any]) -> str:
     chance = found["chance"]
     beside = "" if chance is None else f"; {found['by_chance']} {chance:.2f}"
     value = found["value"]
-    reader = f"{found['attack']}, " if found["attack"].startswith("reading") else ""
-    return f"{reader}{found['measure']}: {value['mean']:.2f}{_interval(value, 2)}{beside}"
+    return f"{_reader(found)}{found['measure']}: {value['mean']:.2f}{_interval(value, 2)}{beside}"
 
 
 def _interval(value: Mapping[str, Any], digits: int | None = None) -> str:

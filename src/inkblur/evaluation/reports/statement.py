@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from inkblur.errors import InkblurError, InputError
-from inkblur.evaluation.reports.measured_risk import NOT_MEASURED, MeasuredRisk, measured_risk
+from inkblur.evaluation.reports.measured_risk import MeasuredRisk, measured_risk
+from inkblur.evaluation.results import NOT_MEASURED
 from inkblur.files.spending import COUNTED
 from inkblur.guarantees import NOBODY_COUNTS, Guarantee, factor, rounded_up
 from inkblur.spec import ReleaseSpec

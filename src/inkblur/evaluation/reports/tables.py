@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 from inkblur.evaluation.results import (
     ADAPTIVE,
+    NOT_MEASURED,
     STATIC,
     AttackResult,
     Disclosure,
     Evaluation,
     Interval,
+    NotMeasured,
     UtilityResult,
     relative,
 )
@@ -81,16 +83,16 @@ def strongest_table(report: Evaluation) -> list[Table]:
 
 
 def disclosure_tables(report: Evaluation) -> list[Table]:
-    """What can be read, linked and inferred: one table per release."""
+    """What can be read, linked and inferred, and what was not tried: one table per release."""
     return [
         Table(
             result.name,
             "",
             heads("attack", "measure", "#value", "#without the attack"),
-            tuple(map(_disclosure_row, result.disclosures)),
+            (*map(_disclosure_row, result.disclosures), *map(_missing_row, result.not_measured)),
         )
         for result in report.settings
-        if result.disclosures
+        if result.disclosures or result.not_measured
     ]
 
 
@@ -99,6 +101,11 @@ def _disclosure_row(found: Disclosure) -> TableRow:
     without = "-" if found.chance is None else f"{found.chance:{form}}"
     value = _interval(found.value, form)
     return row(found.attack, found.measure, value, Cell(without, True, found.by_chance))
+
+
+def _missing_row(missing: NotMeasured) -> TableRow:
+    measure = f"{missing.measure} ({missing.reason})"
+    return row(missing.attack, measure, Cell(NOT_MEASURED, True), Cell("-", True))
 
 
 def attack_tables(report: Evaluation) -> list[Table]:
