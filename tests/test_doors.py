@@ -352,6 +352,25 @@ def by_page(house: House, ask: Ask) -> Answer:
     return Answer(columns, json.dumps(told["facts"]), json.dumps(told["copied"]).encode())
 
 
+def _elsewhere(house: House, ask: Ask) -> dict[str, Any]:
+    key = house.folder / "key"
+    return {"key_file": key, "ledger": house.ledger, "limits": house.limits(ask)}
+
+
+@contextmanager
+def _on_a_worker() -> Iterator[None]:
+    """A refusal there arrives in an engine's own error, below all that was called."""
+    try:
+        yield
+    except InkblurError:
+        raise
+    except Exception as error:
+        told = [line for line in str(error).splitlines() if "inkblur.errors." in line]
+        if not told:
+            raise
+        raise Refused(told[-1]) from error
+
+
 def by_spark(house: House, ask: Ask) -> Answer:
     pyspark = pytest.importorskip("pyspark", minversion="4.0")
     import os
@@ -365,8 +384,7 @@ def by_spark(house: House, ask: Ask) -> Answer:
     os.environ.update(
         {
             **{"SPARK_HOME": str(Path(pyspark.__file__).parent), "SPARK_LOCAL_IP": "127.0.0.1"},
-            **{"PYSPARK_PYTHON": sys.executable, "INKBLUR_LEDGER": str(house.ledger)},
-            "INKBLUR_KEY_FILE": str(house.folder / "key"),
+            "PYSPARK_PYTHON": sys.executable,
         }
     )
     from pyspark.sql import SparkSession
@@ -377,7 +395,8 @@ def by_spark(house: House, ask: Ask) -> Answer:
     try:
         session.sparkContext.setLogLevel("OFF")
         frame = session.createDataFrame(pa.Table.from_batches([_batch(ask)]))
-        out = engine.privatize(frame, house.spec(ask), limits=house.limits(ask)).toArrow()
+        with _on_a_worker():
+            out = engine.privatize(frame, house.spec(ask), **_elsewhere(house, ask)).toArrow()
     finally:
         session.stop()
     return Answer(out.to_pydict(), "", str(out.to_pydict()).encode())
@@ -393,15 +412,16 @@ def by_ray(house: House, ask: Ask) -> Answer:
     paths = (str(Path(inkblur.__file__).parents[1]), os.environ.get("PYTHONPATH", ""))
     os.environ.update(
         {
-            **{"PYTHONPATH": os.pathsep.join(paths), "RAY_USAGE_STATS_ENABLED": "0"},
-            **{"INKBLUR_LEDGER": str(house.ledger), "INKBLUR_KEY_FILE": str(house.folder / "key")},
+            "PYTHONPATH": os.pathsep.join(paths),
+            "RAY_USAGE_STATS_ENABLED": "0",
         }
     )
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
     try:
         data = ray.data.from_arrow(pa.Table.from_batches([_batch(ask)]))
-        released = engine.privatize(data, house.spec(ask), limits=house.limits(ask))
-        out = pa.concat_tables(ray.get(released.to_arrow_refs())).sort_by("text")
+        with _on_a_worker():
+            released = engine.privatize(data, house.spec(ask), **_elsewhere(house, ask))
+            out = pa.concat_tables(ray.get(released.to_arrow_refs()))
     finally:
         ray.shutdown()
     return Answer(out.to_pydict(), "", str(out.to_pydict()).encode())
