@@ -62,7 +62,6 @@ def test_every_field_is_in_the_json(field: str) -> None:
         "parameters": {"bigram": 0.3},
         "release": "bag",
         "length": 6,
-        "consistent": True,
         "keep": ("numbers",),
         "drop": ("numbers",),
         "names": "blur",
@@ -85,7 +84,7 @@ def test_every_field_is_in_the_json(field: str) -> None:
     if field in ("strength", "level", "radius"):
         base = ReleaseSpec("laplace", level=1.0, radius=1.0)
         changes |= {"level": None, "radius": None} if field == "strength" else {}
-    if field in ("keep", "drop", "mechanism", "consistent"):
+    if field in ("keep", "drop", "mechanism"):
         base = ReleaseSpec("mahalanobis" if field == "mechanism" else "laplace", 3.0)
         changes |= {"parameters": {}}
     if field in ("unit", "pool", "pool_sha256", "keep_meaning", "encoder", "order"):
@@ -144,6 +143,7 @@ def test_every_field_is_in_the_json(field: str) -> None:
         ),
         ({"epsilon": 1.0, "parameters": {"base": "lm"}}, "base='lm' names something that left"),
         ({"epsilon": 1.0, "names_tagger": True}, "names_tagger=True names something that left"),
+        ({"epsilon": 1.0, "consistent": True}, "consistent=True names something that left"),
         ([], "a spec is a JSON object"),
     ],
 )
@@ -170,8 +170,9 @@ def test_what_is_nested_without_end_is_no_spec() -> None:
 
 
 def test_a_spec_of_an_earlier_version_is_read_where_it_used_nothing_that_left() -> None:
-    unused = {"base": "frequency", "language_model": "", "tau": 0.1}
-    found = ReleaseSpec.from_json({"epsilon": 1.0, "parameters": unused, "names_tagger": False})
+    fields = {"epsilon": 1.0, "names_tagger": False, "consistent": False}
+    parameters = {"base": "frequency", "language_model": "", "tau": 0.1}
+    found = ReleaseSpec.from_json({**fields, "parameters": parameters})
     assert found == ReleaseSpec.of(epsilon=1.0, tau=0.1)
 
 

@@ -12,12 +12,9 @@ from inkblur.evaluation import (
     CHANNEL_ATTACKS,
     Array,
     Ids,
-    LinearSvm,
-    Words,
     channel_of,
     entering,
     stacked_across,
-    words_of,
 )
 from reproduction.staircase.collections import ATTACKS, SEED, Collection
 
@@ -72,34 +69,6 @@ def _attackers(
     for name, make in ATTACKS.items():
         yield f"{name} static", collection.attacks[name]
         yield f"{name} adaptive", make().fit(known, authors)
-
-
-def by_pattern(collection: Collection, known: Sequence[str], attacked: Sequence[str]) -> str:
-    """An attacker who sees only which words of a text are the same."""
-    assert collection.known.authors is not None
-    model = LinearSvm(seed=SEED, view=Words(), name="pattern")
-    model.fit([pattern(text) for text in known], collection.known.authors)
-    found = model.predict([pattern(text) for text in attacked])
-    return right(found, collection.attacked.authors)
-
-
-def pattern(text: str) -> str:
-    """How long ago each word of a text came last, in powers of two; how often it came before.
-
-    >>> pattern("a b a a")
-    'new new ago1 times1 ago0 times2'
-    """
-    last: dict[str, int] = {}
-    times: dict[str, int] = {}
-    out = []
-    for place, word in enumerate(words_of(text)):
-        if word in last:
-            out.append(f"ago{(place - last[word]).bit_length() - 1} times{min(times[word], 9)}")
-        else:
-            out.append("new")
-        last[word] = place
-        times[word] = times.get(word, 0) + 1
-    return " ".join(out)
 
 
 def right(answers: Iterable[Any], truth: Iterable[Any] | None) -> str:

@@ -85,7 +85,6 @@ def grid(draws: int | None = None) -> list[StaircaseJob]:
             jobs += _whole(run)
         if run < RUNS[JOINED]:
             jobs += _joined(run)
-            jobs += _consistent(run)
     return jobs
 
 
@@ -122,11 +121,3 @@ def _equal(collection: str, run: int) -> list[StaircaseJob]:
         row = "plain 9" if level == 9 and collection == C50 else "equal cosine"
         jobs.append(StaircaseJob(row, collection, staircase(level), run))
     return jobs
-
-
-def _consistent(run: int) -> list[StaircaseJob]:
-    return [
-        StaircaseJob("pattern", collection, staircase(NAMES_EPSILON).varied(consistent=on), run)
-        for collection in (C50, PAN)
-        for on in (False, True)
-    ]

@@ -43,7 +43,6 @@ def report(rows: Sequence[JudgedRow]) -> str:
         lines += _joined(row_name, attack, left, settings, untouched)
     lines += _plain(settings, untouched)
     lines += _equal(rows, untouched)
-    lines += _pattern(settings)
     lines += [f"names: {row}" for row in rows if row["row"] == "names"]
     return "\n".join(lines)
 
@@ -81,7 +80,7 @@ def _attacked(
     runs: Sequence[JudgedRow], half: int | None = None, authors: Sequence[int] | None = None
 ) -> tuple[Array, str]:
     """What the strongest attack reaches, on real and on redrawn texts, and which it is."""
-    names = [name for name in runs[0]["right"] if not name.startswith("pattern")]
+    names = list(runs[0]["right"])
     found = [[run["right"][name] for run in runs] for name in names]
     columns = np.array([_column(bits, half, authors) for bits in found])
     most: Array = columns.max(axis=0)
@@ -242,7 +241,7 @@ def _compared(rows: Sequence[JudgedRow]) -> dict[tuple[str, float, str], list[Ju
     """
     found: dict[tuple[str, float, str], list[JudgedRow]] = defaultdict(list)
     for row in rows:
-        if row["row"] == "pattern" or "cosines" not in row:
+        if "cosines" not in row:
             continue
         level, mechanism = row["as_staircase"], row["spec"]["mechanism"]
         if level is not None:
@@ -269,19 +268,3 @@ def _together(first: JudgedRow, second: JudgedRow) -> JudgedRow:
     }
     cosines = [*first["cosines"], *second["cosines"]]
     return {**first, "collection": _BOTH, "right": right, "cosines": cosines}
-
-
-def _pattern(settings: Sequence[Sequence[JudgedRow]]) -> list[str]:
-    lines = ["", "once a text (consistent) against plain, epsilon 8", ""]
-    lines.append("| collection | consistent | runs | attack | by the pattern alone |")
-    lines.append("|---|---|---:|---:|---:|")
-    for runs in settings:
-        if runs[0]["row"] == "pattern":
-            attack, who = strongest(runs)
-            alone = over_texts([_column([run["right"]["pattern adaptive"] for run in runs], None)])
-            on = "yes" if runs[0]["spec"].get("consistent") else "no"
-            lines.append(
-                f"| {runs[0]['collection']} | {on} | {len(runs)} | {_with(attack)} {who} | "
-                f"{_with(alone)} |"
-            )
-    return lines

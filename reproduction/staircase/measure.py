@@ -10,7 +10,7 @@ import numpy as np
 from inkblur import Embedding, Record, ReleaseSpec, seeded_rng
 from inkblur.evaluation import Released, releaser
 from reproduction.corpora import Corpus
-from reproduction.staircase.author_answers import answers, by_pattern, right
+from reproduction.staircase.author_answers import answers, right
 from reproduction.staircase.collections import (
     ANALYSTS,
     ATTACKS,
@@ -63,9 +63,7 @@ def measured(
     attacked, known = released(collection.attacked), released(collection.known)
     row["unchanged"] = attacked.unchanged
     row["right"] = answers(spec, collection, known.texts, attacked.texts, rng.child("channel"))
-    if job.row == "pattern":
-        row["right"]["pattern adaptive"] = by_pattern(collection, known.texts, attacked.texts)
-    if collection.topics is not None and job.as_staircase is None and job.row != "pattern":
+    if collection.topics is not None and job.as_staircase is None:
         row["topic"] = _topics(collection, released, learn=job.collection == C50)
     return row
 

@@ -159,7 +159,6 @@ class TextPrivatizer(KeyedTextTransformer):
     _: KW_ONLY
     policies: TokenPolicies | None = None
     length: int | None = None
-    consistent: bool = False
     key: bytes | None = None
     seed: int | None = None
     accept_weak: bool = False
@@ -170,7 +169,6 @@ class TextPrivatizer(KeyedTextTransformer):
             release=self.release,
             policies=self.policies,
             length=self.length,
-            consistent=self.consistent,
         )
 
 

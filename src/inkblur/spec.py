@@ -174,8 +174,6 @@ class ReleaseSpec(ReleaseFields):
             parts.append(self.weighting)
         if self.reference is not None:
             parts.append(f"words of {Path(self.reference).name}")
-        if self.consistent:
-            parts.append("consistent")
         parts += [f"keep {name}" for name in self.keep]
         parts += [f"drop {name}" for name in self.drop]
         if self.names != Treatment.NULL.value:
@@ -303,7 +301,6 @@ class ReleaseSpec(ReleaseFields):
             release=self.release,
             policies=self.policies,
             length=self.length,
-            consistent=self.consistent,
         )
 
     def synthetic_vectors(

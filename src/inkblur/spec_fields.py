@@ -21,7 +21,12 @@ from inkblur.types import Metric, Piece, ReleaseKind
 POOL_MECHANISM = "staircase"
 POOL_EPSILONS = (2.0, 4.0, 6.0)  # for a text or a sentence, where none is given
 # Settings that left, and what earlier versions wrote into a report where they were not used.
-_LEFT: Mapping[str, Value] = {"base": "frequency", "language_model": "", "names_tagger": False}
+_LEFT: Mapping[str, Value] = {
+    "base": "frequency",
+    "language_model": "",
+    "names_tagger": False,
+    "consistent": False,
+}
 _ALIKE = 0.75  # names this similar may be one misspelled; at 0.6, `limit=` would be `delimiter=`
 
 
@@ -91,11 +96,6 @@ class ReleaseFields:
     encoder: str | None = _pool(
         None,
         "With --pool: the folder of the sentence transformer that the pool was built with.",
-    )
-    consistent: bool = _kind(
-        False,
-        "Draw once for each distinct word of a text and reuse the draw where the word "
-        "repeats. Shows which words of a text are the same.",
     )
     keep: tuple[str, ...] = _token(
         (),
@@ -203,8 +203,6 @@ def check_strength(spec: ReleaseFields) -> None:
 
 def check_kind(spec: ReleaseFields) -> None:
     """Options of one kind of release are refused for the others."""
-    if spec.consistent and ReleaseKind(spec.release) is not ReleaseKind.SEQUENCE:
-        raise ParameterError(f"only a sequence can be `consistent=`, not a {spec.release}")
     if ReleaseKind(spec.release) is ReleaseKind.TF:
         if spec.length is None:
             raise ParameterError("a tf release needs `length=`: how many terms every vector holds")
@@ -244,10 +242,9 @@ def _check_unit(spec: ReleaseFields) -> None:
         raise ParameterError(
             f"`strength=` is calibrated on words; give `epsilon=` for a {spec.unit}, such as 6"
         )
-    if spec.keep or spec.drop or spec.consistent or spec.names != Treatment.NULL.value:
+    if spec.keep or spec.drop or spec.names != Treatment.NULL.value:
         raise ParameterError(
-            "nothing of a text passes through a pool: leave out `keep=`, `drop=`, `names=` and "
-            "`consistent=`"
+            "nothing of a text passes through a pool: leave out `keep=`, `drop=` and `names=`"
         )
     for parameter, _ in find(spec.mechanism).distinguishing(spec.parameters):
         if parameter.name != "tau":

@@ -40,7 +40,6 @@ class Unit(Enum):
 
     WORD = "word"
     SEQUENCE = "sequence"  # the sum over positions, between texts of one length
-    PATTERN = "pattern"  # the sum over distinct words, between texts that repeat words alike
     BAG = "bag"  # N times Earth Mover's, between bags of one size N
     TEXT = "text"  # any two texts: one draw for a whole text
     SENTENCES = "sentences"  # the sum over sentences, between texts of one number of sentences

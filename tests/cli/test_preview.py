@@ -101,7 +101,7 @@ def test_looking_writes_nothing_and_spends_nothing(folder: Path) -> None:
 
 
 def test_identifiers_are_named_and_the_command_runs(folder: Path) -> None:
-    shown = small("--base", "frequency").stdout
+    shown = small("--near", "vector").stdout
     flat = " ".join(shown.split())
     assert "author (by its name an author)" in flat
     assert "id, author, stars" in flat
@@ -197,7 +197,6 @@ def test_the_risk_stands_beside_its_strength(folder: Path) -> None:
     [
         {"keep": ("punctuation",)},
         {"names": "keep"},
-        {"consistent": True},
         {"release": "bag"},
     ],
     ids=str,

@@ -140,20 +140,6 @@ def test_one_bound_for_all_texts_of_a_fixed_size(
     assert "who considers two texts equally likely" in text
 
 
-@pytest.mark.parametrize("more", [(), ("--length", "5")])
-def test_a_consistent_release_is_compared_with_texts_of_its_pattern(
-    folder: Path, more: tuple[str, ...]
-) -> None:
-    privatize("--mechanism", "staircase", "--epsilon", "2", "--consistent", *more)
-    text = explained()
-    pattern = "repeat words at the same positions (null words count as different)"
-    (neighbors,) = (line for line in text.splitlines() if "Two neighboring inputs" in line)
-    assert pattern in neighbors
-    assert f", if they {pattern}." in text
-    assert "), whatever they say." not in text
-    assert "in this metric" in text
-
-
 @pytest.mark.parametrize("unit", ["text", "sentence"])
 def test_a_release_from_a_pool(folder: Path, unit: str) -> None:
     with (folder / "public.csv").open("w", newline="") as file:

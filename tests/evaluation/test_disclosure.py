@@ -80,7 +80,6 @@ SETTINGS = {
     "names kept": ReleaseSpec("exponential", epsilon=10.0, names="keep"),
     "signs kept": ReleaseSpec("exponential", epsilon=10.0, keep=("punctuation", "sentence-ends")),
     "kept and filled": ReleaseSpec("exponential", epsilon=10.0, keep=("numbers",), length=20),
-    "consistent": ReleaseSpec("exponential", epsilon=10.0, consistent=True),
     "bag": ReleaseSpec("exponential", epsilon=10.0, release="bag"),
     "bag of a size": ReleaseSpec("laplace", epsilon=50.0, release="bag", length=12),
     "tf": ReleaseSpec("exponential", epsilon=10.0, release="tf", length=12),
@@ -155,10 +154,9 @@ def test_every_attack_has_a_value_or_a_reason(setting: str, known: bool, tmp_pat
         {"length": 20},
         {"length": 6},
         {"drop": ("numbers", "stop-words")},
-        {"consistent": True},
         {"keep": ("sentence-ends", "punctuation")},
     ],
-    ids=["filled", "cut", "dropped", "consistent", "signs kept"],
+    ids=["filled", "cut", "dropped", "signs kept"],
 )
 def test_an_attacker_who_knows_the_setting_reads_and_traces_what_little_noise_shows(
     options: dict[str, Any],
@@ -175,8 +173,7 @@ def test_an_attacker_who_knows_the_setting_reads_and_traces_what_little_noise_sh
     for attack, measure, most in (
         ("reading (unigram)", "words recovered", 0.3),
         ("repetition", "words recovered from 10", 0.4),
-        # At any epsilon it shows which words of a text are the same.
-        ("singling out", "by the channel", 1.0 if "consistent" in options else 0.5),
+        ("singling out", "by the channel", 0.5),
         ("inference", "guessed, by the channel", 0.9),
     ):
         entering = 0.9 if "drop" in options or "singling" in attack else 0.5  # numbers are null

@@ -1,12 +1,9 @@
-"""The judge of the staircase's targets: halves, the strongest attack, repetition patterns."""
+"""The judge of the staircase's targets: halves, and the strongest attack."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
-from reproduction.staircase.author_answers import pattern
 from reproduction.staircase.jobs import grid
 from reproduction.staircase.judge import report, strongest, topic
 
@@ -141,9 +138,3 @@ def test_randomized_response_is_not_the_staircase_it_is_compared_with() -> None:
     cells = [line for line in report(rows).splitlines() if line.startswith("| PAN 2018 | 9")]
     assert len(cells) == 2
     assert any("1.000 (1.000 to 1.000)" in line for line in cells)
-
-
-@pytest.mark.parametrize(("text", "seen"), [("x y", "new new"), ("x x", "new ago0 times1")])
-def test_a_pattern_shows_repetition_and_no_word(text: str, seen: str) -> None:
-    assert pattern(text) == seen
-    assert pattern(text.replace("x", "other")) == seen

@@ -198,7 +198,7 @@ def test_advice_of_the_library_names_fields_of_a_request(refused: Callable[[], N
         refused()
     told = in_fields(str(caught.value))
     assert set(re.findall(r"`(\w+)", told)) <= set(FileSettings.model_fields), told
-    assert told.endswith(("or leave this one out", "records apart", "and `consistent`")), told
+    assert told.endswith(("or leave this one out", "records apart", "and `names`")), told
 
 
 def test_the_ledger_is_verified_without_a_body(client: TestClient) -> None:

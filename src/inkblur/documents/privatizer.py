@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
 
@@ -20,7 +19,6 @@ from inkblur.documents.word_shares import copied_words
 from inkblur.errors import ParameterError
 from inkblur.guarantees import Guarantee
 from inkblur.mechanisms.base import WordMechanism
-from inkblur.mechanisms.typical import TypicalLoss, typical_loss
 from inkblur.rng import JoinedRows, Rng
 from inkblur.types import NULL_ID, Ids, ReleaseKind, Unit, choose, fixed_length, whole
 
@@ -33,9 +31,7 @@ class Privatizer(AnyTextPrivatizer):
     destroyed (words sorted); bounded by epsilon N times Earth Mover's distance between bags of one
     size N (Earth Mover's paper, Theorem 1). `length` fixes N: longer documents are cut, shorter
     ones are filled with the null word, and the length no longer shows (unless a class is kept,
-    which the guarantee then says). `consistent` draws once for each
-    distinct word of a text and uses that draw wherever the word stands again: the text reads more
-    coherently, and shows which of its words are the same. Null words are drawn each on its own.
+    which the guarantee then says).
 
     >>> import inkblur
     >>> table = inkblur.Embedding(["cat", "dog"], [[0.0, 0.0], [0.0, 9.0]], name="toy")
@@ -53,7 +49,6 @@ class Privatizer(AnyTextPrivatizer):
         release: ReleaseKind | str = ReleaseKind.SEQUENCE,
         policies: TokenPolicies | None = None,
         length: int | None = None,
-        consistent: bool = False,
     ) -> None:
         if not isinstance(mechanism, WordMechanism):
             raise ParameterError(
@@ -66,17 +61,11 @@ class Privatizer(AnyTextPrivatizer):
                 f"got {policies!r}"
             )
         self.mechanism = mechanism
-        self.consistent = consistent
         self.kind = choose(ReleaseKind, release, "release")
         self.policies = policies if policies is not None else TokenPolicies()
         self.length = fixed_length(length) if length is not None else None
         if self.kind is ReleaseKind.TF:
             raise ParameterError("a tf release is made by SyntheticVectors, not by Privatizer")
-        if self.consistent and self.kind is not ReleaseKind.SEQUENCE:
-            raise ParameterError(
-                f"only a sequence can be consistent, not a {self.kind.value}: a count of equal "
-                "words would tell how often each true word occurs in the text"
-            )
         if self.kind is ReleaseKind.BAG and self.policies.kept:
             raise ParameterError(
                 f"a bag copies nothing: blur or drop {', '.join(self.policies.kept)} instead"
@@ -92,11 +81,8 @@ class Privatizer(AnyTextPrivatizer):
             shorter = f"the number of words of texts shorter than {self.length}"
             shown = (shorter,) if self.policies.kept else ()
         bag = self.kind is ReleaseKind.BAG
-        if self.consistent:
-            shown = (*shown, "which words of a text are the same")
-        text = Unit.PATTERN if self.consistent else Unit.SEQUENCE
         return self.mechanism.guarantee.lifted(
-            Unit.BAG if bag else text,
+            Unit.BAG if bag else Unit.SEQUENCE,
             size=self.length,
             without=self.policies.without,
             passed=shown if bag else (*shown, *self.policies.passed()),
@@ -106,7 +92,7 @@ class Privatizer(AnyTextPrivatizer):
     def spec(self) -> str:
         """Everything the output law depends on: binds each record's stream to this release."""
         # Hashed with the key, so it keeps its letters: tests/laws/test_frozen_words.py.
-        kind = f"{self.kind.value}{' consistent' if self.consistent else ''}"
+        kind = self.kind.value
         return f"{self.mechanism.spec} {kind} length={self.length} {self.policies.spec()}"
 
     def read(self, texts: Sequence[str]) -> Reading:
@@ -121,8 +107,6 @@ class Privatizer(AnyTextPrivatizer):
         analyses, ids = reading.state
         joined = np.concatenate([np.empty(0, dtype=np.int64), *ids])
         drawn = self.mechanism.replace(joined, JoinedRows(streams, reading.draws))
-        if self.consistent:
-            drawn = drawn[first_uses(ids)]
         words = [self.mechanism.vocabulary[i] for i in drawn.tolist()]
         ends = np.cumsum(reading.draws).tolist()
         texts = [
@@ -177,22 +161,17 @@ class Privatizer(AnyTextPrivatizer):
         stop = [folded(word) in STOP_WORDS for word in self.mechanism.vocabulary]
         return np.array([*stop, False])
 
-    def typical_loss(self) -> TypicalLoss:
-        """What the bound is worth for one word of a text, at typical distances."""
-        return replace(typical_loss(self.mechanism), consistent=self.consistent)
-
     @property
     def in_place(self) -> bool:
-        """Whether each word is drawn by itself and stands where the true one stood."""
-        return self.kind is ReleaseKind.SEQUENCE and self.length is None and not self.consistent
+        """Whether each word stands where the true one stood."""
+        return self.kind is ReleaseKind.SEQUENCE and self.length is None
 
     @property
     def plain(self) -> bool:
-        """Whether each word is drawn by itself and all else is as usual: what the risk of a
-        strength was measured on, with lengths shown and hidden.
+        """Whether all is as usual: what the risk of a strength was measured on, with lengths shown
+        and hidden.
         """
-        sequence = self.kind is ReleaseKind.SEQUENCE and not self.consistent
-        return sequence and self.policies == TokenPolicies()
+        return self.kind is ReleaseKind.SEQUENCE and self.policies == TokenPolicies()
 
     def fates(self, text: str) -> list[tuple[Token, Treatment | None]]:
         """Each token of this text and what becomes of it; None of signs, which are no words."""
@@ -227,22 +206,6 @@ class Privatizer(AnyTextPrivatizer):
 
     def _slots(self, analysis: Analysis) -> list[Slot]:
         return analysis.slots if self.length is None else _cut(analysis.slots, self.length)
-
-
-def first_uses(texts: Sequence[Ids]) -> Ids:
-    """Where in the joined texts each word occurs first within its own text; each null word counts
-    as a word of its own.
-
-    >>> first_uses([np.array([7, 5, 7]), np.array([7, NULL_ID, NULL_ID])]).tolist()
-    [0, 1, 0, 3, 4, 5]
-    """
-    places = [np.empty(0, dtype=np.int64)]
-    start = 0
-    for ids in texts:
-        _, first, which = np.unique(ids, return_index=True, return_inverse=True)
-        places.append(start + np.where(ids == NULL_ID, np.arange(len(ids)), first[which]))
-        start += len(ids)
-    return np.concatenate(places)
 
 
 def _cut(slots: list[Slot], length: int) -> list[Slot]:

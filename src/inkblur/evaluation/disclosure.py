@@ -13,7 +13,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from inkblur.documents.privatizer import Privatizer, first_uses
+from inkblur.documents.privatizer import Privatizer
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.base import Attack, joined_by_author
@@ -206,7 +206,7 @@ class Disclosing:
         if len(truth) < 2:
             return None
         outs = [out[:, 0] for out in _drawn(blur, truth, 1, rng)]
-        return single_out_by_channel(channel, truth, outs, consistent=blur.consistent)
+        return single_out_by_channel(channel, truth, outs)
 
     def _traced_as_authors(
         self, releaser: Releaser, known: Channel | PoolStaircase, test: Released
@@ -323,8 +323,6 @@ def _drawn(blur: Privatizer, truth: Sequence[Ids], releases: int, rng: Rng) -> l
     outs = np.stack(
         [mechanism.replace(ids, rng.child(str(release))) for release in range(releases)], axis=1
     )
-    if blur.consistent:
-        outs = outs[first_uses(truth)]
     return np.split(outs, np.cumsum([len(words) for words in truth])[:-1])
 
 

@@ -14,6 +14,7 @@ from inkblur.embeddings.table import Embedding
 from inkblur.evaluation.attacks.reverse import reverse_vectorized
 from inkblur.guarantees import Guarantee, rounded_up
 from inkblur.mechanisms.strengths import strength_of
+from inkblur.mechanisms.typical import typical_loss
 from inkblur.pools.privatizer import PoolPrivatizer
 from inkblur.rng import Rng
 from inkblur.spec import ReleaseSpec
@@ -95,7 +96,7 @@ class TextReleaser(SpecReleaser[Privatizer]):
 
     def worth(self) -> tuple[str, ...]:
         """The bound at typical distances."""
-        return tuple(self.blur.typical_loss().sentences()) if self.guarantee.private else ()
+        return tuple(typical_loss(self.mechanism).sentences()) if self.guarantee.private else ()
 
 
 class PoolReleaser(SpecReleaser[PoolPrivatizer]):

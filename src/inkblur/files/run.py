@@ -25,6 +25,7 @@ from inkblur.files.source import Source
 from inkblur.files.spending import Spending
 from inkblur.files.summary import MISSING, Fate, RunSummary, Summary, draws_a_text, stated
 from inkblur.files.worker_pool import ReleaseRecords, WorkerCopy, worker_pool
+from inkblur.mechanisms.typical import typical_loss
 from inkblur.pools.privatizer import PoolPrivatizer
 from inkblur.processes import explain_broken_pool
 from inkblur.rng import Rng
@@ -124,7 +125,7 @@ def run(
         "lengths": lengths,
     }
     if isinstance(privatizer, Privatizer):
-        return Summary(privatizer=privatizer, typical=privatizer.typical_loss(), **done)
+        return Summary(privatizer=privatizer, typical=typical_loss(privatizer.mechanism), **done)
     return PoolSummary(privatizer=privatizer, **done)
 
 

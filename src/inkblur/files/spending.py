@@ -31,7 +31,7 @@ from inkblur.ledger import (
 from inkblur.ledger.charges import UNIT, shown
 from inkblur.rng import Rng
 from inkblur.spec import ReleaseSpec
-from inkblur.types import Metric, Unit, counted, positive
+from inkblur.types import Metric, counted, positive
 
 _NAMED = 20  # records over budget that an error names
 DrawnBatch = tuple[Batch, Sequence[int], Sequence[str]]  # with each text's words drawn, and base
@@ -95,8 +95,7 @@ class Limits:
 def space_of(guarantee: Guarantee) -> str:
     """What this guarantee's losses add up with: one metric on one table, or any discrete ones."""
     if guarantee.metric is Metric.DISCRETE:
-        which = "of one repetition pattern" if guarantee.unit is Unit.PATTERN else ""
-        return f"between any two texts{which and ' '}{which}{_counted(guarantee)}"
+        return f"between any two texts{_counted(guarantee)}"
     detail = f" ({guarantee.metric_detail})" if guarantee.metric_detail else ""
     return (
         f"{guarantee.metric.value}{detail} on {guarantee.space[:12]}, {guarantee.unit.value}"

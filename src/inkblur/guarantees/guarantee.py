@@ -37,11 +37,9 @@ class Guarantee:
     every output and every two inputs, where D is d itself for single words, its sum over positions
     for sequences of one length, and N times Earth Mover's distance over d for bags of one size N
     (Earth Mover's paper, Theorem 1). For the discrete metric D is the number of words drawn,
-    whatever the documents (SynTF, Theorem 3.3). Where each distinct word of a text is drawn once
-    (`Unit.PATTERN`), D is the sum over distinct words, between texts of one length in which words
-    repeat at the same positions; there is no finite bound between others. Where a whole text is
-    one draw (`Unit.TEXT`), D is 1 between any two texts; where each sentence is one
-    (`Unit.SENTENCES`), D is the number of sentences that differ, or the fixed number of sentences.
+    whatever the documents (SynTF, Theorem 3.3). Where a whole text is one draw
+    (`Unit.TEXT`), D is 1 between any two texts; where each sentence is one (`Unit.SENTENCES`), D is
+    the number of sentences that differ, or the fixed number of sentences.
 
     `delta` is no part of that promise but its fine print: the total variation distance, a word,
     between the law that is drawn from and the law that the promise is proved for. For texts x and y
@@ -88,9 +86,8 @@ class Guarantee:
         """The bound on the log-ratio at this distance (summed, or Earth Mover's for bags).
 
         `size` is needed for bags and vectors released at their own size. For the discrete metric
-        the distance between two sequences is the number of positions that differ (of distinct words
-        that differ, where each is drawn once); bags, vectors and whole texts are bounded whatever
-        the distance.
+        the distance between two sequences is the number of positions that differ; bags, vectors and
+        whole texts are bounded whatever the distance.
         """
         if not self.private:
             return math.inf

@@ -17,20 +17,17 @@ _DISTANCE_NAMES = {
 }
 _KINDS = {
     Unit.SEQUENCE: "texts",
-    Unit.PATTERN: "texts",
     Unit.BAG: "bags",
     Unit.VECTOR: "documents",
 }
 # What a discrete bound may count in place of all words.
 _DIFFERENCES = {
-    Unit.SEQUENCE: ("texts that differ in only k positions", "N"),
-    Unit.PATTERN: ("texts that differ in only k distinct words", "D"),
-    Unit.BAG: ("bags that differ in only k words", "N"),
-    Unit.SENTENCES: ("texts that differ in only k sentences", "N"),
+    Unit.SEQUENCE: "texts that differ in only k positions",
+    Unit.BAG: "bags that differ in only k words",
+    Unit.SENTENCES: "texts that differ in only k sentences",
 }
 _COUNTED = {
     Unit.SEQUENCE: "word",
-    Unit.PATTERN: "distinct word",
     Unit.BAG: "word",
     Unit.SENTENCES: "sentence",
 }
@@ -67,9 +64,7 @@ def _in_numbers(promise: Guarantee) -> str:
     noun = _COUNTED[promise.unit]
     said = f": a factor of {factor(promise.epsilon)} if they differ in one {noun}"
     words = promise.typical_words if promise.size is None else promise.size
-    if words is None or promise.unit is Unit.PATTERN:  # nobody counted its distinct words
-        return said
-    if words == 1:
+    if words in (None, 1):
         return said
     loss = rounded_up(words * promise.epsilon)
     if promise.size is not None:
@@ -91,19 +86,8 @@ def _fine_print(promise: Guarantee) -> list[str]:
         source = f"the vectors of embedding {promise.space[:12]}"
         lines.append(f"Distances{detail} are measured between {source}.")
     if promise.metric is Metric.DISCRETE and promise.unit in _DIFFERENCES:
-        difference, count = _DIFFERENCES[promise.unit]
-        if count == "N" and promise.size is not None:
-            count = str(promise.size)
-        lines.append(f"For {difference}, k replaces {count}.")
-    if promise.unit is Unit.PATTERN:
-        lines.append(
-            "There is no finite bound between texts that repeat words at different positions: "
-            "the output shows which words of a text are the same."
-        )
-        lines.append(
-            "Null words are words outside the vocabulary and, unless another treatment was chosen, "
-            "names, numbers and addresses: each is drawn separately, even if it repeats."
-        )
+        count = "N" if promise.size is None else promise.size
+        lines.append(f"For {_DIFFERENCES[promise.unit]}, k replaces {count}.")
     if promise.euclidean:
         low, high = (rounded_up(e) for e in promise.euclidean)
         lines.append(
@@ -141,22 +125,15 @@ def _terms(promise: Guarantee) -> tuple[str, str, str]:
         else:
             inputs = f"{kind} with the same number of words N"
         times = f"{count} x epsilon"
-    if promise.unit is Unit.PATTERN:
-        inputs += " that repeat words at the same positions (null words count as different)"
-        times = "D x epsilon"
     if promise.metric is Metric.DISCRETE:
         whatever = "" if promise.unit is Unit.WORD else ", whatever they say"
         per_word = "" if promise.unit is Unit.WORD else " per word"
-        if promise.unit is Unit.PATTERN:
-            per_word += " and D is the number of distinct words in either"
         return inputs + whatever, f"exp({times})", per_word
     name = f"the {_DISTANCE_NAMES[promise.metric]}"
     if promise.unit is Unit.WORD:
         return inputs, "exp(epsilon x d)", f" and d is {name} between their public vectors"
     if promise.unit is Unit.SEQUENCE:
         total = f"{name} between the public vectors of their words, added up over all positions"
-    elif promise.unit is Unit.PATTERN:
-        total = f"{name} between the public vectors of their words, each distinct word counted once"
     else:
         total = f"{count} times their Earth Mover's distance, which measures words by {name}"
         total += " between their public vectors"

@@ -28,19 +28,9 @@ class TypicalLoss:
     sample: int  # words measured
     adapted: bool = False  # measured over the words that the corpus of an adapted embedding has
     discrete: bool = False  # every two words are at distance 1
-    consistent: bool = False  # each distinct word of a text is drawn once
 
     def sentences(self) -> list[str]:
         """The same in plain words."""
-        lines = self._changed_word()
-        if self.consistent:
-            lines.append(
-                "This holds if a word is changed everywhere in a text, to one that the text does "
-                "not contain: other changes have no finite bound."
-            )
-        return lines
-
-    def _changed_word(self) -> list[str]:
         if self.discrete:
             return [
                 "Changing one word to any other, similar or not, makes any output at most "

@@ -15,7 +15,7 @@ def loss_of_a_word(guarantee: Guarantee) -> str:
     >>> loss_of_a_word(Guarantee(epsilon=2.5, metric=Metric.DISCRETE))
     'Each word: no output is more than 12.19 times as likely for the true word as for any other.'
     """
-    if guarantee.metric is not Metric.DISCRETE or guarantee.unit is Unit.PATTERN:
+    if guarantee.metric is not Metric.DISCRETE:
         return guarantee.sentence()
     if guarantee.unit is Unit.TEXT:
         return "One draw for the whole text: none of its words passes through."
@@ -33,11 +33,6 @@ def loss_of_a_text(guarantee: Guarantee, words: int) -> str:
         return (
             f"This text: no output is more than {_factor(guarantee.epsilon)} times as likely for "
             "it as for any other text."
-        )
-    if guarantee.unit is Unit.PATTERN:
-        return (
-            "The losses of a text's distinct words add up; between texts that repeat words at "
-            "different positions there is no finite bound."
         )
     total = words * guarantee.epsilon
     proved = (

@@ -181,7 +181,7 @@ def _previewed(service: Service, asked: PreviewText) -> PreviewedText:
         if isinstance(blur.mechanism, DiscreteMechanism):
             meaning = expected_cosine(blur.mechanism, known)
         measured = strength_of(blur.mechanism)
-        if measured is not None and blur.policies == TokenPolicies() and not blur.consistent:
+        if measured is not None and blur.policies == TokenPolicies():
             risk = measured[1].sentence(fixed_length=blur.length is not None)
             if not blur.plain:  # a bag
                 risk = f"{risk}; that was with words in their places"

@@ -64,7 +64,6 @@ class ReleaseSettings(
     )
     release: Literal["sequence", "bag"] = "sequence"
     length: int | None = Field(None, ge=1, le=10_000, description="Words of every released text.")
-    consistent: bool = False
     keep: list[TokenKind] = Field(default=[], max_length=8)
     drop: list[TokenKind] = Field(default=[], max_length=8)
     names: Literal["null", "blur", "keep"] = "null"

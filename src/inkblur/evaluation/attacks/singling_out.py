@@ -18,13 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from inkblur.documents.privatizer import first_uses
 from inkblur.errors import ParameterError, needs
 from inkblur.evaluation.attacks.channel import Channel
 from inkblur.evaluation.measures.words import words_of
 from inkblur.types import NULL_ID, Array, Ids
-
-IMPOSSIBLE = 1e-300  # the least chance that is told from others
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,18 +59,13 @@ def single_out(
 
 
 def single_out_by_channel(
-    channel: Channel,
-    originals: Sequence[Ids],
-    released: Sequence[Ids],
-    *,
-    consistent: bool = False,
+    channel: Channel, originals: Sequence[Ids], released: Sequence[Ids]
 ) -> NDArray[np.bool_]:
     """Whether original i is the likeliest origin of released text i, (texts,); ties count as wrong.
 
     The word at each place of a released text stands for the word at the same place of its original.
     An original that is too short is taken to go on with null words, and of a longer one the rest is
-    not looked at, so length has no say. In a `consistent` release each distinct word was drawn
-    once: where one comes out as two, the original is another.
+    not looked at, so length has no say.
 
     >>> from inkblur import Embedding, Exponential
     >>> from inkblur.evaluation.attacks.channel import ExactChannel
@@ -85,21 +77,15 @@ def single_out_by_channel(
     """
     words = np.unique(np.concatenate([*originals, [NULL_ID]]))
     outs = np.unique(np.concatenate(released))
-    logs = np.log(np.maximum(channel.likelihood(words, outs), IMPOSSIBLE)).astype(np.float32)
+    logs = np.log(np.maximum(channel.likelihood(words, outs), 1e-300)).astype(np.float32)
     longest = max(len(text) for text in released)
     rows = np.full((len(originals), longest), np.searchsorted(words, NULL_ID))
     for row, text in zip(rows, originals, strict=True):
         row[: len(text)] = np.searchsorted(words, text[:longest])
-    first = np.tile(np.arange(longest), (len(rows), 1))  # where the draw of each place was made
-    if consistent:
-        first = first_uses([words[row] for row in rows]).reshape(rows.shape)
-        first -= longest * np.arange(len(rows))[:, None]
     found = np.zeros(len(released), np.bool_)
     for own, text in enumerate(released):
-        columns, drawn = np.searchsorted(outs, text), first[:, : len(text)]
-        again = np.where(columns[drawn] == columns, 0.0, np.log(IMPOSSIBLE))
-        said = logs[rows[:, : len(text)], columns]
-        sums = np.where(drawn == np.arange(len(text)), said, again).sum(axis=1, dtype=np.float64)
+        columns = np.searchsorted(outs, text)
+        sums = logs[rows[:, : len(text)], columns].sum(axis=1, dtype=np.float64)
         found[own] = (sums >= sums[own]).sum() == 1
     return found
 

@@ -29,16 +29,11 @@ _AGAIN = "run `inkblur privatize` again with `report=`"
 
 # Units by their names in reports: what one draw protects, and which inputs are compared.
 _MARKS = ("punctuation", "sentence-ends")  # what is copied and is no word
-_REPEATS = "repeat words at the same positions (null words count as different)"
 _UNITS = {
     Unit.WORD.value: ("one word", "any two words"),
     Unit.SEQUENCE.value: (
         "one word of a text; the losses of a text's words add up",
         "two texts with the same number of words",
-    ),
-    Unit.PATTERN.value: (
-        "one distinct word of a text; the losses of its distinct words add up",
-        f"two texts with the same number of words that {_REPEATS}",
     ),
     Unit.BAG.value: (
         "one word of a text; the losses of a text's words add up",
@@ -212,8 +207,7 @@ class _ReportFacts:
                 pair = f"two {self.piece}s"
             else:
                 pair = f"two texts of {counted(self.median, self.piece)}"
-            pattern = self.guarantee.unit is Unit.PATTERN
-            rest = f", if they {_REPEATS}" if pattern else ", whatever they say"
+            rest = ", whatever they say"
         else:
             near = self.report["bound_at_typical_distances"]["nearest_neighbor"]
             loss = near["loss"]
@@ -240,8 +234,6 @@ class _ReportFacts:
             neighbors = (
                 f"any two texts, cut or filled to {counted(self.guarantee.size, self.piece)}"
             )
-            if self.guarantee.unit is Unit.PATTERN:
-                neighbors += f", that then {_REPEATS}"
         if self.guarantee.without:
             neighbors += f"; {', '.join(self.guarantee.without)} were dropped and do not count"
         return StatementSection(
