@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from collections import Counter
 from collections.abc import Generator, Iterator
@@ -25,7 +26,8 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> Generator[None, int,
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """What was skipped, a line for each cause."""
     skipped = terminalreporter.stats.get("skipped", [])
-    causes = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in skipped)
+    needless = re.compile(r"^Skipped: |could not import '.*': ")
+    causes = Counter(needless.sub("", report.longrepr[2]) for report in skipped)
     for cause, times in causes.most_common():
         terminalreporter.write_line(f"skipped {times}: {cause}")
     if terminalreporter.config.option.markexpr.startswith("not long"):
