@@ -35,7 +35,6 @@ SPECS = [
     ReleaseSpec("laplace", level=2.0, radius=0.5, release="bag", length=7),
     ReleaseSpec(epsilon=9.0, release="tf", length=5, morphology="lemma", wordnet=True),
     ReleaseSpec(epsilon=6.0, unit="text", pool="public.pool", keep_meaning=0.0),
-    ReleaseSpec(epsilon=2.0, unit="sentence", pool="public.pool", length=4),
     ReleaseSpec("laplace", 1.0, embedding="a.ink", columns=("body",), id_column="n", format="csv"),
 ]
 
@@ -66,7 +65,7 @@ def test_every_field_is_in_the_json(field: str) -> None:
         "drop": ("numbers",),
         "names": "blur",
         "accept_weak": True,
-        "unit": "sentence",
+        "unit": "text",
         "keep_meaning": 0.0,
         "encoder": "a folder",
         "order": "meaning",
@@ -87,8 +86,11 @@ def test_every_field_is_in_the_json(field: str) -> None:
     if field in ("keep", "drop", "mechanism"):
         base = ReleaseSpec("mahalanobis" if field == "mechanism" else "laplace", 3.0)
         changes |= {"parameters": {}}
-    if field in ("unit", "pool", "pool_sha256", "keep_meaning", "encoder", "order"):
+    if field in ("pool", "pool_sha256", "keep_meaning", "encoder", "order"):
         base = ReleaseSpec(epsilon=3.0, unit="text", pool="a.pool")
+    if field == "unit":
+        base = ReleaseSpec(epsilon=3.0)
+        changes |= {"pool": "a.pool"}
     changed = replace(base, **changes)
     assert changed != base
     assert ReleaseSpec.from_json(changed.to_json()) == changed
@@ -144,6 +146,7 @@ def test_every_field_is_in_the_json(field: str) -> None:
         ({"epsilon": 1.0, "parameters": {"base": "lm"}}, "base='lm' names something that left"),
         ({"epsilon": 1.0, "names_tagger": True}, "names_tagger=True names something that left"),
         ({"epsilon": 1.0, "consistent": True}, "consistent=True names something that left"),
+        ({"epsilon": 1.0, "unit": "sentence", "pool": "a.pool"}, "unknown unit 'sentence'"),
         ([], "a spec is a JSON object"),
     ],
 )

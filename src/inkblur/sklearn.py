@@ -188,14 +188,12 @@ class PoolTextPrivatizer(KeyedTextTransformer):
     """
 
     mechanism: PoolStaircase
-    unit: str = "text"
     _: KW_ONLY
-    length: int | None = None
     key: bytes | None = None
     seed: int | None = None
 
     def _releaser(self) -> PoolPrivatizer:
-        return PoolPrivatizer(self.mechanism, unit=self.unit, length=self.length)
+        return PoolPrivatizer(self.mechanism)
 
 
 @dataclass(eq=False, repr=False)

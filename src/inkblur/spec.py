@@ -288,7 +288,7 @@ class ReleaseSpec(ReleaseFields):
             order=self.order,
             encoder=None if self.encoder is None else TransformerEncoder(self.encoder),
         )
-        return PoolPrivatizer(mechanism, unit=self.unit, length=self.length)
+        return PoolPrivatizer(mechanism)
 
     def privatizer(self, table: Embedding) -> Privatizer:
         """What releases texts word by word; for sequences and bags."""

@@ -19,7 +19,7 @@ from inkblur.mechanisms.parameters import Value
 from inkblur.types import Metric, Piece, ReleaseKind
 
 POOL_MECHANISM = "staircase"
-POOL_EPSILONS = (2.0, 4.0, 6.0)  # for a text or a sentence, where none is given
+POOL_EPSILONS = (2.0, 4.0, 6.0)  # for a text, where none is given
 # Settings that left, and what earlier versions wrote into a report where they were not used.
 _LEFT: Mapping[str, Value] = {
     "base": "frequency",
@@ -55,8 +55,8 @@ class ReleaseFields:
     mechanism: str = _strength("", "A name from `inkblur mechanisms`.", "--mechanism", "-m")
     epsilon: float | None = _strength(
         None,
-        "Privacy loss per unit of distance (per word where words have no distance; per text or "
-        "sentence with --pool), above 0.",
+        "Privacy loss per unit of distance (per word where words have no distance; per text "
+        "with --pool), above 0.",
         "--epsilon",
         "-e",
     )
@@ -71,16 +71,13 @@ class ReleaseFields:
     radius: float | None = _strength(None, "With --level: the distance; epsilon = level / radius.")
     parameters: Mapping[str, Value] = field(default_factory=dict, hash=False)
     release: str = _kind("sequence", "What to release: sequence, bag or tf (default: sequence).")
-    length: int | None = _kind(
-        None, "Cut or pad every text to this many words (sentences with --unit sentence)."
-    )
+    length: int | None = _kind(None, "Cut or pad every text to this many words.")
     unit: str = _pool(
         "word",
-        "What one draw replaces: word, sentence or text (default: word). sentence and text need "
-        "--pool.",
+        "What one draw replaces: word, or text, which needs --pool (default: word).",
     )
     pool: str | None = _pool(
-        None, "Public texts (`inkblur pool build`) that take the place of texts or sentences."
+        None, "Public texts (`inkblur pool build`) that take the place of texts."
     )
     pool_sha256: str | None = None  # the pool must have this fingerprint
     keep_meaning: float | None = _pool(
@@ -220,19 +217,18 @@ def check_kind(spec: ReleaseFields) -> None:
 
 
 def _check_unit(spec: ReleaseFields) -> None:
-    """A pool replaces whole pieces: options about words are refused."""
+    """A pool replaces whole texts: options about words are refused."""
     if spec.unit == Piece.WORD.value:
         pooled = (spec.pool, spec.keep_meaning, spec.order, spec.encoder)
         if any(each is not None for each in pooled):
             raise ParameterError(
-                "`pool=`, `keep_meaning=`, `order=` and `encoder=` go with "
-                '`unit="text"` or `unit="sentence"`'
+                '`pool=`, `keep_meaning=`, `order=` and `encoder=` go with `unit="text"`'
             )
         return
     if spec.order not in (None, "label", "meaning"):
         raise ParameterError(f"`order=` is label or meaning, not {spec.order!r}")
     if spec.pool is None:
-        raise ParameterError(f"a {spec.unit} is replaced by one of a pool: give `pool=`")
+        raise ParameterError("a text is replaced by one of a pool: give `pool=`")
     if spec.mechanism != POOL_MECHANISM or ReleaseKind(spec.release) is not ReleaseKind.SEQUENCE:
         raise ParameterError(
             f"a pool is drawn from by the {POOL_MECHANISM} mechanism: leave out `mechanism=` "
@@ -240,7 +236,7 @@ def _check_unit(spec: ReleaseFields) -> None:
         )
     if spec.epsilon is None:
         raise ParameterError(
-            f"`strength=` is calibrated on words; give `epsilon=` for a {spec.unit}, such as 6"
+            "`strength=` is calibrated on words; give `epsilon=` for a text, such as 6"
         )
     if spec.keep or spec.drop or spec.names != Treatment.NULL.value:
         raise ParameterError(
@@ -249,7 +245,7 @@ def _check_unit(spec: ReleaseFields) -> None:
     for parameter, _ in find(spec.mechanism).distinguishing(spec.parameters):
         if parameter.name != "tau":
             raise ParameterError(f"`{parameter.name}=` is for words: a pool has no use for it")
-    if spec.unit == Piece.TEXT.value and spec.length is not None:
+    if spec.length is not None:
         raise ParameterError("a whole text is one draw and shows no length: leave out `length=`")
 
 

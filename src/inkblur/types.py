@@ -42,7 +42,6 @@ class Unit(Enum):
     SEQUENCE = "sequence"  # the sum over positions, between texts of one length
     BAG = "bag"  # N times Earth Mover's, between bags of one size N
     TEXT = "text"  # any two texts: one draw for a whole text
-    SENTENCES = "sentences"  # the sum over sentences, between texts of one number of sentences
     VECTOR = "vector"  # any two documents: a synthetic term-frequency vector of N terms
 
 
@@ -50,7 +49,6 @@ class Piece(Enum):
     """What one draw replaces."""
 
     WORD = "word"
-    SENTENCE = "sentence"
     TEXT = "text"
 
 

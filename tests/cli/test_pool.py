@@ -141,13 +141,12 @@ def test_python_gives_what_the_file_gives(folder: Path) -> None:
     assert result.guarantee.loss(1.0) == 4.0
 
 
-def test_sentences_with_a_fixed_number_and_a_budget(folder: Path) -> None:
-    words = ("--unit", "sentence", "--epsilon", "2", "--budget", "5", "--ledger", "m.db",
-             "--id-column", "label")  # fmt: skip
-    refused = released(folder, *words, "--length", "3")
+def test_a_text_costs_epsilon_of_a_budget(folder: Path) -> None:
+    words = ("--budget", "5", "--ledger", "m.db", "--id-column", "label")
+    refused = released(folder, *words, "--epsilon", "6")
     assert refused.exit_code == 1
     assert "this release takes 6" in refused.stderr
-    assert released(folder, *words, "--length", "2").exit_code == 0
+    assert released(folder, *words, "--epsilon", "5").exit_code == 0
 
 
 def test_what_is_refused_in_one_line(folder: Path) -> None:

@@ -98,21 +98,25 @@ class Given(Releaser):
         return {}
 
 
-def pooled(folder: Path, unit: str) -> ReleaseSpec:
+def pooled(folder: Path) -> ReleaseSpec:
     place = folder / "a.pool"
     write_pool(place, build_pool(corpus(each=30, seed=11)[0], table(), name="made"))
-    return ReleaseSpec(epsilon=8.0, unit=unit, pool=str(place))
+    return ReleaseSpec(epsilon=8.0, unit="text", pool=str(place))
 
 
-@pytest.mark.parametrize("setting", [*SETTINGS, "text pool", "sentence pool", "given"])
+@pytest.mark.parametrize("setting", [*SETTINGS, "pool", "large pool", "given"])
 @pytest.mark.parametrize("known", [True, False], ids=["all is known", "texts alone"])
-def test_every_attack_has_a_value_or_a_reason(setting: str, known: bool, tmp_path: Path) -> None:
+def test_every_attack_has_a_value_or_a_reason(
+    setting: str, known: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Some were left out without a word, and the weaker ones stood for the risk."""
     release: ReleaseSpec | Releaser
     if setting in SETTINGS:
         release = SETTINGS[setting]
     else:
-        release = Given() if setting == "given" else pooled(tmp_path, setting.split()[0])
+        release = Given() if setting == "given" else pooled(tmp_path)
+    if setting == "large pool":
+        monkeypatch.setattr("inkblur.evaluation.author_attacks.LARGEST_POOL", 1)
     texts, names, labels = corpus()
     texts = [f"{text} the Anna 7." for text in texts]
     facts: dict[str, Any] = {"authors": names, "secrets": labels} if known else {"labels": labels}
@@ -193,7 +197,7 @@ def test_texts_without_places_are_traced_by_the_channel_all_the_same(
 ) -> None:
     least = 0.8
     if setting == "text pool":
-        faint, least = pooled(tmp_path, "text").varied(epsilon=30.0), 0.15
+        faint, least = pooled(tmp_path).varied(epsilon=30.0), 0.15
         texts, names, _ = corpus(each=30, seed=11)  # each stands in the pool
     else:
         faint = SETTINGS[setting].varied(epsilon=2e2)

@@ -62,10 +62,13 @@ def test_an_attack_that_was_not_tried_on_true_texts_leaves_no_share(tmp_path: Pa
 
 
 @pytest.mark.parametrize("attacks", [("stacked",), ("likelihood",)])
-def test_no_setting_is_advised_without_an_attack(tmp_path: Path, attacks: tuple[str, ...]) -> None:
+def test_no_setting_is_advised_without_an_attack(
+    tmp_path: Path, attacks: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Otherwise "attacks name at most 20 %" would hold for every setting."""
+    monkeypatch.setattr("inkblur.evaluation.author_attacks.LARGEST_POOL", 1)
     write_pool(tmp_path / "a.pool", build_pool(corpus()[0], table()))
-    spec = ReleaseSpec(epsilon=3.0, unit="sentence", pool=str(tmp_path / "a.pool"))
+    spec = ReleaseSpec(epsilon=3.0, unit="text", pool=str(tmp_path / "a.pool"))
     with pytest.raises(ParameterError, match="none of the attacks"):
         tune(made(), table(), [spec], replace(PLAN, attacks=attacks), tmp_path / "tuned")
 

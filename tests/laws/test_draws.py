@@ -551,7 +551,7 @@ def test_scikit_learn_draws_what_a_list_draws_whose_ids_are_places(place: Path) 
     spec = spec_of(SETTINGS["laplace"], place)
     assert law.fit_transform(TEXTS) == listed(spec, ids=places)
     drawn = inkblur.PoolStaircase(pool(2), table, epsilon=5.0, tau=0.05)
-    pooled = inkblur.PoolTextPrivatizer(drawn, "text", key=KEY)
+    pooled = inkblur.PoolTextPrivatizer(drawn, key=KEY)
     assert pooled.fit_transform(TEXTS) == listed(
         spec_of(SETTINGS["pool, labels"], place), ids=places
     )

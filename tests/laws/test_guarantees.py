@@ -365,11 +365,6 @@ COMPARED = {  # the inputs, the factor between them, and what its symbols mean
         "exp(epsilon)",
         " for the whole text",
     ),
-    (Metric.DISCRETE, Unit.SENTENCES, None): (
-        "texts with the same number of sentences N, whatever they say",
-        "exp(N x epsilon)",
-        " per sentence: a factor of 7.39 if they differ in one sentence",
-    ),
 }
 
 

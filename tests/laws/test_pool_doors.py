@@ -184,14 +184,13 @@ def test_a_pool_is_known_whatever_became_of_identifiers(identifiers: Identifiers
         blur.refuse_own(texts)
 
 
-@pytest.mark.parametrize("unit", ["text", "sentence"])
 @pytest.mark.parametrize("built_from", ["texts", "sentences"])
-def test_a_pool_is_known_whether_texts_or_sentences_are_drawn(built_from: str, unit: str) -> None:
-    """Protected texts that stand in a pool as a whole come out in place of sentences, too."""
+def test_a_pool_is_known_whether_it_holds_texts_or_their_sentences(built_from: str) -> None:
+    """A sentence of a protected text comes out as it is, too."""
     parts = [f"{text} once. {text} twice. {text} thrice." for text in TEXTS]
     split = [sentence for text in parts for sentence in sentences(text)]
     pool = build_pool(parts if built_from == "texts" else split, TABLE)
-    blur = PoolPrivatizer(PoolStaircase(pool, TABLE, epsilon=4.0), unit=unit)
+    blur = PoolPrivatizer(PoolStaircase(pool, TABLE, epsilon=4.0))
     with pytest.raises(PrivateCalibration):
         blur.refuse_own(parts)
     blur.refuse_own([f"{text} once. {text} twice." for text in OTHERS])

@@ -13,7 +13,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from inkblur.errors import ParameterError
 from inkblur.mechanisms.nearest.engine import Device
 from inkblur.mechanisms.staircase.units import Steps
 from inkblur.pools import PoolPrivatizer, PoolStaircase
@@ -231,23 +230,14 @@ def test_a_key_repeats_a_release_in_any_batch_and_binds_id_text_pool_and_setting
         PoolStaircase(pool(TABLE, (40, 30), seed=2), TABLE, epsilon=3.0, tau=0.1),
     ]
     assert len({made.spec, *(each.spec for each in changed)}) == 4
-    assert PoolPrivatizer(made, unit="sentence").spec != blur.spec
 
 
-def test_sentences_are_one_draw_each_and_a_fixed_number_hides_how_many() -> None:
-    made = mechanism((6, 3), 2.0, 0.25)
-    own = PoolPrivatizer(made, unit="sentence")
-    assert own.read(["Alpha. Beta!", "alpha", ""]).draws == (2, 1, 0)
-    assert own.guarantee.unit is Unit.SENTENCES
-    assert own.guarantee.passed == ("the number of sentences",)
-    assert own.guarantee.loss(2) == pytest.approx(4.0)
-    fixed = PoolPrivatizer(made, unit="sentence", length=3)
-    assert set(fixed.read(["Alpha. Beta!", "a. b. c. d. e.", ""]).draws) == {3}
-    assert fixed.guarantee.passed == ()
-    assert fixed.guarantee.loss(1) == pytest.approx(6.0)
-    assert "3 x epsilon" in fixed.guarantee.sentence()
-    with pytest.raises(ParameterError, match="shows no length"):
-        PoolPrivatizer(made, length=3)
+def test_a_text_is_one_draw_however_long_it_is() -> None:
+    own = PoolPrivatizer(mechanism((6, 3), 2.0, 0.25))
+    assert own.read(["Alpha. Beta!", "alpha", ""]).draws == (1, 1, 1)
+    assert own.guarantee.unit is Unit.TEXT
+    assert own.guarantee.passed == ()
+    assert own.guarantee.loss(2) == pytest.approx(2.0)
 
 
 @given(
@@ -324,10 +314,9 @@ def test_by_meaning_alone_the_order_is_that_of_exact_products_over_all_labels() 
     assert [said in each.guarantee.reveals[0] for each in (made, by_label)] == [False, True]
 
 
-@pytest.mark.parametrize("options", [{}, {"unit": "sentence"}, {"unit": "sentence", "length": 2}])
-def test_what_a_draw_is_bound_to_is_known_before_it(options: dict[str, Any]) -> None:
+def test_what_a_draw_is_bound_to_is_known_before_it() -> None:
     """A budget is charged ahead: the draw must then be the one that was charged."""
-    blur = PoolPrivatizer(mechanism((6, 3), 8.0, 0.1), **options)
+    blur = PoolPrivatizer(mechanism((6, 3), 8.0, 0.1))
     texts = [f"{WORDS[0]} {WORDS[1]}. {WORDS[2]}.", "", "unheard", f"{WORDS[1]}. {WORDS[0]}."]
     drawn = blur.release_batch([Record("", text) for text in texts], seeded_rng(1))
     assert blur.read(texts).bases == drawn.bases

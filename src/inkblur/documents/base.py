@@ -75,7 +75,7 @@ class AnyPrivatizer(ABC):
     """Releases texts, as texts or as vectors."""
 
     mechanism: Any  # of words, or of the texts of a pool
-    length: int | None  # draws for every text; None: as many as it has words or sentences
+    length: int | None  # draws for every text; None: as many as it has words
 
     @property
     @abstractmethod

@@ -32,7 +32,7 @@ from inkblur.evaluation.repetitions import Attacked
 from inkblur.evaluation.results import ADAPTIVE, STATIC, NotMeasured
 from inkblur.pools.mechanism import PoolStaircase
 from inkblur.rng import seeded_rng
-from inkblur.types import Array, Ids, Piece
+from inkblur.types import Array, Ids
 
 # What an attacker knows of a release: its channel, its words and which enter it (None: all), or
 # its pool.
@@ -202,7 +202,7 @@ def uninformed(releaser: Releaser) -> str:
     """Why attacks that know the channel are not tried on a release."""
     if not isinstance(releaser, PoolReleaser):
         return "the chances of what this tool writes are not known"
-    if releaser.blur.piece is Piece.TEXT and len(releaser.blur.mechanism.pool) > LARGEST_POOL:
+    if len(releaser.blur.mechanism.pool) > LARGEST_POOL:
         return f"the pool has more than {LARGEST_POOL:,} texts"
     return "texts from a pool are not drawn word by word"
 
@@ -211,10 +211,6 @@ def informed(releaser: Releaser) -> Collection[str]:
     """The attacks that know the channel of a release: all where words are drawn one by one."""
     if isinstance(releaser, TextReleaser | VectorReleaser):
         return CHANNEL_ATTACKS.keys()
-    if (
-        isinstance(releaser, PoolReleaser)
-        and releaser.blur.piece is Piece.TEXT
-        and len(releaser.blur.mechanism.pool) <= LARGEST_POOL
-    ):
+    if isinstance(releaser, PoolReleaser) and len(releaser.blur.mechanism.pool) <= LARGEST_POOL:
         return (PoolLikelihood.name,)
     return ()

@@ -9,12 +9,12 @@ from inkblur.documents.word_shares import MANY
 from inkblur.files.summary import RunSummary
 from inkblur.guarantees import rounded_up
 from inkblur.pools.privatizer import PoolPrivatizer
-from inkblur.types import Piece, counted
+from inkblur.types import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolSummary(RunSummary):
-    """A release of whole texts or sentences."""
+    """A release of whole texts."""
 
     unit: ClassVar = "draws"
 
@@ -22,42 +22,39 @@ class PoolSummary(RunSummary):
 
     def lines(self) -> list[str]:
         """What happened, for the person who ran it."""
-        unit, pool = self.privatizer.piece.value, self.privatizer.mechanism.pool
-        known = "without a known word"
-        nulls = counted(self.counts["null"], f"{unit} {known} was", f"{unit}s {known} were")
+        pool, known = self.privatizer.mechanism.pool, "without a known word"
+        nulls = counted(self.counts["null"], f"text {known} was", f"texts {known} were")
         return [
-            f"{counted(self.documents, 'text')}, {counted(self.counts['drawn'], unit)} drawn from "
-            f"the {len(pool):,} of {pool.name} (license: {pool.license}); {self.seconds:.1f} s, "
-            f"{self.draws_per_second:,.0f} {unit}s/s",
+            f"{counted(self.documents, 'text')}, {counted(self.counts['drawn'], 'text')} drawn "
+            f"from the {len(pool):,} of {pool.name} (license: {pool.license}); "
+            f"{self.seconds:.1f} s, {self.draws_per_second:,.0f} texts/s",
             f"{nulls} drawn at random",
-            *self._unchanged(unit),
+            *self._unchanged(),
             *self.fate.lines(),
         ]
 
-    def _unchanged(self, unit: str) -> list[str]:
+    def _unchanged(self) -> list[str]:
         """How many true texts come out: only those that are in the pool can."""
         same, drawn = self.counts["unchanged"], self.counts["drawn"]
         if not same:
             return [
-                f"no {unit} was released unchanged: each was replaced by another author's {unit} "
-                "from the pool"
+                "no text was released unchanged: each was replaced by another author's text from "
+                "the pool"
             ]
-        share = f"{counted(same, unit)} ({same / drawn:.0%})"
+        share = f"{counted(same, 'text')} ({same / drawn:.0%})"
         released = (
             "was released unchanged: it is" if same == 1 else "were released unchanged: they are"
         )
         lines = [f"{share} {released} in the pool"]
         if same > MANY * drawn:
             lines.append(
-                f"more than half of the {unit}s are unchanged: this does not hide them. Was the "
-                "pool made from these texts?"
+                "more than half of the texts are unchanged: this does not hide them. Was the pool "
+                "made from these texts?"
             )
         return lines
 
     def worth(self) -> list[str]:
-        """The bound between any two texts, where there is one."""
-        if self.privatizer.piece is Piece.SENTENCE and not self.privatizer.hides_length:
-            return []
+        """The bound between any two texts."""
         return [
             "The log of the likelihood ratio between any two texts is at most "
             f"{rounded_up(self.guarantee.loss(1.0))}."
@@ -68,11 +65,7 @@ class PoolSummary(RunSummary):
         privatizer = self.privatizer
         pool, expected = privatizer.mechanism.pool, privatizer.mechanism.expected
         return {
-            "release": {
-                "kind": "pool",
-                "unit": privatizer.piece.value,
-                "length": privatizer.length,
-            },
+            "release": {"kind": "pool", "unit": "text", "length": None},
             "pool": {
                 "name": pool.name,
                 "license": pool.license,

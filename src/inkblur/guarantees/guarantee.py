@@ -38,8 +38,7 @@ class Guarantee:
     for sequences of one length, and N times Earth Mover's distance over d for bags of one size N
     (Earth Mover's paper, Theorem 1). For the discrete metric D is the number of words drawn,
     whatever the documents (SynTF, Theorem 3.3). Where a whole text is one draw
-    (`Unit.TEXT`), D is 1 between any two texts; where each sentence is one (`Unit.SENTENCES`), D is
-    the number of sentences that differ, or the fixed number of sentences.
+    (`Unit.TEXT`), D is 1 between any two texts.
 
     `delta` is no part of that promise but its fine print: the total variation distance, a word,
     between the law that is drawn from and the law that the promise is proved for. For texts x and y
@@ -93,8 +92,6 @@ class Guarantee:
             return math.inf
         if self.unit is Unit.TEXT:
             return self.epsilon
-        if self.unit is Unit.SENTENCES and self.size is not None:
-            return self.epsilon * self.size
         if self.unit in (Unit.BAG, Unit.VECTOR):
             count = self.size if self.size is not None else size
             if count is None:

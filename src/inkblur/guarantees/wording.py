@@ -24,12 +24,6 @@ _KINDS = {
 _DIFFERENCES = {
     Unit.SEQUENCE: "texts that differ in only k positions",
     Unit.BAG: "bags that differ in only k words",
-    Unit.SENTENCES: "texts that differ in only k sentences",
-}
-_COUNTED = {
-    Unit.SEQUENCE: "word",
-    Unit.BAG: "word",
-    Unit.SENTENCES: "sentence",
 }
 
 
@@ -61,16 +55,15 @@ def _in_numbers(promise: Guarantee) -> str:
     """What a bound that needs no distance comes to, for one word and for a typical text."""
     if promise.metric is not Metric.DISCRETE or promise.unit not in _DIFFERENCES:
         return ""
-    noun = _COUNTED[promise.unit]
-    said = f": a factor of {factor(promise.epsilon)} if they differ in one {noun}"
+    said = f": a factor of {factor(promise.epsilon)} if they differ in one word"
     words = promise.typical_words if promise.size is None else promise.size
     if words in (None, 1):
         return said
     loss = rounded_up(words * promise.epsilon)
     if promise.size is not None:
-        return f"{said}, and exp({loss}) if they differ in every {noun}"
+        return f"{said}, and exp({loss}) if they differ in every word"
     return (
-        f"{said}, and exp({loss}) if they have {words:,} {noun}s, a typical length, and differ in "
+        f"{said}, and exp({loss}) if they have {words:,} words, a typical length, and differ in "
         "every one"
     )
 
@@ -111,9 +104,6 @@ def _terms(promise: Guarantee) -> tuple[str, str, str]:
     count = str(promise.size) if promise.size is not None else "N"
     if promise.unit is Unit.TEXT:
         return "texts, whatever their words and length", "exp(epsilon)", " for the whole text"
-    if promise.unit is Unit.SENTENCES:
-        same = "" if promise.size is not None else " with the same number of sentences N"
-        return f"texts{same}, whatever they say", f"exp({count} x epsilon)", " per sentence"
     if promise.unit is Unit.WORD:
         inputs, times = "words", "epsilon"
     else:

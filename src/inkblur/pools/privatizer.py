@@ -1,21 +1,18 @@
-"""Releases texts through a pool: one draw for a whole text, or one for each of its sentences."""
+"""Releases texts through a pool: one draw for a whole text."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import cached_property
-
-import numpy as np
 
 from inkblur.documents.base import AnyTextPrivatizer, Reading
 from inkblur.documents.tokens import TokenClass, tokenize
-from inkblur.errors import ParameterError, PrivateCalibration
+from inkblur.errors import PrivateCalibration
 from inkblur.guarantees import Guarantee
 from inkblur.pools.cleaning import Identifiers, clean
 from inkblur.pools.mechanism import PoolStaircase
 from inkblur.rng import JoinedRows, Rng
-from inkblur.types import NULL_ID, Piece, Unit, choose, fixed_length
+from inkblur.types import NULL_ID
 
 OWN_SOURCE = (
     "the pool was built from the texts being protected, which would be released unchanged; "
@@ -26,42 +23,20 @@ _LOOKED_AT, _TIMES = 100, 10  # texts at a time, and how often: it takes as long
 
 
 class PoolPrivatizer(AnyTextPrivatizer):
-    """Texts in, texts of a public pool out. Nothing else passes: not words, length or layout.
-
-    With `unit="text"` the loss is epsilon between any two texts. With `unit="sentence"` each
-    sentence is replaced by one draw: epsilon a sentence, between texts of one number of sentences.
-    `length` fixes that number: longer texts are cut, shorter ones filled with draws from q, and
-    then the loss is `length` times epsilon between any two texts.
+    """Texts in, texts of a public pool out, at a loss of epsilon between any two texts. Nothing
+    else passes: not words, length or layout.
     """
 
     mechanism: PoolStaircase
+    length = None
 
-    def __init__(
-        self,
-        mechanism: PoolStaircase,
-        *,
-        unit: Piece | str = Piece.TEXT,
-        length: int | None = None,
-    ) -> None:
+    def __init__(self, mechanism: PoolStaircase) -> None:
         self.mechanism = mechanism
-        self.piece = choose(Piece, unit, "unit")
-        self.length = fixed_length(length) if length is not None else None
-        if self.piece is Piece.WORD:
-            raise ParameterError("a pool replaces whole texts or sentences, not words")
-        if self.piece is Piece.TEXT and self.length is not None:
-            raise ParameterError(
-                "a whole text is one draw and shows no length: leave out `length=`, or choose "
-                '`unit="sentence"`'
-            )
 
-    @cached_property
+    @property
     def guarantee(self) -> Guarantee:
         """What is promised about each text."""
-        own = self.mechanism.guarantee
-        if self.piece is Piece.TEXT:
-            return own
-        shown = () if self.hides_length else ("the number of sentences",)
-        return own.lifted(Unit.SENTENCES, size=self.length, passed=shown)
+        return self.mechanism.guarantee
 
     def expectation(self) -> str:
         """What to expect of a release, measured on the pool; to be read before it is drawn."""
@@ -71,7 +46,7 @@ class PoolPrivatizer(AnyTextPrivatizer):
     @property
     def hides_length(self) -> bool:
         """Whether a missing or empty text comes out like any other."""
-        return self.piece is Piece.TEXT or self.length is not None
+        return True
 
     @property
     def bound(self) -> bool:
@@ -83,8 +58,8 @@ class PoolPrivatizer(AnyTextPrivatizer):
     @property
     def spec(self) -> str:
         """Everything the output law depends on: binds each record's stream to this release."""
-        # Hashed with the key: "text length=None" stays as it is, whatever becomes of the options.
-        return f"{self.mechanism.spec} {self.piece.value} length={self.length}"
+        # Hashed with the key: "text length=None" is what options wrote here that left.
+        return f"{self.mechanism.spec} text length=None"
 
     def refuse_weak(self, *, accept_weak: bool) -> None:
         """No setting copies a text's words: nothing to refuse."""
@@ -117,35 +92,20 @@ class PoolPrivatizer(AnyTextPrivatizer):
         return len(mine) >= _FEWEST and 2 * int(pool.holds(mine).sum()) > len(mine)
 
     def read(self, texts: Sequence[str]) -> Reading:
-        """Where the texts, or their sentences, lie among those of the pool."""
-        parts = [self._pieces(text) for text in texts]
-        encoded = self.mechanism.encode([piece for part in parts for piece in part])
-        rows = iter(range(len(encoded)))
-        entering = tuple(tuple(encoded.entering(next(rows)) for _ in part) for part in parts)
-        return Reading(tuple(map(len, parts)), entering, (parts, encoded))
+        """Where the texts lie among those of the pool."""
+        encoded = self.mechanism.encode(texts)
+        entering = tuple((encoded.entering(row),) for row in range(len(texts)))
+        return Reading((1,) * len(texts), entering, (texts, encoded))
 
     def draw(self, reading: Reading, streams: Sequence[Rng]) -> tuple[list[str], Counter[str]]:
         """Texts of the pool, and how many came out as they were."""
-        parts, encoded = reading.state
+        true, encoded = reading.state
         bits = JoinedRows(streams, reading.draws).bits(len(encoded), 1)[:, 0]
-        drawn = self.mechanism.draw(encoded, bits).tolist()
-        texts, ends = self.mechanism.pool.texts, np.cumsum(reading.draws).tolist()
-        true = (piece for part in parts for piece in part)
-        same = sum(_same(texts[place], piece) for place, piece in zip(drawn, true, strict=True))
+        places = self.mechanism.draw(encoded, bits).tolist()
+        drawn = [self.mechanism.pool.texts[place] for place in places]
+        same = sum(map(_same, drawn, true))
         nulls = int((encoded.ids == NULL_ID).sum())
-        out = [
-            " ".join(texts[place] for place in drawn[end - size : end])
-            for end, size in zip(ends, reading.draws, strict=True)
-        ]
-        return out, Counter(drawn=len(encoded), null=nulls, unchanged=same)
-
-    def _pieces(self, text: str) -> list[str]:
-        if self.piece is Piece.TEXT:
-            return [text]
-        found = sentences(text)
-        if self.length is None:
-            return found
-        return [*found[: self.length], *[""] * (self.length - len(found))]
+        return drawn, Counter(drawn=len(drawn), null=nulls, unchanged=same)
 
 
 def _same(drawn: str, true: str) -> bool:

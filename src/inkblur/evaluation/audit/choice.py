@@ -28,7 +28,7 @@ from inkblur.guarantees import rounded_up
 from inkblur.mechanisms.base import DiscreteMechanism
 from inkblur.pools.privatizer import PoolPrivatizer
 from inkblur.rng import Rng
-from inkblur.types import NULL_ID, Array, Ids, Piece, Record, whole
+from inkblur.types import NULL_ID, Array, Ids, Record, whole
 
 _WORDS = 48  # input words, the null word among them; of a pool, texts and an empty one
 _CELLS = 1 << 23  # of the table of a pool's stated probabilities, at most
@@ -106,7 +106,7 @@ def audit_pool(
     encoded = mechanism.encode(texts)
     stated = np.stack([mechanism.weights(encoded, row) for row in range(len(texts))]) / 2.0**64
     places = {text: place for place, text in enumerate(pool.texts)}
-    one_draw = PoolPrivatizer(mechanism, unit=Piece.TEXT)
+    one_draw = PoolPrivatizer(mechanism)
 
     def draw(which: Ids) -> Ids:
         records = [Record(str(place), texts[row]) for place, row in enumerate(which.tolist())]

@@ -41,10 +41,6 @@ _UNITS = {
     ),
     Unit.VECTOR.value: ("one text, as a vector of terms", "any two texts"),
     "text": ("one text", "any two texts, whatever their words and length"),
-    "sentences": (
-        "one sentence of a text; the losses of a text's sentences add up",
-        "two texts with the same number of sentences",
-    ),
 }
 
 
@@ -147,9 +143,7 @@ class _ReportFacts:
     @property
     def piece(self) -> str:
         """What one draw replaces."""
-        return {"text": "text", "sentences": "sentence", "vector": "term"}.get(
-            self.guarantee.unit.value, "word"
-        )
+        return {"text": "text", "vector": "term"}.get(self.guarantee.unit.value, "word")
 
     @property
     def draws_a_text(self) -> int | None:
