@@ -5,14 +5,24 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inkblur import Privatizer, Staircase
+from inkblur import Exponential, Privatizer, Staircase
 from inkblur.documents.policies import TokenPolicies
 from inkblur.documents.stop_words import STOP_WORDS
 from inkblur.embeddings.table import Embedding
 from inkblur.evaluation.attacks.catalogue import CHANNEL_ATTACKS
-from inkblur.evaluation.attacks.channel import ClearChannel, channel_of
-from inkblur.evaluation.attacks.entering import entering, released_ids
-from inkblur.evaluation.attacks.language import entering_ids
+from inkblur.evaluation.attacks.channel import (
+    ClearChannel,
+    CopyingChannel,
+    ExactChannel,
+    channel_of,
+)
+from inkblur.evaluation.attacks.entering import (
+    channel_around,
+    entering,
+    numbered,
+    places,
+    released_ids,
+)
 from inkblur.evaluation.attacks.likelihood import Likelihood
 from inkblur.evaluation.dataset import Dataset, make_dataset
 from inkblur.evaluation.evaluate import evaluate
@@ -21,6 +31,7 @@ from inkblur.evaluation.risk import attempts
 from inkblur.evaluation.strengths import author_texts
 from inkblur.rng import seeded_rng
 from inkblur.spec import ReleaseSpec
+from inkblur.types import NULL_ID
 
 pytest.importorskip("sklearn")
 AUTHORS, PLAN = 6, Plan(seed=4, attacks=("likelihood",), models=(), repeats=1, read_texts=0)
@@ -100,9 +111,39 @@ def test_what_enters_is_what_the_release_lets_in() -> None:
     # An author's further words say as much about them as the first ones.
     cut = Privatizer(mechanism, length=2)
     assert entering(cut)(text).tolist() == Privatizer(mechanism).ids(text).tolist()
-    for kept in (TokenPolicies.of(keep=["stop-words"]), TokenPolicies.of(names="keep")):
+    # Who is copied comes out, who enters as the null word does not.
+    for kept, anna in (
+        (TokenPolicies.of(keep=["stop-words"]), NULL_ID),
+        (TokenPolicies.of(names="keep"), 2),
+    ):
         blur = Privatizer(mechanism, policies=kept)
-        assert entering(blur)(text).tolist() == entering_ids(text, words).tolist()
+        assert entering(blur)(text).tolist() == [0, 1, NULL_ID, anna, NULL_ID, NULL_ID]
+    dropped = Privatizer(
+        mechanism, policies=TokenPolicies.of(keep=["numbers"], drop=["stop-words"])
+    )
+    assert entering(dropped)(text).tolist() == [1, NULL_ID, NULL_ID, NULL_ID]  # 12 is no word
+
+
+def test_around_a_channel_words_are_copied() -> None:
+    words = Embedding(["the", "cat", "anna", "sky"], np.eye(4), name="toy")
+    mechanism = Exponential(words, epsilon=4.0)
+    blur = Privatizer(mechanism, policies=TokenPolicies.of(keep=["stop-words", "numbers"]))
+    channel = channel_around(blur, seeded_rng(1))
+    assert isinstance(channel, CopyingChannel)
+    assert channel.copied.tolist() == [True, False, False, False]
+    others: dict[str, int] = {}
+    ids, copied = numbered(places(blur.released("The cat, 12 the 12 7 Anna")), words, others)
+    assert ids.tolist() == [0, 1, 4, 0, 4, 5, NULL_ID]
+    assert copied.tolist() == [True, False, True, True, True, True, False]
+    around = channel.with_copies(np.array([0]), len(others))
+    assert around.size == 6
+    chances = around.likelihood(np.array([0, 1, 4, 5, NULL_ID]), np.arange(6))
+    assert chances[:2].sum(axis=1) == pytest.approx(1.0)
+    assert chances[0, 0] > 0.99  # a word like "the'd" may have been drawn
+    plain = ExactChannel(mechanism, 4)
+    assert chances[1, :4] == pytest.approx(plain.likelihood(np.array([1]), np.arange(4))[0])
+    assert chances[2].argmax() == 4
+    assert chances[:2, 4:].sum() == chances[4, 4:].sum() == 0.0  # nothing is drawn as a number
 
 
 ODD = ["u.s.", "co2", "new-york", "Paris", "paris", "#tag"]

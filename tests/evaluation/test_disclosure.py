@@ -122,7 +122,8 @@ def test_every_attack_has_a_value_or_a_reason(
     facts: dict[str, Any] = {"authors": names, "secrets": labels} if known else {"labels": labels}
     data = make_dataset(texts, **facts, seed=5)
     plan = replace(PLAN, attacks=("svm", "likelihood", "stacked") if known else ())
-    (found,) = evaluate(data, table(), [release], plan).settings
+    public = [f"{text} 7 Anna." for text in corpus(seed=9)[0][:20]] if known else []
+    (found,) = evaluate(data, table(), [release], plan, public=public).settings
     tried = {(each.attack, each.measure) for each in found.disclosures}
     missing = {(each.attack, each.measure) for each in found.not_measured}
     assert not tried & missing
@@ -141,6 +142,9 @@ def test_every_attack_has_a_value_or_a_reason(
         named = any(name in m.replace(",", "").split() for m in of_authors)
         assert named != any(each.attack == name for each in found.attacks), name
     assert known or len(of_authors) == 1
+    in_places = setting in SETTINGS and "bag" not in setting and setting != "tf"
+    readers = {a for a, _ in tried if a.startswith("reading")}
+    assert len(readers) == (1 + known if in_places else 0)
     if known and setting in SETTINGS:
         assert not {m for a, m in missing if a in ("inference", "linking")}
         assert not any("by the channel" in m for _, m in missing)
@@ -159,8 +163,10 @@ def test_every_attack_has_a_value_or_a_reason(
         {"length": 6},
         {"drop": ("numbers", "stop-words")},
         {"keep": ("sentence-ends", "punctuation")},
+        {"keep": ("numbers", "stop-words")},
+        {"keep": ("numbers", "stop-words"), "length": 20},
     ],
-    ids=["filled", "cut", "dropped", "signs kept"],
+    ids=["filled", "cut", "dropped", "signs kept", "kept", "kept and filled"],
 )
 def test_an_attacker_who_knows_the_setting_reads_and_traces_what_little_noise_shows(
     options: dict[str, Any],
@@ -174,15 +180,34 @@ def test_an_attacker_who_knows_the_setting_reads_and_traces_what_little_noise_sh
     shown, hidden = (
         each.disclosures for each in evaluate(data, words(), [faint, loud], PLAN).settings
     )
+    kept = 8 / 20 if "numbers" in options.get("keep", ()) else 0.0  # of the words are copied
     for attack, measure, most in (
-        ("reading (unigram)", "words recovered", 0.3),
-        ("repetition", "words recovered from 10", 0.4),
+        ("reading (unigram)", "words recovered", 0.3 + kept),
+        ("repetition", "words recovered from 10", 0.4 + kept),
         ("singling out", "by the channel", 0.5),
         ("inference", "guessed, by the channel", 0.9),
     ):
-        entering = 0.9 if "drop" in options or "singling" in attack else 0.5  # numbers are null
+        # Numbers that are neither dropped nor copied enter as null words.
+        entering = 0.9 if "drop" in options or kept or "singling" in attack else 0.5
         assert value(shown, attack, measure) >= entering, measure
         assert value(hidden, attack, measure) <= most, measure
+
+
+@pytest.mark.parametrize("length", [None, 9])
+def test_what_is_copied_is_read_and_gives_the_original_away(length: int | None) -> None:
+    texts = [f"{row} boats, the Anna and fish" for row in range(24)]
+    data = make_dataset(texts, authors=["a", "b"] * 12, seed=5)
+    kept = ReleaseSpec("exponential", epsilon=0.1, keep=("numbers",), length=length)
+    named = kept.varied(keep=(), names="keep")
+    traced, read = evaluate(data, words(), [kept, named], PLAN).settings
+    for attack, measure, most in (
+        ("reading (unigram)", "numbers recovered", 0.0),
+        ("singling out", "by the channel", 0.5),
+    ):
+        assert value(traced.disclosures, attack, measure) == 1.0
+        assert value(read.disclosures, attack, measure) <= most
+    assert value(read.disclosures, "reading (unigram)", "names recovered") == 1.0
+    assert value(traced.disclosures, "reading (unigram)", "names recovered") == 0.0
 
 
 def words() -> Embedding:

@@ -177,6 +177,12 @@ class Privatizer(AnyTextPrivatizer):
         """Each token of this text and what becomes of it; None of signs, which are no words."""
         return self._analyst.fates(text)
 
+    def released(self, text: str) -> Analysis:
+        """This text as it is released: its words cut or filled to `length`, and what is copied."""
+        analysis = self._analyst.read(text)
+        ids, slots = self._fitted(analysis).tolist(), self._slots(analysis)
+        return Analysis(ids, slots, analysis.counts)
+
     def shown_words(self, text: str) -> int:
         """How many pieces between spaces its release has: anybody can count them."""
         analysis = self._analyst.read(text)

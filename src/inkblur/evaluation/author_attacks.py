@@ -21,8 +21,8 @@ from inkblur.evaluation.attacks.catalogue import (
     STACKED,
     STATIC_ALONE,
 )
-from inkblur.evaluation.attacks.channel import Channel, ClearChannel, channel_of
-from inkblur.evaluation.attacks.entering import Entering, entering
+from inkblur.evaluation.attacks.channel import Channel, ClearChannel
+from inkblur.evaluation.attacks.entering import Entering, channel_around, entering
 from inkblur.evaluation.attacks.pool_likelihood import PoolLikelihood
 from inkblur.evaluation.attacks.stacking import stacked_across
 from inkblur.evaluation.dataset import Dataset, Scenario
@@ -107,7 +107,7 @@ class AuthorAttacks:
         if self._channel is None or self._channel[0] is not releaser:
             rng = seeded_rng(self.plan.seed).child("channel", releaser.name)
             blur = releaser.blur
-            channel = channel_of(blur.mechanism, rng)
+            channel = channel_around(blur, rng)
             self._channel = releaser, (channel, blur.mechanism.embedding, entering(blur))
         return self._channel[1]
 

@@ -17,8 +17,15 @@ from inkblur.documents.privatizer import Privatizer
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.evaluation.attacks.base import Attack, joined_by_author
-from inkblur.evaluation.attacks.channel import Channel, channel_of
-from inkblur.evaluation.attacks.entering import WORD_CLASSES, entering
+from inkblur.evaluation.attacks.channel import Channel, CopyingChannel
+from inkblur.evaluation.attacks.entering import (
+    WORD_CLASSES,
+    Flags,
+    channel_around,
+    entering,
+    numbered,
+    places,
+)
 from inkblur.evaluation.attacks.inference import infer
 from inkblur.evaluation.attacks.language import Trigrams, entering_ids, unigram
 from inkblur.evaluation.attacks.likelihood import Likelihood
@@ -52,6 +59,7 @@ _TRACED = 100  # texts that are singled out by the channel, and words of each th
 
 
 Found = Disclosure | NotMeasured
+Standing = tuple[Ids, Flags]  # a text's places by number, and which are copied
 Known = Channel | PoolStaircase | str  # the chances of what comes out, or why nobody knows them
 
 
@@ -79,17 +87,22 @@ class Disclosing:
         yield from self._inference(releaser, known, train, test)
 
     def _reading(self, releaser: Releaser, known: Known, rng: Rng) -> Iterator[Found]:
-        truth = self._readable(releaser, known)
+        others: dict[str, int] = {}
+        truth = self._readable(releaser, known, others)
         if isinstance(truth, str):
             yield NotMeasured("reading", "words recovered", truth)
             yield NotMeasured("repetition", "words recovered from several releases", truth)
             return
         assert isinstance(releaser, TextReleaser)
         assert not isinstance(known, PoolStaircase | str)
-        blur, channel = releaser.blur, known
-        outs = _drawn(blur, [words.ids for words in truth], 1, rng.child("read"))
+        blur = releaser.blur
+        standing = [(words.ids, words.copied) for words in truth]
+        channel = _with_copies(known, standing, len(others))
+        outs = _drawn(blur, standing, 1, rng.child("read"))
         texts = [entering_ids(text, self.embedding) for text in self.public]
         prior = unigram(self.embedding, texts)
+        unknown = np.full(len(others) + 1, prior[-1] / (len(others) + 1))
+        prior = np.concatenate([prior[:-1], unknown])
         reader = Reader(channel, prior)
         candidates = reader.candidates(outs)
         readers = {"unigram": [guessed(found) for found in candidates]}
@@ -101,11 +114,12 @@ class Disclosing:
             yield NotMeasured("reading (trigram)", "words recovered", reason)
         shown = [out[:, 0] for out in outs]
         ends = "; told where a text ends" if blur.length is not None else ""
+        ends += "; copied words count" if WORD_CLASSES & {*blur.policies.kept} else ""
         for name, said in readers.items():
             found = self._recovered(name, truth, shown, said)
             yield from _read(found, reader.channel.error, ends)
         again = truth[:_RELEASED_AGAIN]
-        many = _drawn(blur, [words.ids for words in again], max(RELEASES), rng.child("again"))
+        many = _drawn(blur, standing[: len(again)], max(RELEASES), rng.child("again"))
         for releases in RELEASES:
             said = reader.read([out[:, :releases] for out in many])
             hits = self._recovered("", again, [out[:, 0] for out in many], said)
@@ -118,20 +132,19 @@ class Disclosing:
                 "the first release, taken at face value",
             )
 
-    def _readable(self, releaser: Releaser, known: Known) -> list[TrueWords] | str:
+    def _readable(
+        self, releaser: Releaser, known: Known, others: dict[str, int]
+    ) -> list[TrueWords] | str:
         """Texts to read, or why none is."""
         if isinstance(releaser, PoolReleaser | VectorReleaser) or _is_bag(releaser):
             return "no released word stands in the place of a true one"
         if isinstance(known, str):
             return known
         assert isinstance(releaser, TextReleaser)
-        blur = releaser.blur
-        if WORD_CLASSES & {*blur.policies.kept}:
-            return "copied words stand among those that were drawn"
         if not self.plan.read_texts:
             return "no text was to be read"
         texts = [self.test[row] for row in self.order[: self.plan.read_texts]]
-        truth = [true_words(text, blur) for text in texts]
+        truth = [true_words(text, releaser.blur, others) for text in texts]
         return [words for words in truth if len(words.ids)] or "no word enters the mechanism"
 
     def _recovered(
@@ -201,12 +214,15 @@ class Disclosing:
     def _traced_in_places(
         self, blur: Privatizer, channel: Channel, rng: Rng
     ) -> NDArray[np.bool_] | None:
-        entering = (blur.ids(self.test[row])[:_TRACED] for row in self.order)
-        truth = list(islice((ids for ids in entering if len(ids)), _TRACED))
-        if len(truth) < 2:
+        table, others = blur.mechanism.embedding, dict[str, int]()
+        released = (places(blur.released(self.test[row]), signs=True) for row in self.order)
+        first = islice(filter(None, released), _TRACED)
+        standing = [numbered(each[:_TRACED], table, others) for each in first]
+        if len(standing) < 2:
             return None
-        outs = [out[:, 0] for out in _drawn(blur, truth, 1, rng)]
-        return single_out_by_channel(channel, truth, outs)
+        outs = [out[:, 0] for out in _drawn(blur, standing, 1, rng)]
+        around = _with_copies(channel, standing, len(others))
+        return single_out_by_channel(around, [ids for ids, _ in standing], outs)
 
     def _traced_as_authors(
         self, releaser: Releaser, known: Channel | PoolStaircase, test: Released
@@ -289,7 +305,7 @@ class Disclosing:
 def _known(releaser: Releaser, rng: Rng) -> Known:
     """What an attacker knows of a release's chances, or why that is nothing."""
     if isinstance(releaser, TextReleaser | VectorReleaser):
-        return channel_of(releaser.blur.mechanism, rng)
+        return channel_around(releaser.blur, rng)
     if isinstance(releaser, PoolReleaser) and PoolLikelihood.name in informed(releaser):
         return releaser.blur.mechanism
     return uninformed(releaser)
@@ -316,14 +332,22 @@ def _is_bag(releaser: Releaser) -> bool:
     return isinstance(releaser, TextReleaser) and releaser.blur.kind is ReleaseKind.BAG
 
 
-def _drawn(blur: Privatizer, truth: Sequence[Ids], releases: int, rng: Rng) -> list[Ids]:
+def _with_copies(channel: Channel, texts: Sequence[Standing], others: int) -> Channel:
+    """The channel where these texts' copied words come out as they stand."""
+    if not isinstance(channel, CopyingChannel):
+        return channel
+    seen = np.concatenate([ids[copied] for ids, copied in texts])
+    return channel.with_copies(seen[seen < channel.size], others)
+
+
+def _drawn(blur: Privatizer, texts: Sequence[Standing], releases: int, rng: Rng) -> list[Ids]:
     """What comes out, (places, releases) per text."""
-    mechanism = blur.mechanism
-    ids = np.concatenate(truth)
-    outs = np.stack(
-        [mechanism.replace(ids, rng.child(str(release))) for release in range(releases)], axis=1
-    )
-    return np.split(outs, np.cumsum([len(words) for words in truth])[:-1])
+    ids, copied = (np.concatenate(part) for part in zip(*texts, strict=True))
+    outs = np.tile(ids[:, None], releases)
+    for release in range(releases):
+        drawn = blur.mechanism.replace(ids[~copied], rng.child(str(release)))
+        outs[~copied, release] = drawn
+    return np.split(outs, np.cumsum([len(text) for text, _ in texts])[:-1])
 
 
 def _read(found: Recovered, error: float, ends: str = "") -> Iterator[Disclosure]:

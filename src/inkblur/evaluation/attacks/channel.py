@@ -30,6 +30,7 @@ from inkblur.types import NULL_ID, Array, Ids, Vectors, whole
 
 Chances = NDArray[np.floating[Any]]  # 64 bits where exact, 32 where estimated
 Cells = NDArray[np.int16]
+DRAWN_ALL_THE_SAME = 0.01  # of the occurrences of a word that is copied: a guess
 _CELLS = 4096  # of the grid of squared distances that h is tabulated on
 _DRAWS = 20  # of each public word
 _BLOCK = 512  # words whose distances to the vocabulary are held at a time
@@ -97,6 +98,36 @@ class ExactChannel:
         for start in range(0, len(ids), _BLOCK):
             rows = self.mechanism.probabilities(ids[start : start + _BLOCK])
             np.take(rows, outs, axis=1, out=found[start : start + _BLOCK], mode="clip")
+        return found
+
+
+class CopyingChannel:
+    """A channel around which some words are copied, because their class is kept.
+
+    `copied` marks them among the words of the table; the `others` numbers beyond those stand for
+    what is copied and is no word of the table. A few of a copied word's forms are drawn all the
+    same ("who'd" enters as "who"), so that another word is never impossible.
+    """
+
+    def __init__(self, channel: Channel, copied: NDArray[np.bool_], others: int = 0) -> None:
+        self._channel, self.error = channel, channel.error
+        self.copied, self.size = copied, channel.size + others
+        self._kept = np.concatenate([copied, np.ones(others, np.bool_), [False]])  # null: drawn
+
+    def with_copies(self, copied: Ids, others: int) -> CopyingChannel:
+        """The same where these words of the table are copied as well, and so many others."""
+        marked = self.copied.copy()
+        marked[copied] = True
+        return CopyingChannel(self._channel, marked, others)
+
+    def likelihood(self, ids: Ids, outs: Ids) -> Array:
+        """P(out | word), (ids, outs)."""
+        found = np.zeros((len(ids), len(outs)))
+        drawn, words = ids < self._channel.size, outs < self._channel.size
+        found[np.ix_(drawn, words)] = self._channel.likelihood(ids[drawn], outs[words])
+        kept = self._kept[ids]
+        found[kept] *= DRAWN_ALL_THE_SAME
+        found[kept] += (1.0 - DRAWN_ALL_THE_SAME) * (ids[kept][:, None] == outs)
         return found
 
 

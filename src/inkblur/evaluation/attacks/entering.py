@@ -7,21 +7,24 @@ table as it spells them, which no tokenizer need read: "u.s.", "co2", "Paris" be
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from inkblur.documents.analysis import Analyst
+from inkblur.documents.analysis import Analysis, Analyst
 from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.tf_vector import SyntheticVectors, pick
 from inkblur.embeddings.table import Embedding
-from inkblur.evaluation.attacks.channel import Channel, ClearChannel
+from inkblur.evaluation.attacks.channel import Channel, ClearChannel, CopyingChannel, channel_of
 from inkblur.evaluation.attacks.language import entering_ids
+from inkblur.rng import Rng
 from inkblur.types import NULL_ID, Ids
 
+Flags = NDArray[np.bool_]
 Entering = Callable[[str], Ids]  # the ids of a true text's words
 WORD_CLASSES = {"stop_words", "unknown", "numbers", "addresses", "names"}
+_SIGNS = ("punctuation keep", "sentence_ends keep")  # what is copied and is no word
 _GRID = 4096  # places of a composition: rare terms of a long text count too
 
 
@@ -43,10 +46,54 @@ def entering(blur: Privatizer | SyntheticVectors) -> Entering:
         # Not only as many as the vector has: a long text is its author's all the same.
         vectorizer, even = blur.vectorizer, (np.arange(_GRID) + 0.5) / _GRID
         return lambda text: pick(*vectorizer.composition(text), even)
-    if WORD_CLASSES & {*blur.policies.kept}:
-        return partial(entering_ids, embedding=table)
     analyst = Analyst(table, blur.policies)
-    return lambda text: np.array(analyst.read(text).ids, np.int64)
+    if not WORD_CLASSES & {*blur.policies.kept}:
+        return lambda text: np.array(analyst.read(text).ids, np.int64)
+
+    def entered(text: str) -> Ids:
+        ids, _ = numbered(places(analyst.read(text)), table, {})
+        return ids[ids < len(table)]  # of what is copied, words of the table
+
+    return entered
+
+
+def places(analysis: Analysis, *, signs: bool = False) -> list[int | str]:
+    """What stands at each place of a release, its filling last: the id of a word that is drawn, or
+    what is copied, words alone unless `signs` are asked for.
+    """
+    ids = iter(analysis.ids)
+    standing = [
+        next(ids) if slot.copied is None else slot.copied
+        for slot in analysis.slots
+        if signs or slot.counted not in _SIGNS
+    ]
+    return [*standing, *ids]
+
+
+def numbered(
+    standing: Sequence[int | str], table: Embedding, others: dict[str, int]
+) -> tuple[Ids, Flags]:
+    """Places by number, and which of them are copied. What is copied and no word of the table has a
+    number beyond its words, which `others` keeps.
+    """
+    ids = [place if isinstance(place, int) else table.id(place) for place in standing]
+    for row, place in enumerate(standing):
+        if isinstance(place, str) and ids[row] == NULL_ID:
+            ids[row] = others.setdefault(place, len(table) + len(others))
+    copied = [isinstance(place, str) for place in standing]
+    return np.array(ids, np.int64), np.array(copied, np.bool_)
+
+
+def channel_around(blur: Privatizer | SyntheticVectors, rng: Rng) -> Channel:
+    """The channel of a release's mechanism, and of the words that are copied around it."""
+    channel, table = channel_of(blur.mechanism, rng), blur.mechanism.embedding
+    if isinstance(blur, SyntheticVectors) or not blur.policies.kept:
+        return channel
+    copied = np.zeros(len(table), np.bool_)
+    if WORD_CLASSES & {*blur.policies.kept}:
+        analyst = Analyst(table, blur.policies)
+        copied[:] = [places(analyst.read(word)) == [word] for word in table.words]
+    return CopyingChannel(channel, copied)
 
 
 def came_out(channel: Channel, text: str, embedding: Embedding) -> Ids:

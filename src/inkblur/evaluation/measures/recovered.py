@@ -7,19 +7,17 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
-from numpy.typing import NDArray
 
 from inkblur.documents.analysis import folded
 from inkblur.documents.policies import Treatment
 from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.stop_words import STOP_WORDS
 from inkblur.documents.tokens import TokenClass
+from inkblur.evaluation.attacks.entering import Flags, numbered, places
 from inkblur.evaluation.attacks.reading import SURE, Guesses
 from inkblur.evaluation.measures.bootstrap import share_over_texts
 from inkblur.evaluation.results import Interval
 from inkblur.types import NULL_ID, Ids
-
-Flags = NDArray[np.bool_]
 
 
 class Kind(IntEnum):
@@ -38,13 +36,16 @@ class TrueWords:
 
     ids: Ids  # (places,); NULL_ID where the null word entered
     kinds: Ids  # (places,): see Kind
+    copied: Flags  # (places,): what comes out as it stands
 
 
-def true_words(text: str, blur: Privatizer) -> TrueWords:
-    """The words, numbers and addresses of a text that enter a release, as far as it reaches; what
-    it is filled with is none.
+def true_words(text: str, blur: Privatizer, others: dict[str, int] | None = None) -> TrueWords:
+    """The words, numbers and addresses of a text that enter a release or are copied, as far as it
+    reaches; what it is filled with is none. `others` numbers what is copied and is no word of the
+    table.
     """
-    ids = blur.ids(text)
+    table = blur.mechanism.embedding
+    ids, copied = numbered(places(blur.released(text)), table, {} if others is None else others)
     kinds: list[Kind] = []
     opening = True  # capitals say nothing where a sentence begins
     for token, fate in blur.fates(text):
@@ -54,7 +55,7 @@ def true_words(text: str, blur: Privatizer) -> TrueWords:
         if fate is not Treatment.DROP:
             if len(kinds) == len(ids):
                 break
-            word = token.kind is TokenClass.WORD
+            word, known = token.kind is TokenClass.WORD, 0 <= ids[len(kinds)] < len(table)
             if token.kind is TokenClass.NUMBER:
                 kinds.append(Kind.NUMBER)
             elif word and folded(token.text) in STOP_WORDS:
@@ -62,9 +63,10 @@ def true_words(text: str, blur: Privatizer) -> TrueWords:
             elif word and token.text[0].isupper() and not opening:
                 kinds.append(Kind.NAME)
             else:
-                kinds.append(Kind.WORD if ids[len(kinds)] != NULL_ID else Kind.UNKNOWN)
+                kinds.append(Kind.WORD if known else Kind.UNKNOWN)
         opening = False
-    return TrueWords(ids[: len(kinds)], np.array(kinds, np.int64))
+    count = len(kinds)
+    return TrueWords(ids[:count], np.array(kinds, np.int64), copied[:count])
 
 
 @dataclass(frozen=True, slots=True)
