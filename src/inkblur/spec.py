@@ -164,8 +164,6 @@ class ReleaseSpec(ReleaseFields):
             parts.append(f"{self.unit}s of {Path(self.pool).name}")
         if self.keep_meaning is not None:
             parts.append(f"keep meaning {self.keep_meaning:g}")
-        if self.order is not None:
-            parts.append(f"{self.order} first")
         if self.length is not None:
             parts.append(f"length {self.length}")
         if self.morphology is not None:

@@ -80,15 +80,11 @@ class ReleaseFields:
         None, "Public texts (`inkblur pool build`) that take the place of texts."
     )
     pool_sha256: str | None = None  # the pool must have this fingerprint
+    order: str | None = None  # what was chosen on the pool, label or meaning: a repeat draws alike
     keep_meaning: float | None = _pool(
         None,
         "With --pool: what to keep first, from 0 (the label of a text) to 1 (its meaning); "
         "default: 0.5. In a pool without labels, less meaning reveals less about the author.",
-    )
-    order: str | None = _pool(
-        None,
-        "With --pool: which texts count as near: label (those of the same label first) or meaning "
-        "(by meaning alone). Default: chosen on the pool.",
     )
     encoder: str | None = _pool(
         None,

@@ -41,7 +41,7 @@ WORDS = 300  # measured unless --words says otherwise
 
 @options.release_options(
     *("mechanism", "epsilon", "embedding", "vocabulary"),
-    *("unit", "pool", "keep_meaning", "order", "encoder"),
+    *("unit", "pool", "keep_meaning", "encoder"),
     usual={"mechanism": MECHANISM},
     lists=("epsilon", "keep_meaning"),
     several=True,

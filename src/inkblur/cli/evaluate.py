@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @options.release_options(
     *("mechanism", "epsilon", "release", "length", "morphology", "embedding", "vocabulary"),
-    *("unit", "pool", "keep_meaning", "order", "encoder"),
+    *("unit", "pool", "keep_meaning", "encoder"),
     usual={"mechanism": MECHANISM},
     lists=("mechanism", "epsilon", "length", "morphology", "keep_meaning"),
     several=True,

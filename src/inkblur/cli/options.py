@@ -77,10 +77,10 @@ BudgetRadius = Annotated[
 
 _SEVERAL = "One or more, comma-separated."
 _OWN = "Options for one mechanism"
-_POOLED = ("unit", "pool", "keep_meaning", "order", "encoder")
+_POOLED = ("unit", "pool", "keep_meaning", "encoder")
 _STRENGTHS = ("epsilon", "strength", "level")
 _AXES = ("epsilon", "length", "morphology", "keep_meaning")  # several values make several settings
-_FIXED = ("release", "unit", "pool", "order", "encoder")
+_FIXED = ("release", "unit", "pool", "encoder")
 
 
 def release_options(

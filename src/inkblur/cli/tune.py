@@ -18,7 +18,7 @@ from inkblur.types import counted
 
 @options.release_options(
     *("mechanism", "epsilon", "length", "morphology", "release", "embedding", "vocabulary"),
-    *("unit", "pool", "keep_meaning", "order", "encoder"),
+    *("unit", "pool", "keep_meaning", "encoder"),
     usual={"mechanism": MECHANISM},
     lists=("epsilon", "length", "morphology", "keep_meaning"),
     several=True,
