@@ -1,115 +1,160 @@
-"""How fast is exact nearest-word search on a GPU, and is it exact?
+"""Is the nearest-word search on a GPU exact, and as fast as that of another commit?
 
-One call measures the device's ceilings, compares with a float64 brute force at several epsilons,
-and times the engine beside a plain float32 product + maximum:
+    python tools/profiling/gpu.py OLD_SRC NEW_SRC --json gpu.json
+    python tools/profiling/gpu.py OLD_SRC NEW_SRC --words 400000 --draw-words 0     search alone
 
-    PYTHONPATH=src python tools/profiling/gpu.py --json gpu.json
-    PYTHONPATH=src python tools/profiling/gpu.py --words 400000 --check 0      timing alone
+Each of the two trees (the folder that holds `inkblur`) is measured in a process of its own; the two
+take turns in every round, so what counts is the ratio, its median and spread over the rounds. The
+plain way, a float32 product and maximum on the device, is timed between them: it is not exact.
 
-Vectors are synthetic, with the lengths of GloVe (about 6.5, spread like its own, 300 dimensions),
-or with --vectors FILE.npy those of a file and, beyond its end, noisy copies of them. Queries are
-words plus n-dimensional Laplace noise. "words/s" is `Gpu.nearest` from host memory to host memory:
-the copy into pinned memory, the upload and the download are inside. The baseline has its queries
-on the device already. Medians of --repeat runs; times of single steps come from CUDA events.
+Vectors are made on the device, with the lengths of GloVe (about 6.5, spread like its own, 300
+dimensions); queries are words plus n-dimensional Laplace noise. Search: words a second from host
+memory to host memory, the copy into pinned memory, the upload and the download inside. Draws: whole
+`mahalanobis` draws, noise and search, by several threads of one process. Every id is compared with
+a float64 brute force on the device, and some with the search on the processor.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
+import os
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
-from inkblur.mechanisms.nearest.canonical import Float32s, Float64s, distances
-from inkblur.mechanisms.nearest.gpu.backend import Gpu
-from inkblur.types import Ids
-
 DIMENSION = 300
-STEPS = ("prepare", "scan", "keep", "sift", "rescore", "choose", "collect", "refine", "settle")
+BLOCK = 16_384  # words a call of a draw
+Ids = npt.NDArray[np.int64]
 
 
-def median_ms(work: Callable[[], Any], repeat: int = 7) -> float:
-    """Milliseconds on the device, by events, after two warm-ups."""
-    times: list[float] = []
-    for turn in range(repeat + 2):
-        start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
-        start.record()
-        work()
-        stop.record()
-        torch.cuda.synchronize()
-        if turn >= 2:
-            times.append(start.elapsed_time(stop))
-    return statistics.median(times)
-
-
-def ceilings() -> dict[str, float]:
-    """What this device does at best: copies, uploads and large products of random numbers."""
-    out: dict[str, float] = {}
-    big = torch.empty(1 << 31, dtype=torch.int8, device="cuda").random_(-127, 127)
-    other = torch.empty_like(big)
-    out["copy, read + written, TB/s"] = 2 * len(big) / median_ms(lambda: other.copy_(big)) / 1e9
-    host = torch.zeros(1 << 28, dtype=torch.uint8).pin_memory()
-    there = torch.empty(1 << 28, dtype=torch.uint8, device="cuda")
-    out["pinned upload, GB/s"] = (1 << 28) / median_ms(lambda: there.copy_(host, True)) / 1e6
-    size = 8192
-    for name, dtype in (("float32", torch.float32), ("float16", torch.float16)):
-        left, right = (torch.randn(size, size, device="cuda").to(dtype) for _ in range(2))
-        out[f"{name} product, TFLOP/s"] = 2 * size**3 / median_ms(lambda: left @ right.T) / 1e9  # noqa: B023
-    left, right = (
-        torch.randint(-127, 128, (size, size), device="cuda", dtype=torch.int8) for _ in range(2)
-    )
-    rate = 2 * size**3 / median_ms(lambda: torch._int_mm(left, right.T)) / 1e9
-    out["int8 product (cuBLAS), TOP/s"] = rate
-    return out
-
-
-def table(words: int, path: Path | None) -> Float32s:
-    """GloVe-like vectors, made on the device."""
+def made_vectors(words: int, device: str) -> npt.NDArray[np.float32]:
+    """GloVe-like vectors; the same in every process."""
     torch.manual_seed(words)
     out = np.empty((words, DIMENSION), dtype=np.float32)
-    stored = torch.from_numpy(np.load(path).astype(np.float32)).cuda() if path else None
     for start in range(0, words, 1 << 17):
         rows = min(1 << 17, words - start)
-        made = torch.randn(rows, DIMENSION, device="cuda")
-        if stored is None:
-            spread = torch.exp(0.3 * torch.randn(DIMENSION, device="cuda").sin())
-            length = 6.5 * torch.exp(0.125 * torch.randn(rows, 1, device="cuda"))
-            made = made * spread
-            made *= length / made.norm(dim=1, keepdim=True)
-            made += 0.05
-        else:
-            ids = torch.arange(start, start + rows, device="cuda")
-            copies = ids >= len(stored)
-            ids[copies] = torch.randint(len(stored), (int(copies.sum()),), device="cuda")
-            made = stored[ids] + 0.1 * made * copies[:, None]
-        out[start : start + rows] = made.cpu().numpy()
+        spread = torch.exp(0.3 * torch.randn(DIMENSION, device=device).sin())
+        length = 6.5 * torch.exp(0.125 * torch.randn(rows, 1, device=device))
+        block = torch.randn(rows, DIMENSION, device=device) * spread
+        block *= length / block.norm(dim=1, keepdim=True)
+        out[start : start + rows] = (block + 0.05).cpu().numpy()
     return out
 
 
-def noisy(vectors: Float32s, epsilon: float, batch: int) -> Float64s:
-    """Queries of the n-dimensional Laplace mechanism."""
-    n = vectors.shape[1]
-    noise = torch.randn(batch, n, dtype=torch.float64, device="cuda")
-    gamma = np.random.default_rng(batch).gamma(n, 1 / epsilon, (batch, 1))
-    noise *= torch.from_numpy(gamma).cuda() / noise.norm(dim=1, keepdim=True)
-    ids = np.random.default_rng(int(epsilon * 7)).integers(0, len(vectors), batch)
-    queries: Float64s = vectors[ids] + noise.cpu().numpy()
+def noisy(
+    vectors: npt.NDArray[np.float32], epsilon: float, count: int, device: str
+) -> npt.NDArray[np.float64]:
+    """Queries of the n-dimensional Laplace mechanism; not for publishing."""
+    torch.manual_seed(count)
+    rng = np.random.default_rng(int(epsilon * 7))
+    noise = torch.randn(count, DIMENSION, dtype=torch.float64, device=device)
+    gamma = rng.gamma(DIMENSION, 1 / epsilon, (count, 1))
+    noise *= torch.from_numpy(gamma).to(device) / noise.norm(dim=1, keepdim=True)
+    queries: npt.NDArray[np.float64] = noise.cpu().numpy()
+    queries += vectors[rng.integers(0, len(vectors), count)]
     return queries
 
 
-def brute_force(vectors: Float32s, queries: Float64s) -> Ids:
+class Worker:
+    """One tree: it answers commands, a JSON line each."""
+
+    def __init__(self, device: str) -> None:
+        from inkblur.mechanisms.nearest.engine import Device, backend_on
+
+        self.device = device
+        if device == "cuda":
+            self.backend: Any = backend_on(Device.CUDA)
+        else:  # this script's own test: plain torch
+            name = "inkblur.mechanisms.nearest.gpu"
+            try:  # where it was in earlier commits
+                found = importlib.import_module(f"{name}.backend")
+            except ImportError:
+                found = importlib.import_module(name)
+            self.backend = found.Gpu(device=device, batch=64)
+
+    def put(self, words: int, epsilon: float, queries: int) -> float:
+        """Take made vectors; the seconds it took."""
+        self.vectors = made_vectors(words, self.device)
+        self.queries = noisy(self.vectors, epsilon, queries, self.device)
+        start = time.perf_counter()
+        self.backend.put(self.vectors)
+        return time.perf_counter() - start
+
+    def search(self) -> float:
+        """Seconds of one search."""
+        start = time.perf_counter()
+        self.backend.nearest(self.queries)
+        return time.perf_counter() - start
+
+    def check(self, epsilon: float, count: int, on_processor: int) -> dict[str, int]:
+        """Ids compared and those that are wrong: with the brute force, and with the processor."""
+        queries = noisy(self.vectors, epsilon, count, self.device)
+        ids = self.backend.nearest(queries)
+        wrong = worse(self.vectors, queries, ids, brute_force(self.vectors, queries, self.device))
+        found = {"compared": count, "wrong": wrong, "on the processor": on_processor}
+        if on_processor:
+            from inkblur.mechanisms.nearest.engine import Device, backend_on
+
+            plain = backend_on(Device.CPU)
+            plain.put(self.vectors)
+            differ = plain.nearest(queries[:on_processor]) != ids[:on_processor]
+            found["unlike the processor"] = int(differ.sum())
+        return found
+
+    def prepare_draws(self, epsilon: float, tokens: int) -> float:
+        """Make a mechanism over the vocabulary."""
+        from inkblur.embeddings.table import Embedding
+        from inkblur.mechanisms.nearest.engine import Engine
+        from inkblur.mechanisms.perturbation import Mahalanobis
+
+        names = [f"w{i}" for i in range(len(self.vectors))]
+        table = Embedding(names, self.vectors, name="made")
+        engine = Engine(table, self.backend)
+        self.mechanism = Mahalanobis(table, epsilon=epsilon, lam=0.5, engine=engine)
+        self.ids = np.random.default_rng(1).integers(0, len(table), tokens)
+        return 0.0
+
+    def draw(self, threads: int) -> float:
+        """Seconds of drawing all tokens."""
+        from inkblur.rng import keyed_rng
+
+        rng = keyed_rng(bytes(range(32)))
+        parts = [self.ids[start : start + BLOCK] for start in range(0, len(self.ids), BLOCK)]
+        start = time.perf_counter()
+        with ThreadPoolExecutor(threads) as pool:
+            drawn = pool.map(
+                lambda part: self.mechanism.replace(part[1], rng.child(str(part[0]))),
+                enumerate(parts),
+            )
+            self.drawn = np.concatenate(list(drawn))
+        return time.perf_counter() - start
+
+    def words_drawn(self) -> list[int]:
+        """What the last draw gave."""
+        ids: list[int] = self.drawn[:100_000].tolist()
+        return ids
+
+
+def brute_force(
+    vectors: npt.NDArray[np.float32], queries: npt.NDArray[np.float64], device: str
+) -> Ids:
     """argmax of q.v - |v|^2/2 in float64 on the device, block by block."""
-    best = torch.full((len(queries),), -torch.inf, dtype=torch.float64, device="cuda")
-    ids = torch.zeros(len(queries), dtype=torch.int64, device="cuda")
-    points = torch.from_numpy(queries).cuda()
+    best = torch.full((len(queries),), -torch.inf, dtype=torch.float64, device=device)
+    ids = torch.zeros(len(queries), dtype=torch.int64, device=device)
+    points = torch.from_numpy(queries).to(device)
     for first in range(0, len(vectors), 1 << 15):
-        words = torch.from_numpy(vectors[first : first + (1 << 15)]).cuda().double()
+        words = torch.from_numpy(vectors[first : first + (1 << 15)]).to(device).double()
         half = words.square().sum(dim=1) / 2
         for start in range(0, len(queries), 1 << 14):
             part = slice(start, start + (1 << 14))
@@ -121,136 +166,141 @@ def brute_force(vectors: Float32s, queries: Float64s) -> Ids:
     return out
 
 
-def disagreements(vectors: Float32s, queries: Float64s, got: Ids, want: Ids) -> tuple[int, int]:
-    """How many ids are worse than the brute force's, and how many differ and are not worse.
-
-    The brute force's own rounding decides near-ties, so differing ids are compared canonically.
+def worse(
+    vectors: npt.NDArray[np.float32], queries: npt.NDArray[np.float64], ids: Ids, other: Ids
+) -> int:
+    """How many ids are not the canonical ones: the brute force's own rounding decides near-ties, so
+    ids that differ from its are compared canonically.
     """
-    rows = np.flatnonzero(got != want)
-    mine = distances(vectors, queries, got[rows], rows)
-    other = distances(vectors, queries, want[rows], rows)
-    worse = int(((mine > other) | ((mine == other) & (got[rows] > want[rows]))).sum())
-    return worse, len(rows) - worse
+    from inkblur.mechanisms.nearest.canonical import distances
+
+    rows = np.flatnonzero(ids != other)
+    mine = distances(vectors, queries, ids[rows], rows)
+    theirs = distances(vectors, queries, other[rows], rows)
+    return int(((mine > theirs) | ((mine == theirs) & (ids[rows] > other[rows]))).sum())
 
 
-def product_and_maximum(vectors: Float32s, queries: Float64s, repeat: int) -> float:
+def product_and_maximum(words: int, epsilon: float, repeat: int, device: str) -> float:
     """Words/s of torch's float32 product + maximum, queries and vectors on the device."""
-    torch.backends.cuda.matmul.allow_tf32 = False
-    words = torch.from_numpy(vectors).cuda()
-    half = words.square().sum(dim=1) / 2
-    batch = min(len(queries), max(256, (1 << 32) // len(vectors) // 256 * 256))
-    points = torch.from_numpy(queries[:batch]).cuda().float()
-    time_ms = median_ms(lambda: torch.addmm(half, points, words.T, beta=-1).max(1), repeat)
-    return batch / time_ms * 1e3
-
-
-def step_times(engine: Gpu, queries: Float64s) -> dict[str, float]:
-    """Milliseconds of each step for one full batch, and what survives a step."""
-    block = queries[: engine.batch]
-    engine.nearest(block)
-    slot, words = engine._slots[0], engine._words
-    batch, work, steps = slot.batch, slot.work, engine._steps
-    count = len(block)
-    engine._search(slot, count)  # the whole block, also where its lists overflowed
-    pairs, near, near64 = int(work.pairs[0]), work.near[:count], work.near64[:count]
-    out = {
-        "batch": count,
-        "panels left a query": pairs / count,
-        "queries left to float64, share": float((near > 1).double().mean()),
-        "queries left to the host, share": float((near64 > 1).double().mean()),
-    }
-    out["words left a query"] = int(work.kept[0]) / count
-    for name in STEPS:
-
-        def one(name: str = name) -> None:
-            if name == "keep":
-                work.pairs.zero_()
-            if name == "sift":
-                work.kept.zero_()
-            if name == "collect":
-                work.unsure.zero_()
-            getattr(steps, name)(words, batch, work)
-
-        out[name] = median_ms(one)
-    operations = 2 * count * len(words.codes) * words.codes.shape[1]
-    out["scan, TOP/s"] = operations / out["scan"] / 1e9
-    out["all, on the device"] = median_ms(lambda: engine._search(slot, count))
-    return out
-
-
-def rates(engine: Gpu, queries: Float64s, repeat: int) -> list[float]:
-    """Words/s from host memory to host memory."""
-    engine.nearest(queries)
-    out = []
-    for _ in range(repeat):
+    vectors = made_vectors(words, device)
+    there = torch.from_numpy(vectors).to(device)
+    half = there.square().sum(dim=1) / 2
+    batch = max(256, min(BLOCK, (1 << 32) // words // 256 * 256))
+    points = torch.from_numpy(noisy(vectors, epsilon, batch, device)).to(device).float()
+    times = []
+    for _ in range(repeat + 2):
         start = time.perf_counter()
-        engine.nearest(queries)
-        out.append(len(queries) / (time.perf_counter() - start))
-    return out
+        torch.addmm(half, points, there.T, beta=-1).max(1)[1].cpu()
+        times.append(time.perf_counter() - start)
+    return batch / statistics.median(times[2:])
 
 
-def measure(words: int, path: Path | None, options: argparse.Namespace) -> dict[str, Any]:
-    """Everything about one size of vocabulary."""
-    start = time.perf_counter()
-    vectors = table(words, path)
-    made = time.perf_counter() - start
-    engine = Gpu(batch=options.batch)
-    torch.cuda.reset_peak_memory_stats()
-    start = time.perf_counter()
-    engine.put(vectors)
-    out: dict[str, Any] = {"words": words, "vectors": path.name if path else "synthetic"}
-    out["made in s"], out["put in s"] = made, time.perf_counter() - start
-    if words <= options.check_words:
-        checked, worse, other = 0, 0, 0
-        for epsilon in options.epsilons if options.check else []:
-            queries = noisy(vectors, epsilon, options.check // len(options.epsilons))
-            counts = disagreements(
-                vectors, queries, engine.nearest(queries), brute_force(vectors, queries)
-            )
-            checked, worse, other = checked + len(queries), worse + counts[0], other + counts[1]
-        out["checked"], out["wrong"], out["brute force wrong"] = checked, worse, other
-    queries = noisy(vectors, options.epsilon, max(4 * engine.batch, options.queries))
-    out["steps"] = step_times(engine, queries)
-    speeds = rates(engine, queries, options.repeat)
-    out["words/s"] = statistics.median(speeds)
-    out["words/s, least and most"] = [min(speeds), max(speeds)]
-    for size in (2048, 8192):
-        out[f"words/s in blocks of {size}"] = statistics.median(
-            rates(engine, queries[:size], 3 * options.repeat)
+def work(device: str) -> None:
+    """Answer commands until there are no more."""
+    worker = Worker(device)
+    answers, sys.stdout = sys.stdout, sys.stderr
+    for line in sys.stdin:
+        name, *arguments = json.loads(line)
+        print(json.dumps(getattr(worker, name)(*arguments)), file=answers, flush=True)
+
+
+class Tree:
+    """A worker process over one tree."""
+
+    def __init__(self, source: Path, device: str) -> None:
+        paths = [str(source.resolve()), os.environ.get("PYTHONPATH", "")]
+        self.process = subprocess.Popen(
+            [sys.executable, __file__, "--work", device],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
         )
-    out["device memory, GB"] = torch.cuda.max_memory_allocated() / 1e9
-    out["float32 product + maximum, words/s"] = product_and_maximum(
-        vectors, queries, options.repeat
-    )
-    out["ratio"] = out["words/s"] / out["float32 product + maximum, words/s"]
-    return out
+
+    def __call__(self, name: str, *arguments: Any) -> Any:
+        """A command's answer."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        print(json.dumps([name, *arguments]), file=self.process.stdin, flush=True)
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit(f"a worker ended in {name}")
+        return json.loads(line)
+
+
+def race(
+    trees: dict[str, Tree], words: int, command: list[Any], repeat: int
+) -> dict[str, dict[str, float]]:
+    """Words a second of each tree, and the ratio of the new one's to the old one's, by rounds."""
+    rates: dict[str, list[float]] = {name: [] for name in trees}
+    for turn in range(repeat + 1):
+        for name, tree in trees.items():
+            seconds = tree(*command)
+            if turn:  # the first round only warms up
+                rates[name].append(words / seconds)
+    rates["ratio"] = [new / old for new, old in zip(rates["new"], rates["old"], strict=True)]
+    return {
+        name: {"median": statistics.median(found), "least": min(found), "most": max(found)}
+        for name, found in rates.items()
+    }
 
 
 def main() -> None:
-    """Measure, print a table, and write JSON if asked."""
-    parser = argparse.ArgumentParser(description="exact nearest words on a GPU: rate and agreement")
-    parser.add_argument("--words", type=int, nargs="*", default=[28596, 400_000, 3_000_000])
-    parser.add_argument("--vectors", type=Path, help="float vectors, .npy (words, 300)")
+    """Measure, print a JSON line for each figure, and write them all."""
+    parser = argparse.ArgumentParser(description="exact nearest words on a GPU: old and new commit")
+    parser.add_argument("old", type=Path, help="folder that holds inkblur")
+    parser.add_argument("new", type=Path)
+    parser.add_argument("--words", type=int, nargs="*", default=[28_596, 400_000, 3_000_000])
+    parser.add_argument("--queries", type=int, default=131_072, help="timed at a time")
     parser.add_argument("--epsilon", type=float, default=10.0, help="of the timed queries")
     parser.add_argument("--epsilons", type=float, nargs="*", default=[1, 2, 5, 10, 20, 40])
-    parser.add_argument("--check", type=int, default=120_000, help="queries compared, 0: none")
-    parser.add_argument("--check-words", type=int, default=1 << 40, help="check up to this size")
-    parser.add_argument("--queries", type=int, default=131_072, help="timed, at least")
-    parser.add_argument("--batch", type=int, default=16_384)
+    parser.add_argument("--check", type=int, default=20_000, help="queries compared each, 0: none")
+    parser.add_argument("--on-processor", type=int, default=500, help="of them on the processor")
+    parser.add_argument("--draw-words", type=int, default=400_000, help="draws up to this many")
+    parser.add_argument("--tokens", type=int, default=262_144, help="words of a draw")
+    parser.add_argument("--threads", type=int, nargs="*", default=[1, 8, 16])
     parser.add_argument("--repeat", type=int, default=7)
+    parser.add_argument("--device", default="cuda", help="cpu tries this script")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    found: dict[str, Any] = {"device": torch.cuda.get_device_name(), "torch": torch.__version__}
-    found["ceilings"] = ceilings()
-    print(json.dumps(found, indent=1), flush=True)
-    found["sizes"] = []
+    device, everything = options.device, []
+    trees = {"old": Tree(options.old, device), "new": Tree(options.new, device)}
+
+    def say(words: int, what: str, found: Any) -> None:
+        everything.append({"words": words, what: found})
+        print(json.dumps(everything[-1]), flush=True)
+
+    def both(call: Callable[[Tree], Any]) -> dict[str, Any]:
+        return {name: call(tree) for name, tree in trees.items()}
+
     for words in options.words:
-        result = measure(words, options.vectors, options)
-        found["sizes"].append(result)
-        print(json.dumps(result), flush=True)
-        if options.json:
-            options.json.write_text(json.dumps(found, indent=1) + "\n")
+        asked = ("put", words, options.epsilon, options.queries)
+        say(words, "put, seconds", both(lambda tree: tree(*asked)))  # noqa: B023
+        say(words, "search", race(trees, options.queries, ["search"], options.repeat))
+        say(
+            words,
+            "float32 product and maximum, not exact",
+            product_and_maximum(words, options.epsilon, options.repeat, device),
+        )
+        for epsilon in options.epsilons if options.check else []:
+            few = options.on_processor if epsilon == options.epsilon else 0
+            checked = ("check", epsilon, options.check, few)
+            say(words, f"epsilon {epsilon:g}", both(lambda tree: tree(*checked)))  # noqa: B023
+        if words > options.draw_words:
+            continue
+        both(lambda tree: tree("prepare_draws", options.epsilon, options.tokens))
+        for threads in options.threads:
+            found = race(trees, options.tokens, ["draw", threads], options.repeat)
+            say(words, f"mahalanobis draws, {threads} threads", found)
+        drawn = both(lambda tree: tree("words_drawn"))
+        differ = sum(a != b for a, b in zip(drawn["old"], drawn["new"], strict=True))
+        say(words, f"words of {len(drawn['old'])} that differ under one key", differ)
+    if options.json:
+        options.json.write_text(json.dumps(everything, indent=1) + "\n")
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:2] == ["--work"]:
+        work(sys.argv[2])
+    else:
+        main()

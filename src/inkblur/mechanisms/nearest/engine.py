@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.util
 import threading
 import weakref
 from enum import Enum
 
 from inkblur.embeddings.table import Embedding
+from inkblur.errors import needs
 from inkblur.mechanisms.nearest.cpu import native
 from inkblur.mechanisms.nearest.cpu.reference import Reference
-from inkblur.mechanisms.nearest.gpu import backend as gpu
 from inkblur.protocols import Backend
 from inkblur.types import Ids, Points, whole
 
@@ -68,7 +69,16 @@ def serve(embedding: Embedding, device: Device, *, threads: int | None = None) -
 
 def on_gpu(device: Device, threads: int | None) -> bool:
     """Whether a search with these settings runs on a GPU; `threads` are the processor's."""
-    return device is Device.CUDA or (device is Device.AUTO and threads is None and gpu.available())
+    return device is Device.CUDA or (device is Device.AUTO and threads is None and gpu_available())
+
+
+def gpu_available() -> bool:
+    """Whether torch, Triton and a GPU that multiplies int8 on tensor cores are here."""
+    if not all(importlib.util.find_spec(name) for name in ("torch", "triton")):
+        return False
+    import torch
+
+    return bool(torch.cuda.is_available() and torch.cuda.get_device_capability() >= (8, 0))
 
 
 def backend_on(device: Device, *, threads: int | None = None) -> Backend:
@@ -76,7 +86,9 @@ def backend_on(device: Device, *, threads: int | None = None) -> Backend:
     if threads is not None:
         whole(threads, "threads")
     if on_gpu(device, threads):
-        return gpu.Gpu()
+        with needs("the GPU engine needs torch", "gpu"):
+            from inkblur.mechanisms.nearest.gpu import Gpu
+        return Gpu()
     return native.NativeScan(threads=threads) if native.available() else Reference(threads=threads)
 
 

@@ -1,4 +1,4 @@
-"""The steps of the GPU search as fused Triton kernels; `steps` launches them.
+"""`gpu.search` in fused Triton kernels: tests assert that both find the same.
 
 No step writes a (batch x vocabulary) matrix: the scan keeps one 32-bit maximum for 32 words. No
 step waits for the host: lists grow by an atomic counter, and the kernels that read them take as
@@ -9,44 +9,63 @@ many programs as the device has room for and stride through the list.
 
 from __future__ import annotations
 
+import torch
 import triton
 import triton.language as tl
+from triton.tools.tensor_descriptor import TensorDescriptor
+
+from inkblur.mechanisms.nearest.gpu import PANEL, STEP, TALL, WIDE, Batch, Vocabulary
+
+# Words of one tile, warps, steps in flight, programs a multiprocessor: chosen by measurement.
+_TILE = {"words": 128, "warps": 4, "stages": 3, "programs": 2}
+_STRIDING = 16  # programs that share a list, for each multiprocessor
 
 
-@triton.jit
-def prepare(
-    raw, center, constants, points, high, low, codes, scale, lost, norms, slack, far,
-    N: tl.constexpr, COLUMNS: tl.constexpr, BLOCK: tl.constexpr,
-):  # fmt: skip
-    """One query: scaled, centered, rounded to int8 and to two float32 numbers, measured."""
-    # float64 constants come through memory: as arguments they would be rounded to float32.
-    row = tl.program_id(0).to(tl.int64)
-    j = tl.arange(0, BLOCK)
-    inside = j < N
-    c = tl.load(center + j, inside, 0.0)
-    q = tl.load(raw + row * N + j, inside, 0.0) * tl.load(constants)
-    p = tl.where(inside, q - c, 0.0)
-    up = tl.load(constants + 2)
-    norm = tl.sqrt(tl.sum(p * p, axis=0)) * up
-    close = norm <= tl.load(constants + 1)  # false for a NaN
-    p = tl.where(close, p, 0.0)
-    q = tl.where(close, q, c)
-    norm = tl.where(close, norm, 0.0)
-    t = tl.maximum(tl.max(tl.abs(p), axis=0) / 127, tl.load(constants + 3))
-    code = tl.floor(p / t + 0.5)
-    rest = p - code * t
-    length = norm + tl.load(constants + 4)
-    room = tl.load(constants + 5) * length + tl.load(constants + 6) * length * length
-    tl.store(codes + row * COLUMNS + j, code.to(tl.int32).to(tl.int8), inside)
-    tl.store(scale + row, t.to(tl.float32))
-    tl.store(lost + row, (tl.sqrt(tl.sum(rest * rest, axis=0)) * up).to(tl.float32))
-    tl.store(norms + row, norm.to(tl.float32))
-    tl.store(slack + row, room.to(tl.float32))
-    tl.store(far + row, tl.where(close, 0, 1))
-    rounded = q.to(tl.float32)
-    tl.store(points + row * N + j, q, inside)
-    tl.store(high + row * N + j, rounded, inside)
-    tl.store(low + row * N + j, (q - rounded.to(tl.float64)).to(tl.float32), inside)
+def search(words: Vocabulary, batch: Batch) -> None:
+    """From prepared queries to `near` and `chosen`, without waiting for the device."""
+    device, count, columns = batch.codes.device, batch.count, batch.codes.shape[1]
+    processors = 1  # of Triton's interpreter
+    if device.type == "cuda":
+        processors = int(torch.cuda.get_device_properties(device).multi_processor_count)
+    striding = (_STRIDING * processors,)
+    width, stride = _TILE["words"], len(words.scale)
+    row_tiles = triton.cdiv(count, TALL)
+    tiles = row_tiles * triton.cdiv(len(words.codes), width)
+    scan[(min(tiles, _TILE["programs"] * processors),)](
+        TensorDescriptor.from_tensor(batch.codes, [TALL, STEP]),
+        TensorDescriptor.from_tensor(words.codes, [width, STEP]),
+        batch.maxima, stride, row_tiles, tiles,
+        COLUMNS=columns, ROWS=TALL, WORDS=width, STEP=STEP, PANEL=PANEL,
+        STAGES=_TILE["stages"], num_warps=_TILE["warps"], num_stages=_TILE["stages"],
+    )  # fmt: skip
+    for upper in (False, True):
+        bounds[(triton.cdiv(count, 4), stride // WIDE)](
+            batch.maxima,
+            words.scale, words.shortest if upper else words.longest, words.length, words.lost,
+            batch.scale, batch.lost, batch.norm, batch.slack,
+            batch.sure, batch.pairs, batch.pair_rows, batch.pair_panels,
+            count, stride, len(batch.pair_rows),
+            UPPER=upper, ROWS=4, STEP=WIDE, num_warps=2,
+        )  # fmt: skip
+    sift[striding](
+        words.codes, words.half, words.scale, words.length, words.lost,
+        batch.codes, batch.scale, batch.lost, batch.norm, batch.slack,
+        batch.sure, batch.pairs, batch.pair_rows, batch.pair_panels,
+        batch.kept, batch.kept_rows, batch.kept_words,
+        words.words, len(batch.pair_rows), len(batch.kept_rows),
+        COLUMNS=columns, STEP=64, GROUP=2, PANEL=PANEL, num_warps=4,
+    )  # fmt: skip
+    rescore[striding](
+        words.table, batch.points,
+        batch.kept, batch.kept_rows, batch.kept_words, batch.kept_squares,
+        batch.least.view(dtype=torch.int64), len(batch.kept_rows),
+        N=words.dimension, STEP=128, GROUP=8, num_warps=4,
+    )  # fmt: skip
+    settle[striding](
+        batch.kept, batch.kept_rows, batch.kept_words, batch.kept_squares,
+        batch.limit(words.dimension), batch.near, batch.chosen, len(batch.kept_rows),
+        GROUP=128, num_warps=4,
+    )  # fmt: skip
 
 
 @triton.jit
@@ -149,94 +168,40 @@ def sift(
 
 @triton.jit
 def rescore(
-    table, high, low, kept, kept_rows, kept_words, kept_squares, least, capacity,
+    table, points, kept, kept_rows, kept_words, kept_squares, least, capacity,
     N: tl.constexpr, STEP: tl.constexpr, GROUP: tl.constexpr,
 ):  # fmt: skip
-    """float32 squared distances of the words that are left."""
+    """float64 squared distances of the words that are left, and each query's least."""
     count = tl.minimum(tl.load(kept), capacity)
     for i in range(tl.program_id(0) * GROUP, count, tl.num_programs(0) * GROUP):
         place = i + tl.arange(0, GROUP)
         live = place < count
         row = tl.load(kept_rows + place, live, 0).to(tl.int64)
         word = tl.load(kept_words + place, live, 0).to(tl.int64)
-        sums = tl.zeros((GROUP, STEP), tl.float32)
+        sums = tl.zeros((GROUP, STEP), tl.float64)
         for k in range(0, N, STEP):
             j = k + tl.arange(0, STEP)
             inside = (j < N)[None, :]
-            rest = tl.load(table + word[:, None] * N + j[None, :], inside, 0.0)
-            rest -= tl.load(high + row[:, None] * N + j[None, :], inside, 0.0)
-            rest -= tl.load(low + row[:, None] * N + j[None, :], inside, 0.0)
+            rest = tl.load(table + word[:, None] * N + j[None, :], inside, 0.0).to(tl.float64)
+            rest -= tl.load(points + row[:, None] * N + j[None, :], inside, 0.0)
             sums += rest * rest
         square = tl.sum(sums, axis=1)
         tl.store(kept_squares + place, square, live)
         # Floats that are not negative are ordered as their bits are.
-        tl.atomic_min(least + row, square.to(tl.int32, bitcast=True), mask=live)
+        tl.atomic_min(least + row, square.to(tl.int64, bitcast=True), mask=live)
 
 
 @triton.jit
-def choose(
-    kept, kept_rows, kept_words, kept_squares, limit, near, chosen,
-    unsure, unsure_rows, unsure_words,
-    capacity, unsure_capacity,
-    LIST: tl.constexpr, GROUP: tl.constexpr,
+def settle(
+    kept, kept_rows, kept_words, kept_squares, limit, near, chosen, capacity, GROUP: tl.constexpr,
 ):  # fmt: skip
-    """Count and name the words within the limit, or list them where there are several."""
+    """Count and name the words within the limit."""
     count = tl.minimum(tl.load(kept), capacity)
     for i in range(tl.program_id(0) * GROUP, count, tl.num_programs(0) * GROUP):
         place = i + tl.arange(0, GROUP)
         live = place < count
         row = tl.load(kept_rows + place, live, 0)
-        word = tl.load(kept_words + place, live, 0)
         square = tl.load(kept_squares + place, live, float("inf"))
         hit = live & (square <= tl.load(limit + row, live, 0.0))
-        if LIST:
-            hit = hit & (tl.load(near + row, live, 0) > 1)
-            hits = hit.to(tl.int32)
-            found = tl.sum(hits, axis=0)
-            if found > 0:
-                to = tl.atomic_add(unsure, found) + tl.cumsum(hits, axis=0) - 1
-                write = hit & (to < unsure_capacity)
-                tl.store(unsure_rows + to, row, write)
-                tl.store(unsure_words + to, word, write)
-        else:
-            tl.atomic_add(near + row, 1, mask=hit)
-            tl.atomic_min(chosen + row, word, mask=hit)
-
-
-@triton.jit
-def refine(
-    table, points, unsure, unsure_rows, unsure_words, unsure_squares, least64, capacity,
-    N: tl.constexpr, STEP: tl.constexpr,
-):  # fmt: skip
-    """float64 squared distances of the listed words."""
-    count = tl.minimum(tl.load(unsure), capacity)
-    for i in range(tl.program_id(0), count, tl.num_programs(0)):
-        row = tl.load(unsure_rows + i).to(tl.int64)
-        word = tl.load(unsure_words + i).to(tl.int64)
-        sums = tl.zeros((STEP,), tl.float64)
-        for k in range(0, N, STEP):
-            j = k + tl.arange(0, STEP)
-            inside = j < N
-            rest = tl.load(table + word * N + j, inside, 0.0).to(tl.float64)
-            rest -= tl.load(points + row * N + j, inside, 0.0)
-            sums += rest * rest
-        square = tl.sum(sums, axis=0)
-        tl.store(unsure_squares + i, square)
-        tl.atomic_min(least64 + row, square.to(tl.int64, bitcast=True))
-
-
-@triton.jit
-def settle(
-    unsure, unsure_rows, unsure_words, unsure_squares, limit64, near64, chosen, capacity,
-    GROUP: tl.constexpr,
-):  # fmt: skip
-    """Count and name the listed words within the float64 limit."""
-    count = tl.minimum(tl.load(unsure), capacity)
-    for i in range(tl.program_id(0) * GROUP, count, tl.num_programs(0) * GROUP):
-        place = i + tl.arange(0, GROUP)
-        live = place < count
-        row = tl.load(unsure_rows + place, live, 0)
-        square = tl.load(unsure_squares + place, live, float("inf"))
-        hit = live & (square <= tl.load(limit64 + row, live, 0.0))
-        tl.atomic_add(near64 + row, 1, mask=hit)
-        tl.atomic_min(chosen + row, tl.load(unsure_words + place, live, 0), mask=hit)
+        tl.atomic_add(near + row, 1, mask=hit)
+        tl.atomic_min(chosen + row, tl.load(kept_words + place, live, 0), mask=hit)

@@ -1,1 +1,0 @@
-"""Exact nearest words on a GPU."""
