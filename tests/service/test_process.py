@@ -363,6 +363,8 @@ def test_fuzzed_by_its_own_description(server: Server, examples: int) -> None:
     with httpx.Client(timeout=60):
         for found in schema.get_all_operations():
             operation = found.ok()
+            if examples < 25 and operation.path == "/v1/choices":
+                continue  # nothing to vary, and seconds of work
 
             @given(case=operation.as_strategy())
             @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
