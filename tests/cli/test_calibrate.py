@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,8 @@ from inkblur.cli.app import app
 from inkblur.embeddings.store import write_store
 
 pytest.importorskip("sklearn")
+from inkblur.evaluation.strengths import search_strengths
+
 WORDS = [f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(80)]
 
 
@@ -39,6 +42,22 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture(scope="module")
+def searched() -> list[Any]:
+    """What the search found, which takes long: both tests ask for the same."""
+    return []
+
+
+@pytest.fixture(autouse=True)
+def _search_once(searched: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    def once(*given: Any, **named: Any) -> Any:
+        if not searched:
+            searched.append(search_strengths(*given, **named))
+        return searched[0]
+
+    monkeypatch.setattr("inkblur.evaluation.strengths.search_strengths", once)
 
 
 def run(*arguments: str) -> tuple[int, str, str]:
