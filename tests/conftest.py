@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from inkblur.embeddings.table import Embedding
 
@@ -21,6 +22,11 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> Generator[None, int,
     """At most four, which hold 2 GB each; none for single files, which end before a worker starts."""
     processors = yield
     return 0 if all(".py" in argument for argument in config.args) else min(processors, 4)
+
+
+def pytest_xdist_setupnodes() -> None:
+    """Workers share the processors: threads of products wait for each other most of their time."""
+    os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -40,6 +46,13 @@ def rng() -> np.random.Generator:
     seed = int(os.environ.get("INKBLUR_TEST_SEED", secrets.randbits(32)))
     print(f"to repeat: INKBLUR_TEST_SEED={seed}")
     return np.random.default_rng(seed)
+
+
+@pytest.fixture
+def several_threads() -> Iterator[None]:
+    """For products of matrices, as where nobody has set their number."""
+    with threadpool_limits(2, user_api="blas"):
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -6,9 +6,12 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pytest
 from threadpoolctl import threadpool_info
 
 from inkblur.blas import one_thread
+
+pytestmark = pytest.mark.usefixtures("several_threads")
 
 
 def threads() -> list[int]:

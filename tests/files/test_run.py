@@ -74,6 +74,7 @@ def test_a_file_is_read_in_pieces_that_suit_the_mechanism(
     assert read == expected
 
 
+@pytest.mark.usefixtures("several_threads")
 @pytest.mark.parametrize("mechanism", [Laplace, Exponential])
 def test_matrix_products_have_one_thread_meanwhile(
     tmp_path: Path, toy: Embedding, mechanism: type[Laplace] | type[Exponential]
@@ -86,6 +87,7 @@ def test_matrix_products_have_one_thread_meanwhile(
     source = tmp_path / "in.txt"
     source.write_text("wordaa\n" * 30)
     before, meanwhile = threads(), []
+    assert set(before) == {2}
     with open_source(source) as records, open_sink(tmp_path / "out.txt", records) as sink:
         run(
             records,

@@ -47,8 +47,10 @@ class Short(WorkerCopy):
         return made
 
 
-def test_each_process_works_on_one_thread(store: Path) -> None:
+def test_each_process_works_on_one_thread(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As many processes as processors with as many threads each would wait for each other."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
     pool, _ = worker_pool(copy_of(store), keyed_rng(b"k" * 32), 1)
     with pool:
         assert pool.submit(os.getenv, "OMP_NUM_THREADS").result() == "1"  # read when torch loads

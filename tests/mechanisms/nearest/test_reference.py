@@ -66,6 +66,7 @@ def test_threads_do_not_matter(problem: tuple[Float32s, Float64s], threads: int)
     np.testing.assert_array_equal(engine.nearest(queries), exhaustive(vectors, queries))
 
 
+@pytest.mark.usefixtures("several_threads")
 def test_searches_at_the_same_time_leave_blas_as_it_was(
     problem: tuple[Float32s, Float64s],
 ) -> None:
