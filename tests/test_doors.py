@@ -286,7 +286,7 @@ def by_worker(house: House, ask: Ask) -> Answer:
     return Answer(out.to_pydict(), said, _serialized(out))
 
 
-def _asked(ask: Ask) -> dict[str, Any]:
+def asked(ask: Ask) -> dict[str, Any]:
     """As the body of a request."""
     plain = ("mechanism", "epsilon", "unit", "length", "keep", "names", "release")
     own = {name: value for name, value in ask.law.items() if name not in plain}
@@ -309,14 +309,14 @@ def _sent(client: Any, way: str, **body: Any) -> Any:
 def by_http(house: House, ask: Ask) -> Answer:
     ids = {} if ask.id is None else {"ids": ask.columns[ask.id]}
     with house.server(ask) as client:
-        body = {"texts": ask.columns["text"], **ids, **_asked(ask)}
+        body = {"texts": ask.columns["text"], **ids, **asked(ask)}
         told = _sent(client, "/v1/release", json=body)
     return Answer({"text": told["texts"]}, json.dumps(told["guarantee"]), json.dumps(told).encode())
 
 
 def _uploaded(house: House, ask: Ask, client: Any) -> tuple[str, dict[str, Any]]:
     told = _sent(client, "/v1/uploads?suffix=csv", content=house.csv(ask).read_bytes())
-    chosen = {"columns": ask.texts, "id_column": ask.id, "keep_columns": ask.keep, **_asked(ask)}
+    chosen = {"columns": ask.texts, "id_column": ask.id, "keep_columns": ask.keep, **asked(ask)}
     return f"/v1/uploads/{told['upload']}", chosen
 
 
@@ -669,7 +669,7 @@ def test_a_caller_has_one_account_at_a_server(house: House) -> None:
     ask = Ask(budget=2.0 * max(len(text.split()) for text in TEXTS), keep=("id",))
     with house.server(ask, tokens=read_tokens(house.folder / "tokens")) as client:
         client.headers["Authorization"] = f"Bearer {token}"
-        body = {"texts": TEXTS, "ids": IDS, **_asked(ask)}
+        body = {"texts": TEXTS, "ids": IDS, **asked(ask)}
         told = _sent(client, "/v1/release", json=body)
         spent = house.charged()
         assert spent > 0
@@ -808,7 +808,7 @@ def test_dictionaries_of_other_rows_do_not_leave_with_parquet(house: House, uplo
             told = _sent(client, "/v1/uploads?suffix=parquet", content=source.read_bytes())
             chosen = {"columns": ["text"], "id_column": "id", "keep_columns": ask.keep}
             place = f"/v1/uploads/{told['upload']}"
-            _sent(client, f"{place}/release", json={**chosen, **_asked(ask)})
+            _sent(client, f"{place}/release", json={**chosen, **asked(ask)})
             while client.get(place).json()["state"] not in ("done", "failed"):
                 time.sleep(0.02)
             raw = client.get(f"{place}/output").content

@@ -180,13 +180,15 @@ def standard_output() -> io.BufferedIOBase:
 
 def _usual(partial: Path) -> int:
     """The mode of a new file in the same folder, which the umask or the folder decides."""
-    probe = partial.with_suffix(".mode")
+    # Named like a partial file: what a killed run leaves of it is removed by the next.
+    probe = partial.with_name(f"{partial.name[:-24]}{secrets.token_hex(8)}.partial")
     handle = os.open(probe, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
     try:
+        lock_file(handle)
         return stat.S_IMODE(os.fstat(handle).st_mode)
     finally:
+        probe.unlink(missing_ok=True)
         os.close(handle)
-        probe.unlink()
 
 
 def _create_partial(path: Path) -> tuple[Path, io.BufferedIOBase]:
