@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from functools import partial
 from typing import Any
 
-import numpy as np
-
-from inkblur import Embedding, ParameterError, ReleaseSpec, Unreachable
+from inkblur import Embedding, ReleaseSpec, Unreachable
 from inkblur.evaluation import CATALOGUE, Ids, calibrate
 from reproduction.context import Context, StepJob
-
-_NEAR = 1e-3  # how near to the wanted loss is near enough
-_SECANTS = 20
 
 
 def contenders(
@@ -50,49 +43,6 @@ def entrants() -> tuple[ReleaseSpec, ...]:
         for entry in CATALOGUE.values()
         for options in entry.raced
     )
-
-
-def at_loss(
-    work: Context, setting: ReleaseSpec, embedding: Embedding, *, loss: float, words: Ids
-) -> ReleaseSpec | None:
-    """The setting with the epsilon at which the proved loss between the median pair of `words` is
-    `loss`. None for a mechanism that proves nothing, and where no epsilon has that loss.
-    """
-    epsilon = work.step(
-        f"epsilon of {setting.name} on {embedding.sha256[:16]} for a proved loss of {loss:g} "
-        f"between {len(words)} words as they come",
-        partial(_solved, setting, embedding, loss, words),
-    )
-    return None if epsilon is None else replace(setting, epsilon=epsilon)
-
-
-def proved_loss(setting: ReleaseSpec, embedding: Embedding, words: Ids) -> float | None:
-    """The bound on the log likelihood ratio between two of `words` at the median of their
-    distances; None for a mechanism that proves nothing.
-    """
-    mechanism = setting.mechanism_on(embedding)
-    if not mechanism.guarantee.private:
-        return None
-    apart = mechanism.pairwise(words, words)[np.triu_indices(len(words), 1)]
-    return mechanism.guarantee.loss(float(np.median(apart)))
-
-
-def _solved(setting: ReleaseSpec, embedding: Embedding, loss: float, words: Ids) -> float | None:
-    """By secants from 0: one step where the loss is a multiple of epsilon, a few elsewhere."""
-    below, at_below, epsilon = 0.0, 0.0, setting.known_epsilon
-    for _ in range(_SECANTS):
-        try:
-            here = proved_loss(replace(setting, epsilon=epsilon), embedding, words)
-        except ParameterError:  # beyond the epsilons that this mechanism takes
-            return None
-        if here is None or here == at_below:
-            return None
-        if abs(here / loss - 1.0) < _NEAR:
-            return epsilon
-        further = epsilon + (loss - here) * (epsilon - below) / (here - at_below)
-        below, at_below = epsilon, here
-        epsilon = float(f"{max(further, epsilon / 10):.5g}")
-    return None
 
 
 def _reached(

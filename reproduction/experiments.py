@@ -126,24 +126,6 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             "How far below epsilon is the loss that really occurs?",
             ("glove",),
         ),
-        Experiment(
-            "adapted/frontier",
-            "none of the papers",
-            "Does a metric that knows the topic keep it while the author is blurred?",
-            ("glove", "c50", "newsgroups", "pan18", "sms"),
-        ),
-        Experiment(
-            "adapted/pairs",
-            "none of the papers",
-            "Does it do so on collections that took no part in its design?",
-            ("glove", "c50", "pan18", "sms", "tweets"),
-        ),
-        Experiment(
-            "race",
-            "none of the papers",
-            "Which mechanism keeps most at equal attack success, and at equal proved loss?",
-            ("glove", "c50", "newsgroups", "pan18", "sms"),
-        ),
     )
 }
 

@@ -10,7 +10,7 @@ from inkblur.evaluation import Cell, Table, TableRow, heads, page, write_atomica
 from reproduction.command import Command
 from reproduction.datasets import SOURCES
 from reproduction.record_tables import Section, overview, sections
-from reproduction.result import UNDECIDED, Claim, ExperimentRecord, Verdict
+from reproduction.result import Claim, ExperimentRecord, Verdict
 
 DOCUMENT, PAGE, FIGURES = "reproduction.md", "reproduction.html", "figures"
 
@@ -146,11 +146,9 @@ def summary(records: Sequence[ExperimentRecord], command: Command | None = None)
         took = _processor_time(sum(record.processor_seconds for record in records))
     outcomes = [record.outcome for record in records if not record.quick]
     judged = [claim for outcome in outcomes for claim in outcome.claims]
-    without = sum(note.startswith(UNDECIDED) for outcome in outcomes for note in outcome.notes)
     verdicts = [
         _verdicts("Claims of the papers", [claim for claim in judged if not claim.ours]),
         _verdicts("Claims of ours", [claim for claim in judged if claim.ours]),
-        f"Not judged, as the notes say: {without} more of ours." * bool(without),
     ]
     return (
         f"Experiments: {len(records)}. {' '.join(filter(None, verdicts)) or 'No claim is judged.'} "

@@ -141,13 +141,6 @@ REASONS = (
         Cause.DATA,
         "as for the attack alone: our attacker is stronger on SynTF's vectors than the paper's",
     ),
-    Reason(
-        "adapted/*",
-        "adapted-keeps-topic-*",
-        Cause.OURS,
-        "the aim was set against attackers who do not know the channel; likelihood does, and names "
-        "more authors from the same release",
-    ),
 )
 
 _UNDECIDED = "the interval has both sides of the line"

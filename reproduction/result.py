@@ -9,7 +9,6 @@ from typing import Any
 
 from reproduction.estimate import Estimate
 
-UNDECIDED = "Undecided: "  # begins the note on a claim that has no number
 Where = Mapping[str, str | float]  # the coordinates of a number: {"epsilon": 5, "lambda": 1}
 
 

@@ -58,7 +58,7 @@ def test_a_stopped_run_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.Mon
     [
         (["made/down"], "unknown experiment"),
         ([], "name an experiment"),
-        (["race", "--data", "no-such-folder"], "does not exist"),
+        (["thesis/topics", "--data", "no-such-folder"], "does not exist"),
     ],
 )
 def test_wrong_words_are_one_line(words: list[str], said: str) -> None:
@@ -86,7 +86,7 @@ def test_the_page_of_several_folders_is_made_without_measuring(
     assert f"measured on {second.days[0]} (UTC), seed 2," in text
     assert "seed 1," not in text
     assert text == (tmp_path / "second" / "reproduction.md").read_text()
-    for wrong, said in ((["race"], "leave out the experiments"), ([], "holds no records")):
+    for wrong, said in ((["thesis/topics"], "leave out the experiments"), ([], "holds no records")):
         result = CliRunner().invoke(app, ["--records", str(tmp_path / "none"), *wrong])
         assert result.exit_code == 1
         assert said in result.stderr

@@ -16,7 +16,7 @@ from inkblur.mechanisms.catalogue import CATALOGUE, Entry
 from inkblur.mechanisms.parameters import Parameter, Value
 from inkblur.spec import ReleaseSpec
 from inkblur.types import Metric
-from reproduction.contenders import at_loss, contenders, entrants, proved_loss
+from reproduction.contenders import contenders, entrants
 from reproduction.context import Context
 from reproduction.datasets import Datasets
 
@@ -79,10 +79,6 @@ def test_a_new_entry_races_with_options_of_its_own(
         setting.mechanism_on(table)
         assert ReleaseSpec.from_json(json.loads(json.dumps(setting.to_json()))) == setting
     assert made == [(2.0, "b"), (4.0, "a")]
-    at_one_loss = [
-        at_loss(work, setting, table, loss=20.0, words=np.arange(0, 300, 7)) for setting in mine
-    ]
-    assert [setting and setting.family for setting in at_one_loss] == families
 
 
 def test_a_mechanism_that_cannot_be_so_strong_is_left_out(
@@ -91,21 +87,3 @@ def test_a_mechanism_that_cannot_be_so_strong_is_left_out(
     names = {setting.mechanism for setting in contenders(work, table, survival=0.02)}
     assert "laplace" in names
     assert "angular-laplace" not in names
-
-
-def test_every_mechanism_that_proves_something_runs_at_one_loss(
-    work: Context, table: inkblur.Embedding
-) -> None:
-    words = np.arange(0, 300, 7)
-    for entrant in entrants():
-        setting = at_loss(work, entrant, table, loss=9.0, words=words)
-        assert (setting is not None) == CATALOGUE[entrant.mechanism].private
-        if setting is not None:
-            assert proved_loss(setting, table, words) == pytest.approx(9.0, rel=2e-3)
-
-
-def test_no_epsilon_where_none_has_the_loss(work: Context, table: inkblur.Embedding) -> None:
-    beyond = at_loss(
-        work, ReleaseSpec("exponential", 1.0), table, loss=5_000.0, words=np.arange(0, 300, 7)
-    )
-    assert beyond is None

@@ -21,7 +21,6 @@ from reproduction.reasons import UNEXPLAINED
 from reproduction.record_tables import sections
 from reproduction.result import Drawing, ExperimentRecord, Reading
 from reproduction.runner import gathered, reproduce
-from reproduction.utility_at_attack import level_claim
 from tests.reproduction.made import NAME, Made
 
 
@@ -75,14 +74,6 @@ def test_the_summary_counts_the_papers_claims_and_ours_apart(record: ExperimentR
     assert "No claim is judged." in summary([replace(both, quick=True)])
 
 
-def test_the_summary_counts_claims_without_a_number(record: ExperimentRecord) -> None:
-    note = level_claim("rises", "It rises.", "", [None, None], 0.0)
-    assert isinstance(note, str)
-    assert "Not judged" not in summary([record])
-    noted = replace(record, outcome=replace(record.outcome, notes=(note, "a note")))
-    assert "Not judged, as the notes say: 1 more of ours. (Open" in summary([noted])
-
-
 def test_the_clock_is_that_of_one_command(tmp_path: Path, record: ExperimentRecord) -> None:
     command = Command(3_600.0, 6_000.0, 2, (NAME,), resumed=False)
     said = "in 60 minutes by the clock on 2 workers; 100 minutes of processor time (50 minutes if"
@@ -92,7 +83,11 @@ def test_the_clock_is_that_of_one_command(tmp_path: Path, record: ExperimentReco
     assert said in (tmp_path / "reproduction.md").read_text()
     whole = replace(record, processor_seconds=7_200.0)  # measured by another command
     assert said in summary([whole], command)
-    for other in (replace(command, resumed=True), replace(command, experiments=("race",)), None):
+    for other in (
+        replace(command, resumed=True),
+        replace(command, experiments=("thesis/topics",)),
+        None,
+    ):
         assert "by the clock" not in summary([whole], other)
         assert " 120 minutes of processor time" in summary([whole], other)
 

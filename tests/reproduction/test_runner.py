@@ -71,7 +71,7 @@ def test_a_command_knows_what_it_did_alone(tmp_path: Path, made: Made) -> None:
     assert alone is not None
     assert alone.workers == 3
     assert alone.did(records)
-    assert not alone.did([replace(records[0], experiment="race")])
+    assert not alone.did([replace(records[0], experiment="thesis/topics")])
     reproduce([NAME], other, data=tmp_path)  # nothing is left to do
     assert held_command(other) == alone
 
@@ -154,15 +154,16 @@ def test_steps_on_other_data_are_not_taken(tmp_path: Path) -> None:
 
 def test_missing_data_shows_before_any_work(tmp_path: Path, made: Made) -> None:
     with pytest.raises(InputError, match="public original is at"):
-        reproduce([NAME, "race"], tmp_path / "out", data=tmp_path)
+        reproduce([NAME, "thesis/topics"], tmp_path / "out", data=tmp_path)
     assert made.done == []
 
 
 def test_a_paper_means_all_its_experiments() -> None:
-    assert [e.name for e in chosen(["adapted", "race"])] == [
-        "adapted/frontier",
-        "adapted/pairs",
-        "race",
+    assert [e.name for e in chosen(["syntf", "thesis/topics"])] == [
+        "thesis/topics",
+        "syntf/analyst-attacker",
+        "syntf/parameters",
+        "syntf/bounds",
     ]
 
 

@@ -1,1 +1,0 @@
-"""Experiments with a metric that knows the task: word vectors and label profiles side by side."""

@@ -1,1 +1,0 @@
-"""What the staircase mechanism reaches, measured: `python -m reproduction.staircase`."""
