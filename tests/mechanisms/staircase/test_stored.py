@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from inkblur.mechanisms.staircase import stored as stored_sets
 from inkblur.mechanisms.staircase.packed import PackedPart
 from inkblur.mechanisms.staircase.sets import Part
 from inkblur.mechanisms.staircase.stored import read_sets, write_sets
@@ -98,3 +99,32 @@ def test_sets_of_an_earlier_version_need_not_be_made_again(tmp_path: Path) -> No
     assert found is not None
     assert bytes(found) == body
     assert np.frombuffer(found, dtype=np.int64, count=1).flags.aligned
+
+
+def test_sets_that_were_not_used_for_long_make_room_for_new_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They have hundreds of megabytes each, and every setting has its own."""
+    monkeypatch.setattr(stored_sets, "_MOST", 1000)
+    (tmp_path / "something.json").write_text("1" * 5000)
+    for age, key in enumerate(["first", "second", "third"]):
+        write_sets(tmp_path, key, [np.zeros(300, dtype=np.uint8)])
+        newest = max(tmp_path.glob("*.sets"), key=os.path.getmtime)
+        os.utime(newest, (age, age))
+        if key == "second":
+            assert read_sets(tmp_path, "first") is not None  # used: now the second is the oldest
+    kept = {key for key in ("first", "second", "third") if read_sets(tmp_path, key) is not None}
+    assert kept == {"first", "third"}
+    write_sets(tmp_path, "large", [np.zeros(5000, dtype=np.uint8)])  # the newest stays all the same
+    assert read_sets(tmp_path, "large") is not None
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_who_gets_a_large_file_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    write_sets(tmp_path, "small", ARRAYS)
+    assert caplog.records == []
+    monkeypatch.setattr(stored_sets, "_TOLD", 10)
+    write_sets(tmp_path, "large", ARRAYS)
+    assert str(tmp_path) in caplog.text

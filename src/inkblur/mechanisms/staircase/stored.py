@@ -6,7 +6,8 @@ What the guarantee rests on is not taken on trust: `NearSets.add` checks it in w
 
 Sets of all words have hundreds of megabytes, so they are mapped, not copied: the system may drop
 their pages and read them again. A file is replaced as a whole and never written to, so what was
-mapped stays as it was checked.
+mapped stays as it was checked. Those that were not used for the longest time make room for new
+ones, and a line says what was kept where: nobody asked for files of this size.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import logging
 import mmap
+import os
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +28,11 @@ from inkblur.cache import is_ours
 from inkblur.errors import OutputError
 
 _VERSION = 3  # of the files below: raise it when what they hold changes
+_MOST = 1_250_000_000  # bytes of sets in a folder: three strengths of the bundled words
+_TOLD = 10_000_000  # bytes: a larger file is told
 _ALIGNED = 64  # bytes: where the sets begin, so that numbers of any size may be read in place
+
+_log = logging.getLogger("inkblur")
 
 
 def read_sets(folder: Path, key: str) -> memoryview | None:
@@ -42,7 +49,11 @@ def read_sets(folder: Path, key: str) -> memoryview | None:
                 body = memoryview(file.read())
     except (OSError, ValueError, TypeError, KeyError):
         return None
-    return body if header.get("digest") == hashlib.blake2b(body).hexdigest() else None
+    if header.get("digest") != hashlib.blake2b(body).hexdigest():
+        return None
+    with contextlib.suppress(OSError):
+        os.utime(_path(folder, key))  # used now
+    return body
 
 
 def write_sets(folder: Path, key: str, arrays: list[NDArray[Any]]) -> None:
@@ -58,6 +69,20 @@ def write_sets(folder: Path, key: str, arrays: list[NDArray[Any]]) -> None:
             file.write(header.encode())
             for array in arrays:
                 file.write(array.data)
+        size = _path(folder, key).stat().st_size
+        if size > _TOLD:
+            _log.warning("near sets of all words: %d MB kept in %s", round(size / 1e6), folder)
+        _make_room(folder, _path(folder, key))
+
+
+def _make_room(folder: Path, newest: Path) -> None:
+    """Remove the sets that were not used for the longest time, never the newest."""
+    found = [(path.stat().st_mtime_ns, path) for path in folder.glob("*.sets") if path != newest]
+    left = _MOST - newest.stat().st_size
+    for _, path in sorted(found, reverse=True):
+        left -= path.stat().st_size
+        if left < 0:
+            path.unlink()
 
 
 def _path(folder: Path, key: str) -> Path:
