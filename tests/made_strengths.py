@@ -9,9 +9,7 @@ from inkblur.mechanisms.catalogue import find
 from inkblur.mechanisms.strengths import keep_strengths
 
 
-def keep_made_strengths(
-    table: Embedding, name: str = "staircase", *, named: float = 0.22, untouched: float = 0.69
-) -> None:
+def keep_made_strengths(table: Embedding, name: str = "staircase") -> None:
     """Epsilons at which words survive with probability 0.93, 0.5 and 0.2; the risk is made up."""
     found = {}
     for strength, survival in (("light", 0.93), ("medium", 0.5), ("strong", 0.2)):
@@ -20,9 +18,5 @@ def keep_made_strengths(
         found[strength] = {
             "epsilon": epsilon,
             "parameters": parameters,
-            "named": named,
-            "untouched": untouched,
-            "guessing": 0.04,
-            "lengths_hidden": {"named": 0.11, "untouched": untouched, "guessing": 0.04},
         }
     keep_strengths(table, find(name).key({}), found)

@@ -8,7 +8,6 @@ from inkblur.mechanisms.strengths import measured_strengths
 
 _MEASURED = measured_strengths("staircase", inkblur.load_embedding())
 EPSILON = {strength.value: found.epsilon for strength, found in _MEASURED.items()}
-GUESSING = {strength.value: f"{found.risk.guessing:.0%}" for strength, found in _MEASURED.items()}
 
 
 def times(strength: str) -> str:

@@ -14,8 +14,11 @@ from typing import Any
 
 import pytest
 
+import inkblur
+from inkblur.documents.risks import RISKS, risks_at
 from inkblur.mechanisms.catalogue import CATALOGUE
-from inkblur.mechanisms.strengths import MeasuredStrength, Risk
+from inkblur.mechanisms.strengths import measured_strengths
+from inkblur.types import Strength
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -39,6 +42,10 @@ def percent(share: float) -> str:
 
 def risk_cell(found: dict[str, Any]) -> str:
     return f"{percent(found['risk'])} ({percent(found['low'])} to {percent(found['high'])})"
+
+
+def share_cell(found: dict[str, Any]) -> str:
+    return f"{percent(found['share'])} ({percent(found['low'])} to {percent(found['high'])})"
 
 
 def rows() -> Iterator[tuple[Path, str, str]]:
@@ -66,6 +73,24 @@ def rows() -> Iterator[tuple[Path, str, str]]:
                     start,
                     f"{start}{found['epsilon']:g} | {' | '.join(both)} |",
                 )
+                for risk, noun in (
+                    ("author of five", "five linked texts"),
+                    ("author of one", "one text"),
+                ):
+                    start = f"| {noun} | {strength} | "
+                    cells = [share_cell(cell) for cell in found["risks"][risk].values()]
+                    yield evaluation, start, f"{start}{' | '.join(cells)} |"
+            if "risks" in found:
+                start = f"| {mechanism} {found['epsilon']:g} ({strength}) | "
+                cells = [share_cell(cell) for cell in found["risks"]["original"].values()]
+                yield evaluation, start, f"{start}{' | '.join(cells)} |"
+    for risk, name in RISKS.items():
+        for words in ("15", "50", "100", "500"):
+            found = [STORED["staircase"][s.value]["risks"][risk] for s in Strength]
+            if words in found[0]:
+                start = f"| {name} | {words} | "
+                cells = [f"{shares[words]['share']:.0%}" for shares in found]
+                yield ROOT / "README.md", start, f"{start}{' | '.join(cells)} |"
 
 
 def place(page: Path, text: str, at: int) -> str:
@@ -103,15 +128,16 @@ def test_every_epsilon_said_of_a_strength_is_the_one_that_is_stored() -> None:
     assert seen > 20  # the patterns still find something
 
 
-def test_the_session_in_the_readme_ends_with_the_risk_that_is_stored() -> None:
-    found = STORED["staircase"]["medium"]
-    names = ("named", "untouched", "guessing")
-    risks = [Risk(*(each[name] for name in names)) for each in (found, found["lengths_hidden"])]
-    sentence = MeasuredStrength(found["epsilon"], {}, *risks).sentence(fixed_length=False)
+def test_the_session_in_the_readme_ends_with_the_risks_that_are_stored() -> None:
+    """Of its texts, half of which have 15 words or more."""
+    measured = measured_strengths("staircase", inkblur.load_embedding())[Strength.MEDIUM]
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    shown = re.search(r"^medium: (on public .*?)\. ", readme, re.MULTILINE | re.DOTALL)
+    shown = re.search(r"^measured risk at medium, .*?(?=^```)", readme, re.MULTILINE | re.DOTALL)
     assert shown is not None
-    assert " ".join(shown[1].split()) == sentence, place(ROOT / "README.md", readme, shown.start())
+    told = " ".join(shown[0].split())
+    places = [told.find(f"- {risk.line()}") for risk in risks_at(measured, 15)]
+    assert -1 not in places, place(ROOT / "README.md", readme, shown.start())
+    assert places == sorted(places)
 
 
 @pytest.mark.parametrize(

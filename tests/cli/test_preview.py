@@ -18,7 +18,7 @@ from inkblur.cli.app import app
 from inkblur.embeddings.store import write_store
 from inkblur.embeddings.table import Embedding
 from inkblur.files import preview as module
-from inkblur.files.preview import NO_RISK, preview_file
+from inkblur.files.preview import preview_file
 from inkblur.ledger import open_ledger
 from tests.made_strengths import keep_made_strengths
 
@@ -176,20 +176,28 @@ def test_names_numbers_unknown_words_and_language(folder: Path) -> None:
     assert dict(seen.facts())["language"].startswith("not English")
 
 
-def test_the_risk_stands_beside_its_strength(folder: Path) -> None:
-    spec = inkblur.ReleaseSpec(strength="strong", embedding="small.ink")
-    lines = [each.figures["measured risk"] for each in preview_file("in.csv", spec).looks]
-    assert len(lines) == 3
-    assert all("identified 22% of the authors (69% in the original texts" in line for line in lines)
-    (other,) = preview_file("in.csv", spec, epsilons=[1.0]).looks
-    assert other.figures["measured risk"] == NO_RISK
-    assert preview_file("in.csv", spec).warnings() == []
-    Path("book.txt").write_text(f"{WORDS[0]} " * 1500)
-    assert preview_file("book.txt", spec, epsilons=[1.0]).warnings() == []
-    [line] = preview_file("book.txt", spec).warnings()
-    assert line.startswith(
-        "measured risk: the packaged strengths were measured on texts of about 500 words, not 1,500"
-    )
+ENGLISH = "The waiter was friendly and the soup arrived hot, so we will come back soon. "
+
+
+def test_the_risks_stand_beside_their_strength(folder: Path) -> None:
+    """Those of texts as long as these: the words of a fixed length, if one is given."""
+    Path("in.txt").write_text(ENGLISH * 10 + "\n")
+    spec = inkblur.ReleaseSpec(strength="strong")
+    for given, words in ((spec, 250), (spec.varied(length=50), 50)):
+        looks = preview_file("in.txt", given).looks
+        assert [look.name for look in looks] == ["light", "medium", "strong"]
+        for look in looks:
+            assert look.risks.strength == look.name
+            assert [risk.words for risk in look.risks.risks] == [words] * 3
+            shares = [risk.measured.share for risk in look.risks.risks if risk.measured]
+            assert len(shares) == 3
+            assert shares == sorted(shares, reverse=True)
+            assert all(f"{share:.0%}" in look.figures["measured risk"] for share in shares)
+    (other,) = preview_file("in.txt", spec, epsilons=[1.5]).looks
+    assert not other.risks.measured
+    assert "not measured" in other.figures["measured risk"]
+    Path("in.txt").write_text(ENGLISH * 100 + "\n")
+    assert not any(look.risks.measured for look in preview_file("in.txt", spec).looks)
 
 
 @pytest.mark.parametrize(
@@ -203,16 +211,11 @@ def test_the_risk_stands_beside_its_strength(folder: Path) -> None:
 )
 def test_a_risk_is_shown_for_what_it_was_measured_on(folder: Path, options: dict[str, Any]) -> None:
     """It was measured on texts whose every word is drawn in its place."""
-    plain = inkblur.ReleaseSpec(strength="light", embedding="small.ink")
+    Path("in.txt").write_text(ENGLISH * 10 + "\n")
+    plain = inkblur.ReleaseSpec(strength="light")
     for described in (plain, plain.varied(**options)):
-        for shown in preview_file("in.csv", described).looks:
-            assert (shown.figures["measured risk"] == NO_RISK) == (described != plain)
-
-
-def test_where_lengths_are_hidden_the_risk_is_that_of_words(folder: Path) -> None:
-    described = inkblur.ReleaseSpec(strength="light", embedding="small.ink", length=5)
-    for shown in preview_file("in.csv", described).looks:
-        assert shown.figures["measured risk"].endswith(", with lengths hidden as here")
+        for shown in preview_file("in.txt", described).looks:
+            assert shown.risks.measured == (described == plain)
 
 
 @pytest.mark.parametrize(

@@ -192,16 +192,27 @@ def test_a_strength_is_a_measured_risk(folder: Path, monkeypatch: pytest.MonkeyP
     result = inkblur(folder, "in.csv", "--strength", "strong", "--report", "r.json", "-o", "o.csv")
     assert result.exit_code == 0, result.output
     epsilon = json.loads((folder / "r.json").read_text())["mechanism"]["epsilon"]
-    line = "strong: on public test texts, the strongest attack tried identified 22% of the "
-    rest = "authors (69% in the original texts, 4% by guessing), or 11% (4% by guessing) if a "
-    assert line + rest + "fixed length hides how long texts are. This is a" in result.stderr
-    again = inkblur(folder, "in.csv", "-e", str(epsilon), "-o", "p.csv")
-    assert line in again.stderr  # the setting counts, not how it was described
-    kept = inkblur(folder, "in.csv", "--strength", "strong", "--keep", "numbers", "-o", "q.csv")
-    assert "strongest attack" not in kept.stderr  # measured where every word is drawn
-    fixed = inkblur(folder, "in.csv", "--strength", "strong", "--length", "9", "-o", "f.csv")
-    assert "identified 11% of the authors" in fixed.stderr
-    assert "with lengths hidden as here. This is a" in fixed.stderr
+    again = inkblur(folder, "in.csv", "-e", str(epsilon), "-o", "p.csv", "--report", "s.json")
+    for ran, report in ((result, "r.json"), (again, "s.json")):
+        kept = json.loads((folder / report).read_text())["risks"]
+        assert [risk["measured"] for risk in kept["risks"]] == [None] * 3  # only by `calibrate`
+        [line] = kept["sentences"]
+        assert line in ran.stderr
+
+
+def test_three_risks_are_printed_and_kept_in_the_report(folder: Path) -> None:
+    (folder / "in.txt").write_text("The waiter was friendly and the soup was hot. " * 12 + "\n")
+    described = [str(folder / "in.txt"), "-o", str(folder / "o.txt"), "--strength", "strong"]
+    report = folder / "r.json"
+    told = CliRunner().invoke(app, ["privatize", *described, "--report", str(report)])
+    assert told.exit_code == 0, told.output
+    kept = json.loads(report.read_text())["risks"]
+    assert kept["strength"] == "strong"
+    shares = [risk["measured"]["share"] for risk in kept["risks"]]
+    assert len(shares) == 3
+    assert shares == sorted(shares, reverse=True)
+    places = [told.stderr.index(line) for line in kept["sentences"]]
+    assert places == sorted(places)
 
 
 def test_kept_classes_are_counted(folder: Path) -> None:

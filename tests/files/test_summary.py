@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inkblur import Laplace, Privatizer, load_embedding
+from inkblur import Laplace, Privatizer, Staircase, load_embedding
 from inkblur.documents import TokenPolicies, Treatment
 from inkblur.documents.tokens import tokenize
 from inkblur.embeddings.table import Embedding
@@ -212,12 +212,15 @@ def test_other_tables_are_questioned_in_their_own_terms(unknown: str) -> None:
     assert few.coverage.fits  # two words say nothing about a language
 
 
-@pytest.mark.parametrize("words", [40, 1000, 1001])
-def test_a_risk_measured_on_shorter_texts_is_said_to_be(words: int) -> None:
-    """Of a book's authors nearly all would be named where a few were by 500 words."""
-    epsilon = epsilon_for(Strength.MEDIUM, "laplace", load_embedding())
-    blur = Privatizer(Laplace(load_embedding(), epsilon=epsilon))
-    told = " ".join(summarized(blur, ["doctor " * words, "the", "of " * words]).worth())
-    assert "on public test texts, the strongest attack tried identified" in told
-    longer = f"The packaged strengths were measured on texts of about 500 words, not {words:,}, and authors of longer texts"
-    assert (longer in told) == (words > 1000)
+@pytest.mark.parametrize("words", [100, 510])
+def test_the_risks_are_those_of_half_of_the_texts(words: int) -> None:
+    """And of none where nobody attacked texts of that length."""
+    epsilon = epsilon_for(Strength.MEDIUM, "staircase", load_embedding())
+    blur = Privatizer(Staircase(load_embedding(), epsilon=epsilon))
+    summary = summarized(blur, ["the doctor " * (words // 2), "the", "of a doctor " * words])
+    assert summary.risks.measured == (words == 100)
+    assert [risk.words for risk in summary.risks.risks] == [words if words == 100 else None] * 3
+    kept = summary.to_json()["risks"]
+    assert [risk["name"] for risk in kept["risks"]] == [risk.name for risk in summary.risks.risks]
+    void = replace(summary, guarantee=summary.guarantee.voided("its key is public"))
+    assert not void.risks.measured

@@ -12,8 +12,6 @@ from inkblur.errors import ParameterError
 from inkblur.mechanisms import make_mechanism
 from inkblur.mechanisms.catalogue import find
 from inkblur.mechanisms.strengths import (
-    MeasuredStrength,
-    Risk,
     epsilon_for,
     keep_strengths,
     measured_strengths,
@@ -84,25 +82,6 @@ def test_a_release_at_a_strength_is_recognized_however_it_was_described(key: str
         assert found[0] is strength or found[1].epsilon == measured.epsilon
         assert epsilon_for(strength, name, table) == measured.epsilon
     assert strength_of(make_mechanism(name, table, epsilon=0.77)) is None
-
-
-def test_the_line_holds_the_stored_figures() -> None:
-    assert Risk(0.221, 0.694, 0.04).sentence() == (
-        "on public test texts, the strongest attack tried identified 22% of the "
-        "authors (69% in the original texts, 4% by guessing)"
-    )
-
-
-def test_the_line_says_what_is_left_where_lengths_are_hidden() -> None:
-    risk, hidden = Risk(0.22, 0.69, 0.1), Risk(0.09, 0.85, 0.04)
-    found = MeasuredStrength(1.0, {}, risk, hidden)
-    assert found.sentence(fixed_length=False) == (
-        f"{risk.sentence()}, or 9% (4% by guessing) if a fixed length hides how long texts are"
-    )
-    assert found.sentence(fixed_length=True) == f"{hidden.sentence()}, with lengths hidden as here"
-    for fixed_length in (False, True):  # measured before lengths were attacked
-        line = MeasuredStrength(1.0, {}, risk, None).sentence(fixed_length=fixed_length)
-        assert line == f"{risk.sentence()}, not counting what the length of a text tells"
 
 
 def test_another_table_has_no_strengths(toy: Embedding) -> None:

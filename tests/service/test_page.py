@@ -12,7 +12,6 @@ import stat
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from inkblur.embeddings.store import write_store
 from inkblur.pools import build_pool
 from inkblur.pools.store import write_pool
 from tests import packaged_strengths
-from tests.packaged_strengths import EPSILON, GUESSING
+from tests.packaged_strengths import EPSILON
 from tests.service.server import Server
 
 pytest.importorskip("fastapi")
@@ -176,8 +175,11 @@ def test_try_shows_text_and_draw_side_by_side(page: Page) -> None:
     assert "7 words" in page.inner_text("#count")
     assert packaged_strengths.times("medium") in page.inner_text("#loss-word")
     assert packaged_strengths.loss("medium", 7) in page.inner_text("#loss-text")
-    assert "identified" in page.inner_text("#risk")
-    assert page.locator("#curve svg .here-text").text_content() == "you are here: medium"
+    assert "not measured" in page.inner_text("#risk")  # of so few words
+    page.fill("#text", "The waiter was friendly and the soup was hot. " * 12)
+    playwright.expect(page.locator("#risk li")).to_have_count(4, timeout=SLOW)
+    assert "original found" in page.inner_text("#risk li >> nth=1")
+    assert page.inner_text("#figures tr.chosen th").startswith("medium")
 
 
 def test_the_slider_moves_here_and_what_is_promised(page: Page) -> None:
@@ -185,8 +187,8 @@ def test_the_slider_moves_here_and_what_is_promised(page: Page) -> None:
     page.keyboard.press("End")
     says(page, "#loss-word", "exp(10)")
     assert "weaker than light" in page.inner_text("#stop")
-    assert "No attack was measured" in page.inner_text("#risk")
-    assert "not measured" in page.locator("#curve svg .here-text").text_content()
+    assert "not measured" in page.inner_text("#risk")
+    assert "not measured" in page.inner_text("#figures tr.chosen")
     page.keyboard.press("Home")
     says(page, "#loss-word", packaged_strengths.times("strong"))
     shown = f"strong, epsilon {EPSILON['strong']:g} per word"
@@ -204,37 +206,18 @@ def test_nothing_is_promised_of_a_text_that_is_no_longer_there(page: Page) -> No
     says(page, "#loss-word", packaged_strengths.times("medium"))
 
 
-def test_a_setting_that_was_not_attacked_has_no_height(page: Page) -> None:
-    """Drawn at the bottom it would read as: no author was named."""
-    page.focus("#slider")
-    page.keyboard.press("End")
-    says(page, "#curve svg .here-text", "not measured")
-    assert page.locator("#curve svg circle").count() == 3  # the strengths
-    # In one step: between a locator's finding and its asking the curve may be drawn anew.
-    boxes = "[...document.querySelectorAll('#curve svg line.%s')].map(line => line.getBBox().%s)"
-    spans, axis = (page.evaluate(boxes % of) for of in (("unknown", "height"), ("axis", "y")))
-    assert spans == [max(axis) - min(axis)] * 3
-
-
-@pytest.mark.parametrize("width", [400, 1200])
-def test_no_two_words_of_the_curve_overlap(page: Page, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 900})
-    page.reload()
-    page.wait_for_selector("#curve svg")
-    boxes = """all => all.map(text => {
-        const box = text.getBBox();
-        return [text.textContent, box.x, box.y, box.x + box.width, box.y + box.height];
-    })"""
-    page.focus("#slider")
-    page.keyboard.press("Home")
-    for strength in ("strong", "medium", "light", "epsilon 6", "epsilon 8", "epsilon 10"):
-        says(page, "#stop", strength)
-        says(page, "#curve svg .here-text", "not measured" if "epsilon" in strength else strength)
-        found = page.locator("#curve svg text").evaluate_all(boxes)
-        for (one, left, top, right, bottom), (other, *box) in combinations(found, 2):
-            apart = right <= box[0] or box[2] <= left or bottom <= box[1] or box[3] <= top
-            assert apart, f"{one} and {other} at {strength}"
-        page.keyboard.press("ArrowRight")
+def test_a_setting_that_was_not_attacked_has_no_risk(page: Page) -> None:
+    """An empty cell would read as: nothing was found."""
+    page.wait_for_selector("#figures tbody tr")
+    cells = "rows => rows.map(row => [...row.cells].map(cell => cell.textContent))"
+    rows = page.locator("#figures tbody tr").evaluate_all(cells)
+    assert len(rows) == 6  # the strengths, and three that are weaker
+    for place, (_, *risks, meaning) in enumerate(rows):
+        assert 0 < float(meaning) < 1
+        assert [risk == "not measured" for risk in risks] == [place > 2] * 3
+        if place < 3:
+            shares = [float(risk.rstrip("%")) for risk in risks]
+            assert shares == sorted(shares, reverse=True)
 
 
 def test_the_topic_only_comes_sorted(page: Page) -> None:
@@ -253,7 +236,7 @@ def test_a_label_stays_where_the_server_has_a_pool(pool_page: Page) -> None:
     assert pool_page.inner_text("#stop") == "epsilon 4 for the whole text"
     assert "54.6 times as likely" in pool_page.inner_text("#loss-text")
     assert "the label stays in" in pool_page.inner_text("#risk")
-    assert "you are here" in pool_page.inner_text("#curve tr.chosen")
+    assert "you are here" in pool_page.inner_text("#figures tr.chosen")
     pool_page.focus("#slider")
     pool_page.keyboard.press("Home")
     says(pool_page, "#loss-text", "7.39 times as likely")
@@ -274,7 +257,7 @@ def test_word_vectors_that_nobody_attacked(browser: Any, tmp_path: Path) -> None
     try:
         with opened(browser, server) as page:
             assert "No attack was measured" in page.inner_text("#stop-hint")
-            assert "No attack was measured" in page.inner_text("#curve-caption")
+            assert "No attack was measured" in page.inner_text("#figures-caption")
             upload(page, write_rows(tmp_path / "reviews.csv"))
             assert page.inner_text("#strengths label >> nth=0").startswith("epsilon 6")
             page.select_option("#column-0", "drop")
@@ -321,7 +304,8 @@ def test_publish_a_file(page: Page, server: Server, tmp_path: Path) -> None:
     assert page.input_value("#column-1") == "drop"  # unless the reader decides otherwise
     assert page.input_value("#column-0") == "id"  # the server has a budget
     assert page.locator("#rows tbody tr").count() == 5
-    assert f"of the authors (guessing: {GUESSING['medium']})" in page.inner_text("#strengths")
+    assert "original found" in page.inner_text("#strengths")
+    assert "not measured" in page.inner_text("#file-risk")
     before = releases(server)
     released(page)
     assert not kept.exists()
@@ -368,21 +352,17 @@ def test_publish_what_else_may_stay(pool_page: Page, tmp_path: Path, keep: str, 
     assert ledger_rows(pool_page)[0][2] == f"staircase, {what}"
 
 
-def test_beside_texts_longer_than_were_attacked_the_risk_has_a_caution(
-    pool_page: Page, tmp_path: Path
-) -> None:
+def test_the_risks_of_a_file_are_those_of_texts_as_long(pool_page: Page, tmp_path: Path) -> None:
     page = pool_page
-    book = "the soup was hot " * 400
-    upload(page, write_rows(tmp_path / "books.csv", [["a", "1", book], ["b", "2", book]], 55))
-    told = "The packaged strengths were measured on texts of about 500 words, not 1,600, and"
-    assert told in page.inner_text("#step-strength")
-    page.check("#keep-label")
-    assert told not in page.inner_text("#step-strength")  # what is said of a pool holds for all
+    rows = [[name, name, "the soup was hot and we liked it " * 12] for name in "ab"]
+    upload(page, write_rows(tmp_path / "meals.csv", rows, 55))
+    assert "original found" in page.inner_text("#file-risk")
+    assert "texts of 100 words" in page.inner_text("#file-risk")
+    books = [[name, name, "the soup was hot " * 400] for name in "ab"]
+    upload(page, write_rows(tmp_path / "books.csv", books, 55))
+    assert "not measured" in page.inner_text("#file-risk")
     page.check("#keep-topic")
-    assert told in page.inner_text("#step-strength")
     assert "with words in their places" in page.inner_text("#strengths label >> nth=0")
-    upload(page, write_rows(tmp_path / "reviews.csv"))
-    assert page.inner_text("#caution") == ""
     page.click("#forget")
     page.wait_for_selector("#step-release", state="hidden")
 

@@ -320,16 +320,17 @@ def test_a_preview_marks_words_and_writes_nothing(client: TestClient) -> None:
     assert told["words"] == 8
     assert packaged_strengths.times("medium") in told["loss_word"]
     assert packaged_strengths.loss("medium", 8) in told["loss_text"]
-    assert "identified" in told["risk"]
+    assert len(told["risks"]) == 1
+    assert "not measured" in told["risks"][0]  # of so few words
     assert client.get("/v1/ledger").json()["total"] == before
 
 
-def test_of_a_longer_text_than_was_attacked_the_risk_says_so(client: TestClient) -> None:
-    told = client.post("/v1/preview", json={"text": "the soup was hot " * 300, **MEDIUM}).json()
-    assert (
-        "the packaged strengths were measured on texts of about 500 words, not 1,200"
-        in told["risk"]
-    )
+@pytest.mark.parametrize("words", [100, 400, 1_200])
+def test_the_risks_are_those_of_a_text_as_long(client: TestClient, words: int) -> None:
+    text = "the soup was hot " * (words // 4)
+    told = client.post("/v1/preview", json={"text": text, **MEDIUM}).json()["risks"]
+    assert len(told) == (1 if words > 500 else 4)
+    assert ("not measured" in told[0]) == (words > 500)
 
 
 def test_words_that_are_copied_stay(client: TestClient) -> None:
@@ -362,7 +363,13 @@ def test_mechanisms_and_choices(client: TestClient) -> None:
     stops = choices["words"]
     assert [stop["strength"] for stop in stops[:3]] == ["strong", "medium", "light"]
     assert len(stops) > 3
-    assert all(stop["named"] is None for stop in stops[3:])
+    assert all(stop["risks"] == [] for stop in stops[3:])
+    for stop in stops[:3]:
+        stored = known["staircase"]["strengths"][stop["strength"]]["risks"]
+        cells = [shares[str(choices["risk_words"])] for shares in stored.values()]
+        found = [(risk["share"], risk["guessing"]) for risk in stop["risks"]]
+        assert found == sorted(((c["share"], c["guessing"]) for c in cells), reverse=True)
+        assert len(found) == 3
     meanings = [stop["meaning"] for stop in stops]
     assert meanings == sorted(meanings)
     assert choices["pool"] is None

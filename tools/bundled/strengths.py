@@ -138,9 +138,15 @@ def store(options: argparse.Namespace) -> None:
     strengths = stored["strengths"] if stored["sha256"] == sha256 else {}
     for mechanism, measured in settings(Path(options.results)).items():
         if whole := complete(measured):
-            strengths[CATALOGUE[mechanism].key({})] = {
+            key = CATALOGUE[mechanism].key({})
+            before = strengths.get(key, {})
+            strengths[key] = {
                 strength.value: setting.to_json() for strength, setting in chosen(whole).items()
             }
+            for strength, found in strengths[key].items():
+                kept = before.get(strength, {})
+                if found["parameters"] == kept.get("parameters") and "risks" in kept:
+                    found["risks"] = kept["risks"]  # `tracing.py` measured them at this setting
     body = {"sha256": sha256, "strengths": strengths}
     DESTINATION.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
     show(options)

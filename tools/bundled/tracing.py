@@ -1,88 +1,232 @@
-"""How often a released text is traced to its original, for every strength of the bundled table.
+"""Three risks at every strength of the bundled table, by the words of a text: that an original is
+found among 100, and that the author of five linked texts, or of one, is identified.
 
     INKBLUR_DATA=... python tools/bundled/tracing.py measure tracing.jsonl --workers 16
+    python tools/bundled/tracing.py store tracing.jsonl
     python tools/bundled/tracing.py show tracing.jsonl
 
-100 texts of C50, two an author; the attacker holds all originals, knows the channel, and sees the
-first 5, 10, 25, 50 or 100 words of one release.
+`store` writes them beside the strengths, where `privatize`, `preview`, `statement` and the server
+read them; what was not measured keeps what is there. All texts are C50's.
+
+- original: 100 texts, two an author, no two of which begin alike. The attacker holds all of them,
+  knows the channel, and sees the first so many words of one release.
+- authors: 50 known and 20 attacked texts of each of 50 authors. Attacked texts are cut so that half
+  of them have so many words or more and their lengths vary as they did before. The strongest of
+  `likelihood`, `likelihood-texts` and `likelihood-lengths` counts; of five texts that are known to
+  be by one hand, the sums of their scores.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import kept_lines  # before NumPy
 import numpy as np
+from strengths import DESTINATION
 
 import inkblur
+from inkblur.documents.privatizer import Privatizer
 from inkblur.evaluation.attacks.channel import channel_of
+from inkblur.evaluation.attacks.entering import entering
+from inkblur.evaluation.attacks.likelihood import Likelihood
 from inkblur.evaluation.attacks.singling_out import single_out_by_channel
+from inkblur.evaluation.attacks.text_lengths import TextLengths, with_text_lengths
+from inkblur.evaluation.attacks.text_likelihood import TextLikelihood
 from inkblur.evaluation.measures.bootstrap import share_over_texts
 from inkblur.mechanisms import CATALOGUE
 from inkblur.mechanisms.strengths import measured_strengths
+from inkblur.rng import Rng
+from inkblur.types import Array, Ids
 from reproduction.corpora import reuters_c50
 
 SEED = 20_261_117
-WORDS = (5, 10, 25, 50, 100)
-Job = tuple[str, float, str]  # mechanism, epsilon, strength
+WORDS = (10, 15, 25, 50, 100, 250, 500)  # of originals
+AUTHOR_WORDS = (50, 100, 250, 500)  # half of the texts have 523 words or more
+CANDIDATES, BLOCK = 100, 20  # released texts whose chances are held at a time
+ATTACKED, LINKED = 20, 5  # texts of each author
+Job = tuple[str, float, str, str]  # mechanism, epsilon, strength, attack
+Cell = dict[str, float]
 
 
-def jobs(mechanisms: Sequence[str]) -> list[Job]:
+def jobs(options: argparse.Namespace) -> list[Job]:
     """Every strength that these mechanisms have."""
     table = inkblur.load_embedding()
     return [
-        (name, found.epsilon, strength.value)
-        for name in mechanisms
+        (name, found.epsilon, strength.value, attack)
+        for attack in options.attacks
+        for name in options.mechanisms
         for strength, found in measured_strengths(name, table).items()
     ]
 
 
 def measured(job: Job) -> dict[str, Any]:
-    """Shares of the texts that are traced, by the number of words seen."""
-    name, epsilon, _ = job
+    """Shares that are found, by risk and number of words."""
+    name, epsilon, _, attack = job
     table = inkblur.load_embedding()
     blur = inkblur.ReleaseSpec(name, epsilon).privatizer(table)
-    mechanism = blur.mechanism
     rng = inkblur.seeded_rng(SEED).child(name, f"{epsilon:g}")
-    texts = reuters_c50().test.first_of_each_author(2).texts
-    truth = [blur.ids(text)[: max(WORDS)] for text in texts]
-    drawn = mechanism.replace(np.concatenate(truth), rng.child("drawn"))
-    outs = np.split(drawn, np.cumsum([len(ids) for ids in truth])[:-1])
-    channel = channel_of(mechanism, rng.child("channel"))
-    traced = {}
+    return {"table": table.sha256, "risks": ATTACKS[attack](blur, rng)}
+
+
+def originals(blur: Privatizer, rng: Rng) -> dict[str, dict[int, Cell]]:
+    """How many of 100 originals are found."""
+    truth = _candidates(blur)
+    outs = _drawn(blur, truth, rng)
+    channel = channel_of(blur.mechanism, rng.child("channel"))
+    cells = {}
     for words in WORDS:
-        hits = single_out_by_channel(channel, truth, [out[:words] for out in outs])
-        share = share_over_texts(
-            hits.astype(np.int64), np.ones(len(hits), np.int64), confidence=0.95, seed=SEED
-        )
-        assert share is not None
-        traced[words] = (share.mean, share.low, share.high)
-    return {"texts": len(texts), "traced": traced}
+        hits: list[bool] = []
+        for start in range(0, len(truth), BLOCK):
+            order = [*truth[start : start + BLOCK], *truth[:start], *truth[start + BLOCK :]]
+            released = [out[:words] for out in outs[start : start + BLOCK]]
+            hits += single_out_by_channel(channel, order, released).tolist()
+        cells[words] = _cell(np.array(hits), np.ones(len(hits)), 1 / len(truth))
+    return {"original": cells}
+
+
+def _candidates(blur: Privatizer) -> list[Ids]:
+    """Two texts an author, all of which begin in their own way: news is filed more than once."""
+    test = reuters_c50().test
+    assert test.authors is not None
+    chosen: dict[tuple[int, ...], Ids] = {}
+    of_author = [0] * (int(test.authors.max()) + 1)
+    for author, text in zip(test.authors.tolist(), test.texts, strict=True):
+        ids = blur.ids(text)[: max(WORDS)]
+        beginning = tuple(ids[: min(WORDS)].tolist())
+        if of_author[author] < 2 and beginning not in chosen:
+            chosen[beginning] = ids
+            of_author[author] += 1
+    assert len(chosen) == CANDIDATES
+    return list(chosen.values())
+
+
+def authors(blur: Privatizer, rng: Rng) -> dict[str, dict[int, Cell]]:
+    """How many authors are identified by one text, and by five that are linked."""
+    split = reuters_c50()
+    known, attacked = split.train, split.test.first_of_each_author(ATTACKED)
+    assert known.authors is not None
+    assert attacked.authors is not None
+    table = blur.mechanism.embedding
+    truth = [blur.ids(text) for text in attacked.texts]
+    median = float(np.median([len(ids) for ids in truth]))
+    outs = [[table.words[i] for i in ids] for ids in _drawn(blur, truth, rng)]
+    cut = [
+        " ".join(out[: max(1, round(len(out) * words / median))])
+        for words in AUTHOR_WORDS
+        for out in outs
+    ]
+    channel = channel_of(blur.mechanism, rng.child("channel"))
+    tried = [
+        attack(channel, table, entering(blur)).fit(known.texts, known.authors).scores(cut)
+        for attack in (Likelihood, TextLikelihood)
+    ]
+    parts = [np.split(scores, len(AUTHOR_WORDS)) for scores in tried]
+    true = np.searchsorted(np.unique(known.authors), attacked.authors)
+    found: dict[str, dict[int, Cell]] = {"author of five": {}, "author of one": {}}
+    for place, words in enumerate(AUTHOR_WORDS):
+        lengths = _lengths(blur, words / median).fit(known.texts, known.authors)
+        of_length = lengths.scores(cut[place * len(truth) : (place + 1) * len(truth)])
+        by_attack = [part[place] for part in parts]
+        by_attack.append(with_text_lengths(by_attack[-1], of_length))
+        for risk, together in (("author of five", LINKED), ("author of one", 1)):
+            found[risk][words] = max(
+                (_named(scores, true, together) for scores in by_attack),
+                key=lambda cell: cell["share"],
+            )
+    return found
+
+
+def _lengths(blur: Privatizer, part: float) -> TextLengths:
+    """Who writes texts as long, if all texts are cut to this part of their words."""
+    enter = entering(blur)
+
+    def beginning(text: str) -> Ids:
+        ids = enter(text)
+        return ids[: max(1, round(len(ids) * part))]
+
+    return TextLengths(blur.mechanism.embedding, beginning)
+
+
+def _named(scores: Array, true: Ids, together: int) -> Cell:
+    """The share of an author's texts (or groups of texts) that the scores attribute to them."""
+    hits, groups = [], []
+    for author in np.unique(true):
+        own = scores[true == author]
+        sums = own.reshape(-1, together, own.shape[1]).sum(axis=1)
+        hits.append((sums.argmax(axis=1) == author).sum())
+        groups.append(len(sums))
+    return _cell(np.array(hits), np.array(groups), 1 / scores.shape[1])
+
+
+def _drawn(blur: Privatizer, truth: Sequence[Ids], rng: Rng) -> list[Ids]:
+    drawn = blur.mechanism.replace(np.concatenate(truth), rng.child("drawn"))
+    return np.split(drawn, np.cumsum([len(ids) for ids in truth])[:-1])
+
+
+def _cell(hits: Any, of: Any, guessing: float) -> Cell:
+    share = share_over_texts(hits.astype(np.int64), of.astype(np.int64), confidence=0.95, seed=SEED)
+    assert share is not None
+    assert share.low is not None
+    assert share.high is not None
+    return {
+        "share": round(share.mean, 4),
+        "low": round(share.low, 4),
+        "high": round(share.high, 4),
+        "guessing": guessing,
+    }
+
+
+ATTACKS: dict[str, Callable[[Privatizer, Rng], dict[str, dict[int, Cell]]]] = {
+    "original": originals,
+    "authors": authors,
+}
 
 
 def measure(options: argparse.Namespace) -> None:
     """Measure what is missing."""
-    kept_lines.measure(options.results, jobs(options.mechanisms), options.workers, measured)
+    kept_lines.measure(options.results, jobs(options), options.workers, measured)
+
+
+def store(options: argparse.Namespace) -> None:
+    """Write them beside the strengths whose setting was measured."""
+    body = json.loads(DESTINATION.read_text(encoding="utf-8"))
+    for line in kept_lines.lines(options.results):
+        name, epsilon, strength, _ = line["job"]
+        found = body["strengths"][CATALOGUE[name].key({})].get(strength, {})
+        if line["table"] != body["sha256"] or found.get("epsilon") != epsilon:
+            raise SystemExit(f"{options.results} has another {name} {strength}: measure it again")
+        found["risks"] = {**found.get("risks", {}), **line["risks"]}
+    DESTINATION.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
+    show(options)
 
 
 def show(options: argparse.Namespace) -> None:
-    """The table of docs/evaluation.md."""
-    print("| release |", " | ".join(f"{words} words" for words in WORDS), "|")
-    print("|---|" + "---:|" * len(WORDS))
-    for line in kept_lines.lines(options.results):
-        name, epsilon, strength = line["job"]
-        cells = [
-            f"{mean:.0%} ({low:.0%} to {high:.0%})" for mean, low, high in line["traced"].values()
-        ]
-        print(f"| {name} {epsilon:g} ({strength}) |", " | ".join(cells), "|")
+    """Tables for docs/evaluation.md, one for each risk."""
+    lines = kept_lines.lines(options.results)
+    for risk, words in (
+        ("original", WORDS),
+        ("author of five", AUTHOR_WORDS),
+        ("author of one", AUTHOR_WORDS),
+    ):
+        print(f"\n| {risk} |", " | ".join(f"{each} words" for each in words), "|")
+        print("|---|" + "---:|" * len(words))
+        for line in (line for line in lines if risk in line["risks"]):
+            name, epsilon, strength, _ = line["job"]
+            cells = [
+                f"{cell['share']:.0%} ({cell['low']:.0%} to {cell['high']:.0%})"
+                for cell in line["risks"][risk].values()
+            ]
+            print(f"| {name} {epsilon:g} ({strength}) |", " | ".join(cells), "|")
 
 
 def main() -> None:
     """Parse and run."""
-    command, first = kept_lines.command(__doc__, measure, show=show)
+    command, first = kept_lines.command(__doc__, measure, store=store, show=show)
     first.add_argument("--mechanisms", nargs="+", default=list(CATALOGUE), choices=CATALOGUE)
+    first.add_argument("--attacks", nargs="+", default=list(ATTACKS), choices=ATTACKS)
     kept_lines.run(command)
 
 

@@ -211,5 +211,6 @@ def _print_summary(summary: RunSummary) -> None:
     for line in summary.guarantee.lines():
         talk.print(f"  - {escape(line)}")
     if summary.guarantee.private:
-        for sentence in summary.worth():
+        head, *risks = summary.risks.lines()
+        for sentence in (*summary.worth(), head, *(f"  - {line}" for line in risks)):
             talk.print(escape(sentence))

@@ -188,6 +188,10 @@ class Privatizer(AnyTextPrivatizer):
         analysis = self._analyst.read(text)
         return len(self._written(analysis, ["x"] * len(self._fitted(analysis))).split())
 
+    def counts(self, text: str) -> Counter[str]:
+        """What its tokens are, by class and what becomes of them."""
+        return self._analyst.read(text).counts
+
     def copied(self, text: str) -> int:
         """How many words of this text are copied, as far as the release's length reaches."""
         return copied_words(

@@ -22,6 +22,7 @@ _ENOUGH = 20  # words: of fewer, a handful of rare ones would be a large share
 # sms-spam, 51% of 20newsgroups and 56% of english-novels; of manual pages in German, French,
 # Spanish, Dutch, Portuguese, Swedish and Turkish 1% to 8%, in Italian 18%.
 _ENGLISH = 0.25
+_WORDS = ("words", "stop_words", "unknown", "names")  # classes of tokens that are words
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +170,12 @@ class FunctionWords:
 
     words: int
     found: int
+
+    @classmethod
+    def of(cls, counts: Mapping[str, int]) -> FunctionWords:
+        """From the counts of a release, whatever was done with the words."""
+        words = sum(n for name, n in counts.items() if name.split()[0] in _WORDS)
+        return cls(words, sum(n for name, n in counts.items() if name.startswith("stop_words ")))
 
     @property
     def share(self) -> float:

@@ -18,6 +18,7 @@ from inkblur.documents.analysis import Analyst, folded
 from inkblur.documents.fingerprints import ADAPTED
 from inkblur.documents.policies import Treatment
 from inkblur.documents.privatizer import Privatizer
+from inkblur.documents.risks import MEASURED_ON, ThreeRisks, three_risks
 from inkblur.documents.stop_words import STOP_WORDS
 from inkblur.documents.word_shares import FunctionWords, copied_words
 from inkblur.embeddings.table import Embedding
@@ -28,7 +29,6 @@ from inkblur.files.release import refuse_private_ingredients
 from inkblur.files.source import Source, open_described
 from inkblur.files.summary import draws_a_text
 from inkblur.guarantees import Guarantee
-from inkblur.mechanisms.strengths import caution, measured_strengths
 from inkblur.pools.pool import Pool
 from inkblur.pools.privatizer import PoolPrivatizer
 from inkblur.rng import Rng, secure_rng
@@ -41,13 +41,11 @@ NOTE = (
     "A preview, not a release: its draws come from a key that was thrown away. It shows original "
     "text: do not publish it."
 )
-NO_RISK = "risk not measured for this table, mechanism and kind of release"
 _ROWS, _CHARACTERS = 100_000, 1 << 25  # that are read at most
 _BATCH = (1000, 1 << 22)
 _SAMPLE = 500  # rows at least that are analyzed, evenly spread over those read
 _LETTERS = 20_000  # at the beginning of a text that are analyzed and drawn
 _WORDS = 2_000  # whose survival is measured: its standard error is at most 0.012
-_WORD_CLASSES = ("words", "stop_words", "unknown", "names")
 T = TypeVar("T")
 
 
@@ -60,6 +58,7 @@ class Look:
     guarantee: Guarantee
     texts: tuple[str, ...]
     measured: dict[str, str]  # what to expect of it, by name
+    risks: ThreeRisks
     refusal: str = ""  # why `privatize_file` would refuse it; empty where it would not
 
     @property
@@ -70,7 +69,8 @@ class Look:
     @property
     def figures(self) -> dict[str, str]:
         """A row of the table of strengths, by the names of its columns."""
-        return {"strength": self.name, **self.measured}
+        told = "; ".join(self.risks.figures())
+        return {"strength": self.name, **self.measured, "measured risk": told}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,6 @@ class Preview:
     columns: tuple[str, ...]  # of texts
     copied: tuple[str, ...]
     telling: dict[str, str]  # copied columns that seem to tell too much, and why
-    median_words: int  # that a text draws; of a very long one, its beginning
     counts: Counter[str]  # what became of the tokens, as in the run's summary
     language: FunctionWords
     texts: tuple[str, ...]
@@ -123,19 +122,15 @@ class Preview:
         return facts + [(f"no {name}", why) for name, why in self.missing.items()]
 
     def warnings(self) -> list[str]:
-        """What is wrong with a strength: no guarantee, refused by the run, or attacked on texts of
-        another length.
-        """
+        """What is wrong with a strength: no guarantee, or refused; and what the risks are."""
         lines = [
             f"{look.name}: {look.guarantee.sentence()}"
             for look in self.looks
             if not look.guarantee.private
         ]
         lines += [f"{look.name}: {look.refusal}" for look in self.looks if look.refusal]
-        longer = caution(self.median_words)
-        risks = {look.measured.get("measured risk", NO_RISK) for look in self.looks}
-        if longer and risks != {NO_RISK}:
-            lines.append(f"measured risk: {longer}")
+        if any(look.risks.measured for look in self.looks):
+            lines.append(f"measured risk: {MEASURED_ON}")
         return lines
 
     def next_spec(self) -> ReleaseSpec:
@@ -195,9 +190,8 @@ def preview_file(
     known = np.resize(ids, _WORDS) if len(ids) else ids  # few words are drawn several times
     drawn = sum(i != NULL_ID for i in entering)
     expected = _Words(known, drawn, *copied_words(counts))
-    looks, missing, pool = _looks(_at_strengths(spec, epsilons), table, shown, expected)
-    words = sum(n for name, n in counts.items() if name.split()[0] in _WORD_CLASSES)
-    function = sum(n for name, n in counts.items() if name.startswith("stop_words"))
+    read = _Read(counts, lengths, expected)
+    looks, missing, pool = _looks(_at_strengths(spec, epsilons), table, shown, read)
     return Preview(
         source=opened.name,
         rows=extract.rows,
@@ -206,9 +200,8 @@ def preview_file(
         columns=opened.schema.columns,
         copied=opened.copied,
         telling=extract.telling,
-        median_words=draws_a_text(lengths)["median"],
         counts=counts,
-        language=FunctionWords(words, function),
+        language=FunctionWords.of(counts),
         texts=tuple(shown),
         looks=tuple(looks),
         missing=missing,
@@ -266,7 +259,7 @@ def _at_strengths(spec: ReleaseSpec, epsilons: Sequence[float]) -> Iterator[Rele
 
 
 def _looks(
-    specs: Iterator[ReleaseSpec], table: Embedding, texts: Sequence[str], words: _Words
+    specs: Iterator[ReleaseSpec], table: Embedding, texts: Sequence[str], read: _Read
 ) -> tuple[list[Look], dict[str, str], Pool | None]:
     """The texts under each spec; the strengths that do not exist, with the reason; and the pool."""
     looks: list[Look] = []
@@ -289,17 +282,28 @@ def _looks(
             measured = _of_a_pool(blur)
         else:
             assert isinstance(blur, Privatizer)
-            measured = _of_words(spec, blur, words, rng)
+            measured = _of_words(blur, read.words, rng)
         try:
             blur.refuse_weak(accept_weak=spec.accept_weak)
         except WeakSetting as error:
             refusal = str(error)
         drawn = blur.release_batch(records, rng.next_child("preview")).texts
         epsilon = float(blur.mechanism.parameters["epsilon"])
-        looks.append(Look(spec, epsilon, blur.guarantee, drawn, measured, refusal))
+        words = blur.length or draws_a_text(read.lengths)["median"]
+        risks = three_risks(blur, read.counts, words)
+        looks.append(Look(spec, epsilon, blur.guarantee, drawn, measured, risks, refusal))
     if not looks and failed is not None:
         raise failed
     return looks, missing, pool
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What was found in the texts that are analyzed."""
+
+    counts: Counter[str]
+    lengths: Counter[int]  # texts by the number of words that a release draws for them
+    words: _Words
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,8 +316,8 @@ class _Words:
     copied_content: int
 
 
-def _of_words(spec: ReleaseSpec, blur: Privatizer, words: _Words, rng: Rng) -> dict[str, str]:
-    """The expected share of words that come out, of all and of content words; and the risk."""
+def _of_words(blur: Privatizer, words: _Words, rng: Rng) -> dict[str, str]:
+    """The expected share of words that come out, of all and of content words."""
     known, vocabulary = words.known, blur.mechanism.vocabulary
     function = np.array([folded(vocabulary[i]) in STOP_WORDS for i in known.tolist()], dtype=bool)
     of_function, of_content = [
@@ -323,17 +327,10 @@ def _of_words(spec: ReleaseSpec, blur: Privatizer, words: _Words, rng: Rng) -> d
     content = words.drawn * float(np.mean(~function)) if len(known) else 0.0
     left = words.copied_content + content * of_content
     all_left = words.copied + content * of_content + (words.drawn - content) * of_function
-    risk = NO_RISK
-    if spec.strength is not None and blur.plain:
-        strength, mechanism = Strength(spec.strength), blur.mechanism
-        found = measured_strengths(spec.mechanism, mechanism.embedding, **spec.parameters)
-        if strength in found:
-            risk = found[strength].sentence(fixed_length=blur.length is not None)
     return {
         "epsilon": f"{float(blur.mechanism.parameters['epsilon']):g}",
         "unchanged words": f"{all_left / (words.copied + words.drawn or 1):.0%}",
         "of content words": f"{left / (words.copied_content + content or 1):.0%}",
-        "measured risk": risk,
     }
 
 

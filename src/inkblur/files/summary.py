@@ -11,12 +11,12 @@ from typing import Any, ClassVar
 from inkblur.documents.base import AnyPrivatizer
 from inkblur.documents.policies import CLASSES, Treatment
 from inkblur.documents.privatizer import Privatizer
+from inkblur.documents.risks import ThreeRisks, three_risks, unmeasured
 from inkblur.documents.word_shares import Coverage, Survival, copied_words
 from inkblur.embeddings.table import Embedding
 from inkblur.files.formats import listed
 from inkblur.files.public_records import LEFT_OUT
 from inkblur.guarantees import Guarantee
-from inkblur.mechanisms.strengths import caution, strength_of
 from inkblur.mechanisms.typical import TypicalLoss
 from inkblur.rng import Rng
 from inkblur.types import counted
@@ -144,6 +144,13 @@ class RunSummary(ABC):
         """How many true words the table knows."""
         return Coverage.of(self.counts)
 
+    @property
+    def risks(self) -> ThreeRisks:
+        """What was measured of texts like these, at this setting."""
+        if not self.guarantee.private:
+            return unmeasured("only releases with a guarantee were attacked")
+        return three_risks(self.privatizer, self.counts, draws_a_text(self.lengths)["median"])
+
     @abstractmethod
     def lines(self) -> list[str]:
         """What happened, for the person who ran it."""
@@ -168,6 +175,7 @@ class RunSummary(ABC):
             "guarantee": self.guarantee.to_json(),
             "embedding": described(mechanism.embedding),
             **self.details(),
+            "risks": self.risks.to_json(),
             "columns": self.fate.to_json(),
             "documents": {
                 "total": self.documents,
@@ -219,20 +227,8 @@ class Summary(RunSummary):
         return lines + self.fate.lines()
 
     def worth(self) -> list[str]:
-        """The bound for one word, and the measured risk of a strength, which is that of texts whose
-        every word is drawn.
-        """
-        lines = list(self.typical.sentences())
-        found = strength_of(self.privatizer.mechanism)
-        if found is not None and self.privatizer.plain:
-            strength, measured = found
-            risk = measured.sentence(fixed_length=self.privatizer.length is not None)
-            lines.append(
-                f"{strength.value}: {risk}. This is a lower bound: a better attack may exist."
-            )
-            longer = caution(draws_a_text(self.lengths)["median"])
-            lines += [f"{longer[0].upper()}{longer[1:]}."] if longer else []
-        return lines
+        """The bound for one word."""
+        return list(self.typical.sentences())
 
     def _treated(self, treatment: Treatment, classes: Iterable[str]) -> dict[str, int]:
         """How many tokens of these classes were treated so."""

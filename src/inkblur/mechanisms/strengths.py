@@ -2,10 +2,11 @@
 
 A strength is a promise about attacks, not a proof: at most 50 %, 25 % or 10 % of whole texts were
 attributed to their author above chance by their words, by the strongest attack tried, on the worst
-of several public collections (`inkblur.evaluation.risk`). How long a text is shows at every
-epsilon; the risk that is printed counts that as well. A strength was measured for one table and one
-mechanism, so it exists only there: for the bundled table in the package, for others where the user
-measured it (`inkblur calibrate --authors`). The guarantee never depends on it.
+of several public collections (`inkblur.evaluation.risk`). That is neither the largest risk nor that
+of every text: what is printed beside a release is `inkblur.documents.risks`, whose shares are kept
+here. A strength was measured for one table and one mechanism, so it exists only there: for the
+bundled table in the package, for others where the user measured it (`inkblur calibrate --authors`).
+The guarantee never depends on it.
 """
 
 from __future__ import annotations
@@ -27,9 +28,6 @@ from inkblur.mechanisms.catalogue import find
 from inkblur.types import Strength
 
 _STORED = "strengths.json"  # of the bundled table, written by tools/bundled/strengths.py
-# Nearly all texts that the package's strengths were attacked on have 300 to 850 words, and the more
-# words an attacker sees, the larger is the risk (docs/evaluation.md, "Short texts are safer").
-_LONGEST_ATTACKED = 1_000
 _SURVIVAL = (0.2, 0.5, 0.75)  # of the words, where no strength was measured
 _ADVICE = (
     "give `epsilon=`, or measure the strengths once on public texts with known authors: "
@@ -38,25 +36,22 @@ _ADVICE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Risk:
-    """What the strongest attack tried made of a strength, on public test texts: a lower bound."""
+class MeasuredShare:
+    """How often an attack on public texts succeeded: a lower bound."""
 
-    named: float  # share of the texts whose author was named
-    untouched: float  # the same share where the texts are as they were written
-    guessing: float  # the share that naming anyone would reach there
+    share: float
+    low: float  # its interval, over texts or authors like these
+    high: float
+    guessing: float  # the share that guessing would reach
 
-    def sentence(self) -> str:
-        """The line that stands beside a strength.
+    def text(self) -> str:
+        """As it is printed.
 
-        The worst collection has another number of authors from strength to strength, so two shares
-        can only be compared beside what guessing reaches.
-
-        >>> Risk(named=0.22, untouched=0.69, guessing=0.04).sentence().partition("22% of ")[2]
-        'the authors (69% in the original texts, 4% by guessing)'
+        >>> MeasuredShare(0.84, 0.77, 0.91, 0.01).text()
+        '84% (77% to 91%; guessing: 1%)'
         """
         return (
-            f"on public test texts, the strongest attack tried identified {self.named:.0%} of the "
-            f"authors ({self.untouched:.0%} in the original texts, {self.guessing:.0%} by guessing)"
+            f"{self.share:.0%} ({self.low:.0%} to {self.high:.0%}; guessing: {self.guessing:.0%})"
         )
 
 
@@ -66,41 +61,10 @@ class MeasuredStrength:
 
     epsilon: float
     parameters: Mapping[str, Any]  # of the mechanism as it was measured, epsilon among them
-    risk: Risk
-    hidden: Risk | None  # where a fixed length hides how long texts are; None: lengths not attacked
-
-    def sentence(self, *, fixed_length: bool) -> str:
-        """The line that stands beside a release at this strength.
-
-        >>> risk, hidden = Risk(0.22, 0.69, 0.1), Risk(0.09, 0.85, 0.04)
-        >>> MeasuredStrength(1.0, {}, risk, hidden).sentence(fixed_length=False)[-83:]
-        '10% by guessing), or 9% (4% by guessing) if a fixed length hides how long texts are'
-        """
-        if self.hidden is None:
-            return f"{self.risk.sentence()}, not counting what the length of a text tells"
-        if fixed_length:
-            return f"{self.hidden.sentence()}, with lengths hidden as here"
-        return (
-            f"{self.risk.sentence()}, or {self.hidden.named:.0%} ({self.hidden.guessing:.0%} by "
-            "guessing) if a fixed length hides how long texts are"
-        )
+    risks: Mapping[str, Mapping[int, MeasuredShare]]  # by name and words of a text; often none
 
 
 Strengths = dict[Strength, MeasuredStrength]
-
-
-def caution(words: int) -> str:
-    """What to add to a strength's risk where a text has so many words; nothing, for most.
-
-    >>> caution(500), caution(3000)[:43]
-    ('', 'the packaged strengths were measured on tex')
-    """
-    if words <= _LONGEST_ATTACKED:
-        return ""
-    return (
-        f"the packaged strengths were measured on texts of about 500 words, not {words:,}, and "
-        "authors of longer texts are identified more often: measure it with `inkblur evaluate`"
-    )
 
 
 def measured_strengths(name: str, embedding: Embedding, **options: Any) -> Strengths:
@@ -189,15 +153,13 @@ def _strengths(body: Mapping[str, Any]) -> Strengths:
         Strength(name): MeasuredStrength(
             float(found["epsilon"]),
             found["parameters"],
-            _risk(found),
-            _risk(found["lengths_hidden"]) if "lengths_hidden" in found else None,
+            {
+                risk: {int(words): MeasuredShare(**cell) for words, cell in cells.items()}
+                for risk, cells in found.get("risks", {}).items()
+            },
         )
         for name, found in body.items()
     }
-
-
-def _risk(body: Mapping[str, Any]) -> Risk:
-    return Risk(*(float(body[share]) for share in ("named", "untouched", "guessing")))
 
 
 def _packaged() -> dict[str, Any]:

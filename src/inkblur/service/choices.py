@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from functools import cache
 
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from inkblur.documents.marking import expected_cosine, usual_words
+from inkblur.documents.risks import MEASURED_ON, RISKS, risks_at
 from inkblur.mechanisms.base import DiscreteMechanism
-from inkblur.mechanisms.strengths import Strengths, measured_strengths
+from inkblur.mechanisms.strengths import MeasuredStrength, Strengths, measured_strengths
 from inkblur.pools import PoolPrivatizer
 from inkblur.service.state import Service
 from inkblur.spec import ReleaseSpec
@@ -18,7 +20,18 @@ from inkblur.types import Ids
 
 OFFERED = "staircase"
 _WEAKER = (6.0, 8.0, 10.0)  # epsilons beyond light, to see what they would give: not attacked
+_RISK_WORDS = 100  # of the texts whose risks stand beside a setting before there is a text
 _LABELS = 20  # that are named
+
+
+class StopRisk(BaseModel):
+    """What attacks on public texts reached."""
+
+    name: str
+    share: float
+    low: float
+    high: float
+    guessing: float = Field(description="The share that guessing would reach there.")
 
 
 class WordStop(BaseModel):
@@ -26,8 +39,7 @@ class WordStop(BaseModel):
 
     epsilon: float = Field(description="For a word.")
     strength: str | None = Field(description="Its name, where it was attacked.")
-    named: float | None = Field(description="Share of the authors identified.")
-    guessing: float | None = Field(description="The share that naming anyone would reach there.")
+    risks: list[StopRisk] = Field(description="The largest first; none where not attacked.")
     meaning: float | None = Field(description="Expected cosine of true and released words.")
 
 
@@ -55,7 +67,8 @@ class Choices(BaseModel):
 
     mechanism: str
     words: list[WordStop]
-    untouched: float | None = Field(description="The same share in the original texts.")
+    measured: str = Field(description="What the risks are.")
+    risk_words: int = Field(description="How many words the texts have whose risks are given.")
     pool: OfferedPool | None
     needs_ids: bool = Field(description="Whether each text must name its record.")
     needs_people: bool = Field(description="Whether each text must name its person.")
@@ -85,7 +98,8 @@ def _choices(service: Service) -> Choices:
     return Choices(
         mechanism=OFFERED,
         words=_word_stops(service, spec, measured, usual_words(table)),
-        untouched=max((found.risk.untouched for found in measured.values()), default=None),
+        measured=f"{MEASURED_ON[0].upper()}{MEASURED_ON[1:]}",
+        risk_words=_RISK_WORDS,
         pool=_pool(service),
         needs_ids=limits.budget is not None,
         needs_people=limits.person_budget is not None,
@@ -102,17 +116,22 @@ def _word_stops(
         mechanism = service.desk.privatizer(spec.varied(epsilon=epsilon)).mechanism
         assert isinstance(mechanism, DiscreteMechanism)
         strength = named.get(epsilon)
-        risk = None if strength is None else measured[strength].risk
         stops.append(
             WordStop(
                 epsilon=epsilon,
                 strength=None if strength is None else strength.value,
-                named=None if risk is None else risk.named,
-                guessing=None if risk is None else risk.guessing,
+                risks=[] if strength is None else _risks(measured[strength]),
                 meaning=expected_cosine(mechanism, usual),
             )
         )
     return stops
+
+
+def _risks(measured: MeasuredStrength) -> list[StopRisk]:
+    found = risks_at(measured, _RISK_WORDS)
+    return [
+        StopRisk(name=RISKS[each.name], **asdict(each.measured)) for each in found if each.measured
+    ]
 
 
 def _pool(service: Service) -> OfferedPool | None:

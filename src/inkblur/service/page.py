@@ -13,7 +13,7 @@ _TYPES = {
     "page.css": "text/css; charset=utf-8",
     **{
         f"{name}.js": "text/javascript; charset=utf-8"
-        for name in ("page", "ask", "choices", "try", "curve", "publish", "ledger")
+        for name in ("page", "ask", "choices", "try", "figures", "publish", "ledger")
     },
     "icon.svg": "image/svg+xml",
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import asdict
 from http import HTTPStatus
 from typing import Annotated, Any
 
@@ -13,8 +14,8 @@ from pydantic import ValidationError
 
 from inkblur.desk import CountedRelease, ReleaseOrder
 from inkblur.documents.marking import WordDraws, expected_cosine, marked_text, word_draws
-from inkblur.documents.policies import TokenPolicies
 from inkblur.documents.privatizer import Privatizer
+from inkblur.documents.risks import three_risks
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.files.preview import NOTE
@@ -22,7 +23,7 @@ from inkblur.guarantees import Guarantee
 from inkblur.mechanisms import CATALOGUE
 from inkblur.mechanisms.base import DiscreteMechanism
 from inkblur.mechanisms.catalogue import Entry
-from inkblur.mechanisms.strengths import caution, measured_strengths, strength_of
+from inkblur.mechanisms.strengths import measured_strengths
 from inkblur.pools import PoolPrivatizer
 from inkblur.rng import secure_rng
 from inkblur.service.arrow_stream import MEDIA_TYPE, read_stream, write_stream
@@ -166,7 +167,7 @@ def _promise(guarantee: Guarantee) -> Promise:
 def _previewed(service: Service, asked: PreviewText) -> PreviewedText:
     blur = service.desk.privatizer(asked.spec(service.tables))
     rng = secure_rng()  # thrown away: this is no release
-    pieces, left, meaning, risk, kept = None, None, None, None, None
+    pieces, left, meaning, kept = None, None, None, None
     words = blur.read([asked.text]).draws[0]
     if isinstance(blur, PoolPrivatizer):
         kept = what_a_pool_keeps(blur.mechanism)
@@ -180,13 +181,6 @@ def _previewed(service: Service, asked: PreviewText) -> PreviewedText:
         left = (copied + len(known) * drawn) / (copied + len(known) or 1)
         if isinstance(blur.mechanism, DiscreteMechanism):
             meaning = expected_cosine(blur.mechanism, known)
-        measured = strength_of(blur.mechanism)
-        if measured is not None and blur.policies == TokenPolicies():
-            risk = measured[1].sentence(fixed_length=blur.length is not None)
-            if not blur.plain:  # a bag
-                risk = f"{risk}; that was with words in their places"
-            longer = caution(words)
-            risk = f"{risk}; {longer}" if risk and longer else risk
     released = (
         blur.release(asked.text, rng).text
         if pieces is None
@@ -201,7 +195,9 @@ def _previewed(service: Service, asked: PreviewText) -> PreviewedText:
         loss_text=loss_of_a_text(blur.guarantee, words),
         words_left=left,
         meaning=meaning,
-        risk=risk,
+        risks=three_risks(blur, blur.counts(asked.text), words).lines()
+        if isinstance(blur, Privatizer)
+        else [],
         kept=kept,
         guarantee=_promise(blur.guarantee),
         note=NOTE,
@@ -225,7 +221,10 @@ def _described(entry: Entry, table: Embedding) -> dict[str, Any]:
         "strengths": {
             strength.value: {
                 "epsilon": found.epsilon,
-                "risk": found.sentence(fixed_length=False),
+                "risks": {
+                    risk: {words: asdict(share) for words, share in shares.items()}
+                    for risk, shares in found.risks.items()
+                },
             }
             for strength, found in measured_strengths(entry.name, table).items()
         },

@@ -190,7 +190,7 @@ class PreviewedText(BaseModel):
     loss_text: str
     words_left: float | None = Field(description="Expected share of its words that stay.")
     meaning: float | None = Field(description="Mean cosine of true and released words.")
-    risk: str | None = Field(description="What attacks made of texts at this setting.")
+    risks: list[str] = Field(description="What attacks made of public texts like this one.")
     kept: str | None = Field(description="What a pool keeps of a text, measured on the pool.")
     guarantee: Promise
     note: str

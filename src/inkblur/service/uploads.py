@@ -27,7 +27,6 @@ from inkblur.files.preview import Preview, beginning, preview_file
 from inkblur.files.release import privatize_file
 from inkblur.files.source import column_names, likely_delimiter, likely_texts
 from inkblur.files.spending import Limits
-from inkblur.mechanisms.strengths import caution
 from inkblur.rng import Rng
 from inkblur.service.problems import FAULT, Problem, in_fields, log_place
 from inkblur.service.tokens import Caller
@@ -237,7 +236,8 @@ class Uploads:
                 on_progress=progress,
             )
             write_atomically(statement, _statement(report), mode=PRIVATE)
-            upload.lines = [*summary.lines(), summary.guarantee.sentence(), *summary.worth()]
+            told = (summary.guarantee.sentence(), *summary.worth(), *summary.risks.lines())
+            upload.lines = [*summary.lines(), *told]
             upload.results = dict(zip(PARTS, (output, report, statement), strict=True))
             upload.source.unlink()
             self._rest(upload, "done")
@@ -353,7 +353,6 @@ def _shown(seen: Preview) -> dict[str, Any]:
         "telling": seen.telling,
         "copied": list(seen.copied),
         "facts": [list(fact) for fact in seen.facts()],
-        "caution": caution(seen.median_words) or None,  # beside a strength's risk
     }
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from inkblur.documents.risks import ThreeRisks
 from inkblur.errors import InkblurError, InputError
 from inkblur.evaluation.reports.measured_risk import MeasuredRisk, measured_risk
 from inkblur.evaluation.results import NOT_MEASURED
@@ -94,6 +95,7 @@ def make_statement(
                 facts.unit(),
                 facts.losses(),
                 facts.not_protected(),
+                facts.measured(),
                 facts.assumptions(),
                 StatementSection("Composition so far", tuple(facts.account())),
                 _opinion(risk),
@@ -117,6 +119,7 @@ class _ReportFacts:
     report: Mapping[str, Any]
     spec: ReleaseSpec
     guarantee: Guarantee
+    risks: ThreeRisks
     texts: int
     median: int | None  # draws of a text; None where a text is one draw, or where nobody counted
     longest: int | None
@@ -135,6 +138,7 @@ class _ReportFacts:
             report,
             ReleaseSpec.from_json(report["spec"]),
             Guarantee.from_json(report["guarantee"]),
+            ThreeRisks.from_json(report["risks"]),
             int(report["documents"]["total"]),
             draws.get("median"),
             draws.get("longest"),
@@ -215,12 +219,11 @@ class _ReportFacts:
 
     def what_is_open(self, risk: MeasuredRisk | None) -> str:
         shown = len(self.guarantee.passed)
-        measured = NOT_MEASURED if risk is None else risk.author
         things = counted(shown, "thing listed below was", "things listed below were")
-        return (
-            f"{things} released as is and not protected; how often an attacker identifies the "
-            f"author of a released text: {measured}."
-        )
+        found = "; ".join(self.risks.figures())
+        if risk is not None:
+            found += f"; the author of one text, by the evaluation: {risk.author}"
+        return f"{things} released as is and not protected; how often attackers succeeded: {found}."
 
     def unit(self) -> StatementSection:
         protected, neighbors = _UNITS[self.guarantee.unit.value]
@@ -275,6 +278,9 @@ class _ReportFacts:
         notes = [line for line in self.guarantee.reveals if not line.startswith(accounts)]
         lines = map(_full, (*self.guarantee.passed, *notes))
         return StatementSection("What is not protected", lines=tuple(lines))
+
+    def measured(self) -> StatementSection:
+        return StatementSection("Three measured risks", lines=tuple(map(_full, self.risks.lines())))
 
     def assumptions(self) -> StatementSection:
         lines = tuple(map(_full, self.guarantee.assumptions)) or ("Nothing is promised.",)

@@ -61,7 +61,9 @@ export function stopRisk(keep, stop) {
     const label = stop.label === null ? "" : `; the label stays in about ${percent(stop.label)} of the texts`;
     return `no result is more than ${factor(stop.epsilon)} times as likely for one text as for another${label}`;
   }
-  const risk = stop.named === null ? "no attack was measured" : `the strongest attack tried identified ${percent(stop.named)} of the authors (guessing: ${percent(stop.guessing)})${keep === "topic" ? "; that was with words in their places" : ""}`;
+  const shares = stop.risks.map((each) => `${each.name}: ${percent(each.share)} (guessing: ${percent(each.guessing)})`);
+  const placed = keep === "topic" ? ", with words in their places" : "";
+  const risk = shares.length ? `in texts of about ${choices.risk_words} words${placed}: ${shares.join("; ")}` : "no attack was measured";
   return `epsilon ${stop.epsilon} per word; ${risk}`;
 }
 

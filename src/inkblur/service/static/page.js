@@ -4,7 +4,7 @@ import { $, guarded, settled, useToken } from "./ask.js";
 import { readChoices } from "./choices.js";
 import { readLedger } from "./ledger.js";
 import { take } from "./publish.js";
-import { draw, hideDraws, redraw, startTry } from "./try.js";
+import { draw, hideDraws, startTry } from "./try.js";
 
 const tabs = [...document.querySelectorAll("[role=tab]")];
 
@@ -19,7 +19,6 @@ function select(tab) {
   settled();
   hideDraws();
   if (tab.id === "tab-ledger") readLedger();
-  if (tab.id === "tab-try") redraw(); // the curve had no width while it was hidden
 }
 
 for (const [place, tab] of tabs.entries()) {

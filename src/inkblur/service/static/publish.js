@@ -27,7 +27,7 @@ function reset() {
   for (const step of STEPS) $(`step-${step}`).hidden = true;
   for (const id of ["running", "results", "rows-box", "sending"]) $(id).hidden = true;
   $("facts").replaceChildren();
-  $("caution").textContent = "";
+  $("file-risk").textContent = "";
   $("looking").textContent = "";
   wait(false);
 }
@@ -142,7 +142,6 @@ function showStrengths() {
 function showStops() {
   $("keep-hint").textContent = keeps(keep());
   const stops = publishable(keep());
-  $("caution").hidden = !stops.some((each) => each.strength); // of whose risk it speaks
   const usual = usualStop(keep(), stops);
   $("strengths").replaceChildren(...stops.map((each, place) => {
     const radio = make("input", { type: "radio", name: "strength", value: place });
@@ -203,7 +202,7 @@ const look = guarded(async () => {
     const elsewhere = ["copied unchanged", "columns at risk"]; // the table of columns shows these
     const facts = seen.facts.filter(([name]) => !elsewhere.includes(name));
     $("facts").replaceChildren(...facts.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
-    $("caution").textContent = seen.caution ? `${seen.caution[0].toUpperCase()}${seen.caution.slice(1)}.` : "";
+    $("file-risk").textContent = `Texts like yours, at ${shown.name}: ${shown.figures["measured risk"]}`;
     $("looking").textContent = shown.refusal ?? "";
   } catch (error) {
     if (!isShown(wanted)) return;

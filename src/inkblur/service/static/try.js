@@ -2,7 +2,7 @@
 
 import { $, json, make, number, percent, settled, show } from "./ask.js";
 import { choices, chosen, keepChoices, keeps, settingsOf, stopName, stopsOf, usualStop } from "./choices.js";
-import { drawCurve } from "./curve.js";
+import { showFigures } from "./figures.js";
 
 const keep = () => chosen("stay");
 const stop = () => stopsOf(keep())[Number($("slider").value)];
@@ -32,8 +32,6 @@ export async function draw() {
   }
 }
 
-export const redraw = () => { if (choices) drawCurve(keep(), stop()); };
-
 function describe() {
   $("stop").textContent = stopName(keep(), stop());
   $("slider").setAttribute("aria-valuetext", $("stop").textContent);
@@ -41,12 +39,12 @@ function describe() {
     ? "Epsilon is the privacy loss of a text: the smaller, the less the result depends on it."
     : `Epsilon is the privacy loss of a word: the smaller, the more is hidden. ${attacked()}`;
   $("stay-hint").textContent = keeps(keep());
-  redraw();
+  showFigures(keep(), stop());
 }
 
 function attacked() {
   if (stop().strength) return "Attacks on this strength were measured.";
-  return choices.untouched === null ? "No attack was measured on this server's word vectors." : "No attack was measured at this setting, so Publish does not offer it.";
+  return choices.words.every((each) => !each.strength) ? "No attack was measured on this server's word vectors." : "No attack was measured at this setting, so Publish does not offer it.";
 }
 
 function showPreview(seen) {
@@ -57,8 +55,7 @@ function showPreview(seen) {
   $("count").textContent = pieces ? `${number.format(seen.words)} ${seen.words === 1 ? "word" : "words"}${left}` : "";
   $("loss-word").textContent = seen.loss_word;
   $("loss-text").textContent = seen.loss_text;
-  const risk = seen.risk && `${seen.risk[0].toUpperCase()}${seen.risk.slice(1)}. A better attack may exist.`;
-  $("risk").textContent = seen.kept ?? risk ?? "No attack was measured at this setting.";
+  $("risk").replaceChildren(...(seen.kept ? [seen.kept] : seen.risks).map((line) => make("li", {}, line)));
   $("note").textContent = seen.note;
 }
 
@@ -133,7 +130,6 @@ const soon = (wait) => { clearTimeout(typing); typing = setTimeout(draw, wait); 
 $("text").addEventListener("input", () => soon(400));
 $("slider").addEventListener("input", () => { if (choices) { describe(); soon(150); } });
 $("again").addEventListener("click", draw);
-addEventListener("resize", redraw);
 
 function slide() {
   const stops = stopsOf(keep());
