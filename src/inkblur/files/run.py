@@ -64,7 +64,7 @@ def run(
 
     Workers are threads; given `copies`, made from the spec of `privatizer`, each is a process with
     a privatizer of its own. The result depends neither on workers nor on how records fall into
-    batches (but for the last bits that `noise.mahalanobis` speaks of). Matrix products keep to one
+    batches (but for the last bits that `MahalanobisNoise` speaks of). Matrix products keep to one
     thread in the whole process meanwhile.
 
     A copied column that looks like an identifier refuses the file. So do records of the public

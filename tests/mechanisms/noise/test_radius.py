@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from inkblur.mechanisms.noise.radius import LEAST_TAIL, radius_from, tails
+from inkblur.mechanisms.noise.sphere import LEAST_TAIL, radius_from, tails
 from inkblur.rng import seeded_rng, uniforms_from
 from inkblur.types import Array
 
