@@ -8,6 +8,9 @@ texts go on beyond what was taken, more are taken.
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +18,6 @@ import numpy as np
 
 from inkblur.errors import ParameterError, needs
 from inkblur.mechanisms.nearest.engine import Device
-from inkblur.mechanisms.nearest.float32_products import float32_products
 from inkblur.mechanisms.staircase.units import WordUnits
 from inkblur.pools.encoder import TextPoints
 from inkblur.types import Ids, Vectors
@@ -23,6 +25,7 @@ from inkblur.types import Ids, Vectors
 _HELD = 1 << 29  # products that are held at once
 _SPARE = 16  # texts taken beyond the one that is sought
 _PLACE = 32  # bits for a text's place in its cell; its nearness takes the bits above
+_turn = threading.Lock()  # the switch is the process's: one thread must not undo another's
 
 
 class TorchSearch:
@@ -86,6 +89,28 @@ class TorchSearch:
                 owners: Ids = at.gather(1, found)[:, 0].cpu().numpy()
                 return owners
             taken = min(size, 2 * taken)
+
+
+@contextmanager
+def float32_products() -> Iterator[None]:
+    """Products of torch without TF32, which keeps 10 bits of 23: whole numbers stay exact.
+
+    TF32 is off unless somebody switched it on, for a model of theirs, say.
+    """
+    import torch
+
+    matmul = torch.backends.cuda.matmul
+    with _turn:
+        # From torch 2.9 on, `allow_tf32` cannot be read where `fp32_precision` was set.
+        named = hasattr(matmul, "fp32_precision")
+        before = matmul.fp32_precision if named else matmul.allow_tf32
+        matmul.allow_tf32 = False  # sets both
+        try:
+            yield
+        finally:
+            matmul.allow_tf32 = before in ("tf32", True)
+            if named:
+                matmul.fp32_precision = before
 
 
 def search_on(points: TextPoints, device: Device) -> TorchSearch | None:
