@@ -20,10 +20,14 @@ from inkblur.adaptation.adapt import adapt_embedding
 from inkblur.embeddings.adaptation import Adaptation, LabelColumn
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
-from inkblur.mechanisms.staircase.class_staircase import ClassSets, ClassStaircase, class_units
-from inkblur.mechanisms.staircase.draw import Draw
-from inkblur.mechanisms.staircase.units import Steps, safe_for_null
-from inkblur.mechanisms.staircase.word_classes import log_odds, word_classes
+from inkblur.mechanisms.staircase.class_staircase import (
+    ClassSets,
+    ClassStaircase,
+    class_units,
+    log_odds,
+    word_classes,
+)
+from inkblur.mechanisms.staircase.units import Draw, Steps, safe_for_null
 from inkblur.mechanisms.strengths import usual_epsilons
 from inkblur.rng import keyed_rng, seeded_rng
 from inkblur.types import NULL_ID
@@ -244,7 +248,7 @@ def test_a_label_that_no_word_speaks_for_has_no_class() -> None:
 def test_classes_do_not_depend_on_blocks_of_words(monkeypatch: pytest.MonkeyPatch) -> None:
     table = adapted(4, 400, (3, 7))
     expected = word_classes(table)
-    monkeypatch.setattr("inkblur.mechanisms.staircase.word_classes._ROWS", 7)
+    monkeypatch.setattr("inkblur.mechanisms.staircase.class_staircase._ROWS", 7)
     assert np.array_equal(word_classes(table), expected)
     assert np.bincount(expected)[0] == 400 // 4 + 150  # without a profile, and half of the others
 

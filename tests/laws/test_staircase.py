@@ -19,11 +19,10 @@ from inkblur import Staircase
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.mechanisms.staircase import native
-from inkblur.mechanisms.staircase.draw import Draw, high_half
 from inkblur.mechanisms.staircase.nearness import Grid, Nearness
 from inkblur.mechanisms.staircase.packed import PackedPart, PackedSets
 from inkblur.mechanisms.staircase.sets import Part, Sets, UnsoundSets
-from inkblur.mechanisms.staircase.units import Steps, safe_for_null, word_units
+from inkblur.mechanisms.staircase.units import Draw, Steps, high_half, safe_for_null, word_units
 from inkblur.rng import keyed_rng, seeded_rng
 from inkblur.types import NULL_ID, Ids, Vectors
 

@@ -22,8 +22,7 @@ from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError, ParameterError
 from inkblur.guarantees import ADD_UP, SECRET_KEY, Guarantee
 from inkblur.mechanisms.nearest.engine import Device
-from inkblur.mechanisms.staircase.draw import Draw
-from inkblur.mechanisms.staircase.units import MOST_EPSILON, Steps, safe_for_null
+from inkblur.mechanisms.staircase.units import MOST_EPSILON, Draw, Steps, safe_for_null
 from inkblur.pools.choice import KEEP_MEANING, PoolExpectation, best, expectations
 from inkblur.pools.cleaning import Identifiers, mask
 from inkblur.pools.encoder import (

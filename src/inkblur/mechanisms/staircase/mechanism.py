@@ -24,13 +24,14 @@ from inkblur.cache import cache_folder
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.mechanisms.staircase.choice import chosen
-from inkblur.mechanisms.staircase.draw import Draw
+from inkblur.mechanisms.staircase.class_staircase import ClassStaircase
 from inkblur.mechanisms.staircase.nearness import Grid, Nearness
 from inkblur.mechanisms.staircase.packed import PackedPart, PackedSets, shorter
 from inkblur.mechanisms.staircase.sets import NearSets, Part, Sets, UnsoundSets
 from inkblur.mechanisms.staircase.stored import read_sets, write_sets
 from inkblur.mechanisms.staircase.two_steps import TwoSteps
 from inkblur.mechanisms.staircase.units import (
+    Draw,
     Steps,
     WordUnits,
     checked_power,
@@ -212,3 +213,22 @@ class Staircase(TwoSteps):
 
 def _made_again(embedding: Embedding, parameters: dict[str, Any], folder: Path | None) -> Staircase:
     return Staircase(embedding, cache=folder, **parameters)
+
+
+def make_staircase(
+    embedding: Embedding,
+    *,
+    epsilon: float,
+    tau: float | None = None,
+    frequency_power: float | None = None,
+    near: str = "vector",
+) -> Staircase | ClassStaircase:
+    """A `Staircase`; with `near="label"` a `ClassStaircase`."""
+    if near == "vector":
+        return Staircase(embedding, epsilon=epsilon, tau=tau, frequency_power=frequency_power)
+    if tau is not None:
+        raise ParameterError(
+            '`near="label"` has no tau: near are all words of a label, each with the same mass; '
+            "leave out `tau=`"
+        )
+    return ClassStaircase(embedding, epsilon=epsilon, frequency_power=frequency_power)

@@ -13,8 +13,7 @@ from inkblur.embeddings.table import Embedding
 from inkblur.guarantees import PUBLIC_EMBEDDING, SECRET_KEY, Guarantee
 from inkblur.mechanisms.base import DiscreteMechanism, with_adaptations
 from inkblur.mechanisms.nearest.cpu.native import processors
-from inkblur.mechanisms.staircase.draw import Draw
-from inkblur.mechanisms.staircase.units import MOST_EPSILON, Steps, WordUnits
+from inkblur.mechanisms.staircase.units import MOST_EPSILON, Draw, Steps, WordUnits
 from inkblur.rng import Bits, Rows
 from inkblur.types import Array, Ids, Metric, positive
 
