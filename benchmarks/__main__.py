@@ -1,167 +1,146 @@
-"""`python -m benchmarks`: this program's speed beside the other ways to do the same."""
+"""How fast is the nearest word found, beside NumPy and faiss, and is it the right one?
+
+All take turns on the same vectors and queries in one process, so a busy machine slows them alike:
+trust the ratios. `--clock cpu` counts the processor time of all threads. Trust ratios to faiss only
+where its kernels know the processor (set OPENBLAS_CORETYPE).
+
+    python -m benchmarks --embedding GLOVE.ink --words 28596 --words 400000 --repeat 9
+"""
 
 from __future__ import annotations
 
-import json
+import argparse
+import statistics
 import time
-from itertools import product
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import count, islice
 
-import typer
-from rich.console import Console
-from rich.markup import escape
+import numpy as np
+from numpy.typing import NDArray
 
-from inkblur import InkblurError, load_embedding
-from inkblur.evaluation import Device
+from benchmarks.peak_memory import peak_of
+from inkblur import Embedding, load_embedding
+from inkblur.evaluation import Array, Device, Engine, Ids, Reference, backend_on, exhaustive
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from benchmarks.speed import Speed
-
-talk = Console(stderr=True, highlight=False, soft_wrap=True)
-data = Console(highlight=False, soft_wrap=True)
+NearestSearch = Callable[[Array], Ids]
+BASELINE, ENGINE = "NumPy product + argmax", "inkblur engine"
+REFERENCE, FAISS = "inkblur without its extension", "faiss IndexFlatL2"
+_TILE = 2048  # words that NumPy compares at a time
 
 
-def bench(
-    embedding: Annotated[
-        str | None, typer.Option(help="Bundled by default; or a file of word vectors.")
-    ] = None,
-    words: Annotated[
-        list[int] | None,
-        typer.Option(
-            min=1,
-            help="Vocabulary size, several times for several; beyond the embedding's own, noisy "
-            "copies of its words are added. All of the embedding if not given.",
-        ),
-    ] = None,
-    batch: Annotated[
-        list[int] | None, typer.Option(min=1, help="Queries per search; 4096.")
-    ] = None,
-    tokens: Annotated[
-        list[int] | None, typer.Option(min=1, help="Words of the file that is privatized; 20000.")
-    ] = None,
-    epsilon: Annotated[
-        list[float] | None, typer.Option("--epsilon", "-e", help="Per unit of distance; 10.")
-    ] = None,
-    repeat: Annotated[
-        int, typer.Option(min=1, help="Turns of each contender; report 5 or more.")
-    ] = 5,
-    check: Annotated[
-        int, typer.Option(help="Compare this many answers with a float64 brute force.")
-    ] = 1000,
-    clock: Annotated[
-        str, typer.Option(help="wall, or cpu: the processor time of all threads, on a busy machine")
-    ] = "wall",
-    only: Annotated[
-        list[str] | None, typer.Option(help="Only contenders with this in their name.")
-    ] = None,
-    device: Annotated[
-        Device, typer.Option(help="Where to search. Does not change the output.")
-    ] = Device.AUTO,
-    threads: Annotated[
-        int | None,
-        typer.Option(min=1, help="Threads of the search on the processor; all if not given."),
-    ] = None,
-    plot: Annotated[
-        Path | None, typer.Option(help="Draw rate against size into this .svg or .png file.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
-    """Race this program against NumPy, faiss, mldp-text and pypantera.
-
-    All take turns in one run on the same vectors, words and epsilon: trust the ratios. The last
-    two run in environments of their own, which the first run that names them makes with pip.
-
-    Example: python -m benchmarks --words 10000 --words 100000 --epsilon 10 --plot speed.svg
-    """
-    if any(strength <= 0 for strength in epsilon or ()):
-        raise typer.BadParameter("--epsilon is above 0")
+def searches(table: Embedding, device: Device, threads: int | None) -> dict[str, NearestSearch]:
+    """Every way to find the nearest word that can run here; the baseline comes first."""
+    plain = Reference(threads=threads)
+    plain.put(table.vectors)
+    found: dict[str, NearestSearch] = {
+        BASELINE: lambda queries: numpy_product(table.vectors, queries),
+        REFERENCE: plain.nearest,
+        ENGINE: Engine(table, backend_on(device, threads=threads)).nearest,
+    }
     try:
-        from benchmarks import peers
-        from benchmarks.speed import RaceSetting, compare, grown
+        import faiss
+    except ImportError:
+        return found
+    index = faiss.IndexFlatL2(table.dimension)
+    index.add(np.ascontiguousarray(table.vectors))
+    found[FAISS] = lambda queries: index.search(queries.astype(np.float32), 1)[1][:, 0]
+    return found
 
-        counter = _clock(clock)
-        if plot is not None:
-            from benchmarks import speed_figure
 
-            speed_figure.check(plot)
-        table = load_embedding(embedding) if embedding else load_embedding()
-        sizes = words or [len(table)]
-        rest = list(product(batch or [4096], tokens or [20_000], epsilon or [10.0]))
-        speeds: list[Speed] = []
-        for size in sizes:
-            vocabulary = grown(table, max(2, size))
-            for queries, length, strength in rest:
-                setting = RaceSetting(len(vocabulary), queries, length, strength)
-                with talk.status(f"racing over {size:,} words"):
-                    found = compare(
-                        vocabulary,
-                        setting,
-                        clock=counter,
-                        repeat=repeat,
-                        check=max(0, check),
-                        device=device,
-                        threads=threads,
-                        only=only or (),
-                        on_skip=lambda reason: talk.print(escape(reason)),
-                    )
-                speeds += found
-                if not as_json:
-                    _show(found)
-        if as_json:
-            print(json.dumps([speed.to_json() for speed in speeds], indent=2))
-        if plot is not None:
-            speed_figure.write(speeds, plot)
-        if peers.blas_kernels():
-            talk.print(f"matrix products by {', '.join(peers.blas_kernels())}")
-        if peers.old_kernels():
-            talk.print(
-                "Prescott: that one does not know this processor and runs at a fraction of its "
-                "speed; compare again with OPENBLAS_CORETYPE=SKYLAKEX (or HASWELL) set"
+def numpy_product(vectors: NDArray[np.float32], queries: Array) -> Ids:
+    """One float32 product a tile of words, half norms, argmax."""
+    half = (np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64) / 2).astype(np.float32)
+    points = queries.astype(np.float32)
+    best = np.full(len(points), -np.inf, dtype=np.float32)
+    ids = np.zeros(len(points), dtype=np.int64)
+    for start in range(0, len(vectors), _TILE):
+        scores = points @ vectors[start : start + _TILE].T - half[start : start + _TILE]
+        top = scores.argmax(axis=1)
+        value = np.take_along_axis(scores, top[:, None], axis=1)[:, 0]
+        better = value > best
+        best[better], ids[better] = value[better], top[better] + start
+    return ids
+
+
+def seconds_of(
+    found: dict[str, NearestSearch], queries: Array, repeat: int, clock: Callable[[], float]
+) -> dict[str, list[float]]:
+    """Seconds of each turn; the first round only warms up."""
+    seconds: dict[str, list[float]] = {name: [] for name in found}
+    for turn in range(repeat + 1):
+        for name, search in found.items():
+            began = clock()
+            search(queries)
+            if turn:
+                seconds[name].append(max(clock() - began, 1e-9))
+    return seconds
+
+
+def agreement(vectors: NDArray[np.float32], search: NearestSearch, queries: Array) -> float:
+    """The share of answers that are the float64 nearest word."""
+    parts = [queries[start : start + 100] for start in range(0, len(queries), 100)]
+    return float(np.concatenate([search(p) == exhaustive(vectors, p) for p in parts]).mean())
+
+
+def grown(table: Embedding, words: int) -> Embedding:
+    """The first words of the table; beyond its end, noisy copies of them under made-up names."""
+    size = len(table)
+    if words <= size:
+        return Embedding(table.words[:words], table.vectors[:words], name=table.name)
+    rng = np.random.default_rng(0)
+    copies = table.vectors[rng.integers(0, size, words - size)]
+    copies += 0.3 * np.std(table.vectors) * rng.standard_normal(copies.shape, np.float32)
+    fresh = islice((w for w in map("grown{}".format, count()) if w not in table), words - size)
+    return Embedding((*table.words, *fresh), np.vstack([table.vectors, copies]), name="grown")
+
+
+def noisy(
+    vectors: NDArray[np.float32], epsilon: float, count: int, rng: np.random.Generator
+) -> Array:
+    """Queries of the n-dimensional Laplace mechanism; not for publishing, so NumPy may draw."""
+    dimension = vectors.shape[1]
+    noise = rng.standard_normal((count, dimension))
+    noise *= rng.gamma(dimension, 1 / epsilon, (count, 1)) / np.linalg.norm(
+        noise, axis=1, keepdims=True
+    )
+    return np.add(vectors[rng.integers(0, len(vectors), count)], noise, dtype=np.float64)
+
+
+def main(given: Sequence[str] | None = None) -> None:
+    """Read the options, measure, print a line for each contender and size."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--embedding", help="bundled if not given")
+    parser.add_argument("--words", type=int, action="append", help="several times for several")
+    parser.add_argument("--batch", type=int, default=4096)
+    parser.add_argument("--epsilon", type=float, default=10.0)
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--check", type=int, default=1000, help="answers beside float64's")
+    parser.add_argument("--clock", choices=("wall", "cpu"), default="wall")
+    parser.add_argument("--device", type=Device, default=Device.AUTO)
+    parser.add_argument("--threads", type=int)
+    options = parser.parse_args(given)
+    clock = time.perf_counter if options.clock == "wall" else time.process_time
+    whole = load_embedding(options.embedding) if options.embedding else load_embedding()
+    rng = np.random.default_rng()
+    for words in options.words or [len(whole)]:
+        table = grown(whole, words)
+        queries = noisy(table.vectors, options.epsilon, options.batch, rng)
+        checked = noisy(table.vectors, options.epsilon, options.check, rng)
+        found = searches(table, options.device, options.threads)
+        memory = {name: peak_of(partial(search, queries))[1] for name, search in found.items()}
+        seconds = seconds_of(found, queries, options.repeat, clock)
+        for name, search in found.items():
+            rates = sorted(len(queries) / taken for taken in seconds[name])
+            ratios = [a / b for a, b in zip(seconds[BASELINE], seconds[name], strict=True)]
+            share = agreement(table.vectors, search, checked) if options.check else float("nan")
+            print(
+                f"{words:,} words, {name}: {statistics.median(rates):,.0f} words/s ({rates[0]:,.0f}"
+                f" to {rates[-1]:,.0f}), ratio {statistics.median(ratios):.3g} ({min(ratios):.3g} "
+                f"to {max(ratios):.3g}), {(memory[name] or 0) / 1e6:,.0f} MB, {share:.3%} exact",
+                flush=True,
             )
-    except InkblurError as error:
-        talk.print(f"[bold red]error:[/] {escape(str(error))}")
-        raise typer.Exit(1) from None
-
-
-def _clock(name: str) -> Callable[[], float]:
-    clocks = {"wall": time.perf_counter, "cpu": time.process_time}
-    if name not in clocks:
-        raise typer.BadParameter(f"--clock is wall or cpu, not {name!r}")
-    return clocks[name]
-
-
-def _show(speeds: Sequence[Speed]) -> None:
-    from rich.table import Table
-
-    from benchmarks.speed import quotients
-
-    if not speeds:
-        talk.print("nothing to race: --only names no contender")
-        return
-    setting = speeds[0].setting
-    table = Table(
-        "", "words/s", "slowest to fastest", "ratio", "memory", "exact", box=None, pad_edge=False
-    )
-    for speed in speeds:
-        table.add_row(
-            speed.name,
-            f"{speed.rate:,.0f}" if speed.rate >= 100 else f"{speed.rate:.1f}",
-            f"{speed.slowest:,.0f} to {speed.fastest:,.0f}",
-            f"{speed.ratio:.3g} ({speed.least_ratio:.3g} to {speed.most_ratio:.3g})",
-            "" if speed.memory is None else f"{speed.memory / 1e6:,.0f} MB",
-            "" if speed.agreement is None else f"{speed.agreement:.3%} of {speed.checked:,}",
-        )
-    data.print(
-        f"{setting.words:,} words, epsilon {setting.epsilon:g}, batches of {setting.batch:,}, file "
-        f"of {setting.tokens:,} words; ratios to {speeds[0].name}, memory beside the vectors"
-    )
-    data.print(table)
-    for quotient in quotients(speeds):
-        data.print(f"{quotient.of} / {quotient.to}: {quotient.ratio:.3g}")
 
 
 if __name__ == "__main__":
-    typer.run(bench)
+    main()

@@ -1,6 +1,6 @@
 """What does an engine cost: the same rows by the bare Arrow function and by an engine?
 
-    python -m benchmarks.engines                # every engine, 400,000 rows; dask: `distributed`
+    python -m benchmarks.engines                # every engine, 400,000 rows
     python -m benchmarks.engines spark ray --workers 2 --rows 600000
 
 Everything reads parquet files and writes parquet files, batches of 10,000 rows, without a ledger.
@@ -31,7 +31,6 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -43,7 +42,6 @@ BATCH = 10_000  # rows
 SENTENCE = "the doctor was angry about a cold soup and my late train in a rainy town"
 WORDS = SENTENCE.split()
 SPEC = ReleaseSpec("staircase", 8.0, id_column="id")
-SINGLE = ("polars", "duckdb")  # one process, whatever the machine has
 FORGETFUL = ("ray",)  # its processes end with every run, and their processor time with them
 
 FolderRun = Callable[[Path, Path], None]  # from a folder of parquet files to another
@@ -71,7 +69,7 @@ def main(given: list[str] | None = None) -> None:
         counts = sorted({1, *options.workers})
         bare = {workers: _shown("bare", workers, folder, None) for workers in counts}
         for name in options.engines:
-            for workers in [1] if name in SINGLE else options.workers:
+            for workers in options.workers:
                 _shown(name, workers, folder, bare[workers])
         for workers in counts:
             _shown("bare", workers, folder, bare[workers])
@@ -246,81 +244,10 @@ def _ray(workers: int, stack: ExitStack) -> FolderRun:
     return run
 
 
-def _dask(workers: int, stack: ExitStack) -> FolderRun:
-    """A process for each worker, which stays: Dask's own schedulers start anew for every run."""
-    import dask.dataframe as dd
-    from distributed import Client, LocalCluster
-
-    from inkblur.engines.dask import privatize
-
-    cluster = stack.enter_context(
-        LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
-    )
-    stack.enter_context(Client(cluster))
-
-    def run(source: Path, target: Path) -> None:
-        frame = dd.read_parquet(str(source))
-        privatize(frame, SPEC, ledger=False).to_parquet(str(target), write_index=False)
-
-    return run
-
-
-def _datasets(workers: int, stack: ExitStack) -> FolderRun:
-    """A process for each worker; one is this process."""
-    from datasets import Dataset, disable_progress_bars
-
-    from inkblur.engines.datasets import privatize
-
-    disable_progress_bars()
-    cache = stack.enter_context(tempfile.TemporaryDirectory())
-    turn = iter(range(1000))
-
-    def run(source: Path, target: Path) -> None:
-        files = [str(file) for file in sorted(source.iterdir())]
-        given: Any = Dataset.from_parquet(files, cache_dir=f"{cache}/{next(turn)}")  # no old result
-        several = None if workers == 1 else workers
-        out = privatize(given, SPEC, batch_size=BATCH, num_proc=several, ledger=False)
-        out.to_parquet(str(target / "0.parquet"))
-
-    return run
-
-
-def _polars(workers: int, stack: ExitStack) -> FolderRun:
-    """Lazy: read, released and written as a stream, in one process."""
-    import polars as pl
-
-    from inkblur.engines.polars import privatize
-
-    def run(source: Path, target: Path) -> None:
-        frame = pl.scan_parquet(source / "*.parquet")
-        privatize(frame, SPEC, ledger=False).sink_parquet(target / "0.parquet")
-
-    return run
-
-
-def _duckdb(workers: int, stack: ExitStack) -> FolderRun:
-    """One process: DuckDB gives a function one vector of 2,048 rows at a time."""
-    import duckdb
-
-    from inkblur.engines.duckdb import privatize
-
-    connection = stack.enter_context(duckdb.connect())
-
-    def run(source: Path, target: Path) -> None:
-        query = f"FROM read_parquet('{source}/*.parquet')"
-        privatize(connection, query, SPEC, ledger=False).write_parquet(str(target / "0.parquet"))
-
-    return run
-
-
 ENGINES: dict[str, Callable[[int, ExitStack], FolderRun]] = {
     "bare": _bare,
     "spark": _spark,
     "ray": _ray,
-    "dask": _dask,
-    "datasets": _datasets,
-    "polars": _polars,
-    "duckdb": _duckdb,
 }
 
 
