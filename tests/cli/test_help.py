@@ -93,7 +93,7 @@ def test_commands_that_are_shown_are_understood(shown: str) -> None:
         ["privatize", "in.csv", "-o", "out.csv", "--strength", "light", "--report", "-"],
         ["pool", "build", "in.csv", "-o", "-"],
         ["evaluate", "in.csv", "--label-column", "text", "-o", "-"],
-        ["tune", "in.csv", "--label-column", "text", "-o", "-"],
+        ["tune", "in.csv", "--target", "attack<=0.2", "-o", "-"],
         ["audit", "-o", "-"],
     ],
     ids=lambda words: words[0],

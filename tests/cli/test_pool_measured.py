@@ -59,31 +59,25 @@ def test_evaluate_tells_labels_judges_meaning_and_attacks(folder: Path) -> None:
     for setting in report["settings"]:
         assert setting["attacks"]
         assert setting["stand_ins"]["meaning"]["judge"] == "made"
-        assert {"recognized", "learned"} <= setting["stand_ins"].keys()
+        assert {"public", "recognized", "learned"} <= setting["stand_ins"].keys()
     page = (out / "evaluation.html").read_text()
     assert "nearest in the pool" in page
     assert "by one who studied the pool" in page
 
 
-def test_tune_chooses_among_settings_of_a_pool_and_resumes(folder: Path) -> None:
-    out = folder / "tuned"
+def test_tune_measures_settings_of_a_pool_beside_its_texts_alone(folder: Path) -> None:
     words = (
         "mine.csv", *POOLED, "p.pool", "--epsilon", "1,8", "--keep-meaning", "0,1",
-        "--label-column", "label", "--criterion", "most-utility", "--most-survival", "50",
-        "--models", "naive-bayes", "--repeats", "1", "-o", str(out),
+        *LABELS, "--author-column", "author", "--target", "attack<=0.99", "--attacks", "svm", "--models", "naive-bayes",
+        "--repeats", "1", "--test-share", "0.5", "--json",
     )  # fmt: skip
     result = run(folder, "tune", *words)
-    assert result.exit_code == 0, result.output
-    first = (out / "tune.jsonl").read_text()
-    chosen = json.loads((out / "tune.json").read_text())["best"]["setting"]
-    assert (chosen["epsilon"], chosen["keep_meaning"]) == (8.0, 0.0)
-    assert run(folder, "tune", *words).exit_code == 0
-    assert (out / "tune.jsonl").read_text() == first  # nothing was measured again
-    write_pool(folder / "q.pool", pool(seed=12))
-    (folder / "q.pool").replace(folder / "p.pool")
-    assert run(folder, "tune", *words).exit_code == 0
-    assert (out / "tune.jsonl").read_text() != first  # another pool under the same name
-    write_pool(folder / "p.pool", pool())
+    body = json.loads(result.stdout)
+    assert len(body["trials"]) == 4
+    for trial in body["trials"]:
+        alone, released = trial["f1_public_alone_and_release"]
+        assert bool(trial["worthless"]) is (released <= alone or trial["f1"] <= 0.5)
+    assert (result.exit_code == 0) is (body["chosen"] is not None)
 
 
 def test_audit_passes_a_true_pool_and_convicts_a_false_one(
@@ -155,8 +149,6 @@ def test_a_statement_explains_the_release_with_its_evaluation(folder: Path) -> N
         (("evaluate", "mine.csv", *LABELS, *POOLED, "p.pool", "--release", "bag"), "leave out --mechanism"),
         (("evaluate", "mine.csv", *LABELS, *POOLED, "p.pool", "--lambda", "1"), "not an option of staircase"),
         (("audit", *POOLED, "p.pool", "--words", "10"), "--words cannot be used with --pool"),
-        (("tune", "mine.csv", *POOLED, "p.pool", "--label-column", "label", "-o", "x",
-          "--target", "attack<=0.2"), "--pool cannot be used with --target"),
         (("preview", "mine.csv", *POOLED, "p.pool", "--keep", "numbers"), "nothing of a text"),
     ],
 )  # fmt: skip

@@ -26,7 +26,6 @@ from inkblur.evaluation.releasers import TextReleaser, releaser
 from inkblur.evaluation.reports.html import attack_figures
 from inkblur.evaluation.reports.tables import attack_tables
 from inkblur.evaluation.results import ADAPTIVE, STATIC, SettingResult, headline
-from inkblur.evaluation.tuning.criterion import tune
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.pools import build_pool
 from inkblur.pools.store import write_pool
@@ -154,14 +153,6 @@ def test_a_planted_leak_raises_the_headline() -> None:
     assert found["honest"].low <= 2 / AUTHORS  # the best of nine attacks at chance, 1 in 12
     assert found["leaking"].low is not None
     assert found["leaking"].low > found["honest"].mean + 0.2
-
-
-def test_tune_judges_by_the_strongest_attack(tmp_path: Path) -> None:
-    setting = ReleaseSpec(epsilon=1.5, parameters={"tau": 0.1})
-    (trial,) = tune(data(400), table(), [setting], PLAN, tmp_path, words=20)
-    by_name = {each.attack: each.accuracy for each in trial.attacks}
-    assert set(by_name) == set(USUAL)
-    assert trial.attack == max(by_name.values()) >= by_name["likelihood"] > by_name["svm"]
 
 
 def test_a_release_on_other_vectors_has_a_channel_of_its_own() -> None:

@@ -70,37 +70,6 @@ def test_the_adaptive_attacker_sees_through_a_disguise_and_the_static_one_does_n
     assert found.meaning is None  # no word on both sides
 
 
-def test_without_an_analyst_of_released_texts_attackers_study_them_all_the_same() -> None:
-    settings = [ReleaseSpec("laplace", 1.0)]
-    both = evaluate(made(), table(), settings, QUICK).settings[0]
-    static = evaluate(made(), table(), settings, replace(QUICK, analysts=(STATIC,))).settings[0]
-    assert static.attacks == both.attacks  # every text has an author, so every text is released
-    assert static.utility == tuple(u for u in both.utility if u.analyst == STATIC)
-    with pytest.raises(ParameterError, match="analysts"):
-        replace(QUICK, analysts=(ADAPTIVE,))
-
-
-class Watched(Turned):
-    """Keeps what it was given to release."""
-
-    def __init__(self) -> None:
-        self.given: list[str] = []
-
-    def release(self, texts: Sequence[str], rng: Rng) -> Released:
-        self.given += texts
-        return super().release(texts, rng)
-
-
-def test_texts_that_only_the_static_analyst_studies_are_not_released() -> None:
-    texts, names, labels = corpus()
-    nobody = [None if row % 2 else name for row, name in enumerate(names)]
-    data = make_dataset(texts, authors=nobody, labels=labels, seed=5)
-    release = Watched()
-    evaluate(data, table(), [release], replace(QUICK, analysts=(STATIC,), repeats=1))
-    studied = [t for t, a in zip(data.train.texts, data.train.authors, strict=True) if a >= 0]
-    assert sorted(release.given) == sorted([*studied, *data.test.texts])
-
-
 def test_the_headline_names_the_stronger_attacker() -> None:
     result = evaluate(made(), table(), [Turned()], QUICK)
     found = result.settings[0]

@@ -1,293 +1,301 @@
-"""Tuning: the three criteria, and a run that was killed goes on as if nothing had happened."""
+"""Tuning: measured on one half, judged on another, and nothing worthless is chosen."""
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
-from inkblur.errors import InputError, ParameterError
-from inkblur.evaluation.dataset import Dataset, make_dataset
-from inkblur.evaluation.evaluate import PreparedEvaluation
+from inkblur.errors import ParameterError
+from inkblur.evaluation.dataset import Dataset, Facts, halves, make_dataset
+from inkblur.evaluation.evaluate import PreparedEvaluation, evaluate
 from inkblur.evaluation.plan import Plan
-from inkblur.evaluation.releasers import Releaser
-from inkblur.evaluation.tuning.adapted_grid import Candidate
-from inkblur.evaluation.tuning.criterion import Criterion, Goal, tune
-from inkblur.evaluation.tuning.four_way_split import TextShare
-from inkblur.evaluation.tuning.trials import FILE, AttackLeft, Trial
+from inkblur.evaluation.reports.tuning_page import tuning_figure, tuning_page, tuning_table
+from inkblur.evaluation.results import (
+    ADAPTIVE,
+    STATIC,
+    AttackResult,
+    Interval,
+    LabelsFound,
+    SettingResult,
+    StandIns,
+    UtilityResult,
+)
+from inkblur.evaluation.tune import Target, Trial, Tuning, tune
 from inkblur.pools import build_pool
 from inkblur.pools.store import write_pool
 from inkblur.spec import ReleaseSpec, grid
-from inkblur.types import choose
 
 from .made import corpus, table
 
 pytest.importorskip("sklearn")
+pytest.importorskip("jinja2")
 PLAN = Plan(seed=5, attacks=("koppel",), models=("naive-bayes",), repeats=1)
 GRID = grid("laplace", {"epsilon": [0.05, 3.0, 100.0]})
+LABELS = 4
 
 
-def made() -> Dataset:
-    texts, names, labels = corpus()
-    return make_dataset(texts, authors=names, labels=labels, seed=5)
+def made(each: int = 20) -> Dataset:
+    texts, names, labels = corpus(each=each)
+    return make_dataset(texts, authors=names, labels=labels, test_share=0.5, seed=5)
 
 
-def trial(epsilon: float, survival: float, utility: float, *attacks: tuple[float, float]) -> Trial:
-    left = tuple(
-        AttackLeft("koppel", f"top-{n}", "static", 5, 40, a, 0.2, a, b)
-        for n, (a, b) in enumerate(attacks)
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [
+        ("attack<=0.2", Target(most_attack=0.2)),
+        (" attack <= .25 ", Target(most_attack=0.25)),
+        ("attack<=0", Target(most_attack=0.0)),
+        ("utility>=0.8", Target(least_utility=0.8)),
+        ("utility>=1", Target(least_utility=1.0)),
+    ],
+)
+def test_targets_are_read(text: str, target: Target) -> None:
+    assert Target.parse(text) == target
+    assert Target.parse(str(target)) == target
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("attack>=0.2", "utility<=0.8", "attack<0.2", "attack<=20%", "attack<=", "attack<=-0.1"),
+        *("attack<=nan", "Attack<=0.2", "attack<=0.2,utility>=0.8", "survival<=0.2"),
+        *("attack<=20", "attack<=1", "utility>=0", "utility>=80"),
+    ],
+)
+def test_other_targets_are_refused(text: str) -> None:
+    with pytest.raises(ParameterError):
+        Target.parse(text)
+
+
+def interval(mean: float, spread: float = 0.05) -> Interval:
+    return Interval(mean, mean - spread, mean + spread, (mean,), "texts")
+
+
+def score(f1: float, analyst: str) -> UtilityResult:
+    found = interval(f1)
+    return UtilityResult("svm", analyst, found, found, found, found, 60, 40, LABELS, 0)
+
+
+def result(name: str, attack: float, f1: float, analyst: str) -> SettingResult:
+    tried = AttackResult(
+        "koppel", "all", analyst, interval(attack), interval(attack), 0.2, 5, 60, 40, 0
     )
-    candidate = Candidate(ReleaseSpec("laplace", epsilon))
-    rest = (utility / 2, utility, "svm", 90, 2, 0.5, left)
-    return Trial(candidate, TextShare.VALIDATION, survival, *rest)
+    weaker = replace(tried, attacker=STATIC, accuracy=interval(attack / 2))
+    scores = [score(f1, analyst)]
+    if analyst == ADAPTIVE:  # what studied true texts is not the utility
+        scores.append(score(0.9, STATIC))
+    return SettingResult(name, {}, None, (), None, (weaker, tried), tuple(scores), None)
 
 
-def authors_of_ten() -> Dataset:
-    texts = [f"{word} w{number}" for number in range(8) for word in "abcdefghij"]
-    labels = ["sea", "sky"] * 40
-    return make_dataset(texts, authors=list("abcdefghij") * 8, labels=labels, seed=5)
+BEFORE = result("before", 0.8, 0.8, STATIC)
 
 
-def test_an_attack_that_was_not_tried_on_true_texts_leaves_no_share(tmp_path: Path) -> None:
-    """One classifier cannot be stacked; on a release there are two of it, adaptive and static."""
-    plan = replace(PLAN, attacks=("svm", "stacked"))
-    (found,) = tune(authors_of_ten(), table(), [ReleaseSpec("laplace", 3.0)], plan, tmp_path)
-    assert {each.attack: each.left is None for each in found.attacks} == {
-        "svm": False,
-        "stacked": True,
-    }
+def trial(attack: float, f1: float, public: tuple[float, float] | None = None) -> Trial:
+    """One setting of its own epsilon, so that its name is its own too."""
+    spec = ReleaseSpec("laplace", 1 + attack)
+    found = result(spec.name, attack, f1, ADAPTIVE)
+    if public is not None:
+        alone, learned = (
+            (LabelsFound("svm", interval(each), interval(each), 9),) for each in public
+        )
+        found = replace(found, stand_ins=StandIns(9, 9, alone, (), learned, None))
+    return Trial(spec, found, BEFORE)
 
 
-@pytest.mark.parametrize("attacks", [("stacked",), ("likelihood",)])
+TRIALS = (
+    *(trial(0.05, 0.3), trial(0.2, 0.5), trial(0.1, 0.5), trial(0.15, 0.4)),
+    *(trial(0.5, 0.72), trial(0.6, 0.72)),
+)
+
+
+@pytest.mark.parametrize(
+    ("target", "chosen"),
+    [
+        ("attack<=0.2", 2),  # of equal utility the least attack
+        ("attack<=0.55", 4),
+        ("attack<=0.05", 0),  # the bound itself is met
+        ("attack<=0.01", None),
+        ("utility>=0.5", 2),
+        ("utility>=0.9", 4),
+        ("utility>=0.95", None),
+    ],
+)
+def test_the_best_that_meets_the_target(target: str, chosen: int | None) -> None:
+    best = Target.parse(target).best(TRIALS)
+    assert best == (None if chosen is None else TRIALS[chosen])
+
+
+def test_rounding_is_no_miss_and_the_nearest_misses_by_least() -> None:
+    assert Target.parse("attack<=0.3").best([trial(0.1 + 0.2, 0.7)]) is not None  # above 0.3
+    assert Target.parse("attack<=0.3").best([trial(0.3 + 1e-9, 0.7)]) is None
+    assert Target.parse("attack<=0.01").nearest(TRIALS) == TRIALS[0]
+    assert Target.parse("utility>=0.95").nearest(TRIALS) == TRIALS[4]  # less attack than 0.6
+
+
+def test_nothing_below_guessing_or_below_the_public_texts_is_chosen() -> None:
+    aim = Target.parse("attack<=0.3")
+    guessed, beaten = trial(0.1, 1 / LABELS), trial(0.12, 0.7, (0.75, 0.7))
+    assert "guessing" in guessed.worthless
+    assert "public texts alone" in beaten.worthless
+    assert aim.best([guessed, beaten]) is None
+    better = trial(0.2, 0.4, (0.7, 0.75))
+    assert aim.best([guessed, beaten, better]) == better
+    assert aim.best([guessed, beaten, better, trial(0.25, 0.3)]) == better
+
+
+@pytest.mark.parametrize(
+    ("judged", "refused"),
+    [
+        (trial(0.1, 0.5), ""),
+        (trial(0.1, 0.29), "guessing"),  # its interval reaches guessing, .25
+        (trial(0.1, 0.7, (0.75, 0.7)), "public texts alone"),
+    ],
+)
+def test_the_other_half_takes_a_worthless_choice_back(judged: Trial, refused: str) -> None:
+    best = trial(0.1, 0.5)
+    found = Tuning(Target.parse("attack<=0.2"), (best,), best, judged)
+    assert refused in found.refused
+    assert (found.chosen is None) is bool(refused)
+    assert [row.lead for row in tuning_table(found).rows] == [not refused, False]
+    assert ("chosen: " in tuning_figure(found).svg) is (not refused)
+    assert (found.to_json()["chosen"] is None) is bool(refused)
+
+
+def test_a_target_that_the_other_half_misses_is_called_missed() -> None:
+    best = trial(0.1, 0.5)
+    assert Tuning(Target.parse("attack<=0.2"), (best,), best, trial(0.2, 0.5)).met
+    assert not Tuning(Target.parse("attack<=0.2"), (best,), best, trial(0.3, 0.5)).met
+
+
+def test_halves_share_no_text_and_have_every_author_and_label() -> None:
+    texts, names, labels = corpus(each=20)
+    texts[2] = texts[0].upper()  # a copy, of the same author and label
+    data = make_dataset(texts, authors=names, labels=labels, test_share=0.5, seed=5)
+    one, other = halves(data, 3)
+    assert sorted(one.test.texts + other.test.texts) == sorted(data.test.texts)
+    lower = [{text.lower() for text in half.test.texts} for half in (one, other)]
+    assert not lower[0] & lower[1]
+    for half in (one, other):
+        assert half.train == data.train
+        assert half.facts.test == len(half.test)
+        assert set(half.test.authors) == set(data.test.authors)
+        assert set(half.test.labels) == {"sea", "sky"}
+    assert halves(data, 3)[0].test.texts == one.test.texts
+    with pytest.raises(ParameterError, match="halved"):
+        halves(make_dataset(["a b", "c d", "e f"], labels=["x", "y", "x"], seed=1), 1)
+
+
+def test_each_setting_is_evaluated_and_the_choice_judged_on_the_other_half() -> None:
+    found = tune(made(), table(), GRID, Target.parse("utility>=0.8"), PLAN)
+    assert [each.spec for each in found.trials] == list(GRID)
+    assert found.chosen is not None
+    assert found.judged is not None
+    assert found.judged.spec == found.chosen.spec
+    choosing, judging = halves(made(), PLAN.seed)
+    plan = replace(PLAN, meaning_texts=0, examples=0, read_texts=0)
+    for half, measured in ((choosing, found.chosen), (judging, found.judged)):
+        report = evaluate(half, table(), [measured.spec], plan)
+        assert measured.result.attacks == report.settings[0].attacks
+        assert measured.result.utility == report.settings[0].utility
+        assert measured.before == report.before
+        assert measured.attack.accuracy.mean == max(
+            each.accuracy.mean for each in report.settings[0].attacks
+        )
+    weak = found.trials[2]
+    assert weak.utility == pytest.approx(1.0)  # epsilon 100 changes nothing
+    assert found.trials[0].attack.accuracy.mean < weak.attack.accuracy.mean
+    again = tune(made(), table(), GRID, Target.parse("utility>=0.8"), PLAN)
+    assert json.dumps(again.to_json(), allow_nan=False) == json.dumps(found.to_json())
+
+
+def test_the_public_texts_of_a_pool_are_measured_alone(tmp_path: Path) -> None:
+    texts, _, labels = corpus(each=30, seed=11)
+    write_pool(tmp_path / "a.pool", build_pool(texts, table(), labels=labels))
+    spec = ReleaseSpec(epsilon=0.1, unit="text", pool=str(tmp_path / "a.pool"))
+    plan = replace(PLAN, attacks=("svm",))
+    found = tune(made(), table(), [spec], Target.parse("attack<=0.9"), plan)
+    public = found.trials[0].public_alone
+    assert public is not None
+    alone, released = public
+    assert alone > 0.9  # the pool's own texts teach the labels
+    assert released < alone
+    assert found.chosen is None
+    assert found.judged is None
+
+
+def test_labels_that_nobody_can_tell_are_refused_before_any_release(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(PreparedEvaluation, "measure", lambda *_: pytest.fail("released first"))
+    texts, names, labels = corpus(each=20)
+    parts = ["test" if row % 4 > 1 else "train" for row in range(len(texts))]
+    turned = [
+        {"sea": "sky", "sky": "sea"}[label] if part == "test" else label
+        for label, part in zip(labels, parts, strict=True)
+    ]
+    data = make_dataset(texts, authors=names, labels=turned, parts=parts, seed=5)
+    with pytest.raises(ParameterError, match="no better than guessing"):
+        tune(data, table(), GRID, Target.parse("attack<=0.5"), PLAN)
+
+
 def test_no_setting_is_advised_without_an_attack(
-    tmp_path: Path, attacks: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Otherwise "attacks name at most 20 %" would hold for every setting."""
     monkeypatch.setattr("inkblur.evaluation.author_attacks.LARGEST_POOL", 1)
     write_pool(tmp_path / "a.pool", build_pool(corpus()[0], table()))
     spec = ReleaseSpec(epsilon=3.0, unit="text", pool=str(tmp_path / "a.pool"))
+    plan = replace(PLAN, attacks=("likelihood",))
     with pytest.raises(ParameterError, match="none of the attacks"):
-        tune(made(), table(), [spec], replace(PLAN, attacks=attacks), tmp_path / "tuned")
-
-
-def test_a_folder_of_another_version_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its attacks may be others: their results do not belong side by side."""
-    tune(made(), table(), GRID[:1], PLAN, tmp_path, words=10)
-    monkeypatch.setattr("inkblur.evaluation.tuning.trials.version", lambda name: "0.0.9")
-    with pytest.raises(InputError, match="inkblur differs"):
-        tune(made(), table(), GRID[:1], PLAN, tmp_path, words=10)
-
-
-def mislabeled(right: int) -> Dataset:
-    """Of forty test texts so many have the label that their words say."""
-    texts, names, labels = corpus(each=40)
-    tested = [row for row in range(len(texts)) if row % 4 > 1][:40]
-    parts = ["test" if row in tested else "train" for row in range(len(texts))]
-    for row in tested[right:]:
-        labels[row] = "sky" if labels[row] == "sea" else "sea"
-    return make_dataset(texts, authors=names, labels=labels, parts=parts, seed=5)
-
-
-def test_labels_that_nobody_can_tell_choose_nothing(tmp_path: Path) -> None:
-    """A release kept "100 % of the utility" where the classifier had only guessed before it."""
-    with pytest.raises(
-        ParameterError, match=r"no better than guessing \(F1 0\.4\d+, guessing 0\.5"
-    ):
-        tune(mislabeled(18), table(), GRID[:1], PLAN, tmp_path, words=10)
-    assert not (tmp_path / FILE).read_text(encoding="utf-8").splitlines()[1:]
-
-
-def test_labels_that_are_hardly_told_come_with_a_warning(tmp_path: Path) -> None:
-    (found,) = tune(mislabeled(23), table(), GRID[:1], PLAN, tmp_path, words=10)
-    assert "hardly better than guessing (F1 0.5" in found.doubt
-    assert Trial.from_json(found.to_json()) == found
-    (clear,) = tune(mislabeled(40), table(), GRID[:1], PLAN, tmp_path / "clear", words=10)
-    assert clear.doubt == ""
-
-
-def chosen(trials: list[Trial], criterion: str, **floors: float) -> float | None:
-    best = Goal(Criterion(criterion), **floors).best(trials)
-    return None if best is None or best.candidate is None else best.candidate.setting.epsilon
-
-
-def test_least_survival_keeps_the_utility_floor() -> None:
-    trials = [trial(1, 5, 0.3), trial(2, 30, 0.8), trial(3, 20, 0.85), trial(4, 90, 1.0)]
-    assert chosen(trials, "least-survival", utility_floor=0.8) == 3
-    assert chosen(trials, "least-survival", utility_floor=0.1) == 1
-    assert chosen(trials[:3], "least-survival", utility_floor=1) is None
-
-
-def test_most_utility_keeps_the_privacy_floors() -> None:
-    trials = [
-        trial(1, 5, 0.3, (0.1, 0.1)),
-        trial(2, 30, 0.8, (0.2, 0.2), (0.5, 0.5)),
-        trial(3, 40, 0.9, (0.3, 0.3)),
-    ]
-    assert chosen(trials, "most-utility", most_survival=35) == 2
-    assert chosen(trials, "most-utility", most_attack=0.4) == 3  # the worst scenario counts
-    assert chosen(trials, "most-utility", most_attack=0.4, most_survival=35) == 1
-    assert chosen(trials, "most-utility", most_survival=1) is None
-
-
-def test_what_was_not_measured_meets_no_privacy_floor() -> None:
-    unattacked = trial(1, 5, 0.9)
-    assert chosen([unattacked], "most-utility", most_survival=10) == 1
-    assert chosen([unattacked], "most-utility", most_attack=0.4) is None
-    uncounted = replace(trial(1, 5, 0.9, (0.1, 0.1)), survival=None)
-    assert chosen([uncounted], "most-utility", most_attack=0.4) == 1
-    assert chosen([uncounted], "most-utility", most_survival=10) is None
-
-
-def test_largest_gap_is_the_largest_of_the_smallest() -> None:
-    trials = [
-        trial(1, 5, 0.9, (0.1, 0.1), (0.1, 0.8)),  # gaps 0.8 and 0.1
-        trial(2, 5, 0.7, (0.1, 0.4), (0.1, 0.4)),  # 0.3 and 0.3
-        trial(3, 5, 0.2, (0.1, 0.1), (0.1, 0.1)),
-    ]
-    assert [round(t.gap or 0, 6) for t in trials] == [0.1, 0.3, 0.1]
-    assert chosen(trials, "largest-gap") == 2
-    assert trial(1, 5, 0.9).gap is None
+        tune(made(), table(), [spec], Target.parse("attack<=0.2"), plan)
 
 
 @pytest.mark.parametrize(
-    ("criterion", "floors", "message"),
+    ("specs", "plan", "message"),
     [
-        ("least-survival", {}, "utility floor"),
-        ("largest-gap", {"utility_floor": 0.5}, "utility floor"),
-        ("most-utility", {}, "privacy floor"),
-        ("largest-gap", {"most_attack": 0.5}, "privacy floor"),
-        ("most-utility", {"most_attack": 20}, "share of the texts, at least 0 and below 1.* 20$"),
-        ("most-utility", {"most_attack": 1}, "most_attack=` .* below 1, such as 0.2; got 1$"),
-        ("most-utility", {"most_attack": float("nan")}, "below 1.* got nan"),
-        ("most-utility", {"most_survival": -1}, "number of 100 runs, at least 0 and below 100"),
-        ("most-utility", {"most_survival": 100}, "most_survival=` .* such as 20; got 100$"),
-        ("most-utility", {"most_survival": float("nan")}, "below 100.* got nan"),
-        ("least-survival", {"utility_floor": 0}, "utility_floor=` is a share .* above 0.* got 0$"),
-        ("least-survival", {"utility_floor": 80}, "at most 1, such as 0.8; got 80$"),
-        ("least-survival", {"utility_floor": float("nan")}, "at most 1.* got nan$"),
-        ("magic", {}, "unknown criterion"),
+        ([*GRID, ReleaseSpec("exponential", 1e9)], PLAN, "epsilon"),
+        ([ReleaseSpec("angular-laplace", 1.0)], PLAN, "no guarantee"),
+        (GRID, replace(PLAN, attacks=()), "an attack"),
+        (GRID, replace(PLAN, models=()), "classifier"),
     ],
 )
-def test_goals_that_make_no_sense_are_refused(
-    criterion: str, floors: dict[str, float], message: str
+def test_wrong_requests_are_refused_before_any_is_measured(
+    specs: list[ReleaseSpec], plan: Plan, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(PreparedEvaluation, "measure", lambda *_: pytest.fail("measured first"))
     with pytest.raises(ParameterError, match=message):
-        Goal(choose(Criterion, criterion, "criterion"), **floors)
+        tune(made(), table(), specs, Target.parse("attack<=0.5"), plan)
 
 
-def test_the_grid_is_every_combination() -> None:
-    settings = grid(
-        "exponential",
-        {
-            "epsilon": [1, 2],
-            "bigram": [0, 0.3],
-            "length": [10, 20],
-            "morphology": ["lower", "as-is"],
-        },
-        release="tf",
-    )
-    assert len(set(settings)) == 16
-    assert {s.parameters["bigram"] for s in settings} == {0, 0.3}
-    with pytest.raises(ParameterError, match="twice"):
-        grid("laplace", {"epsilon": [1, 1]})
-    with pytest.raises(ParameterError, match="no epsilon"):
-        grid("laplace", {"epsilon": []})
+def test_the_page_loads_nothing_escapes_and_repeats() -> None:
+    found = Tuning(Target.parse("attack<=0.2"), TRIALS, TRIALS[2], trial(0.15, 0.45))
+    facts = Facts(90, 60, 30, 0, 3, 0, 0, 0, 2, 0)
+    rest = {"name": "toy <i>", "words": 1000, "dimension": 50}
+    texts = {
+        tuning_page(found, facts=facts, embedding=rest, plan=PLAN, commands=["a <b>.csv"])
+        for _ in range(2)
+    }
+    (text,) = texts
+    assert not re.search(r"<script|src=|href=\"[^#]|url\(|https?:", text)
+    assert "toy &lt;i&gt;" in text
+    assert "a &lt;b&gt;.csv" in text
+    for each in TRIALS:
+        assert each.spec.name in text
 
 
-def test_trials_are_measured_and_repeat(tmp_path: Path) -> None:
-    trials = tune(made(), table(), GRID, PLAN, tmp_path, words=10)
-    assert [t.candidate for t in trials] == [Candidate(setting) for setting in GRID]
-    survivals = [t.survival or 0.0 for t in trials]
-    assert survivals[0] < survivals[1] <= survivals[2] == 100.0
-    assert trials[2].utility == pytest.approx(1.0)
-    assert trials[2].attacks[0].left == pytest.approx(1.0)
-    assert [t.utility_of_guessing for t in trials] == [
-        pytest.approx(0.5 / (trials[2].f1 / trials[2].utility))  # of two labels, as they are
-    ] * 3
-    assert trials[0].attack < trials[2].attack
-    again = tune(made(), table(), GRID, PLAN, tmp_path, words=10)
-    assert trials == again
-
-
-def test_a_killed_run_goes_on_and_ends_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole, part = tmp_path / "whole", tmp_path / "part"
-    whole.mkdir()
-    part.mkdir()
-    tune(made(), table(), GRID, PLAN, whole, words=10)
-    expected = (whole / FILE).read_bytes()
-
-    def killed(name: str, done: int, total: int) -> None:
-        if done == 2:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        tune(made(), table(), GRID, PLAN, part, words=10, on_trial=killed)
-    file = part / FILE
-    with file.open("a", encoding="utf-8") as stream:
-        stream.write('{"setting": {"mechanism": "lapl')  # the line that was being written
-    measured: list[str] = []
-    real = PreparedEvaluation.measure
-
-    def watched(self: PreparedEvaluation, release: Releaser, **options: Any) -> Any:
-        measured.append(release.name)
-        return real(self, release, **options)
-
-    monkeypatch.setattr(PreparedEvaluation, "measure", watched)
-    tune(made(), table(), GRID, PLAN, part, words=10)
-    assert measured == [GRID[2].name]
-    assert file.read_bytes() == expected
-
-
-def test_a_wider_grid_measures_only_what_is_new(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tune(made(), table(), GRID[:2], PLAN, tmp_path, words=10)
-    count = len((tmp_path / FILE).read_text(encoding="utf-8").splitlines())
-    tune(made(), table(), GRID, PLAN, tmp_path, words=10)
-    assert len((tmp_path / FILE).read_text(encoding="utf-8").splitlines()) == count + 1
-
-
-def test_other_data_other_measures_and_other_files_are_refused(tmp_path: Path) -> None:
-    tune(made(), table(), GRID[:1], PLAN, tmp_path, words=10)
-    texts, names, labels = corpus(seed=4)
-    other = make_dataset(texts, authors=names, labels=labels, seed=5)
-    with pytest.raises(InputError, match="other data or with other measures"):
-        tune(other, table(), GRID[:1], PLAN, tmp_path, words=10)
-    with pytest.raises(InputError, match="other data or with other measures"):
-        tune(made(), table(), GRID[:1], PLAN, tmp_path, words=11)
-    file = tmp_path / FILE
-    for held, message in (
-        ('{"a": 1}\n', "another run"),
-        ("a,b\n", "choose another folder"),
-        (file.read_text(encoding="utf-8") + '{"a": 1}\n', "not a result"),
-    ):
-        file.write_text(held, encoding="utf-8")
-        with pytest.raises(InputError, match=message):
-            tune(made(), table(), GRID[:1], PLAN, tmp_path, words=10)
-
-
-def test_wrong_settings_are_refused_before_any_is_measured(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        PreparedEvaluation, "measure", lambda *_: pytest.fail("measured before refusing")
-    )
-    with pytest.raises(ParameterError, match="epsilon"):
-        tune(made(), table(), [*GRID, ReleaseSpec("exponential", 1e9)], PLAN, tmp_path)
-
-
-def test_vectors_are_tuned_too(tmp_path: Path) -> None:
-    settings = grid("exponential", {"epsilon": [60], "bigram": [0, 0.3]}, length=30, release="tf")
-    plain, disliked = tune(made(), table(), settings, PLAN, tmp_path, words=5)
-    assert (plain.survival or 0) > (disliked.survival or 0)  # a word is spelled most like itself
-    line = (
-        (tmp_path / FILE).read_text(encoding="utf-8").splitlines()[2]
-    )  # the first is the run, the second the texts as they are
-    assert Trial.from_json(json.loads(line)) == plain
+def test_the_figure_has_every_setting_the_choice_and_its_judgment() -> None:
+    found = Tuning(Target.parse("attack<=0.2"), TRIALS, TRIALS[2], trial(0.15, 0.45))
+    drawing = ElementTree.fromstring(tuning_figure(found).svg)
+    groups = list(drawing.iter("g"))
+    tips = {g.findtext("title") or "" for g in groups}
+    for each in TRIALS:
+        assert f"{each.spec.name}: {each.attack.accuracy.mean:.1%}, {each.utility:.1%}" in tips
+    assert f"chosen: {TRIALS[2].spec.name}" in tips
+    assert any(tip.startswith("held out: ") for tip in tips)
+    classes = [g.get("class") for g in groups]
+    assert (classes.count("path"), classes.count("wanted"), classes.count("moved")) == (1, 1, 1)

@@ -221,3 +221,17 @@ def test_a_file_on_an_adapted_table_is_tokenized_once(
         run(source, sink, Privatizer(Laplace(adapted, epsilon=2.0)), secure_rng())
     assert read
     assert sum(map(len, read)) <= path.stat().st_size
+
+
+@pytest.mark.parametrize("name", ["laplace", "mahalanobis", "component-laplace"])
+def test_alpha_and_beta_twice_as_large_at_half_the_epsilon_draw_the_same(
+    name: str, toy: Embedding
+) -> None:
+    """So that no grid needs beta."""
+    words = np.arange(len(toy)).repeat(20)
+    draws = []
+    for scale in (1.0, 2.0):
+        table = adapt_embedding(toy, CORPUS, {"topic": TOPICS}, alpha=0.5 * scale, beta=3.0 * scale)
+        mechanism = make((name, {}), table, 2.0 / scale)
+        draws.append(mechanism.replace(words, seeded_rng(1)).tolist())
+    assert draws[0] == draws[1] != words.tolist()

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from inkblur.cli.console import progress, talk
 from inkblur.errors import InputError, OutputError, ParameterError
 
 if TYPE_CHECKING:
@@ -180,17 +178,3 @@ def write(path: Path, text: str) -> None:
     from inkblur.atomic_file import PRIVATE, write_atomically
 
     write_atomically(path, text, mode=PRIVATE)
-
-
-@contextmanager
-def kept_progress(total: int, kept: Path) -> Iterator[Callable[[str, int, int], None]]:
-    """A bar over `total` measurements; results are kept in the file `kept` when it is stopped."""
-    try:
-        with progress("tuning", "settings", total) as bar:
-            yield lambda name, done, of: bar.show(done, of, what=name)
-    except KeyboardInterrupt:
-        talk.print(
-            f"[bold red]stopped:[/] what was measured is kept in {kept}; the same command goes on "
-            "from there"
-        )
-        raise typer.Exit(130) from None

@@ -23,7 +23,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -250,6 +250,42 @@ def make_dataset(
         checked_secrets(train.secrets, test.secrets)
     facts = _facts(texts, train, test)
     return Dataset(train, test, facts, Names(authors if authors is not None else []))
+
+
+def halves(data: Dataset, seed: int) -> tuple[Dataset, Dataset]:
+    """The same training part with either half of the test part: one to choose by, one to judge.
+
+    Each author's texts (by label) go to both in turn; those with the same words stay together.
+    """
+    test = data.test
+    units = copies_together(range(len(test)), test.texts)
+    sides: tuple[list[int], list[int]] = [], []
+    turns: dict[Hashable, int] = {}
+    for place in seeded_rng(seed).child("halves").permutation(len(units)).tolist():
+        first = units[place][0]
+        key = int(test.authors[first]), test.labels[first]
+        turn = turns.setdefault(key, len(turns))
+        sides[turn % 2].extend(units[place])
+        turns[key] = turn + 1
+
+    def half(rows: list[int]) -> Dataset:
+        part = DatasetPart(
+            tuple(test.texts[row] for row in rows),
+            test.authors[rows],
+            tuple(test.labels[row] for row in rows),
+            tuple(test.secrets[row] for row in rows),
+        )
+        attacked = np.isin(part.authors, _known(data.train.authors)).any()
+        if (data.has_authors and not attacked) or (data.has_labels and not any(part.labels)):
+            raise ParameterError(
+                f"the test part of {counted(len(test), 'text')} is too small to be halved, to "
+                "choose by one half and judge by the other: give more texts of each author and "
+                "label, or a larger test share"
+            )
+        texts = [*data.train.texts, *part.texts]
+        return replace(data, test=part, facts=_facts(texts, data.train, part))
+
+    return half(sides[0]), half(sides[1])
 
 
 def _facts(texts: Sequence[str], train: DatasetPart, test: DatasetPart) -> Facts:

@@ -16,11 +16,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
-from inkblur.evaluation.attacks.base import DONT_KNOW
 from inkblur.evaluation.attacks.language import check_lessons, entering_ids
 from inkblur.evaluation.author_attacks import AuthorAttacks
 from inkblur.evaluation.dataset import Dataset
@@ -138,7 +135,7 @@ class PreparedEvaluation:
 
     def steps(self, releaser: Releaser | None) -> int:
         """Steps of progress in one repetition, or (None) in the baseline."""
-        analysts = 1 if releaser is None else len(self.plan.analysts)
+        analysts = 1 if releaser is None else 2
         return 1 + self.authors.count(releaser) + analysts * len(self._models)
 
     def _formed(self) -> tuple[list[str], list[str]]:
@@ -170,11 +167,8 @@ class PreparedEvaluation:
             None,
         )
 
-    def measure(self, releaser: Releaser, *, promise: bool = True) -> SettingResult:
-        """Release, attack and score, as often as the plan says.
-
-        `promise=False` skips the guarantee, for which `exponential` visits all pairs of words.
-        """
+    def measure(self, releaser: Releaser) -> SettingResult:
+        """Release, attack and score, as often as the plan says."""
         attacks: list[list[Attacked]] = []
         scores: list[list[Scored]] = []
         meanings: list[Meaning] = []
@@ -198,11 +192,11 @@ class PreparedEvaluation:
         return SettingResult(
             releaser.name,
             releaser.to_json(),
-            releaser.guarantee if promise else None,
-            releaser.worth() if promise else (),
+            releaser.guarantee,
+            releaser.worth(),
             Interval.of(unchanged, confidence).share() if unchanged else None,
             tuple(joined_attacks(attacks, confidence, self.plan.seed)),
-            tuple(joined_scores(scores, confidence)),
+            tuple(joined_scores(scores, confidence, self.plan.seed)),
             joined_meanings(meanings, confidence),
         )
 
@@ -259,16 +253,7 @@ class PreparedEvaluation:
     def _released(self, releaser: Releaser, repeat: int) -> tuple[Released, Released]:
         rng = seeded_rng(self.plan.seed).child("evaluate", str(repeat))
         test = releaser.release(self.test, rng.child("test"))
-        if ADAPTIVE in self.plan.analysts:
-            return releaser.release(self.train, rng.child("train")), test
-        # Attackers alone study released texts: those by nobody are not released, and may be what
-        # the metric was learned from.
-        rows = np.flatnonzero(self.data.train.authors != DONT_KNOW).tolist()
-        out = releaser.release([self.train[row] for row in rows], rng.child("train"))
-        texts = [""] * len(self.train)
-        for row, text in zip(rows, out.texts, strict=True):
-            texts[row] = text
-        return Released(tuple(texts)), test
+        return releaser.release(self.train, rng.child("train")), test
 
     def _both_analysts(
         self, train: Released, test: Released, true_train: csr_matrix | None, repeat: int
@@ -280,7 +265,6 @@ class PreparedEvaluation:
         return [
             self._scored(model, kind, part, asked, repeat)
             for kind, part in ((ADAPTIVE, studied), (STATIC, true))
-            if kind in self.plan.analysts
             for model in self._models
             if not (vectors and model == UtilityClassifier.FASTTEXT.value)  # which reads texts
         ]

@@ -10,7 +10,6 @@ from inkblur.evaluation.dataset import Scenario
 from inkblur.evaluation.measures.intervals import checked_confidence
 from inkblur.evaluation.measures.utility import UtilityClassifier
 from inkblur.evaluation.preprocessing import make_form
-from inkblur.evaluation.results import ADAPTIVE, STATIC
 from inkblur.types import choose, whole
 
 
@@ -29,7 +28,6 @@ class Plan:
     meaning_texts: int = 100  # texts whose movement is measured; Earth Mover's takes its time
     examples: int = 10
     read_texts: int = 40  # test texts that are read word by word; 0: none
-    analysts: tuple[str, ...] = (ADAPTIVE, STATIC)  # static alone: public texts are not released
 
     def __post_init__(self) -> None:
         whole(self.repeats, "repeats")
@@ -45,8 +43,6 @@ class Plan:
         for scenario in self.scenarios:
             Scenario.of(scenario)
         make_form(self.form)
-        if self.analysts not in ((ADAPTIVE, STATIC), (STATIC,)):
-            raise ParameterError(f"the analysts are {ADAPTIVE} and {STATIC}, or {STATIC} alone")
         for column in (self.attacks, self.scenarios, self.models):
             if len(set(column)) != len(column):
                 raise ParameterError(f"{', '.join(column)} names something twice")

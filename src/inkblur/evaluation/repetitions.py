@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from inkblur.evaluation.attacks.base import DONT_KNOW, Attribution
 from inkblur.evaluation.measures.bootstrap import over_repeated_texts
 from inkblur.evaluation.measures.meaning import Meaning
-from inkblur.evaluation.measures.utility import FIELDS, LabelAnswers
+from inkblur.evaluation.measures.utility import LabelAnswers
 from inkblur.evaluation.results import AttackResult, Interval, MeaningResult, UtilityResult
 
 Scored = tuple[str, LabelAnswers]  # by an analyst: adaptive or static
@@ -27,7 +26,7 @@ class Attacked:
 def joined_attacks(
     repeats: Sequence[Sequence[Attacked]], confidence: float, seed: int
 ) -> list[AttackResult]:
-    """One result for each attack: means over repetitions, with intervals over the test texts."""
+    """One result for each attack: means over repetitions, intervals over the texts."""
     joined = []
     for same in zip(*repeats, strict=True):
         first, found = same[0], same[0].found
@@ -56,22 +55,14 @@ def joined_attacks(
 
 
 def joined_scores(
-    repeats: Sequence[Sequence[Scored]], confidence: float, seed: int | None = None
+    repeats: Sequence[Sequence[Scored]], confidence: float, seed: int
 ) -> list[UtilityResult]:
-    """One result for each classifier; with a seed, the intervals are over the test texts."""
+    """One result for each classifier: means over repetitions, intervals over the texts."""
     joined = []
     for same in zip(*repeats, strict=True):
         analyst, first = same[0]
-        spread: dict[str, Any]
-        if seed is None:
-            scores = [one.scores() for _, one in same]
-            spread = {
-                name: Interval.of([getattr(score, name) for score in scores], confidence).share()
-                for name in FIELDS
-            }
-        else:
-            answers = [one.answers for _, one in same]
-            spread = over_repeated_texts(first.truth, answers, confidence=confidence, seed=seed)
+        answers = [one.answers for _, one in same]
+        spread = over_repeated_texts(first.truth, answers, confidence=confidence, seed=seed)
         joined.append(
             UtilityResult(
                 model=first.model,

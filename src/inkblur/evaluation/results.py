@@ -164,6 +164,7 @@ class StandIns:
 
     pool: int  # texts
     studied: int  # of them
+    public: tuple[LabelsFound, ...]  # from true texts, having studied the pool alone
     recognized: tuple[LabelsFound, ...]  # from released texts, having studied the pool
     learned: tuple[LabelsFound, ...]  # from true texts, having studied released ones
     meaning: MeaningKept | None

@@ -1,7 +1,9 @@
 """What texts of a pool are worth in place of the true ones.
 
-Three questions that a release word by word does not raise, answered on the first repetition:
+Four questions that a release word by word does not raise, answered on the first repetition:
 
+    public      the label of a *true* text, by a classifier that has studied the pool alone and
+                never saw a release: what a release has to beat;
     recognized  the label of a released text, by a classifier that has studied the pool;
     learned     the label of a *true* text, by a classifier that has studied released texts, which
                 is what published data are for;
@@ -35,7 +37,7 @@ def measured_stand_ins(
     judge: Judge | None,
     plan: Plan,
 ) -> StandIns:
-    """All three answers, as far as there are labels and a judge of meaning."""
+    """All answers, as far as there are labels and a judge of meaning."""
     train, test = (part.texts for part in released)
     labels = data.test.labels
     models = plan.models if data.has_labels else ()
@@ -50,13 +52,15 @@ def measured_stand_ins(
         return LabelsFound(model, rates["accuracy"], rates["f1"], said.trained)
 
     recognized: tuple[LabelsFound, ...] = ()
+    public: tuple[LabelsFound, ...] = ()
     present = {label for label in labels if label is not None}
     if present and present <= set(pool.label_names):  # the pool's labels are those of the texts
         names = [pool.label_names[label] for label in pool.labels[rows].tolist()]
         recognized = tuple(found(model, texts, names, test) for model in models)
+        public = tuple(found(model, texts, names, true_test) for model in models)
     learned = tuple(found(model, train, data.train.labels, true_test) for model in models)
     kept = None if judge is None else _meaning(judge, true_test, test, texts, plan)
-    return StandIns(len(pool), len(texts), recognized, learned, kept)
+    return StandIns(len(pool), len(texts), public, recognized, learned, kept)
 
 
 def _meaning(

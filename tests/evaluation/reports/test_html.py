@@ -165,7 +165,7 @@ def test_attacks_that_were_not_tried_are_not_explained(report: Evaluation) -> No
 def test_what_a_judge_of_meaning_measured_is_explained(report: Evaluation) -> None:
     pytest.importorskip("jinja2")
     kept = MeaningKept("a judge", interval(0.5), interval(0.1), interval(0.9))
-    judged = replace(report.settings[0], stand_ins=StandIns(500, 500, (), (), kept))
+    judged = replace(report.settings[0], stand_ins=StandIns(500, 500, (), (), (), kept))
     page = evaluation_page(replace(report, settings=(judged, *report.settings[1:])))
     assert "Mean cosine of a text and its stand-in" in page
 

@@ -114,14 +114,12 @@ def scatter(
     chosen: Spot | None = None,
     least_y: float | None = None,
     most_x: float | None = None,
-    diagonal: bool = False,
-    frontier: Sequence[Spot] = (),
     held_out: Spot | None = None,
 ) -> Figure:
     """The spots, a line through those of each path, and a ring around the chosen one.
 
-    Dashed lines show what was wanted: `least_y`, `most_x`, or the `diagonal`, where as much is
-    risked as is kept. A square is the chosen one on `held_out` texts.
+    A dashed line shows what was wanted: `least_y` or `most_x`. A square is the chosen one on
+    `held_out` texts.
     """
     spots = [spot for path in paths.values() for spot in path]
     if not spots:
@@ -140,11 +138,6 @@ def scatter(
         axes.plot([0, top], [least_y, least_y], gid="wanted", **wanted)
     if most_x is not None:
         axes.plot([most_x, most_x], [0, top], gid="wanted", **wanted)
-    if diagonal:
-        axes.plot([0, top], [0, top], gid="wanted", **wanted)
-    if frontier:
-        xs, ys = [spot.x for spot in frontier], [spot.y for spot in frontier]
-        axes.plot(xs, ys, color=INK, alpha=0.3, linewidth=4, clip_on=False, gid="frontier")
     for number, (name, path) in enumerate(paths.items()):
         color = COLORS[number] if named else COLORS[0]
         xs, ys = [spot.x for spot in path], [spot.y for spot in path]

@@ -198,6 +198,7 @@ def stand_in_tables(report: Evaluation) -> list[Table]:
             continue
         found = result.stand_ins
         for texts, scores in (
+            ("true, by one who studied the public texts alone", found.public),
             ("released, by one who studied the pool", found.recognized),
             ("true, by one who studied released texts", found.learned),
         ):

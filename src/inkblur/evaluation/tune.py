@@ -1,0 +1,303 @@
+"""Settings measured by `evaluate`, chosen for a target on one half of the test texts, and judged on
+the other half, which took no part in the choice: the best of many looks better than it is.
+
+    attack<=0.2     most utility, where the strongest attack names the authors of at most 20 % of
+                    the texts
+    utility>=0.8    least attack, where at least 80 % of the utility is left
+
+The attack is the share of texts whose author is named by the strongest attack tried, static or
+adaptive. The utility is the F1 of the best classifier of labels that studied released texts,
+divided by the best one's on the texts as they are. No setting is chosen whose labels are found no
+better than by guessing, or, from a pool with the same labels, no better than by whoever studied the
+pool's texts alone and never saw a release.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from inkblur.embeddings.table import Embedding
+from inkblur.errors import ParameterError
+from inkblur.evaluation.dataset import Dataset, halves
+from inkblur.evaluation.evaluate import OnStep, PreparedEvaluation
+from inkblur.evaluation.plan import Plan
+from inkblur.evaluation.releasers import releaser
+from inkblur.evaluation.results import ADAPTIVE, AttackResult, SettingResult, UtilityResult
+from inkblur.mechanisms.catalogue import find
+from inkblur.spec import ReleaseSpec
+
+_TARGET = re.compile(r"\s*(attack\s*<=|utility\s*>=)\s*([0-9]*\.?[0-9]+)\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A bound on attack or on utility; the other is to be as good as it can be."""
+
+    most_attack: float | None = None  # in [0, 1)
+    least_utility: float | None = None  # in (0, 1]
+
+    def __post_init__(self) -> None:
+        attack, utility = self.most_attack, self.least_utility
+        if (attack is None) == (utility is None):
+            raise ParameterError("a target bounds the attack or the utility: give one of them")
+        if attack is not None and not 0 <= attack < 1:
+            raise ParameterError(f"attack<={attack:g} bounds nothing: it is a share below 1")
+        if utility is not None and not 0 < utility <= 1:
+            raise ParameterError(
+                f"utility>={utility:g} is no share of the original utility: it lies above 0 and is "
+                "at most 1"
+            )
+
+    @classmethod
+    def parse(cls, text: str) -> Target:
+        """The target as it is written on the command line.
+
+        >>> Target.parse("attack<=0.2")
+        Target(most_attack=0.2, least_utility=None)
+        """
+        match = _TARGET.fullmatch(text)
+        if match is None:
+            raise ParameterError(
+                f"cannot read the target {text!r}; write 'attack<=0.2' or 'utility>=0.8', in "
+                "quotes, because the shell takes < and > for itself"
+            )
+        bound = float(match[2])
+        return cls(most_attack=bound) if match[1][0] == "a" else cls(least_utility=bound)
+
+    def __str__(self) -> str:
+        if self.most_attack is not None:
+            return f"attack<={self.most_attack:g}"
+        return f"utility>={self.least_utility:g}"
+
+    def missed_by(self, trial: Trial) -> float:
+        """How far beyond the bound, 0 where it is met (a mean's rounding is no miss)."""
+        if self.most_attack is not None:
+            over = trial.attack.accuracy.mean - self.most_attack
+        else:
+            over = (self.least_utility or 0.0) - trial.utility
+        return max(0.0, round(over, 12))
+
+    def best(self, trials: Sequence[Trial]) -> Trial | None:
+        """The best that meets the bound and is worth a release; the first of equals."""
+        allowed = [trial for trial in trials if not self.missed_by(trial) and not trial.worthless]
+        return max(allowed, key=self._rank, default=None)
+
+    def nearest(self, trials: Sequence[Trial]) -> Trial:
+        """The one that misses the bound by least."""
+        return min(trials, key=lambda t: (self.missed_by(t), *(-rank for rank in self._rank(t))))
+
+    def _rank(self, trial: Trial) -> tuple[float, float]:
+        attack = -trial.attack.accuracy.mean
+        return (attack, trial.utility) if self.most_attack is None else (trial.utility, attack)
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What `evaluate` found of one setting on one half of the test texts."""
+
+    spec: ReleaseSpec
+    result: SettingResult
+    before: SettingResult
+
+    @property
+    def attack(self) -> AttackResult:
+        """The attack that names most authors, by the stronger attacker."""
+        return max(self.result.attacks, key=lambda attack: attack.accuracy.mean)
+
+    @property
+    def score(self) -> UtilityResult:
+        """The best classifier that studied released texts."""
+        return _best_score(u for u in self.result.utility if u.analyst == ADAPTIVE)
+
+    @property
+    def guessing(self) -> float:
+        """The F1 of guessing labels by their shares, on average; no blind guess has more."""
+        return 1 / self.score.labels
+
+    @property
+    def utility(self) -> float:
+        """What is left of the labels' F1."""
+        return self.score.f1.mean / _best_score(self.before.utility).f1.mean
+
+    @property
+    def public_alone(self) -> tuple[float, float] | None:
+        """F1 on *true* texts of whoever studied the pool's texts alone, and of whoever studied
+        released ones; None where no pool has the labels.
+        """
+        found = self.result.stand_ins
+        if found is None or not found.public:
+            return None
+        best = (max(each.f1.mean for each in scores) for scores in (found.public, found.learned))
+        return next(best), next(best)
+
+    @property
+    def worthless(self) -> str:
+        """Why this setting is not worth a release; empty where nothing says so."""
+        if self.score.f1.mean <= self.guessing:
+            return f"below guessing (F1 {self.score.f1.mean:.3f}, guessing {self.guessing:.3f})"
+        if self.public_alone is not None and self.public_alone[1] <= self.public_alone[0]:
+            alone, released = self.public_alone
+            return f"below the public texts alone (F1 {released:.3f}, alone {alone:.3f})"
+        return ""
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object: no text, no name."""
+        accuracy = self.attack.accuracy
+        return {
+            "setting": self.spec.to_json(),
+            "name": self.spec.name,
+            "attack": accuracy.mean,
+            "attack_between": [accuracy.low, accuracy.high],
+            "attack_by": f"{self.attack.attack}, {self.attack.attacker}",
+            "attack_by_guessing": self.attack.chance,
+            "f1": self.score.f1.mean,
+            "f1_between": [self.score.f1.low, self.score.f1.high],
+            "f1_by_guessing": self.guessing,
+            "f1_public_alone_and_release": self.public_alone,
+            "classifier": self.score.model,
+            "utility": self.utility,
+            "worthless": self.worthless,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """Every setting on the half that chooses, and the choice on the half that judges."""
+
+    target: Target
+    trials: tuple[Trial, ...]
+    best: Trial | None  # on the choosing half; None where no setting meets the target
+    judged: Trial | None  # the same setting on the other half
+
+    @property
+    def refused(self) -> str:
+        """Why the judging half takes the choice back; empty where it stands."""
+        if self.judged is None:
+            return ""
+        f1 = self.judged.score.f1
+        if f1.low is not None and f1.low <= self.judged.guessing:
+            return (
+                f"not surely above guessing (F1 {f1.low:.3f} to {f1.high:.3f}, guessing "
+                f"{self.judged.guessing:.3f})"
+            )
+        return self.judged.worthless
+
+    @property
+    def chosen(self) -> Trial | None:
+        """The setting that was chosen, as the texts that chose it show it."""
+        return None if self.refused else self.best
+
+    @property
+    def met(self) -> bool:
+        """Whether the choice meets the target on the judging half too."""
+        return self.judged is not None and not self.target.missed_by(self.judged)
+
+    def sentences(self) -> tuple[str, ...]:
+        """What was found, for a person to read."""
+        if self.best is None or self.judged is None:
+            nearest = self.target.nearest(self.trials)
+            why = f" ({nearest.worthless})" if nearest.worthless else ""
+            return (
+                f"No setting meets {self.target} and is worth a release. The nearest is "
+                f"{nearest.spec.name}: {_figures(nearest)}{why}.",
+            )
+        lines = [
+            f"On the texts that chose it, {self.best.spec.name} has {_figures(self.best)}.",
+            f"On the other half, which took no part in the choice: {_figures(self.judged)}.",
+        ]
+        if self.refused:
+            return (*lines, f"So no setting is chosen: there it is {self.refused}.")
+        low, high = self.judged.attack.accuracy.low, self.judged.attack.accuracy.high
+        between = "" if low is None else f" (on other texts like these {low:.0%} to {high:.0%})"
+        verdict = "is met" if self.met else "is not met; aim for more than you need"
+        attack = f"The attack there is {self.judged.attack.accuracy.mean:.1%}{between}."
+        return (*lines, attack, f"There {self.target} {verdict}.")
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object; the same data, plan and seed give the same."""
+        return {
+            "target": str(self.target),
+            "chosen": self.chosen.to_json() if self.chosen is not None else None,
+            "judged": self.judged.to_json() if self.judged is not None else None,
+            "met": self.met,
+            "refused": self.refused,
+            "trials": [trial.to_json() for trial in self.trials],
+        }
+
+
+def tune(
+    data: Dataset,
+    embedding: Embedding,
+    specs: Sequence[ReleaseSpec],
+    target: Target,
+    plan: Plan,
+    *,
+    on_step: OnStep = lambda what, done, total: None,
+) -> Tuning:
+    """Evaluate every setting on half of the test texts, choose, and judge the choice on the rest.
+
+    What the plan says about meaning, examples and reading is left out: nothing is chosen by it.
+    """
+    if not plan.attacks or not plan.models or not (data.has_authors and data.has_labels):
+        raise ParameterError(
+            "a target weighs attack and utility: give authors and labels, an attack and a "
+            "classifier"
+        )
+    for spec in specs:
+        if not find(spec.mechanism).private:
+            raise ParameterError(
+                f"{spec.mechanism} has no guarantee, so no setting of it can be recommended; "
+                "`inkblur evaluate` measures it"
+            )
+    plan = replace(plan, meaning_texts=0, examples=0, read_texts=0)
+    releases = [releaser(spec, embedding) for spec in specs]  # a wrong value is refused here
+    choosing, judging = (
+        PreparedEvaluation(half, embedding, plan) for half in halves(data, plan.seed)
+    )
+    before = {
+        half: _checked(half.baseline()) for half in (choosing, judging)
+    }  # before hours of work
+
+    def measured(half: PreparedEvaluation, place: int) -> Trial:
+        release = releases[place]
+        on_step(release.name, place if half is choosing else len(specs), len(specs) + 1)
+        result = replace(half.measure(release), stand_ins=half.stand_ins(release, None))
+        if not result.attacks or not result.utility:
+            raise ParameterError(
+                f"none of the attacks or none of the classifiers can be tried on {release.name}, "
+                "so nothing says how private and how useful it is; add svm to both"
+            )
+        return Trial(specs[place], result, before[half])
+
+    trials = [measured(choosing, place) for place in range(len(specs))]
+    best = target.best(trials)
+    judged = measured(judging, trials.index(best)) if best is not None else None
+    return Tuning(target, tuple(trials), best, judged)
+
+
+def _checked(before: SettingResult) -> SettingResult:
+    """The texts as they are, refused where nobody finds their labels: no release can keep them."""
+    best = _best_score(before.utility)
+    if best.f1.mean <= 1 / best.labels:
+        raise ParameterError(
+            "on the original texts, the best classifier finds labels no better than guessing (F1 "
+            f"{best.f1.mean:.3f}, guessing {1 / best.labels:.3f}), so no release can keep them; "
+            "give more labeled texts"
+        )
+    return before
+
+
+def _best_score(scores: Any) -> UtilityResult:
+    best: UtilityResult = max(scores, key=lambda score: score.f1.mean)
+    return best
+
+
+def _figures(trial: Trial) -> str:
+    return (
+        f"attack {trial.attack.accuracy.mean:.1%} (guessing: {trial.attack.chance:.1%}), F1 "
+        f"{trial.score.f1.mean:.3f} (guessing: {trial.guessing:.3f}), utility left "
+        f"{trial.utility:.1%}"
+    )

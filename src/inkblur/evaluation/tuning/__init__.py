@@ -1,1 +1,0 @@
-"""Choosing a setting by measuring many."""
