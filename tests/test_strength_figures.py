@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import inkblur
-from inkblur.documents.risks import RISKS, risks_at
+from inkblur.documents.risks import RISKS, ThreeRisks, risks_at
 from inkblur.mechanisms.catalogue import CATALOGUE
 from inkblur.mechanisms.strengths import measured_strengths
 from inkblur.types import Strength
@@ -135,7 +135,8 @@ def test_the_session_in_the_readme_ends_with_the_risks_that_are_stored() -> None
     shown = re.search(r"^measured risk at medium, .*?(?=^```)", readme, re.MULTILINE | re.DOTALL)
     assert shown is not None
     told = " ".join(shown[0].split())
-    places = [told.find(f"- {risk.line()}") for risk in risks_at(measured, 15)]
+    lines = ThreeRisks(Strength.MEDIUM.value, risks_at(measured, 15)).figures()
+    places = [told.find(f"- {line}") for line in lines]
     assert -1 not in places, place(ROOT / "README.md", readme, shown.start())
     assert places == sorted(places)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from itertools import groupby
 from typing import Any, Self
 
 from inkblur.documents.base import AnyPrivatizer
@@ -24,7 +25,6 @@ RISKS = {
     "author of one": "the author of one text identified",
 }
 MEASURED_ON = "shares found by attacks on public English news; a better attack may exist"
-_ADVICE = "not measured for texts like these ({}): run `inkblur evaluate` on them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +36,16 @@ class TextRisk:
     measured: MeasuredShare | None = None
     why: str = ""  # it was not measured
 
-    def line(self) -> str:
+    @property
+    def found(self) -> str:
         """In words.
 
-        >>> TextRisk("author of one", 50, MeasuredShare(0.061, 0.04, 0.08, 0.02)).line()
-        'the author of one text identified: 6% (4% to 8%; guessing: 2%), texts of 50 words'
+        >>> TextRisk("author of one", 50, MeasuredShare(0.061, 0.04, 0.08, 0.02)).found
+        '6% (4% to 8%; guessing: 2%), texts of 50 words'
         """
         if self.measured is None:
-            return f"{RISKS[self.name]}: {_ADVICE.format(self.why)}"
-        return f"{RISKS[self.name]}: {self.measured.text()}, texts of {self.words} words"
+            return f"not measured for texts like these ({self.why}): run `inkblur evaluate` on them"
+        return f"{self.measured.text()}, texts of {self.words} words"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +61,9 @@ class ThreeRisks:
         return any(risk.measured for risk in self.risks)
 
     def figures(self) -> list[str]:
-        """A line for each risk; if none was measured, one for all."""
-        if self.measured:
-            return [risk.line() for risk in self.risks]
-        return [f"{'; '.join(RISKS.values())}: {_ADVICE.format(self.risks[0].why)}"]
+        """A line for each risk, or for several that were not measured for one reason."""
+        alike = groupby(self.risks, key=lambda risk: risk.found)
+        return [f"{', '.join(RISKS[each.name] for each in some)}: {found}" for found, some in alike]
 
     def lines(self) -> list[str]:
         """The figures, and what they are."""
