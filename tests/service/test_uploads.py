@@ -47,7 +47,7 @@ def parquet() -> bytes:
     [
         ("csv", b"id,text\n1,hello\n", ["id", "text"], None),
         ("csv", b"id;text\n1;a, b\n", ["id", "text"], ";"),
-        ("csv.gz", gzip.compress(b"id,text\n1,hello\n"), ["id", "text"], None),
+        ("csv.gz", gzip.compress(b"id,text\n1,hello\n", mtime=0), ["id", "text"], None),
         ("tsv", b"id\ttext\n1\thello\n", ["id", "text"], None),
         ("jsonl", b'{"id": 1, "text": "hello"}\n', ["id", "text"], None),
         ("json", b'[{"id": 1, "text": "hello"}]', ["id", "text"], None),
