@@ -2,148 +2,84 @@
 
 from __future__ import annotations
 
+import argparse
+import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
-import typer
-from rich.console import Console
-from rich.markup import escape
-
-from inkblur import InkblurError, ParameterError
-
-talk = Console(stderr=True, highlight=False, soft_wrap=True)
-data = Console(highlight=False, soft_wrap=True)
+from inkblur import InkblurError, InputError, ParameterError
+from inkblur.evaluation import require_matplotlib
+from reproduction.experiments import EXPERIMENTS
+from reproduction.page import DOCUMENT, shown_verdict, summary, write_reproduction
+from reproduction.runner import held_records, reproduce
 
 
-def reproduce(
-    names: Annotated[
-        list[str] | None, typer.Argument(help="Experiments by name, or all.", show_default=False)
-    ] = None,
-    show_list: Annotated[bool, typer.Option("--list", help="List the experiments.")] = False,
-    folder: Annotated[
-        Path | None,
-        typer.Option("--data", help="The folder of the public collections; else INKBLUR_DATA."),
-    ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Small samples: shows that it runs, judges nothing.")
-    ] = False,
-    whole: Annotated[
-        bool,
-        typer.Option(
-            "--whole", help="All of the data where the usual run samples it: hours, resumable."
-        ),
-    ] = False,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 1,
-    workers: Annotated[
-        int,
-        typer.Option(help="Steps done at the same time, each in a process of about 1.5 GB."),
-    ] = 2,
-    finished: Annotated[
-        bool,
-        typer.Option(
-            "--finished",
-            help="Measure nothing: make the records of a run that was stopped from its finished "
-            "steps, and leave out what lacks some.",
-        ),
-    ] = False,
-    folders: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--records",
-            help="Measure nothing: show the records of this folder. Give it again for more; of an "
-            "experiment in several, the last one's are shown.",
-            show_default=False,
-        ),
-    ] = None,
-    output: Annotated[
-        Path, typer.Option("-o", "--output", help="Where records, page and document go.")
-    ] = Path("reproduced"),
-) -> None:
-    """Measure the tables and figures of the papers again, beside the printed numbers.
+def options() -> argparse.ArgumentParser:
+    """What the command takes."""
+    parser = argparse.ArgumentParser(
+        prog="python -m reproduction",
+        description="Measure the papers' tables and figures again, beside the printed numbers. "
+        "Finished steps are kept: the same command continues a run that was stopped.",
+    )
+    parser.add_argument("names", nargs="*", help="experiments, papers, or all")
+    parser.add_argument("--list", action="store_true", help="list the experiments")
+    parser.add_argument("--data", type=Path, help="folder of the collections; else INKBLUR_DATA")
+    parser.add_argument("--quick", action="store_true", help="small samples: judges nothing")
+    parser.add_argument("--whole", action="store_true", help="all of the data: hours, resumable")
+    parser.add_argument("--seed", type=int, default=1, help="the same one gives the same numbers")
+    parser.add_argument("--workers", type=int, default=2, help="steps at once, about 1.5 GB each")
+    parser.add_argument("--records", type=Path, help="measure nothing: show this folder's records")
+    parser.add_argument("-o", "--output", type=Path, default=Path("reproduced"))
+    return parser
 
-    Finished steps are kept in the output folder: the same command continues a run that was
-    stopped. The page and the document show every record the folder holds; with --records, those
-    of other folders.
 
-    Example: python -m reproduction mahalanobis/privacy syntf/bounds --data corpora -o reproduced
-    """
+def main(words: Sequence[str] | None = None) -> int:
+    """Measure, write records and document, print the verdicts."""
+    given = options().parse_args(words)
+    if given.list:
+        for entry in EXPERIMENTS.values():
+            print(f"{entry.name}: {entry.repeats}. {entry.question}")
+        return 0
     try:
-        if show_list:
-            _print_list()
-            return
-        from inkblur.evaluation import require_matplotlib, require_page_libraries
-        from reproduction.command import held_command
-        from reproduction.page import PAGE, summary, write_reproduction
-        from reproduction.record_tables import shown_verdict
-        from reproduction.runner import finished_records, gathered, held_records
-        from reproduction.runner import reproduce as run
-
-        require_page_libraries()  # before the measuring
-        require_matplotlib()
-        if folders:
-            if names:
+        require_matplotlib()  # before the measuring
+        if given.records is not None:
+            if given.names:
                 raise ParameterError("--records measures nothing: leave out the experiments")
-            records, command = gathered(folders)
-            write_reproduction(records, output, command)
-            talk.print(f"{summary(records, command)} Wrote {output / PAGE}")
-            return
-        with talk.status("starting") as line:
-            last = -1
-
-            def show(doing: str, done: int, total: int) -> None:
-                nonlocal last
-                line.update(f"{done} of {total} done; {doing}")
-                if not talk.is_terminal and done > last:
-                    talk.print(f"{done} of {total} done; {doing}")
-                last = done
-
+            made = held_records(given.records)
+            if not made:
+                raise InputError(f"{given.records} holds no records")
+            write_reproduction(made, given.output)
+        else:
             try:
-                records = (
-                    finished_records(
-                        names or [], output, data=folder, quick=quick, whole=whole, seed=seed
-                    )
-                    if finished
-                    else run(
-                        names or [],
-                        output,
-                        data=folder,
-                        quick=quick,
-                        whole=whole,
-                        seed=seed,
-                        workers=workers,
-                        on_progress=show,
-                    )
+                made = reproduce(
+                    given.names,
+                    given.output,
+                    data=given.data,
+                    quick=given.quick,
+                    whole=given.whole,
+                    seed=given.seed,
+                    workers=given.workers,
+                    on_progress=lambda doing, done, total: _say(f"{done} of {total} done; {doing}"),
                 )
-            except KeyboardInterrupt:
-                line.stop()
-                talk.print(
-                    f"[bold red]stopped:[/] finished steps are kept in {output}; the same command "
-                    "goes on from there"
-                )
-                raise typer.Exit(130) from None
             finally:  # also where it was stopped or failed: what is finished can be read
-                line.update("writing the page")
-                if held_records(output):
-                    write_reproduction(held_records(output), output, held_command(output))
-        for record in records:
-            for claim in record.outcome.claims:
-                data.print(f"{shown_verdict(record, claim):5}  {record.experiment}  {claim.name}")
-        talk.print(f"{summary(records, held_command(output))} Wrote {output / PAGE}")
+                if held_records(given.output):
+                    write_reproduction(held_records(given.output), given.output)
+            for record in made:
+                for claim in record.outcome.claims:
+                    print(f"{shown_verdict(record, claim):5}  {record.experiment}  {claim.name}")
+        _say(f"{summary(made)} Wrote {given.output / DOCUMENT}")
+    except KeyboardInterrupt:
+        _say(f"stopped: finished steps are kept in {given.output}; the same command goes on")
+        return 130
     except InkblurError as error:
-        talk.print(f"[bold red]error:[/] {escape(str(error))}")
-        raise typer.Exit(1) from None
+        _say(f"error: {error}")
+        return 1
+    return 0
 
 
-def _print_list() -> None:
-    from rich.table import Column, Table
-
-    from reproduction.experiments import EXPERIMENTS
-
-    table = Table(Column("experiment", no_wrap=True), "repeats", "question")
-    for entry in EXPERIMENTS.values():
-        table.add_row(entry.name, entry.repeats, entry.question)
-    data.print(table)
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":
-    typer.run(reproduce)
+    sys.exit(main())

@@ -10,22 +10,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from inkblur import Embedding, InkblurError, ParameterError, ReleaseSpec, Rng, seeded_rng
+from inkblur import Embedding, ParameterError, ReleaseSpec, Rng, seeded_rng
 from inkblur.evaluation import Checkpoint, Released, releaser
 from reproduction.datasets import Datasets
-from reproduction.forks import can_fork, in_forks, turn
+from reproduction.forks import can_fork, in_forks
 
 Size = TypeVar("Size")
 OnStepBegin = Callable[[str], None]  # called with the step that begins
 StepJob = tuple[str, Callable[..., Any], *tuple[Any, ...]]  # its name, what does it, arguments
-
-
-# A note on a table that lacks steps.
-UNFINISHED = "Not finished when this record was made, so left out: {}."
-
-
-class Unfinished(InkblurError):
-    """A step is missing where nothing may be measured."""
 
 
 def steps_file(folder: Path, experiment: str) -> Path:
@@ -54,18 +46,17 @@ class Context:
         commit: str = "",
         machine: str = "",
         workers: int = 1,
-        finished: bool = False,
         on_step: OnStepBegin = lambda name: None,
     ) -> None:
         """`needs`: the datasets that steps may use; `commit`: the source's; `machine`: what it runs
         on; `workers`: how many steps are done at the same time, where an experiment gives several
-        at once; `finished`: do none, and raise `Unfinished` for one that is missing.
+        at once.
         """
         if quick and whole:
             raise ParameterError("a quick look is not whole: choose one of them")
         self.experiment, self.seed, self.quick, self.whole = experiment, seed, quick, whole
         self.datasets = datasets.restricted_to(experiment, needs)
-        self._on_step, self._workers, self._finished = on_step, workers, finished
+        self._on_step, self._workers = on_step, workers
         self._checkpoint = Checkpoint(
             steps_file(folder, experiment),
             {
@@ -90,8 +81,6 @@ class Context:
     def step(self, name: str, work: Callable[..., Any], *arguments: Any) -> Any:
         """What `work(*arguments)` gives (plain JSON), done now or taken from an earlier run."""
         if name not in self._done:
-            if self._finished:
-                raise Unfinished(f"{self.experiment}: the step {name!r} is not finished")
             self._on_step(name)
             self._keep(self._row(name, work, *arguments))
         return self._done[name]["value"]
@@ -104,7 +93,7 @@ class Context:
         `prepare` is called before several are done at the same time: what it learns is theirs.
         """
         new = [job for job in {job[0]: job for job in jobs}.values() if job[0] not in self._done]
-        if not self._finished and min(self._workers, len(new)) > 1 and can_fork():
+        if min(self._workers, len(new)) > 1 and can_fork():
             self._on_step(f"{len(new)} steps, {new[0][0]} and others")
             prepare()
             for row in in_forks([partial(self._row, *job) for job in new], self._workers):
@@ -112,10 +101,9 @@ class Context:
         return [self.step(*job) for job in jobs]
 
     def _row(self, name: str, work: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
-        with turn():
-            began, used = time.perf_counter(), time.process_time()
-            value = work(*arguments)
-            seconds, processor = time.perf_counter() - began, time.process_time() - used
+        began, used = time.perf_counter(), time.process_time()
+        value = work(*arguments)
+        seconds, processor = time.perf_counter() - began, time.process_time() - used
         return {
             "step": name,
             "seconds": round(seconds, 3),

@@ -7,17 +7,12 @@ locks; where a system cannot fork, the caller does one piece after the other.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
 from multiprocessing import get_all_start_methods, get_context
-from multiprocessing.synchronize import Semaphore
 from typing import Any
 
-_turns: Semaphore | None = None  # of all processes of a run together
-_working = False  # whether this process holds one
 _pieces: Sequence[Callable[[], Any]] = ()  # set before the forks, which inherit it
 
 
@@ -25,33 +20,6 @@ def can_fork() -> bool:
     """Whether this system can, and no GPU is in use here: a fork could not use it."""
     torch = sys.modules.get("torch")
     return "fork" in get_all_start_methods() and not (torch and torch.cuda.is_initialized())
-
-
-def begin_worker(turns: Semaphore) -> None:
-    """At the start of a process whose forks work: it shares the turns, and leaves the GPU alone."""
-    os.environ["CUDA_VISIBLE_DEVICES"] = ""
-    share_turns(turns)
-
-
-def share_turns(turns: Semaphore) -> None:
-    """From now on this process and its forks work only while they hold one of these turns."""
-    global _turns
-    _turns = turns
-
-
-@contextmanager
-def turn() -> Iterator[None]:
-    """A turn to work; waits for one where the run's processes share them."""
-    global _working
-    if _turns is None or _working:  # a step within a step goes on with the turn it has
-        yield
-        return
-    with _turns:
-        _working = True
-        try:
-            yield
-        finally:
-            _working = False
 
 
 def in_forks(pieces: Sequence[Callable[[], Any]], workers: int) -> Iterator[Any]:

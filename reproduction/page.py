@@ -1,166 +1,84 @@
-"""The reproduction as one self-contained page, and as a Markdown document with its plots."""
+"""The records of experiments as one Markdown document with its plots."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from inkblur.evaluation import Cell, Table, TableRow, heads, page, write_atomically
-from reproduction.command import Command
+from inkblur.evaluation import write_atomically
 from reproduction.datasets import SOURCES
-from reproduction.record_tables import Section, overview, sections
-from reproduction.result import Claim, ExperimentRecord, Verdict
+from reproduction.estimate import Estimate
+from reproduction.experiments import EXPERIMENTS
+from reproduction.figures import Plot, plots
+from reproduction.reasons import reason
+from reproduction.result import Claim, ExperimentRecord, Outcome, Reading, Verdict
 
-DOCUMENT, PAGE, FIGURES = "reproduction.md", "reproduction.html", "figures"
-
-_TEMPLATE = """{% extends "base.html" %}
-{% block page %}
-<h1>The papers' claims, measured again</h1>
-<p class="soft">{{ summary }}</p>
-{% for note in notes %}<div class="note"><p>{{ note }}</p></div>{% endfor %}
-<h2>Every claim</h2>
-{{ grid(overview) }}
-{% for section in sections %}
-<h2 id="{{ section.anchor }}">{{ section.experiment.name }}</h2>
-<p>{{ section.experiment.question }}</p>
-<p class="soft">Repeats: {{ section.experiment.repeats }}.
-Commit {{ section.record.commits|join(", ") }},
-measured on {{ section.record.days|join(", ") }} (UTC), seed {{ section.record.seed }},
-{{ section.record.seconds|round|int }} s
-({{ section.record.processor_seconds|round|int }} s of processor time) on
-{{ section.record.machine }}{{ "; a quick look" if section.record.quick }}.</p>
-{% if section.claims %}{{ grid(section.claims) }}{% endif %}
-{% for note in section.record.outcome.notes %}<p>{{ note }}</p>{% endfor %}
-<div class="charts">
-{% for plot in section.plots %}<figure{{ " class=wide" if plot.wide }}>
-<figcaption>{{ plot.title }}</figcaption>
-{{ plot.svg|safe }}</figure>{% endfor %}
-</div>
-{% for table in section.tables %}<h3>{{ table.title }}</h3>{{ grid(table) }}{% endfor %}
-{% for passage in section.passages %}<h3>{{ passage.title }}</h3>
-<div class="example"><dl>{% for what, text in passage.lines %}
-<dt>{{ what }}</dt><dd>{{ text }}</dd>{% endfor %}</dl></div>{% endfor %}
-{% endfor %}
-<h2>The data</h2>
-{{ grid(sources) }}
-{% endblock %}
-"""
+DOCUMENT, FIGURES = "reproduction.md", "figures"
+Cell = tuple[str, str]  # a text, and what stands beside it in parentheses
 
 
-def write_reproduction(
-    records: Sequence[ExperimentRecord], folder: Path, command: Command | None = None
-) -> tuple[Path, ...]:
-    """The page, the document and its plots, all from the same records.
-
-    `command`: the one that made the records, where that is known.
-    """
-    made = sections(records)
-    headline = summary(records, command)
-    files = {
-        PAGE: reproduction_page(records, made, headline),
-        DOCUMENT: reproduction_document(records, made, headline),
-    }
-    for section in made:
-        files |= {f"{FIGURES}/{plot.file}": plot.svg + "\n" for plot in section.plots}
+def write_reproduction(records: Sequence[ExperimentRecord], folder: Path) -> tuple[Path, ...]:
+    """The document and its plots."""
+    drawn = [plots(record.experiment, record.outcome) for record in records]
+    files = {DOCUMENT: reproduction_document(records, drawn)}
+    files |= {f"{FIGURES}/{plot.file}": plot.svg + "\n" for of in drawn for plot in of}
     for name, text in files.items():
         write_atomically(folder / name, text)
     return tuple(folder / name for name in files)
 
 
-def reproduction_page(
-    records: Sequence[ExperimentRecord], made: Sequence[Section], headline: str
-) -> str:
-    """Everything in one file that loads nothing."""
-    return page(
-        _TEMPLATE,
-        title="Inkblur: the papers measured again",
-        summary=headline,
-        notes=_notes(records),
-        overview=overview(records),
-        sections=made,
-        sources=_sources(),
-    )
-
-
 def reproduction_document(
-    records: Sequence[ExperimentRecord], made: Sequence[Section], headline: str
+    records: Sequence[ExperimentRecord], drawn: Sequence[Sequence[Plot]]
 ) -> str:
-    """The same as Markdown; plots are files beside it."""
-    parts = [
+    """Everything as Markdown; plots are files beside it."""
+    lines = [
         "# The papers' claims, measured again",
         "",
-        "Made by `python -m reproduction` from the records beside it; do not edit. " + headline,
+        "Made by `python -m reproduction` from the records beside it; do not edit. "
+        + summary(records),
         "",
         *(line for note in _notes(records) for line in (note, "")),
         "## Every claim",
         "",
-        *_markdown(overview(records)),
+        *_overview(records),
     ]
-    for section in made:
-        record = section.record
-        parts += [
-            f"## {section.experiment.name}",
-            "",
-            f"{section.experiment.question} (Repeats: {section.experiment.repeats}.)",
-            "",
-            f"Commit {', '.join(record.commits)}, measured on {', '.join(record.days)} (UTC), seed "
-            f"{record.seed}, {record.seconds:,.0f} s ({record.processor_seconds:,.0f} s of "
-            "processor time) on "
-            f"{record.machine}{'; a quick look' * record.quick}.",
-            "",
+    for record, figures in zip(records, drawn, strict=True):
+        lines += _section(record, figures)
+    rows = [
+        [
+            (path, ""),
+            (sha256[:16] + "...", ""),
+            (source.origin, f"here: {source.packing}" if source.packing else ""),
         ]
-        if section.claims is not None:
-            parts += _markdown(section.claims)
-        parts += [line for note in record.outcome.notes for line in (f"- {note}",)]
-        parts.append("")
-        for plot in section.plots:
-            parts += [f"![{plot.title}]({FIGURES}/{plot.file})", ""]
-        for table in section.tables:
-            parts += [f"### {table.title}", "", *_markdown(table)]
-        for passage in section.passages:
-            parts += [f"### {passage.title}", ""]
-            parts += [f"- **{what}**: {_escaped(text)}" for what, text in passage.lines]
-            parts.append("")
-    parts += [
-        "## The data",
-        "",
-        *_markdown(_sources()),
+        for source in SOURCES.values()
+        for path, sha256 in source.files
     ]
-    return "\n".join(parts).rstrip("\n") + "\n"
+    lines += ["## The data", "", *_table(("file", "sha256", "public original"), rows)]
+    return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def summary(records: Sequence[ExperimentRecord], command: Command | None = None) -> str:
-    """How many claims hold, fail and stay open, the papers' and ours apart; and what it took.
-
-    `command`: the one that filled the folder; its time is given where it began with nothing.
-    """
-    if command is not None and command.did(records):
-        count = len(command.experiments)
-        took = (
-            f"One command measured {count} experiment{'s' * (count != 1)} in "
-            f"{_time(command.seconds)} by the clock on {command.workers} "
-            f"worker{'s' * (command.workers != 1)}; {_processor_time(command.processor_seconds)}"
-        )
-    else:
-        took = _processor_time(sum(record.processor_seconds for record in records))
-    outcomes = [record.outcome for record in records if not record.quick]
-    judged = [claim for outcome in outcomes for claim in outcome.claims]
-    verdicts = [
-        _verdicts("Claims of the papers", [claim for claim in judged if not claim.ours]),
-        _verdicts("Claims of ours", [claim for claim in judged if claim.ours]),
-    ]
+def summary(records: Sequence[ExperimentRecord]) -> str:
+    """How many claims hold, fail and stay open, the papers' and ours apart; and what it took."""
+    seconds = sum(record.processor_seconds for record in records)
+    took = f"{seconds / 60:,.0f} minutes" if seconds >= 90 else f"{seconds:.0f} seconds"
+    judged = [claim for record in records if not record.quick for claim in record.outcome.claims]
+    verdicts = []
+    for whose, claims in (
+        ("Claims of the papers", [claim for claim in judged if not claim.ours]),
+        ("Claims of ours", [claim for claim in judged if claim.ours]),
+    ):
+        counts = Counter(claim.verdict for claim in claims)
+        if claims:
+            verdicts.append(
+                f"{whose}: {len(claims)}; {counts[Verdict.HOLDS]} hold, {counts[Verdict.FAILS]} "
+                f"fail, {counts[Verdict.OPEN]} stay open."
+            )
     return (
-        f"Experiments: {len(records)}. {' '.join(filter(None, verdicts)) or 'No claim is judged.'} "
-        f"{_OPEN * bool(judged)}{took} "
+        f"Experiments: {len(records)}. {' '.join(verdicts) or 'No claim is judged.'} "
+        f"{_OPEN * bool(judged)}{took} of processor time. "
         "Small print in a cell: the interval, and the number that the paper prints."
-    )
-
-
-def _processor_time(seconds: float) -> str:
-    return (
-        f"{_time(seconds)} of processor time ({_time(seconds / 2)} if two cores share it evenly: "
-        "computed, not run)."
     )
 
 
@@ -171,32 +89,9 @@ _OPEN = (
 )
 
 
-def _verdicts(whose: str, claims: Sequence[Claim]) -> str:
-    if not claims:
-        return ""
-    counts = Counter(claim.verdict for claim in claims)
-    return (
-        f"{whose}: {len(claims)}; {counts[Verdict.HOLDS]} hold, {counts[Verdict.FAILS]} fail, "
-        f"{counts[Verdict.OPEN]} stay open."
-    )
-
-
-def _time(seconds: float) -> str:
-    return f"{seconds / 60:,.0f} minutes" if seconds >= 90 else f"{seconds:.0f} seconds"
-
-
-def _sources() -> Table:
-    rows = []
-    for source in SOURCES.values():
-        packing = f"here: {source.packing}" if source.packing else ""
-        for path, sha256 in source.files:
-            cells = (
-                Cell(path),
-                Cell(sha256[:16] + "..."),
-                Cell(source.origin, detail=packing),
-            )
-            rows.append(TableRow(cells))
-    return Table("", "", heads("file", "sha256", "public original"), tuple(rows))
+def shown_verdict(record: ExperimentRecord, claim: Claim) -> str:
+    """A quick look judges nothing."""
+    return "-" if record.quick else claim.verdict.value
 
 
 def _notes(records: Sequence[ExperimentRecord]) -> list[str]:
@@ -217,19 +112,123 @@ def _notes(records: Sequence[ExperimentRecord]) -> list[str]:
     ]
 
 
-def _markdown(table: Table) -> list[str]:
-    lines = [
-        "| " + " | ".join(_escaped(head.text) for head in table.heads) + " |",
-        "|" + "|".join("---:" if head.number else "---" for head in table.heads) + "|",
+def _overview(records: Sequence[ExperimentRecord]) -> list[str]:
+    rows: list[list[Cell]] = [
+        [
+            (record.experiment, ""),
+            (claim.text, "ours" * claim.ours),
+            (shown_verdict(record, claim), ""),
+            (_number(claim.found.value), _range(claim.found)),
+            (f"> {_number(claim.threshold)}", ""),
+            ("" if record.quick else reason(record.experiment, claim), ""),
+        ]
+        for record in records
+        for claim in record.outcome.claims
     ]
-    lines += ["| " + " | ".join(_cell(cell) for cell in row.cells) + " |" for row in table.rows]
+    heads = ("experiment", "claim", "verdict", "#statistic", "#claimed", "why not")
+    return _table(heads, rows)
+
+
+def _section(record: ExperimentRecord, figures: Sequence[Plot]) -> list[str]:
+    experiment, outcome = EXPERIMENTS[record.experiment], record.outcome
+    lines = [
+        f"## {experiment.name}",
+        "",
+        f"{experiment.question} (Repeats: {experiment.repeats}.)",
+        "",
+        f"Commit {', '.join(record.commits)}, measured on {', '.join(record.days)} (UTC), seed "
+        f"{record.seed}, {record.seconds:,.0f} s ({record.processor_seconds:,.0f} s of "
+        f"processor time) on {record.machine}{'; a quick look' * record.quick}.",
+        "",
+    ]
+    if outcome.claims:
+        rows: list[list[Cell]] = [
+            [
+                (claim.name, ""),
+                (claim.text, claim.source),
+                (shown_verdict(record, claim), claim.undecided),
+                (_number(claim.found.value), _range(claim.found)),
+                (f"above {_number(claim.threshold)}: {claim.statistic}", ""),
+            ]
+            for claim in outcome.claims
+        ]
+        heads = ("claim", "in words", "verdict", "#found", "holds when the number lies")
+        lines += _table(heads, rows)
+    lines += [*(f"- {note}" for note in outcome.notes), ""]
+    for plot in figures:
+        lines += [f"![{plot.title}]({FIGURES}/{plot.file})", ""]
+    lines += _readings(outcome)
+    for passage in outcome.passages:
+        lines += [f"### {passage.title}", ""]
+        lines += [f"- **{what}**: {_escaped(text)}" for what, text in passage.lines]
+        lines.append("")
+    return lines
+
+
+def _readings(outcome: Outcome) -> list[str]:
+    """One table for each of the paper's, a row for each place, a column for each measure."""
+    lines = []
+    for title in dict.fromkeys(reading.table for reading in outcome.readings):
+        readings = [reading for reading in outcome.readings if reading.table == title]
+        places = dict.fromkeys(tuple(reading.where.items()) for reading in readings)
+        axes = dict.fromkeys(axis for reading in readings for axis in reading.where)
+        measures = dict.fromkeys(reading.measure for reading in readings)
+        found = {(tuple(r.where.items()), r.measure): r for r in readings}
+        rows = [
+            [
+                *((_place(dict(place).get(axis)), "") for axis in axes),
+                *(_reading(found.get((place, measure))) for measure in measures),
+            ]
+            for place in places
+        ]
+        numbers = {
+            axis for r in readings for axis, at in r.where.items() if at and not isinstance(at, str)
+        }
+        heads = [*(f"#{a}" if a in numbers else a for a in axes), *(f"#{m}" for m in measures)]
+        lines += [f"### {title}", "", *_table(heads, rows)]
+    return lines
+
+
+def _table(heads: Iterable[str], rows: Iterable[Sequence[Cell]]) -> list[str]:
+    """Heads that begin with # stand over numbers."""
+    names = list(heads)
+    lines = [
+        "| " + " | ".join(_escaped(name.removeprefix("#")) for name in names) + " |",
+        "|" + "|".join("---:" if name.startswith("#") else "---" for name in names) + "|",
+    ]
+    for row in rows:
+        cells = [_escaped(text) + f" ({_escaped(beside)})" * bool(beside) for text, beside in row]
+        lines.append("| " + " | ".join(cells) + " |")
     return [*lines, ""]
-
-
-def _cell(cell: Cell) -> str:
-    detail = f" ({_escaped(cell.detail)})" if cell.detail else ""
-    return _escaped(cell.text) + detail
 
 
 def _escaped(text: str) -> str:
     return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
+
+
+def _place(value: str | float | None) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    return f"{value:,g}" if value < 1e6 else f"{value:,.0f}"
+
+
+def _reading(reading: Reading | None) -> Cell:
+    if reading is None:
+        return "", ""
+    printed = "" if reading.paper is None else f"paper {_number(reading.paper)}"
+    return _number(reading.found.value), "; ".join(filter(None, (_range(reading.found), printed)))
+
+
+def _range(found: Estimate) -> str:
+    if found.low == found.high:
+        return ""
+    return f"{_number(found.low)} to {_number(found.high)}"
+
+
+def _number(value: float) -> str:
+    """Three digits that count, and no exponent where a person would not write one."""
+    if value == 0 or not math.isfinite(value):
+        return f"{value + 0.0:g}"  # no minus before a zero
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.3g}" if abs(value) >= 1e-4 else f"{value:.1e}"

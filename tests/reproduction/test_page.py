@@ -11,16 +11,15 @@ import pytest
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
 
+
 from inkblur.evaluation import COLORS
-from reproduction.command import Command
 from reproduction.estimate import Estimate
 from reproduction.experiments import EXPERIMENTS
 from reproduction.figures import plots
 from reproduction.page import reproduction_document, summary, write_reproduction
 from reproduction.reasons import UNEXPLAINED
-from reproduction.record_tables import sections
 from reproduction.result import Drawing, ExperimentRecord, Reading
-from reproduction.runner import gathered, reproduce
+from reproduction.runner import held_records, reproduce
 from tests.reproduction.made import NAME, Made
 
 
@@ -31,28 +30,18 @@ def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ExperimentRecord:
     return record
 
 
-def test_page_and_document_hold_the_same_numbers(tmp_path: Path, record: ExperimentRecord) -> None:
-    files = write_reproduction([record], tmp_path / "out")
-    page = (tmp_path / "out" / "reproduction.html").read_text()
-    text = (tmp_path / "out" / "reproduction.md").read_text()
-    for reading in record.outcome.readings:
-        assert f"{reading.found.value:.3g}" in page
-        assert f"{reading.found.value:.3g}" in text
-    assert "paper 2.5" in page
-    assert "paper 2.5" in text
-    assert len(files) == 2 + len(record.outcome.drawings)
-    for figure in re.findall(r"\]\((figures/[^)]+)\)", text):
-        assert (tmp_path / "out" / figure).is_file()
-
-
-def test_nothing_is_loaded_and_texts_are_escaped(tmp_path: Path, record: ExperimentRecord) -> None:
-    write_reproduction([record], tmp_path)
-    page = (tmp_path / "reproduction.html").read_text()
-    assert "It rises &lt;fast&gt;." in page
-    assert "<c>" not in page
-    assert not re.search(r'(src|href)="(?!#)', page)
-    assert "<script" not in page
+def test_the_document_holds_the_numbers_and_escapes_texts(
+    tmp_path: Path, record: ExperimentRecord
+) -> None:
+    files = write_reproduction([record], tmp_path)
     text = (tmp_path / "reproduction.md").read_text()
+    for reading in record.outcome.readings:
+        assert f"{reading.found.value:.3g}" in text
+    assert "paper 2.5" in text
+    assert len(files) == 1 + len(record.outcome.drawings)
+    for figure in re.findall(r"\]\((figures/[^)]+)\)", text):
+        assert (tmp_path / figure).is_file()
+    assert "It rises &lt;fast>." in text
     assert "- **before**: a \\| b" in text
     assert "- **after**: &lt;c>" in text
 
@@ -72,24 +61,6 @@ def test_the_summary_counts_the_papers_claims_and_ours_apart(record: ExperimentR
     both = replace(record, outcome=replace(record.outcome, claims=(claim, ours)))
     assert "papers: 1; 1 hold, 0 fail, 0 stay open. Claims of ours: 1; 0 hold, 1" in summary([both])
     assert "No claim is judged." in summary([replace(both, quick=True)])
-
-
-def test_the_clock_is_that_of_one_command(tmp_path: Path, record: ExperimentRecord) -> None:
-    command = Command(3_600.0, 6_000.0, 2, (NAME,), resumed=False)
-    said = "in 60 minutes by the clock on 2 workers; 100 minutes of processor time (50 minutes if"
-    assert said in summary([record], command)
-    write_reproduction([record], tmp_path, command)
-    assert said in (tmp_path / "reproduction.html").read_text()
-    assert said in (tmp_path / "reproduction.md").read_text()
-    whole = replace(record, processor_seconds=7_200.0)  # measured by another command
-    assert said in summary([whole], command)
-    for other in (
-        replace(command, resumed=True),
-        replace(command, experiments=("thesis/topics",)),
-        None,
-    ):
-        assert "by the clock" not in summary([whole], other)
-        assert " 120 minutes of processor time" in summary([whole], other)
 
 
 def test_sections_of_several_sources_are_named_at_the_top(
@@ -151,9 +122,10 @@ def test_a_line_has_one_color_in_every_panel(record: ExperimentRecord) -> None:
 @pytest.mark.long
 def test_the_committed_page_is_that_of_the_committed_records() -> None:
     docs = Path(__file__).parents[2] / "docs"
-    records, command = gathered([docs])
+    records = held_records(docs)
     assert {record.experiment for record in records} == set(EXPERIMENTS)
-    text = reproduction_document(records, sections(records), summary(records, command))
+    drawn = [plots(record.experiment, record.outcome) for record in records]
+    text = reproduction_document(records, drawn)
     assert text == (docs / "reproduction.md").read_text(encoding="utf-8")
     for figure in re.findall(r"\]\((figures/[^)]+)\)", text):
         assert (docs / figure).is_file()

@@ -5,19 +5,14 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
-from dataclasses import replace
 from datetime import UTC, datetime
-from multiprocessing import get_context
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from inkblur.errors import InputError, ParameterError
-from inkblur.processes import process_pool
 from reproduction import forks, runner
-from reproduction.command import held_command
 from reproduction.context import Context, StepJob
 from reproduction.datasets import SOURCES, Datasets
 from reproduction.estimate import Estimate
@@ -52,28 +47,6 @@ def test_a_run_continued_elsewhere_names_both_sources(
     assert both.machine == f"{here.machine}; another machine"
     assert both.commits == (*here.commits, "abc123")
     assert reproduce([NAME], tmp_path / "here", data=tmp_path) == (here,)  # nothing was left to do
-
-
-def test_a_command_knows_what_it_did_alone(tmp_path: Path, made: Made) -> None:
-    out = tmp_path / "out"
-    made.stop_at = "b"
-    with pytest.raises(KeyboardInterrupt):
-        reproduce([NAME], out, data=tmp_path)
-    assert held_command(out) is None
-    made.stop_at = None
-    records = reproduce([NAME], out, data=tmp_path)
-    continued = held_command(out)
-    assert continued is not None
-    assert not continued.did(records)
-    other = tmp_path / "other"
-    reproduce([NAME], other, data=tmp_path, workers=3)
-    alone = held_command(other)
-    assert alone is not None
-    assert alone.workers == 3
-    assert alone.did(records)
-    assert not alone.did([replace(records[0], experiment="thesis/topics")])
-    reproduce([NAME], other, data=tmp_path)  # nothing is left to do
-    assert held_command(other) == alone
 
 
 def test_the_seed_decides(tmp_path: Path, made: Made) -> None:
@@ -167,28 +140,6 @@ def test_a_paper_means_all_its_experiments() -> None:
     ]
 
 
-@pytest.mark.long
-def test_experiments_at_the_same_time_find_the_same(data_folder: Path, tmp_path: Path) -> None:
-    names = ["earthmovers/utility-bound", "earthmovers/snippets"]
-    alone = reproduce(names, tmp_path / "1", data=data_folder, quick=True)
-    doing: list[str] = []
-    beside = reproduce(
-        names,
-        tmp_path / "2",
-        data=data_folder,
-        quick=True,
-        workers=2,
-        on_progress=lambda now, done, total: doing.append(now),
-    )
-    assert [record.experiment for record in beside] == [record.experiment for record in alone]
-    begun = next(now for now in doing if now)
-    assert begun.startswith("earthmovers/utility-bound")  # the last of the catalogue
-    assert [record.outcome for record in beside] == [record.outcome for record in alone]
-    assert held_records(tmp_path / "2") == beside
-    with pytest.raises(InputError, match="another run"):  # an error in a worker reaches us
-        reproduce(names, tmp_path / "2", data=data_folder, quick=True, seed=2, workers=2)
-
-
 def test_steps_side_by_side_give_what_they_give_one_by_one(tmp_path: Path) -> None:
     def work(folder: str, workers: int) -> Context:
         return Context(
@@ -217,39 +168,6 @@ def test_steps_side_by_side_give_what_they_give_one_by_one(tmp_path: Path) -> No
     assert [value for value, _ in found[1]] == [value for value, _ in found[3]]
     assert {process for _, process in found[1]} == {os.getpid()}
     assert os.getpid() not in {process for _, process in found[3]}
-
-
-def test_processes_of_one_run_share_its_turns(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Four forks, two turns: never three steps at the same time, and both turns are given back."""
-    context = get_context("fork")
-    monkeypatch.setattr(forks, "_turns", None)
-    turns = context.Semaphore(2)
-    forks.share_turns(turns)
-    at_work, most = context.Value("i", 0), context.Value("i", 0)
-
-    def busy() -> None:
-        with at_work.get_lock():
-            at_work.value += 1
-            most.value = max(most.value, at_work.value)
-        time.sleep(0.05)
-        with at_work.get_lock():
-            at_work.value -= 1
-
-    at = Context(NAME, Datasets(tmp_path), seed=1, quick=False, folder=tmp_path, workers=4)
-    at.steps([(str(number), busy) for number in range(8)])
-    at.step("one more", lambda: at.step("within", lambda: at.step("and again", float)))
-    assert most.value == 2
-    assert turns.acquire(block=False)
-    assert turns.acquire(block=False)
-    assert not turns.acquire(block=False)
-
-
-def test_workers_leave_the_gpu_alone_because_their_forks_could_not_use_it() -> None:
-    turns = get_context("spawn").Semaphore(1)
-    with process_pool(1, forks.begin_worker, turns) as pool:
-        assert pool.submit(os.getenv, "CUDA_VISIBLE_DEVICES").result() == ""
 
 
 def test_nothing_is_forked_from_a_process_that_uses_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:

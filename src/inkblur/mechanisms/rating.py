@@ -11,8 +11,7 @@ That number lies in [-1 - s, 1]; the exponential mechanism needs a bounded one. 
 Both lie in [0, 1] for every embedding, so the sensitivity with all words adjacent is at most 1, and
 `SENSITIVITY = 1` is what the proofs use. Why not the largest change measured over a vocabulary:
 epsilon would then mean something else for every word list, and one new word could change it.
-(`benchmarks/syntf.py` measures it; with clip and s = 0 it is 1 wherever two words point
-apart.)
+(With clip and s = 0 it is 1 wherever two words point apart.)
 
 **Why the cosines are exact.** A matrix product's last digits depend on the shape of the batch it is
 computed in. The bound must hold for the probabilities that are drawn from, and a replay must draw
