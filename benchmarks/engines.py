@@ -41,7 +41,7 @@ from inkblur.arrow import KEY_FILE, ReleasePlan, plan_release
 BATCH = 10_000  # rows
 SENTENCE = "the doctor was angry about a cold soup and my late train in a rainy town"
 WORDS = SENTENCE.split()
-SPEC = ReleaseSpec("staircase", 8.0, id_column="id")
+SPEC = ReleaseSpec("staircase", 8.0, id_column="id", keep_columns=("id",))
 FORGETFUL = ("ray",)  # its processes end with every run, and their processor time with them
 
 FolderRun = Callable[[Path, Path], None]  # from a folder of parquet files to another

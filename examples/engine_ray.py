@@ -12,7 +12,7 @@ from inkblur.engines.ray import privatize
 from inkblur.rng import write_key
 
 ids, texts = [1, 2], ["the soup was cold", "a kind waiter"]
-spec = inkblur.ReleaseSpec("staircase", 8.0, id_column="id")
+spec = inkblur.ReleaseSpec("staircase", 8.0, id_column="id", keep_columns=("id",))
 
 with tempfile.TemporaryDirectory() as folder:
     write_key(Path(folder, "key"))  # yours comes from `inkblur keygen`

@@ -64,6 +64,10 @@ def test_the_session_shown_says_what_the_command_says(tmp_path: Path) -> None:
     shown = re.search(r"^guarantee: .*?\.$", README, re.MULTILINE | re.DOTALL)
     assert shown is not None
     assert " ".join(shown[0].split()) in said
-    for line in ("columns copied unchanged: id, stars", "the original found among 100 candidates"):
+    for line in (
+        "columns copied unchanged: stars",
+        "not copied: id (--keep-column id",
+        "the original found among 100 candidates",
+    ):
         assert line in README
         assert line in said

@@ -73,7 +73,6 @@ def test_every_field_is_in_the_json(field: str) -> None:
         "weighting": "tf-idf",
         "wordnet": True,
         "columns": ("body",),
-        "drop_columns": ("mail",),
         "keep_columns": ("user",),
         "no_header": True,
         "skip_public": True,

@@ -32,7 +32,7 @@ from inkblur.arrow_worker import (
 from inkblur.blas import one_thread
 from inkblur.errors import BudgetExceeded, InputError, ParameterError
 from inkblur.files.arrow_rows import ArrowColumns, ArrowRows
-from inkblur.files.identifiers import ROWS, refuse_rows
+from inkblur.files.identifiers import ROWS, telling_of, warn_of
 from inkblur.files.occurrences import refuse_ids
 from inkblur.files.run import no_collection, release_records
 from inkblur.files.spending import (
@@ -74,11 +74,12 @@ def release(
     all batches: a repeat within one is refused, and the adapters in `inkblur.engines` look at all
     batches first.
 
-    Copied columns are judged by the rows of the batch, and refused rather than passed: two words in
-    capitals are a person's name where a batch has three rows. In a stream of small batches name
-    every copied column in `spec.keep_columns` or `spec.drop_columns`; or judge once, by more rows:
-    `plan = plan_release(spec).counted_in(True)`, `plan.check(rows)`, `plan(batch)` for each batch,
-    and `plan.confirm()` at the end. Nobody looks for repeated ids then.
+    The texts come out, and the columns that `spec.keep_columns` names; ids only if it names them.
+    A warning says which of these tell whose a text is, or what it says, by the rows of the batch.
+
+    For a stream of small batches: `plan = plan_release(spec).counted_in(True)`, `plan.check(rows)`,
+    `plan(batch)` for each batch, and `plan.confirm()` at the end. Nobody looks for repeated ids
+    then.
 
     Each call is entered in the `ledger` as a release of its own; a batch that was released before
     costs nothing. `limits` are the budgets that it keeps to, the whole batch or none of it.
@@ -88,7 +89,7 @@ def release(
     >>> folder = tempfile.TemporaryDirectory()
     >>> key = Path(folder.name, "key")
     >>> write_key(key)
-    >>> spec = ReleaseSpec("laplace", 60.0, id_column="id")
+    >>> spec = ReleaseSpec("laplace", 60.0, id_column="id", keep_columns=("id",))
     >>> rows = pa.record_batch({"id": [7, 8], "text": ["the doctor was angry", None]})
     >>> out = release(rows, spec, key_file=key, ledger=False)
     >>> len(out["text"][0].as_py().split()), out["text"][1].as_py(), out["id"].to_pylist()
@@ -154,20 +155,18 @@ class ReleasePlan:
         """The plan for batches of ids and texts that gives the texts back, row by row: for engines
         that put columns into tables of their own.
         """
-        spec = made_from(self.spec).spec
-        beside = tuple(name for name in (spec.id_column, spec.person_column) if name is not None)
-        narrow = spec.varied(drop_columns=beside, keep_columns=())
-        return replace(self, spec=as_json(narrow))
+        return replace(self, spec=as_json(made_from(self.spec).spec.varied(keep_columns=())))
 
     def check(self, sample: pa.RecordBatch) -> pa.Schema:
         """Refuse, before anything runs, what a batch alone would show late or never: columns that
-        are not there, or that seem to say who wrote a text or what it says. The schema of what
-        comes out.
+        are not there, texts that are those of a pool. Warn of what copied columns tell. The schema
+        of what comes out.
         """
         made = made_from(self.spec)
         rows = ArrowRows(sample.schema, made.layout)
         read = rows.batch(sample.slice(0, ROWS))
-        refuse_rows(read, rows.copied, made.layout.keep, made.privatizer)
+        warn_of(telling_of(read))
+        made.privatizer.refuse_own(read.texts, read.width)
         return rows.written
 
     def counted_in(self, ledger: str | Path | bool, limits: Limits | None = None) -> ReleasePlan:
@@ -234,14 +233,14 @@ class ReleasePlan:
         made, rng = made_from(self.spec), self._rng()
         rows = ArrowRows(schema, made.layout)
         left_out = 0 if made.spec.skip_public else None  # how many, only a run knows
-        fate = Fate(made.spec.columns, rows.copied, made.spec.drop_columns, left_out=left_out)
+        fate = Fate(made.spec.columns, rows.copied, left_out=left_out)
         promised = stated(made.privatizer, fate, rng)
         return promised if self.account is not None else promised.revealing(NOBODY_COUNTS)
 
-    @property
-    def dropped(self) -> tuple[str, ...]:
-        """The columns that do not come out."""
-        return made_from(self.spec).spec.drop_columns
+    def dropped(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Those of a table's columns that do not come out."""
+        layout = made_from(self.spec).layout
+        return tuple(name for name in names if not layout.writes(name))
 
     @property
     def needed(self) -> tuple[str, ...]:

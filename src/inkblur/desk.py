@@ -19,7 +19,7 @@ from inkblur.documents.privatizer import Privatizer
 from inkblur.errors import InkblurError, NoGuarantee, ParameterError
 from inkblur.files.arrow_rows import ArrowColumns, ArrowRows
 from inkblur.files.formats import layout_of
-from inkblur.files.identifiers import refuse_rows
+from inkblur.files.identifiers import telling_of, warning_lines
 from inkblur.files.occurrences import Occurrences, refuse_ids
 from inkblur.files.records import Batch
 from inkblur.files.run import release_records
@@ -45,7 +45,6 @@ _LAYOUT = {
     "columns": ("text",),
     "id_column": None,
     "person_column": None,
-    "drop_columns": (),
     "keep_columns": (),
 }
 
@@ -69,6 +68,7 @@ class CountedRelease:
     words: int  # drawn
     replayed: int  # texts that repeat an earlier draw and cost nothing
     largest_loss: float  # of a record, over all its releases so far
+    warnings: tuple[str, ...] = ()  # about columns that were named to be copied
 
 
 class ReleaseDesk:
@@ -170,14 +170,16 @@ class ReleaseDesk:
         blur, layout = self.privatizer(order.spec), layout_of(order.spec)
         rows = ArrowRows(order.rows.schema, layout)
         batch = rows.batch(order.rows)
-        refuse_rows(batch, rows.copied, layout.keep, blur)
+        blur.refuse_own(batch.texts, batch.width)
+        telling = telling_of(batch)
         if layout.id_column is None:
             batch = batch.with_ids(Occurrences().ids(batch.texts, layout.columns))
         else:
             ids = [record.id for record in batch.records[:: batch.width]]
             refuse_ids(len(set(ids)) != len(ids), False, layout.id_column)
             batch = batch.with_ids_by_column(layout.columns)
-        return _Read(place, order, blur, batch.entering(blur.hides_length), rows.copied)
+        entering = batch.entering(blur.hides_length)
+        return _Read(place, order, blur, entering, rows.copied, tuple(warning_lines(telling)))
 
     def _counted(self, read: _Read, part: DrawnBatch, texts: Sequence[str]) -> CountedRelease:
         """Enter a release in the ledger, or raise where a budget does not allow it."""
@@ -191,7 +193,7 @@ class ReleaseDesk:
         spending = Spending(account, promised, spec.columns, limits, caller=caller)
         spending.charge(part)
         account.confirm()
-        fate = Fate(spec.columns, read.copied, spec.drop_columns)
+        fate = Fate(spec.columns, read.copied)
         guarantee = stated(read.blur, fate, self.rng)
         columns = read.batch.columns
         assert isinstance(columns, ArrowColumns)
@@ -203,6 +205,7 @@ class ReleaseDesk:
             sum(part[1]),
             spent["replayed"],
             spent["largest_loss_of_a_record"],
+            read.warnings,
         )
 
 
@@ -215,6 +218,7 @@ class _Read:
     blur: Privatizer | PoolPrivatizer
     batch: Batch
     copied: tuple[str, ...]
+    warnings: tuple[str, ...]
 
     def records(self) -> list[Record]:
         """As they are drawn: no caller can ask for another's noise by using its ids."""

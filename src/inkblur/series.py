@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -13,9 +12,9 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from inkblur.documents.base import AnyTextPrivatizer
-from inkblur.errors import ParameterError
+from inkblur.errors import ParameterError, PrivacyError
 from inkblur.files.delimited import FieldCells
-from inkblur.files.identifiers import ROWS, ColumnValues, collect_values, refuse_columns
+from inkblur.files.identifiers import ROWS, telling_of, warn_of
 from inkblur.files.occurrences import Occurrences
 from inkblur.files.plain import LineEnds
 from inkblur.files.records import Batch
@@ -27,7 +26,7 @@ from inkblur.ledger import Ledger
 from inkblur.mechanisms.base import require_rng
 from inkblur.rng import Rng, secure_rng
 from inkblur.spec import ReleaseSpec
-from inkblur.types import Record, ReleaseKind, counted, is_missing
+from inkblur.types import Record, ReleaseKind, counted, is_missing, names_rows
 
 T = TypeVar("T")
 Text = str | None
@@ -72,8 +71,8 @@ def privatize(
     False for none. `limits` are the budgets it keeps to, all texts or none; a person's needs
     `people`, one for each text, and a record's needs `ids`.
 
-    The index of a pandas Series is judged like the columns of a file: where it seems to say who
-    wrote a text, or what, name it in `keep_columns` or `drop_columns` (`index` if it has no name).
+    The index of a pandas Series comes out with the texts, so it must be named in `keep_columns`
+    (`index` if it has no name) unless it only numbers the rows (a RangeIndex).
 
     >>> import inkblur
     >>> release = inkblur.privatize(["The doctor was angry.", None], strength="medium")
@@ -90,8 +89,8 @@ def privatize(
         raise ParameterError("`spec=` describes the whole release: leave out the other arguments")
     if spec.kind is ReleaseKind.TF:
         raise ParameterError("a tf release holds no texts: use inkblur.VectorPrivatizer")
-    if _has_index(texts):
-        texts = _judged(texts, spec)
+    if names_rows(texts):
+        _check_index(texts, spec)
     rows, back = _opened(texts)
     # By content as in a file, so that one key gives a list and a file the same.
     names = Occurrences().ids([row or "" for row in rows]) if ids is None else list(map(str, ids))
@@ -127,7 +126,7 @@ def privatize(
         released = iter(list(_released(blur, given, rng, spending)))
     out = [next(released) if row is not None or hides_length else None for row in rows]
     promised = accounted(stated(blur, Fate(("text",)), rng), spending)
-    if _has_index(texts):
+    if names_rows(texts):
         promised = promised.passing(["the index, copied as is"])
     return PrivateTexts(back(out), promised, resolved)
 
@@ -189,37 +188,25 @@ def _checked(values: Sequence[Any]) -> list[Text]:
     return rows
 
 
-def _has_index(texts: Any) -> bool:
-    """Whether texts come out with names for them, and not just numbered."""
-    library, kind = type(texts).__module__.split(".")[0], type(texts).__name__
-    series = library == "pandas" and kind == "Series"
-    return series and not isinstance(texts.index, sys.modules["pandas"].RangeIndex)
+def _check_index(texts: Any, spec: ReleaseSpec) -> None:
+    """Refuse a pandas Series with an index that nobody named; warn of what a named one tells.
 
-
-def _judged(texts: Any, spec: ReleaseSpec) -> Any:
-    """A pandas Series without the levels of its index that are to be dropped; raises where one of
-    the others seems to say who wrote a text, or what it says.
+    Left out it cannot be: the texts would be put back into other rows of the frame they are from.
     """
     index, first = texts.index, texts.iloc[:ROWS]
     usual = ["index"] if index.nlevels == 1 else [f"level_{n}" for n in range(index.nlevels)]
     levels = [str(one if own is None else own) for own, one in zip(index.names, usual, strict=True)]
-    absent = [name for name in spec.drop_columns if name not in levels]
-    if absent:
-        known = ", ".join(map(repr, levels))
-        raise ParameterError(f"`drop_columns=` {absent[0]!r} is not a level of the index: {known}")
+    unnamed = [name for name in levels if name not in spec.keep_columns]
+    if unnamed:
+        raise PrivacyError(
+            f"the index of the Series ({', '.join(map(repr, unnamed))}) would be copied beside the "
+            f"texts: leave it out with `texts.reset_index(drop=True)`, or copy it knowingly with "
+            f"`keep_columns={levels}`"
+        )
     rows = first.index if index.nlevels > 1 else zip(first.index, strict=True)
     records = [Record("", text or "") for text in _checked(first.tolist())]
     cells = FieldCells(tuple(levels), (), [list(map(str, row)) for row in rows])
-    values: ColumnValues = defaultdict(list, {name: [] for name in levels})
-    collect_values(Batch(tuple(records), cells), ROWS, values)
-    refuse_columns(values, (*spec.keep_columns, *spec.drop_columns))
-    dropped = [place for place, name in enumerate(levels) if name in spec.drop_columns]
-    if not dropped:
-        return texts
-    names = [own for place, own in enumerate(index.names) if place not in dropped]
-    # By numbers, which a level may have for its name.
-    numbered = texts.set_axis(index.set_names([*range(index.nlevels)]))
-    return numbered.reset_index(level=dropped, drop=True).rename_axis(names or [None])
+    warn_of(telling_of(Batch(tuple(records), cells)))
 
 
 def _pandas(like: Any, out: list[Text]) -> Any:

@@ -15,15 +15,16 @@ from inkblur.documents.policies import TokenPolicies
 from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.documents.vectorizer import Vectorizer
-from inkblur.errors import ParameterError, needs
+from inkblur.errors import ParameterError, PrivacyError, needs
 from inkblur.guarantees import NOBODY_COUNTS, Guarantee
 from inkblur.mechanisms.base import DiscreteMechanism, WordMechanism
 from inkblur.pools.mechanism import PoolStaircase
 from inkblur.pools.privatizer import PoolPrivatizer
 from inkblur.rng import Rng, keyed_rng, secure_rng, seeded_rng
-from inkblur.types import Record, is_missing
+from inkblur.types import Record, is_missing, names_rows
 
 with needs("this needs scikit-learn", "sklearn"):
+    from sklearn import get_config
     from sklearn.base import BaseEstimator, TransformerMixin
 
 if TYPE_CHECKING:
@@ -125,10 +126,23 @@ class KeyedTextTransformer(KeyedTransformer):
     def transform(self, X: Any) -> list[str] | NDArray[np.object_]:  # noqa: N803 (scikit-learn's)
         """The texts, replaced: a list, or an array of one column where `X` is a table."""
         texts, table = texts_of(X)
+        self._refuse_index(X)
         records, made = records_of(texts), self._checked()
         made.refuse_own(texts)
         released = made.release_batch(records, self._rng()).texts
         return np.array([[text] for text in released], dtype=object) if table else list(released)
+
+    def _refuse_index(self, given: Any) -> None:
+        """Where scikit-learn makes a data frame of the texts, it copies the index of what was
+        given.
+        """
+        own = getattr(self, "_sklearn_output_config", {})  # what set_output was told
+        wanted = own.get("transform", get_config()["transform_output"])
+        if wanted == "pandas" and names_rows(given):
+            raise PrivacyError(
+                "the index would be copied beside the texts: leave it out with "
+                "`reset_index(drop=True)`"
+            )
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """The name of the column, as it was given."""

@@ -96,7 +96,7 @@ class ReleaseSpec(ReleaseFields):
                 self._set(name, positive(getattr(self, name), name))
         if self.length is not None:
             self._set("length", fixed_length(self.length))
-        for name in ("keep", "drop", "columns", "drop_columns", "keep_columns"):
+        for name in ("keep", "drop", "columns", "keep_columns"):
             self._set(name, tuple(getattr(self, name)))
         self._set("names", self.policies.names.value)  # refuses unknown classes now, too
         # One order, so that two specs of one release are equal.

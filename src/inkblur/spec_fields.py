@@ -121,12 +121,9 @@ class ReleaseFields:
         "Column that holds the text; repeat for several (default: text).",
         "--column",
     )
-    drop_columns: tuple[str, ...] = _file(
-        (), "Leave this column out of the output.", "--drop-column"
-    )
     keep_columns: tuple[str, ...] = _file(
         (),
-        "Copy this column even though it seems to say who wrote a text, or what it says.",
+        "Copy this column unchanged; repeat for several. No other is copied, ids included.",
         "--keep-column",
     )
     id_column: str | None = _file(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import sys
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
@@ -180,6 +181,14 @@ def is_missing(value: object) -> bool:
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, numbers.Real) and value != value
+
+
+def names_rows(rows: object) -> bool:
+    """Whether these are a pandas Series or frame with an index that does not just count from 0."""
+    pandas = sys.modules.get("pandas")  # imported already, if they are
+    if pandas is None or not isinstance(rows, (pandas.Series, pandas.DataFrame)):
+        return False
+    return not rows.index.equals(pandas.RangeIndex(len(rows)))
 
 
 def real(value: object, name: str) -> float:

@@ -73,7 +73,7 @@ def test_info_says_what_it_is(folder: Path) -> None:
 
 
 def test_a_file_is_released_text_by_text(folder: Path) -> None:
-    result = released(folder, *EPSILON, "--report", "r.json")
+    result = released(folder, *EPSILON, "--report", "r.json", "--keep-column", "label")
     assert result.exit_code == 0, result.output
     assert "expected label accuracy" in result.stderr
     assert result.stderr.index("expected label accuracy") < result.stderr.index("texts drawn")

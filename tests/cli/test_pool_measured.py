@@ -102,8 +102,8 @@ def test_audit_passes_a_true_pool_and_convicts_a_false_one(
 
 def test_preview_shows_stand_ins_and_what_to_expect(folder: Path) -> None:
     result = run(
-        folder, "preview", "mine.csv", *POOLED, "p.pool", "--epsilon", "2,6", "--drop-column",
-        "author", "--html", str(folder / "preview.html"),
+        folder, "preview", "mine.csv", *POOLED, "p.pool", "--epsilon", "2,6", "--html",
+        str(folder / "preview.html"),
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     out = " ".join(result.stdout.split())
@@ -117,7 +117,7 @@ def test_a_statement_explains_the_release_with_its_evaluation(folder: Path) -> N
     report = folder / "report.json"
     result = run(
         folder, "privatize", "mine.csv", "-o", str(folder / "out.csv"), *POOLED, "p.pool",
-        "--epsilon", "8", "--drop-column", "author", "--no-ledger", "--report", str(report),
+        "--epsilon", "8", "--no-ledger", "--report", str(report),
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     assert json.loads(report.read_text())["documents"]["draws"] == {"median": 1, "longest": 1}

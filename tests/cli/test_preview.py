@@ -100,18 +100,22 @@ def test_looking_writes_nothing_and_spends_nothing(folder: Path) -> None:
     assert "do not publish it" in " ".join(first.split())
 
 
-def test_identifiers_are_named_and_the_command_runs(folder: Path) -> None:
-    shown = small("--near", "vector").stdout
+def test_what_is_copied_and_what_is_not_is_named_and_the_command_runs(folder: Path) -> None:
+    shown = small("--near", "vector", "--keep-column", "stars", "--keep-column", "author").stdout
     flat = " ".join(shown.split())
-    assert "author (by its name an author)" in flat
-    assert "id, author, stars" in flat
+    assert "copied unchanged author, stars" in flat
+    assert "not copied id (--keep-column id" in flat
+    assert "author (nearly every value differs" in flat
     command = shlex.split(shown.strip().splitlines()[-1])
     assert command[:2] == ["inkblur", "privatize"]
-    assert command[command.index("--drop-column") + 1] == "author"
+    assert [command[i + 1] for i, word in enumerate(command) if word == "--keep-column"] == [
+        "stars",
+        "author",
+    ]
     done = CliRunner().invoke(app, command[1:])
     assert done.exit_code == 0, done.output
     with (folder / "in-blurred.csv").open() as file:
-        assert next(csv.reader(file)) == ["id", "text", "stars"]
+        assert next(csv.reader(file)) == ["author", "text", "stars"]
     assert (folder / "in-report.json").exists()
 
 

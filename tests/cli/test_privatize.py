@@ -68,9 +68,14 @@ def refused(folder: Path, *arguments: str) -> str:
 
 
 def test_other_columns_pass_and_the_report_says_what_happened(folder: Path) -> None:
-    result = inkblur(folder, "in.csv", "-o", "out.csv", "-e", "2", "--report", "r.json")
+    result = inkblur(
+        *(folder, "in.csv", "-o", "out.csv", "-e", "2", "--report", "r.json"),
+        *("--keep-column", "id", "--keep-column", "stars"),
+    )
     assert result.exit_code == 0, result.output
     assert result.stdout == ""
+    assert "warning: the column 'id' is copied: nearly every value differs" in result.stderr
+    assert "not copied" not in result.stderr
     before = list(csv.DictReader((folder / "in.csv").read_text().splitlines()))
     after = list(csv.DictReader((folder / "out.csv").read_text().splitlines()))
     assert [(r["id"], r["stars"]) for r in after] == [(r["id"], r["stars"]) for r in before]
@@ -427,7 +432,7 @@ def test_several_columns_are_all_blurred_and_named(folder: Path) -> None:
     (folder / "two.csv").write_text("mark,title,body\n1,waa wab,wac\n2,wad,wae waf\n")
     done = inkblur(
         *(folder, "two.csv", "-e", "0.001", "--column", "title", "--column", "body"),
-        *("-o", "out.csv", "--report", "report.json"),
+        *("-o", "out.csv", "--report", "report.json", "--keep-column", "mark"),
     )
     assert done.exit_code == 0, done.output
     with (folder / "out.csv").open() as file:
@@ -445,16 +450,20 @@ def test_several_columns_are_all_blurred_and_named(folder: Path) -> None:
     assert stat.S_IMODE((folder / "report.json").stat().st_mode) == 0o600
 
 
-def test_identifiers_stop_the_run_by_their_flags(folder: Path) -> None:
-    (folder / "users.csv").write_text("user,text\nann,waa\n")
-    line = refused(folder, "users.csv", "-e", "1")
-    assert "'user'" in line
-    assert "--drop-column" in line
-    assert "--keep-column" in line
-    assert inkblur(folder, "users.csv", "-e", "1", "--keep-column", "user").exit_code == 0
-    done = inkblur(folder, "users.csv", "-e", "1", "--drop-column", "user", "-o", "out.csv")
+def test_what_is_not_copied_is_said_with_what_to_type(folder: Path) -> None:
+    (folder / "users.csv").write_text("first name,text,dob\nann,waa,1970\n")
+    arguments = ("users.csv", "-e", "1", "-o", "out.csv", "--report", "r.json")
+    done = inkblur(folder, *arguments)
     assert done.exit_code == 0
-    assert "ann" not in (folder / "out.csv").read_text()
+    [line] = [line for line in done.stderr.splitlines() if line.startswith("not copied: ")]
+    assert line.startswith("not copied: first name, dob (--keep-column 'first name' ")
+    assert (folder / "out.csv").read_text().startswith("text\n")
+    report = json.loads((folder / "r.json").read_text())
+    assert report["columns"]["not_copied"] == ["first name", "dob"]
+    kept = inkblur(folder, *arguments, "--keep-column", "first name")
+    assert kept.exit_code == 0
+    assert (folder / "out.csv").read_text().startswith("first name,text\nann,")
+    refused(folder, "users.csv", "-e", "1", "--keep-column", "name")
 
 
 def test_csv_without_header_and_with_another_delimiter(folder: Path) -> None:
@@ -462,7 +471,7 @@ def test_csv_without_header_and_with_another_delimiter(folder: Path) -> None:
     assert "--no-header" in refused(folder, "bare.csv", "-e", "1", "--delimiter", ";")
     done = inkblur(
         *(folder, "bare.csv", "-e", "1", "--no-header", "--delimiter", ";", "--column", "2"),
-        *("-o", "out.csv"),
+        *("-o", "out.csv", "--keep-column", "1"),
     )
     assert done.exit_code == 0, done.output
     assert [line[:2] for line in (folder / "out.csv").read_text().splitlines()] == ["1;", "2;"]

@@ -133,21 +133,21 @@ def test_texts_in_another_language_are_noticed(folder: Path, text: str, asked: i
     assert report["fits_the_texts"] is not bool(asked)
 
 
-def test_the_id_column_is_written_unless_it_is_dropped(folder: Path) -> None:
+def test_the_id_column_is_written_if_it_is_named(folder: Path) -> None:
     (folder / "in.csv").write_text("id,text,stars\nk7,qaa qab,5\nk8,qac qba,4\n")
     arguments = ["privatize", "in.csv", "--release", "tf", "--embedding", "small.ink", "-e", "8"]
     arguments += ["--length", "5", "--id-column", "id", "--report", "r.json", "-o", "v.jsonl"]
-    result = CliRunner().invoke(app, arguments)
+    result = CliRunner().invoke(app, [*arguments, "--keep-column", "id"])
     assert result.exit_code == 0, result.output
     assert "columns copied unchanged: id" in result.stderr
     report = json.loads((folder / "r.json").read_text())
-    assert report["columns"] == {"released": ["text"], "copied": ["id"], "dropped": ["stars"]}
+    assert report["columns"] == {"released": ["text"], "copied": ["id"], "not_copied": ["stars"]}
     assert "the column 'id', copied as is" in report["guarantee"]["passed"]
     assert [json.loads(line)["id"] for line in (folder / "v.jsonl").read_text().splitlines()] == [
         "k7",
         "k8",
     ]
-    result = CliRunner().invoke(app, [*arguments, "--drop-column", "id"])
+    result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 0, result.output
     assert [json.loads(line)["id"] for line in (folder / "v.jsonl").read_text().splitlines()] == [
         "0",
@@ -158,16 +158,15 @@ def test_the_id_column_is_written_unless_it_is_dropped(folder: Path) -> None:
     assert not any("id" in line.split() for line in report["guarantee"]["passed"])
 
 
-def test_ids_that_hold_the_texts_are_refused(folder: Path) -> None:
+def test_ids_that_hold_the_texts_are_copied_with_a_warning(folder: Path) -> None:
     (folder / "in.csv").write_text("slug,text\nqaa-qab-qac,Qaa qab qac\nqba-qaa-qad,qba qaa qad!\n")
     arguments = ["privatize", "in.csv", "--release", "tf", "--embedding", "small.ink", "-e", "8"]
-    result = CliRunner().invoke(
-        app, [*arguments, "--length", "5", "--id-column", "slug", "-o", "v.jsonl"]
-    )
-    assert result.exit_code == 1, result.output
-    assert "'slug' (its values look like the words of the texts)" in result.stderr
+    arguments += ["--length", "5", "--id-column", "slug", "-o", "v.jsonl"]
+    assert "warning" not in CliRunner().invoke(app, arguments).stderr
+    result = CliRunner().invoke(app, [*arguments, "--keep-column", "slug"])
+    assert result.exit_code == 0, result.output
+    assert "'slug' is copied: it holds the words of the texts" in result.stderr
     assert "qaa" not in result.stderr.lower()
-    assert not (folder / "v.jsonl").exists()
 
 
 def test_stop_words_and_names_say_nothing_about_the_language() -> None:

@@ -34,7 +34,7 @@ def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ledger]:
 
 @pytest.fixture
 def spec() -> ReleaseSpec:
-    return ReleaseSpec("staircase", 8.0, id_column="id", drop_columns=("spare",))
+    return ReleaseSpec("staircase", 8.0, id_column="id", keep_columns=("id", "stars"))
 
 
 @pytest.fixture

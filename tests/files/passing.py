@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -45,11 +46,14 @@ def same(text: str) -> str:
 
 
 def opened(path: str | Path, *, format: Format | None = None, **options: Any) -> Source:
-    """A file with what is said about it as a spec says it."""
+    """A file with what is said about it as a spec says it; where that names no column to be copied,
+    with all of them: these tests are about what a format holds.
+    """
     spec = {"columns": options.pop("column", "text"), "epsilon": 1.0, **options}
     if isinstance(spec["columns"], str):
         spec["columns"] = [spec["columns"]]
-    return open_source(path, layout_of(ReleaseSpec(**spec)), format=format)
+    layout = layout_of(ReleaseSpec(**spec))
+    return open_source(path, layout if layout.keep else replace(layout, keep=None), format=format)
 
 
 def through(

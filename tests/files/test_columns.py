@@ -1,4 +1,4 @@
-"""Several text columns, columns left out, and what csv files may look like."""
+"""Several text columns, columns that are copied, and what csv files may look like."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from inkblur.errors import InputError, OutputError, ParameterError
-from inkblur.files import open_sink
+from inkblur.files import Layout, open_sink, open_source
 from tests.files.passing import opened, read, through
 
 ROWS = [{"id": str(i), "title": f"t{i}", "body": f"b{i}", "mark": str(i % 2)} for i in range(5)]
@@ -57,25 +57,27 @@ def test_every_named_column_is_replaced_and_no_other(table: Path, columns: tuple
     ]
 
 
-def test_dropped_columns_are_not_written(table: Path) -> None:
+def test_columns_that_nobody_named_are_not_written(table: Path) -> None:
     out = table.with_name(f"out{table.suffix}")
-    options: dict[str, Any] = {"column": ["body", "title"], "drop_columns": ["id", "mark"]}
-    records = through(table, out, str.upper, id_column="id", **options)
+    layout = Layout(("body", "title"), id_column="id")
+    with open_source(table, layout) as source, open_sink(out, source) as sink:
+        [batch] = source.batches(9, 1000)
+        sink.write(batch, [text.upper() for text in batch.texts])
     assert written(out) == [{"title": f"T{i}", "body": f"B{i}"} for i in range(5)]
     assert "mark" not in out.read_bytes().decode("latin-1")
-    assert records[0].id == "4:body:0"  # it still names the record
+    assert batch.records[0].id == "4:body:0"  # it still names the record
 
 
 def test_what_is_copied_is_known(table: Path) -> None:
-    with opened(table, column="body", drop_columns=["id"]) as source:
+    with opened(table, column="body", keep_columns=["mark", "title"]) as source:
         list(source.batches(2, 100))
         assert source.copied == ("title", "mark")
+        assert source.not_copied == ("id",)
 
 
-@pytest.mark.parametrize("option", ["drop", "keep"])
-def test_a_misspelled_column_is_an_error(table: Path, option: str) -> None:
+def test_a_misspelled_column_is_an_error(table: Path) -> None:
     out = table.with_name(f"out{table.suffix}")
-    options: dict[str, Any] = {f"{option}_columns": ["titel"]}
+    options: dict[str, Any] = {"keep_columns": ["titel"]}
     with pytest.raises(InputError, match="'titel'"):
         through(table, out, column="body", **options)
     assert not out.exists()
@@ -86,9 +88,7 @@ def test_a_misspelled_column_is_an_error(table: Path, option: str) -> None:
     [
         {"column": []},
         {"column": ["a", "a"]},
-        {"column": "a", "drop_columns": ["a"]},
         {"column": "a", "keep_columns": ["a"]},
-        {"drop_columns": ["a"], "keep_columns": ["a"]},
         {"column": ["a", "b"], "id_column": "b"},
         {"delimiter": ";;"},
         {"delimiter": '"'},
@@ -105,7 +105,6 @@ def test_options_that_a_format_has_no_use_for(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"text": "x"}\n')
     for name, options in (
         ("a.txt", {"column": ["a", "b"]}),
-        ("a.txt", {"drop_columns": ["a"]}),
         ("a.txt", {"keep_columns": ["a"]}),
         ("a.txt", {"no_header": True}),
         ("a.jsonl", {"delimiter": ";"}),

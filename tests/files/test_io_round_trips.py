@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inkblur.files import Format, Record, open_sink, open_source
-from tests.files.passing import line_texts, read, texts, through
+from tests.files.passing import line_texts, opened, read, texts, through
 
 quick = settings(deadline=None, max_examples=60)
 rows = st.lists(st.tuples(texts, texts), min_size=1, max_size=8)
@@ -271,7 +271,7 @@ def test_an_empty_text_alone_is_no_blank_line(tmp_path: Path) -> None:
 def test_what_passes_holds_no_true_text(tmp_path: Path, suffix: str) -> None:
     (tmp_path / "a.csv").write_text("id,text\n1,secret\n")
     through(tmp_path / "a.csv", tmp_path / f"b.{suffix}")
-    with open_source(tmp_path / f"b.{suffix}") as source:
+    with opened(tmp_path / f"b.{suffix}") as source:
         (batch,) = source.batches(10, 1000)
     assert batch.texts == ["secret"]
     assert "secret" not in repr(batch.columns)

@@ -84,13 +84,16 @@ def test_progress_reaches_the_total(tmp_path: Path, suffix: str) -> None:
 MEASURE = """
     import sys
     from pathlib import Path
-    from inkblur.files import open_sink, open_source
+    from inkblur.files import Layout, open_sink, open_source
     if sys.argv[1].endswith("parquet"):
         import inkblur.files.parquet
     # Not ru_maxrss: a process begins with its parent's, and pytest's hides what this one takes.
     peak = lambda: int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) // 1024
     before, count = peak(), 0
-    with open_source(sys.argv[1]) as source, open_sink(sys.argv[2], source) as sink:
+    with (
+        open_source(sys.argv[1], Layout(keep=None)) as source,
+        open_sink(sys.argv[2], source) as sink,
+    ):
         for batch in source.batches(1000, 1_000_000):
             sink.write(batch, batch.texts)
             count += len(batch)

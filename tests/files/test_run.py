@@ -17,7 +17,7 @@ from inkblur.documents.base import BatchRelease
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError
 from inkblur.files import open_sink, open_source, parquet
-from inkblur.files.formats import Format
+from inkblur.files.formats import Format, Layout
 from inkblur.files.plain import LineEnds
 from inkblur.files.records import Batch, Schema
 from inkblur.files.run import release_records, run
@@ -146,7 +146,7 @@ def test_row_groups_say_nothing_of_how_long_the_true_words_are(
         kinds = [f"kind {row % 3}" for row in range(30)]
         categories = pa.array(kinds).dictionary_encode()
         pq.write_table(pa.table({"text": texts, "kind": categories}), source)
-        with open_source(source) as opened, open_sink(out, opened) as sink:
+        with open_source(source, Layout(keep=("kind",))) as opened, open_sink(out, opened) as sink:
             run(opened, sink, blur, keyed_rng(bytes(32)))
         written = pq.ParquetFile(out)
         assert written.read()["kind"].to_pylist() == kinds
@@ -182,7 +182,7 @@ def test_categories_say_nothing_of_how_long_the_true_words_are(
         source, out = tmp_path / "in.parquet", tmp_path / "out.parquet"
         texts = ["z" * letters] * len(kinds)
         pq.write_table(pa.table({"text": texts, "kind": categories}), source)
-        with open_source(source) as opened, open_sink(out, opened) as sink:
+        with open_source(source, Layout(keep=("kind",))) as opened, open_sink(out, opened) as sink:
             run(opened, sink, blur, keyed_rng(bytes(32)))
         written = pq.ParquetFile(out)
         column: Any = written.read()["kind"].combine_chunks()

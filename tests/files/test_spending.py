@@ -55,7 +55,7 @@ def spec(folder: Path, mechanism: str = "exponential", **more: object) -> Releas
         "embedding": str(folder / "six.ink"),
         "id_column": "id",
         "person_column": "who",
-        "drop_columns": ("who",),
+        "keep_columns": ("id",),
         **more,
     }
     return ReleaseSpec(mechanism, EPSILON, **fields)  # type: ignore[arg-type]
@@ -149,7 +149,7 @@ def test_a_home_that_cannot_be_written_stops_the_run(
     monkeypatch.setenv("XDG_DATA_HOME", str(folder / "home"))
     options = ["-m", "exponential", "-e", "2", "--embedding", str(folder / "six.ink")]
     given = ["privatize", str(folder / "in.csv"), "-o", str(folder / "out.csv"), *options]
-    given += ["--id-column", "id", "--drop-column", "who"]
+    given += ["--id-column", "id"]
     result = CliRunner().invoke(app, given)
     assert result.exit_code == 1
     assert "release without one" in " ".join(result.output.split())
@@ -197,7 +197,7 @@ def test_a_text_that_is_read_otherwise_is_no_replay(
 def test_a_records_budget_needs_an_id_that_outlives_an_edited_letter(folder: Path) -> None:
     """Where no column names a record, its id is made from its text: both change with one letter."""
     (folder / "in.csv").write_text("who,text\nada,good soup\n")
-    unnamed = spec(folder, id_column=None)
+    unnamed = spec(folder, id_column=None, keep_columns=())
     with pytest.raises(ParameterError, match="id_column"):
         release(folder, spec=unnamed, limits=Limits(budget=100.0))
     enough = Limits(person_budget=3 * a_word(folder))
@@ -364,7 +364,7 @@ def test_a_second_draw_of_an_equal_text_is_no_replay_whatever_stands_beside_it(
     """
     text = " ".join(WORDS)
     file, rng = folder / "in.csv", keyed_rng(KEY)
-    chosen = spec(folder, columns=("a", "b"), id_column=None)
+    chosen = spec(folder, columns=("a", "b"), id_column=None, keep_columns=())
     file.write_text(f"who,a,b\nada,good soup,{text}\n")
     before = release(folder, rng, spec=chosen).read_text().splitlines()[1]
     file.write_text(f"who,a,b\nbob,bad,{text}\nada,good soup,{text}\n")
@@ -387,7 +387,7 @@ def test_from_the_terminal(folder: Path) -> None:
     def run(*more: str) -> tuple[int, str]:
         arguments = ["privatize", str(folder / "in.csv"), "-o", str(folder / "out.csv")]
         arguments += ["-m", "exponential", "-e", "2", "--embedding", str(folder / "six.ink")]
-        arguments += ["--id-column", "id", "--person-column", "who", "--drop-column", "who"]
+        arguments += ["--id-column", "id", "--person-column", "who"]
         result = CliRunner().invoke(app, [*arguments, *more])
         return result.exit_code, result.output
 

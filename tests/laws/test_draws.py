@@ -437,9 +437,8 @@ def by_folder(spec: ReleaseSpec, folder: Path, columns: Mapping[str, Sequence[st
         part.mkdir(parents=True)
         write(part, "csv", {name: cells[rows] for name, cells in columns.items()})
     privatize_folder(folder / "parts", folder / "out", spec, rng=key(), ledger=False)
-    return [
-        text for number in (0, 1) for text in read(folder / "out" / f"part={number}" / "in.csv")
-    ]
+    out = folder / "out"
+    return [text for number in (1, 2) for text in read(out / f"part-0000{number}.csv")]
 
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet")

@@ -260,7 +260,6 @@ def test_word_vectors_that_nobody_attacked(browser: Any, tmp_path: Path) -> None
             assert "No attack was measured" in page.inner_text("#figures-caption")
             upload(page, write_rows(tmp_path / "reviews.csv"))
             assert page.inner_text("#strengths label >> nth=0").startswith("epsilon 6")
-            page.select_option("#column-0", "drop")
             released(page)
     finally:
         server.stop()
@@ -300,9 +299,12 @@ def test_publish_a_file(page: Page, server: Server, tmp_path: Path) -> None:
     [kept] = list(folder.iterdir())
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert "an identifier?" in page.inner_text("#columns tr >> nth=2")
-    assert page.input_value("#column-1") == "drop"  # unless the reader decides otherwise
     assert page.input_value("#column-0") == "id"  # the server has a budget
+    assert page.input_value("#column-1") == "drop"  # nothing is copied unless the reader says so
+    assert page.input_value("#column-2") == "drop"
+    page.select_option("#column-2", "copy")
+    page.click("#look")
+    page.wait_for_selector("#rows-box:not([hidden])")
     assert page.locator("#rows tbody tr").count() == 5
     assert "original found" in page.inner_text("#strengths")
     assert "not measured" in page.inner_text("#file-risk")
@@ -338,7 +340,6 @@ def test_publish_what_else_may_stay(pool_page: Page, tmp_path: Path, keep: str, 
     assert "look again" in pool_page.inner_text("#looking")
     pool_page.click("#look")
     pool_page.wait_for_selector("#rows-box:not([hidden])")
-    pool_page.select_option("#column-0", "drop")
     released(pool_page)
     with download(pool_page, "output", tmp_path / "out").open(newline="") as file:
         texts = [row[-1] for row in csv.reader(file)][1:]
@@ -493,14 +494,16 @@ def test_a_file_that_is_chosen_before_the_server_said_what_it_offers(
 
 
 def test_a_flagged_column_can_be_copied_knowingly(page: Page, tmp_path: Path) -> None:
-    upload(page, write_rows(tmp_path / "reviews.csv"))
+    rows = [[f"u{number}", *ROWS[0][1:]] for number in range(20)]
+    upload(page, write_rows(tmp_path / "reviews.csv", rows))
     page.select_option("#column-1", "copy")
     assert "look again" in page.inner_text("#looking")
     page.click("#look")
     page.wait_for_selector("#rows-box:not([hidden])")
     assert page.input_value("#column-1") == "copy"
+    assert "nearly every value differs" in page.inner_text("#columns tr >> nth=2")
     released(page)
-    assert download(page, "output", tmp_path / "out").read_text().startswith("user,stars,text")
+    assert download(page, "output", tmp_path / "out").read_text().startswith("user,text")
 
 
 def test_a_json_key_that_comes_later_is_shown_and_can_be_left_out(
@@ -517,8 +520,8 @@ def test_a_json_key_that_comes_later_is_shown_and_can_be_left_out(
     names = pool_page.locator("#columns tbody th").all_inner_texts()
     assert names == ["said", "stars", "answer", "contact"]
     roles = [pool_page.input_value(f"#column-{place}") for place in range(4)]
-    assert roles == ["text", "copy", "copy", "drop"]
-    pool_page.select_option("#column-2", "drop")
+    assert roles == ["text", "drop", "drop", "drop"]
+    pool_page.select_option("#column-1", "copy")
     pool_page.click("#look")
     pool_page.wait_for_selector("#rows-box:not([hidden])")
     assert pool_page.locator("#columns tbody tr").count() == 4
@@ -543,6 +546,7 @@ def test_a_file_without_names_of_columns(page: Page, tmp_path: Path, guessed: bo
     assert page.is_checked("#no-header")
     assert page.input_value("#column-2") == "text"
     page.select_option("#column-0", "id")
+    page.select_option("#column-1", "copy")
     page.click("#look")
     page.wait_for_selector("#rows-box:not([hidden])")
     released(page)

@@ -165,18 +165,22 @@ def test_suffixes_that_are_refused(client: TestClient, suffix: str) -> None:
 
 
 def test_a_release_that_is_refused_can_be_asked_for_again(client: TestClient) -> None:
-    name = send(client, b"user,text\nada,the doctor was angry\n", "csv").json()["upload"]
+    said = b"the doctor was angry"
+    name = send(client, b"raw,mrn,text\n%b,7,%b\n" % (said, said), "csv").json()["upload"]
     place = f"/v1/uploads/{name}"
-    seen = client.post(f"{place}/preview", json=MEDIUM).json()
-    assert seen["telling"] == {"user": "by its name a user"}
+    seen = client.post(f"{place}/preview", json={**MEDIUM, "keep_columns": ["raw"]}).json()
+    assert seen["telling"] == {"raw": "it holds the words of the texts"}
+    assert (seen["copied"], seen["not_copied"]) == (["raw"], ["mrn"])
     assert seen["texts"] == ["the doctor was angry"]
-    client.post(f"{place}/release", json=MEDIUM)
+    client.post(f"{place}/release", json={**MEDIUM, "keep_columns": ["user"]})
     state = finished(client, name)
     assert state["state"] == "failed"
-    assert "`drop_columns`" in state["error"]
-    client.post(f"{place}/release", json={**MEDIUM, "drop_columns": ["user"]})
-    assert finished(client, name)["state"] == "done"
-    again = client.post(f"{place}/release", json={**MEDIUM, "drop_columns": ["user"]})
+    assert "`keep_columns`" in state["error"]
+    client.post(f"{place}/release", json=MEDIUM)
+    state = finished(client, name)
+    assert state["state"] == "done"
+    assert "not copied: raw, mrn (`keep_columns` raw copies it)" in state["lines"]
+    again = client.post(f"{place}/release", json=MEDIUM)
     assert again.status_code == 409
     assert "released already" in again.json()["error"]["message"]
 

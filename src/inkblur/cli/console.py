@@ -29,7 +29,6 @@ _FLAGS = {
     "lam": "--lambda",
     "rng": "--key-file",
     "columns": "--column",
-    "drop_columns": "--drop-column",
     "keep_columns": "--keep-column",
 }
 

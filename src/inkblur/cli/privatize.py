@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 
 from inkblur.cli import options
-from inkblur.cli.console import WRITTEN, plain_errors, progress, talk
+from inkblur.cli.console import WRITTEN, in_flags, plain_errors, progress, talk
 from inkblur.types import counted
 
 if TYPE_CHECKING:
@@ -95,7 +95,9 @@ def privatize(
     The mechanism is staircase, or exponential with --release tf, unless --mechanism names another.
     With --unit text --pool FILE each text is replaced by a whole public text instead.
 
-    Example: inkblur privatize reviews.csv -o blurred.csv --strength medium --report report.json
+    Only the texts and the columns that --keep-column names are written.
+
+    Example: inkblur privatize reviews.csv -o blurred.csv --strength medium --keep-column stars
     """
     with plain_errors():
         from inkblur.files.folder import is_folder
@@ -205,7 +207,7 @@ def _read(file: Path, given: options.Given) -> ReleaseSpec:
 
 def _print_summary(summary: RunSummary) -> None:
     for line in summary.lines():
-        talk.print(escape(line))
+        talk.print(escape(in_flags(line)))
     color = "green" if summary.guarantee.private else "bold red"
     talk.print(f"[{color}]guarantee:[/] {escape(summary.guarantee.sentence())}")
     for line in summary.guarantee.lines():

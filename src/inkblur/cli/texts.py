@@ -103,7 +103,8 @@ def read_columns(
 
     texts: list[str] = []
     found: dict[str, list[str | None]] = {name: [] for name in others}
-    with open_source(path, Layout((text,), option="--text-column")) as source:
+    # Nothing is written here, so every column may be read.
+    with open_source(path, Layout((text,), keep=None, option="--text-column")) as source:
         if others and source.schema.format is Format.TXT:
             raise InputError(f"{path} has no columns for authors and labels; use csv or jsonl")
         names = source.schema.names

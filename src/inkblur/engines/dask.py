@@ -8,11 +8,11 @@ from typing import Any
 import dask
 import pyarrow as pa
 from dask.dataframe import DataFrame
-from pandas import CategoricalDtype
+from pandas import CategoricalDtype, RangeIndex
 from pandas.util import hash_pandas_object
 
 from inkblur.arrow import OVER, ReleasePlan, Reservation, one_batch, plan_release
-from inkblur.errors import InputError
+from inkblur.errors import InputError, PrivacyError
 from inkblur.files.identifiers import ROWS
 from inkblur.files.spending import Limits
 from inkblur.spec import ReleaseSpec
@@ -28,17 +28,25 @@ def privatize(
 ) -> DataFrame:
     """The frame with its texts released; lazy, as every Dask frame, and safe to compute again.
 
-    Index, columns and their types stay as they are, but for `spec.drop_columns` and categories,
-    which become plain values. The ids are read once before, at eight bytes each on the client.
-    Under `limits` all texts are read before, to reserve what they cost or to refuse all of them.
+    The texts and `spec.keep_columns` come out, with their types, and categories as plain values. So
+    does the index, which must be named unless it only numbers the rows. The ids are read once
+    before, at eight bytes each on the client. Under `limits` all texts are read before, to reserve
+    what they cost or to refuse all of them.
     """
     frame = _plain(frame)
     plan = plan_release(spec, key_file=key_file, row_for_row=True)
     sample = frame.head(ROWS, npartitions=-1, compute=True)
     plan.check(one_batch(pa.Table.from_pandas(sample)))  # with its index, which comes out as well
-    named = [name for name in (*plan.needed, *plan.dropped) if name not in frame.columns]
+    named = [name for name in plan.needed if name not in frame.columns]
     if named:
         raise InputError(f"{named[0]!r} is the index, not a column: `reset_index()` makes it one")
+    index = frame._meta.index
+    if not isinstance(index, RangeIndex) and index.name not in spec.keep_columns:
+        raise PrivacyError(
+            "the index would be copied beside the texts: leave it out with "
+            "`reset_index(drop=True)`, or copy it knowingly by its name in `keep_columns=`"
+        )
+    dropped = plan.dropped(frame.columns)
     ids = frame[plan.id_column]
     # Hashes come to one place: a count of each id would be sorted through the whole cluster.
     hashes, missing = dask.compute(
@@ -52,11 +60,9 @@ def privatize(
         missing=missing,
         over=lambda to: needed.map_partitions(_reserved, to, meta=(OVER, "object")).compute(),
     )
-    meta = frame._meta.drop(columns=list(plan.dropped))
+    meta = frame._meta.drop(columns=list(dropped))
     meta.attrs = {}  # notes that nobody would look for in the output
-    return frame.map_partitions(
-        _released, counted.texts_alone(), plan.needed, plan.dropped, meta=meta
-    )
+    return frame.map_partitions(_released, counted.texts_alone(), plan.needed, dropped, meta=meta)
 
 
 def _plain(frame: DataFrame) -> DataFrame:

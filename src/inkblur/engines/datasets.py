@@ -21,7 +21,7 @@ from datasets import ClassLabel, Dataset, DatasetDict, DatasetInfo, Features, Va
 
 from inkblur.arrow import ReleasePlan, Reservation, one_batch, plan_release
 from inkblur.errors import ParameterError
-from inkblur.files.identifiers import ROWS, refuse_columns
+from inkblur.files.identifiers import ROWS
 from inkblur.files.spending import Limits
 from inkblur.spec import ReleaseSpec
 
@@ -40,8 +40,8 @@ def privatize(
 ) -> AnyDataset:
     """The dataset, or every split of it, with its texts released; ids differ over all splits.
 
-    Columns and their types stay as they are, but for `spec.drop_columns` and the names of classes
-    that no row has, whose place in the list of a `ClassLabel` is kept under another name. Notes
+    The texts and `spec.keep_columns` come out, with their types but for the names of classes that
+    no row has, whose place in the list of a `ClassLabel` is kept under another name. Notes
     about the dataset (`Dataset.info`), its size among them, do not come out.
 
     A second call with the same dataset, spec and key finds the first one's result in the cache of
@@ -57,7 +57,7 @@ def privatize(
     plan = plan_release(spec, key_file=key_file)
     for split in splits.values():
         plan.check(one_batch(split.with_format("arrow")[:ROWS]))
-    features = [_shown_features(split, splits.values(), plan, spec) for split in splits.values()]
+    features = [_shown_features(split, splits.values(), plan) for split in splits.values()]
     ids = _values(plan.id_column, splits.values())
     repeated = pc.count_distinct(ids, mode="only_valid").as_py() < len(ids) - ids.null_count
 
@@ -78,44 +78,35 @@ def privatize(
     )
 
 
-def _shown_features(
-    data: Dataset, splits: Iterable[Dataset], plan: ReleasePlan, spec: ReleaseSpec
-) -> Features:
-    """What comes out. Rows hold the numbers of classes, so their names are judged here."""
+def _shown_features(data: Dataset, splits: Iterable[Dataset], plan: ReleasePlan) -> Features:
+    """What comes out."""
     shown: dict[str, Any] = {}
     for name, kind in data.features.items():
         if name in plan.columns:
             large = kind.dtype == "large_string"
             shown[name] = Value("large_string" if large else "string")
-        elif name not in plan.dropped:
+        elif not plan.dropped([name]):
             same = [split for split in splits if split.features.get(name) == kind]
-            for split in same:  # the first rows of each, as other columns
-                held: list[str] = []
-                _with_held_names(kind, partial(_values, name, [split]), held)
-                refuse_columns({name: held}, spec.keep_columns)
-            shown[name] = _with_held_names(kind, partial(_values, name, same), [])
+            shown[name] = _with_held_names(kind, partial(_values, name, same))
     return Features(shown)
 
 
-def _with_held_names(kind: Any, values: Callable[[], Any], held: list[str]) -> Any:
+def _with_held_names(kind: Any, values: Callable[[], Any]) -> Any:
     """A feature whose classes are named only where the values (read where there are classes) have
-    them: other names may be those of rows that somebody left out. Numbers stay. The names of the
-    first values go to `held`.
+    them: other names may be those of rows that somebody left out. Numbers stay.
     """
     if isinstance(kind, ClassLabel):
-        numbers, names = values(), dict(enumerate(kind.names))
-        used = set(pc.unique(numbers).to_pylist())
-        held += [names[number] for number in numbers[:ROWS].to_pylist() if number in names]
+        used, names = set(pc.unique(values()).to_pylist()), dict(enumerate(kind.names))
         return ClassLabel(names=[n if i in used else f"(no row has {i})" for i, n in names.items()])
 
     def field(name: str) -> Any:
         return pc.struct_field(values(), [name])
 
     def within(kind: Any, lists: Callable[[], Any]) -> Any:
-        return _with_held_names(kind, lambda: pc.list_flatten(lists()), held)
+        return _with_held_names(kind, lambda: pc.list_flatten(lists()))
 
     if isinstance(kind, dict):
-        return {n: _with_held_names(k, partial(field, n), held) for n, k in kind.items()}
+        return {n: _with_held_names(k, partial(field, n)) for n, k in kind.items()}
     if isinstance(kind, list):
         return [within(kind[0], values)]
     if not hasattr(kind, "feature"):
@@ -151,7 +142,7 @@ def _released(
         batched=True,
         batch_size=batch_size,
         num_proc=num_proc,
-        remove_columns=list(plan.dropped),
+        remove_columns=list(plan.dropped(data.column_names)),
         features=features,
         new_fingerprint=cached.hexdigest(),
         desc="privatizing",

@@ -32,8 +32,9 @@ def privatize(
     read, and it may be read again.
 
     The query runs once before, for its ids, and under `limits` once more, to reserve what its texts
-    cost or to refuse all of them. A column of an ENUM becomes plain strings. The relation lives as
-    long as the connection, where a function is registered for it.
+    cost or to refuse all of them. The texts and `spec.keep_columns` come out, and a column of an
+    ENUM as plain strings. The relation lives as long as the connection, where a function is
+    registered for it.
     """
     plan = plan_release(spec, key_file=key_file, row_for_row=True)
     rows = _plain(connection, f"({query.strip().rstrip(';')}\n)")  # its end may be a comment
@@ -63,7 +64,8 @@ def privatize(
     )
     needed = ", ".join(f"{_quoted(c)} := {_quoted(c)}" for c in plan.needed)
     texts = ", ".join(f"{function}.{_quoted(c)} AS {_quoted(c)}" for c in plan.columns)
-    left_out = ", ".join(map(_quoted, (function, *plan.dropped)))
+    dropped = plan.dropped(connection.sql(f"FROM {rows}").columns)
+    left_out = ", ".join(map(_quoted, (function, *dropped)))
     return connection.sql(
         f"SELECT * EXCLUDE ({left_out}) REPLACE ({texts}) "
         f"FROM (SELECT *, {function}(struct_pack({needed})) AS {function} FROM {rows})"

@@ -27,18 +27,19 @@ def privatize(
 ) -> PolarsFrame:
     """The frame with its texts released; a lazy frame stays lazy, and may be collected again.
 
-    Columns, their order and rows stay as they are, but for `spec.drop_columns` and categories,
-    which become plain strings. The ids of a lazy frame are read once before. Under `limits` all
+    The texts and `spec.keep_columns` come out, in their order and rows, and categories as plain
+    strings. The ids of a lazy frame are read once before. Under `limits` all
     texts are read before, to reserve what they cost or to refuse all of them.
     """
     plan = plan_release(spec, key_file=key_file, row_for_row=True)
     lazy = _plain(frame.lazy())
+    dropped = plan.dropped(lazy.collect_schema().names())
     for name, kind in lazy.collect_schema().items():
-        if kind == pl.Object and name not in plan.dropped:
+        if kind == pl.Object and name not in dropped:
             raise InputError(
                 f"column {name!r} holds Python objects, and nobody can see what they say about a "
-                "text; turn it into text with `map_elements(str)`, or leave it out with "
-                "`drop_columns=`"
+                "text; turn it into text with `map_elements(str)`, or do not name it in "
+                "`keep_columns=`"
             )
     plan.check(one_batch(lazy.head(ROWS).collect().to_arrow()))
     ids = pl.col(plan.id_column)
@@ -65,7 +66,7 @@ def privatize(
         return_dtype=pl.Struct(dict.fromkeys(plan.columns, pl.String)),
         is_elementwise=True,
     )
-    out = lazy.with_columns(released.struct.unnest()).drop(plan.dropped)
+    out = lazy.with_columns(released.struct.unnest()).drop(dropped)
     if isinstance(frame, pl.LazyFrame):
         return out
     collected = out.collect()

@@ -32,7 +32,8 @@ def privatize(
     batch_size: int = 10_000,
     **options: Any,
 ) -> Dataset:
-    """The dataset with its texts released by so many actors; lazy, as every Ray dataset.
+    """The dataset's texts, released by so many actors, and its `spec.keep_columns`; lazy, as every
+    Ray dataset.
 
     An actor that dies is started again and its batches give the same bytes, charged once. The ids
     are read once before, at sixteen bytes each on the driver. `options` go to `map_batches`. Under

@@ -25,7 +25,7 @@ def privatize(
     ledger: str | Path | bool = True,
     limits: Limits | None = None,
 ) -> DataFrame:
-    """The frame with its texts released; lazy, as every Spark frame.
+    """The frame's texts, released, and its `spec.keep_columns`; lazy, as every Spark frame.
 
     A lost executor, a speculative task and a second action all give the same bytes and are charged
     once. One job counts the ids before. Executors find the key in their environment
@@ -33,7 +33,7 @@ def privatize(
     another job reads all texts and reserves what they cost, or refuses all of them.
     """
     plan = plan_release(spec, key_file=key_file)
-    plan.check(one_batch(frame.limit(ROWS).toArrow()))
+    shown = plan.check(one_batch(frame.limit(ROWS).toArrow()))
     ids = frame.select(sql.col(f"`{plan.id_column}`").alias("id"))
     twice = ids.groupBy("id").count().where("count > 1 OR id IS NULL").limit(1).collect()
     missing = bool(twice) and twice[0]["id"] is None
@@ -49,7 +49,7 @@ def privatize(
         [
             StructField(field.name, StringType(), True) if field.name in plan.columns else field
             for field in _bare(frame.schema)
-            if field.name not in plan.dropped
+            if field.name in shown.names
         ]
     )
     return frame.mapInArrow(_mapped(counted), written)

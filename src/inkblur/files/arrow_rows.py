@@ -1,6 +1,6 @@
 """Arrow rows as records: what parquet files, data frames and engines have in common.
 
-Columns beside the texts pass unchanged, and types but for what could carry more than values:
+Columns that were named pass unchanged, and types but for what could carry more than values:
 metadata at any depth is left behind, a categorical column keeps only the categories that occur, and
 below the top level categories become plain values. Rows that are given on as Arrow rows share no
 memory with what was read (`own_values`). A null text stays null.
@@ -87,10 +87,10 @@ class ArrowRows:
                 )
         self._id_place = self._find_name(layout.id_column, "`id_column=`")
         self._person = self._find_name(layout.person_column, "`person_column=`")
-        for column in layout.keep:
+        for column in layout.keep or ():
             self._find(column, "`keep_columns=`")
-        dropped = {self._find(column, "`drop_columns=`") for column in layout.drop}
-        self._written = [i for i in range(len(names)) if i not in dropped]
+        self._written = [i for i, one in enumerate(names) if layout.writes(one)]
+        self.not_copied = tuple(one for one in names if not layout.writes(one))
         # Notes in the file (its author, its tool) are nothing that anybody would look for in the
         # output, so none are written.
         self.written = pa.schema(
@@ -146,8 +146,8 @@ class ArrowRows:
         except _HidesValues:
             raise InputError(
                 f"column {field.name!r} of {self._name} has type {field.type}, whose arrays may "
-                "hold values of rows that are not there; cast it, or leave it out with "
-                "`drop_columns=`"
+                "hold values of rows that are not there; cast it, or do not name it in "
+                "`keep_columns=`"
             ) from None
 
     def _clean(self, rows: pa.RecordBatch, place: int) -> pa.Array[Any]:
@@ -162,7 +162,7 @@ class ArrowRows:
         except pa.ArrowNotImplementedError:
             raise InputError(
                 f"column {name!r} of {self._name} has type {array.type}, which cannot be copied "
-                "without its notes; leave it out with `drop_columns=`"
+                "without its notes; do not name it in `keep_columns=`"
             ) from None
 
     def _values(self, rows: pa.RecordBatch, place: int, first: int) -> list[str | None]:

@@ -79,11 +79,11 @@ class DelimitedReader(RowReader[list[str]]):
         self._id_place = None if id_column is None else self._find(names, id_column, "`id_column=`")
         person = layout.person_column
         self._person = None if person is None else self._find(names, person, "`person_column=`")
-        for column in layout.keep:
+        for column in layout.keep or ():
             self._find(names, column, "`keep_columns=`")
-        dropped = {self._find(names, column, "`drop_columns=`") for column in layout.drop}
         self._texts = tuple(places)
-        self._written = [i for i in range(len(names)) if i not in dropped]
+        self._written = [i for i, name in enumerate(names) if layout.writes(name)]
+        self._not_copied = tuple(name for name in names if not layout.writes(name))
         self._places = tuple(self._written.index(place) for place in places)
         self.schema = Schema(
             format,
@@ -117,6 +117,10 @@ class DelimitedReader(RowReader[list[str]]):
                     f"{self._width}; put quotes around cells that contain {self._delimiter!r}"
                 )
             yield self._row(cells, number)
+
+    def not_copied(self) -> tuple[str, ...]:
+        """What the header names besides."""
+        return self._not_copied
 
     def columns(self, kept: list[list[str]]) -> Columns:
         """The rows themselves."""

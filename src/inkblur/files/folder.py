@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -19,10 +19,10 @@ from itertools import takewhile
 from pathlib import Path
 
 from inkblur.atomic_file import PRIVATE
-from inkblur.errors import InputError, OutputError, ParameterError, PrivacyError
+from inkblur.errors import InputError, OutputError, ParameterError
 from inkblur.files.checkpoint import Checkpoint
-from inkblur.files.formats import Format, bare_name, format_of
-from inkblur.files.identifiers import ROWS, refuse_identifiers, refuse_name, telling_columns
+from inkblur.files.formats import Format, bare_name, format_of, listed
+from inkblur.files.identifiers import ROWS
 from inkblur.files.occurrences import Occurrences
 from inkblur.files.release import (
     ChargedFile,
@@ -64,11 +64,13 @@ def privatize_folder(
     limits: Limits | None = None,
     on_file: Callable[[str, int, int], None] = lambda name, done, total: None,
 ) -> RunSummary | None:
-    """Release every file of a folder, or of a pattern, into the folder `target`, by the same names.
+    """Release every file of a folder, or of a pattern, into files of the folder `target`.
 
-    Hidden files and those that begin with `_`, as engines leave them, are passed over. `on_file` is
-    called with the name of each file, how many are finished and how many there are. The summary is
-    of the files that this call released; None where an earlier call had released them all.
+    Names of files and folders are not copied: files are numbered in the order of their names. A
+    folder such as `year=2026` is a column, which `spec.keep_columns` may name. Hidden files and
+    those that begin with `_`, as engines leave them, are passed over. `on_file` is called with the
+    name of each file, how many are finished and how many there are. The summary is of the files
+    that this call released; None where an earlier call had released them all.
 
     All files are one release in the `ledger`, and a call that goes on after another goes on with
     its entry. `limits` are checked over all files before anything is drawn.
@@ -85,7 +87,7 @@ def privatize_folder(
     ...     data.parent, out, spec, rng=inkblur.seeded_rng(1), ledger=False
     ... )
     >>> summary.documents, sorted(path.name for path in out.rglob("*.csv"))
-    (2, ['a.csv', 'b.csv'])
+    (2, ['part-00001.csv', 'part-00002.csv'])
     >>> folder.cleanup()
     """
     if spec.kind is ReleaseKind.TF:
@@ -102,9 +104,10 @@ def privatize_folder(
     out = Path(target)
     if out.resolve() == root.resolve():
         raise OutputError(f"the output is the input itself ({root}); choose another folder")
-    partitions = _checked_names([file.relative_to(root) for file in files], spec)
+    partitions = _partitions(root, files)
     in_files = spec
-    if partitions & {*spec.keep_columns}:  # which files may hold as a column, too
+    kept_folders = [name for name in partitions if name in spec.keep_columns]
+    if kept_folders:  # which files may hold as a column, too
         held = column_names(files[0], delimiter=spec.delimiter, encoding=spec.encoding)
         kept = (name for name in spec.keep_columns if name not in partitions or name in held)
         in_files = spec.varied(keep_columns=tuple(kept))
@@ -148,10 +151,11 @@ def privatize_folder(
                 on_file(str(name), number, len(files))
                 if str(name) in done:
                     continue
-                (out / name).parent.mkdir(parents=True, exist_ok=True)
+                written = out / _written_name(name, number + 1, kept_folders)
+                written.parent.mkdir(parents=True, exist_ok=True)
                 with (
                     open_described(file, in_files) as opened,
-                    open_sink(out / name, opened, on_show=shown_by(spending)) as sink,
+                    open_sink(written, opened, on_show=shown_by(spending)) as sink,
                 ):
                     summaries.append(
                         run(
@@ -170,8 +174,13 @@ def privatize_folder(
     if not summaries:
         return None
     summary = _joined(summaries)
-    guarantee = summary.guarantee.passing(["the names of files and folders"])
-    return replace(summary, guarantee=accounted(guarantee, spending))
+    shown = ["which texts lie in one file, and the order of the files by their true names"]
+    if kept_folders:
+        shown.append(f"the names of the folders of {listed(kept_folders)}, copied as is")
+    left = (name for name in partitions if name not in kept_folders)
+    fate = replace(summary.fate, not_copied=tuple(dict.fromkeys([*summary.fate.not_copied, *left])))
+    guarantee = accounted(summary.guarantee.passing(shown), spending)
+    return replace(summary, guarantee=guarantee, fate=fate)
 
 
 def _files(source: str | Path, spec: ReleaseSpec) -> tuple[Path, list[Path]]:
@@ -201,27 +210,17 @@ def _files(source: str | Path, spec: ReleaseSpec) -> tuple[Path, list[Path]]:
     return root, files
 
 
-def _checked_names(names: list[Path], spec: ReleaseSpec) -> set[str]:
-    """Refuse names that tell a person. Folders such as `author=ann` are a column, which may be
-    kept; the columns that are made of folders.
-    """
-    values: defaultdict[str, list[str]] = defaultdict(list)
-    for name in names:
-        for part in name.parent.parts:
-            key, equals, value = part.partition("=")
-            if equals:
-                values[key].append(value)
-            else:
-                refuse_name(part)
-        refuse_name(bare_name(name))
-    reasons = telling_columns(values, spec.keep_columns)
-    if reasons:
-        listed = ", ".join(f"{name!r} ({reason})" for name, reason in reasons.items())
-        raise PrivacyError(
-            "folders that seem to say who wrote a text would be copied by their names: "
-            f"{listed}; rename them, or copy them knowingly with `keep_columns=`"
-        )
-    return set(values)
+def _partitions(root: Path, files: list[Path]) -> list[str]:
+    """The columns that are made of folders such as `year=2026`."""
+    parts = (part for file in files for part in file.relative_to(root).parent.parts)
+    return list(dict.fromkeys(part.partition("=")[0] for part in parts if "=" in part))
+
+
+def _written_name(name: Path, number: int, kept: list[str]) -> Path:
+    """The file's place in the output: a number, in the folders of the columns that are kept."""
+    folders = [part for part in name.parent.parts if part.split("=")[0] in kept and "=" in part]
+    suffixes = name.name.removeprefix(bare_name(name))
+    return Path(*folders, f"part-{number:05d}{suffixes}")
 
 
 def _checked_texts(files: list[Path], spec: ReleaseSpec) -> list[str]:
@@ -232,7 +231,7 @@ def _checked_texts(files: list[Path], spec: ReleaseSpec) -> list[str]:
     first: list[str] = []
     for number, file in enumerate(files, 1):
         with open_described(file, spec) as opened:
-            for batch in refuse_identifiers(opened, opened.batches(*_READ)):
+            for batch in opened.batches(*_READ):
                 repeat = seen.repeat([record.id for record in batch.records[:: batch.width]])
                 if repeat is not None:
                     raise InputError(
@@ -322,6 +321,8 @@ def _joined(summaries: list[RunSummary]) -> RunSummary:
         fate=replace(
             last.fate,
             copied=tuple(dict.fromkeys(name for fate in fates for name in fate.copied)),
+            not_copied=tuple(dict.fromkeys(name for fate in fates for name in fate.not_copied)),
+            telling={name: why for fate in fates for name, why in fate.telling.items()},
             repeated=sum(fate.repeated for fate in fates),
             left_out=left_out,
         ),

@@ -99,8 +99,8 @@ class Layout:
     columns: tuple[str, ...] = ("text",)  # that hold texts
     id_column: str | None = None
     person_column: str | None = None  # whom a record belongs to
-    drop: tuple[str, ...] = ()  # columns that are not written
-    keep: tuple[str, ...] = ()  # columns that are copied although they look like identifiers
+    # Columns that are copied beside the texts, and no others; None: all, where nothing is written.
+    keep: tuple[str, ...] | None = ()
     encoding: str = "utf-8"
     header: bool = True  # csv, tsv: the first line names the columns
     delimiter: str | None = None  # csv, tsv: one character; None: the format's own
@@ -118,17 +118,17 @@ class Layout:
             raise ParameterError(
                 f"the id column and the text column are both {self.id_column!r}; choose two"
             )
-        for name in self.drop:
-            if name in self.columns or name in self.keep:
-                use = "a text column" if name in self.columns else "kept"
-                raise ParameterError(f"the column {name!r} is both dropped and {use}; choose one")
-        for name in self.keep:
+        for name in self.keep or ():
             if name in self.columns:
                 raise ParameterError(f"the column {name!r} is both blurred and kept; choose one")
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n\0'):
             raise ParameterError(
                 f"a delimiter is one character, and no quote or line break; got {self.delimiter!r}"
             )
+
+    def writes(self, name: str) -> bool:
+        """Whether this column stands in the output."""
+        return self.keep is None or name in self.keep or name in self.columns
 
 
 def layout_of(spec: ReleaseSpec) -> Layout:
@@ -137,7 +137,6 @@ def layout_of(spec: ReleaseSpec) -> Layout:
         spec.columns,
         spec.id_column,
         spec.person_column,
-        tuple(dict.fromkeys(spec.drop_columns)),
         tuple(dict.fromkeys(spec.keep_columns)),
         spec.encoding,
         not spec.no_header,

@@ -1,8 +1,8 @@
 """jsonl: an object per line; json: one array of objects.
 
-Only the texts' values are replaced; every other character of an object stays as it is, so that keys
-keep their order and numbers their digits (an object that a column is dropped from is put together
-again from its members). Blank lines are dropped. A null text stays null; a missing one, or one of
+The texts' values are replaced, members that nobody named are left out with the separator before
+them, and every other character of an object stays as it is, so that keys keep their order and
+numbers their digits. Blank lines are dropped. A null text stays null; a missing one, or one of
 another type, is an error.
 """
 
@@ -128,7 +128,6 @@ class JsonlReader(RowReader[Frame]):
         self.schema = Schema(format, layout.columns, None)
         self._lines = lines
         self._layout = layout
-        self._dropped = frozenset(layout.drop)
         self._keys: dict[str, None] = {}  # all that were seen, in order
 
     def rows(self) -> Iterator[Row[Frame]]:
@@ -139,13 +138,11 @@ class JsonlReader(RowReader[Frame]):
             yield self._row(line, f"line {number}")
         if not some:
             raise InputError(f"{self._lines.name} has no records; give at least one")
-        for option, names in (("drop", self._layout.drop), ("keep", self._layout.keep)):
-            for name in names:
-                if name not in self._keys:  # most likely misspelled: another key was copied
-                    raise InputError(
-                        f"no record of {self._lines.name} has the key {name!r}; "
-                        f"correct `{option}_columns=`"
-                    )
+        for name in self._layout.keep or ():
+            if name not in self._keys:  # most likely misspelled
+                raise InputError(
+                    f"no record of {self._lines.name} has the key {name!r}; correct `keep_columns=`"
+                )
 
     def columns(self, kept: list[Frame]) -> Columns:
         """The rest of the objects."""
@@ -153,8 +150,12 @@ class JsonlReader(RowReader[Frame]):
 
     def copied(self) -> tuple[str, ...]:
         """Keys that were met so far and are written with their values."""
-        left = self._dropped.union(self.schema.columns)
-        return tuple(key for key in self._keys if key not in left)
+        written = filter(self._layout.writes, self._keys)
+        return tuple(key for key in written if key not in self.schema.columns)
+
+    def not_copied(self) -> tuple[str, ...]:
+        """Keys that were met so far and are not written."""
+        return tuple(key for key in self._keys if not self._layout.writes(key))
 
     def _objects(self) -> Iterator[tuple[int, str]]:
         """Every object's text, and the number of the line it begins in."""
@@ -197,15 +198,20 @@ class JsonlReader(RowReader[Frame]):
         return str(value)
 
     def _frame(self, line: str, found: list[Member]) -> Frame:
-        if not self._dropped.isdisjoint(member.key for member in found):
-            line = _without(line, found, self._dropped)
-            found = list(members(line))
         column = {name: i for i, name in enumerate(self.schema.columns)}
-        texts = [member for member in found if member.key in column]
-        ends = [0, *(text.end for text in texts)]
-        starts = [*(text.start for text in texts), len(line)]
-        pieces = tuple(line[end:start] for end, start in zip(ends, starts, strict=True))
-        return Frame(pieces, tuple(column[text.key] for text in texts))
+        written = [i for i, member in enumerate(found) if self._layout.writes(member.key)]
+        pieces, order = [line[: found[0].begin]], []
+        for i in written:
+            member = found[i]
+            separator = line[found[i - 1].end : member.begin] if i != written[0] else ""
+            pieces[-1] += separator + line[member.begin : member.start]
+            if member.key in column:
+                order.append(column[member.key])
+                pieces.append("")
+            else:
+                pieces[-1] += line[member.start : member.end]
+        pieces[-1] += line[found[-1].end :]
+        return Frame(tuple(pieces), tuple(order))
 
 
 class JsonReader(JsonlReader):
@@ -294,12 +300,6 @@ class JsonEncoder(Encoder):
                     f"{batch.place(i)} holds NaN or infinity, which JSON cannot; "
                     "write the input's own format"
                 ) from None
-
-
-def _without(line: str, found: list[Member], dropped: frozenset[str]) -> str:
-    """The object without some of its members."""
-    kept = ", ".join(line[m.begin : m.end] for m in found if m.key not in dropped)
-    return "{" + kept + "}" + line[len(line.rstrip()) :]
 
 
 def _only(found: list[Member], key: str, where: str, option: str) -> Member:

@@ -65,6 +65,10 @@ class ParquetReader:
         """Columns that are written as they are."""
         return self._rows.copied
 
+    def not_copied(self) -> tuple[str, ...]:
+        """Columns that nobody named."""
+        return self._rows.not_copied
+
     def fraction(self) -> float:
         """How much of the file was read, in [0, 1]."""
         return self._done / max(1, self._file.metadata.num_rows)

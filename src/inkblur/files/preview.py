@@ -27,7 +27,7 @@ from inkblur.files.identifiers import ROWS, ColumnValues, collect_values, tellin
 from inkblur.files.public_records import PublicRecords
 from inkblur.files.release import refuse_private_ingredients
 from inkblur.files.source import Source, open_described
-from inkblur.files.summary import draws_a_text
+from inkblur.files.summary import draws_a_text, not_copied_line
 from inkblur.guarantees import Guarantee
 from inkblur.pools.pool import Pool
 from inkblur.pools.privatizer import PoolPrivatizer
@@ -83,7 +83,8 @@ class Preview:
     analyzed: int  # texts, evenly spread over the rows read: counts are theirs
     columns: tuple[str, ...]  # of texts
     copied: tuple[str, ...]
-    telling: dict[str, str]  # copied columns that seem to tell too much, and why
+    not_copied: tuple[str, ...]
+    telling: dict[str, str]  # copied columns that tell whose a text is, or what it says, and why
     counts: Counter[str]  # what became of the tokens, as in the run's summary
     language: FunctionWords
     texts: tuple[str, ...]
@@ -100,10 +101,11 @@ class Preview:
             ("analyzed", f"{counted(self.analyzed, 'text')}, spread evenly over the rows read"),
             ("copied unchanged", ", ".join(self.copied) or "no column"),
         ]
+        if self.not_copied:
+            facts.append(("not copied", not_copied_line(self.not_copied)))
         if self.telling:
             found = "; ".join(f"{name} ({why})" for name, why in self.telling.items())
-            stop = "`inkblur privatize` stops until you drop or keep them"
-            facts.append(("columns at risk", f"{found}: {stop}"))
+            facts.append(("columns at risk", found))
         if self.pool is not None:  # nothing of a text passes, whatever its words
             size = f"{len(self.pool):,} texts"
             facts.append(("pool", f"{self.pool.name}, {size}, license: {self.pool.license}"))
@@ -134,10 +136,8 @@ class Preview:
         return lines
 
     def next_spec(self) -> ReleaseSpec:
-        """The last look's release, without the columns that seem to tell too much."""
-        spec = self.looks[-1].spec
-        telling = [name for name in self.copied if name in self.telling]
-        return spec.varied(drop_columns=[*spec.drop_columns, *telling])
+        """The last look's release."""
+        return self.looks[-1].spec
 
     def _count(self, kind: str) -> int:
         return sum(self.counts[f"{kind} {treatment.value}"] for treatment in Treatment)
@@ -199,6 +199,7 @@ def preview_file(
         analyzed=len(extract.texts),
         columns=opened.schema.columns,
         copied=opened.copied,
+        not_copied=opened.not_copied,
         telling=extract.telling,
         counts=counts,
         language=FunctionWords.of(counts),
@@ -238,15 +239,13 @@ def _read(source: Source, table: Embedding, *, skip_public: bool) -> _Extract:
         rows += len(batch)
         while len(kept) >= 2 * _SAMPLE:  # half of them, as evenly spread as before
             kept, stride = kept[::2], 2 * stride
-    for name in source.copied:
-        values.setdefault(name, [])
     filled = [text[:_LETTERS] for row in kept for text in row if text.strip()]
     if not filled:
         why = "every one of them is blank"
         if not rows:
             why = "all are in the public corpus" if public.count else "it has no rows"
         raise InputError(f"{source.name} has no text to look at: {why}")
-    return _Extract(rows, complete, filled, telling_columns(values, source.layout.keep))
+    return _Extract(rows, complete, filled, telling_columns(values))
 
 
 def _at_strengths(spec: ReleaseSpec, epsilons: Sequence[float]) -> Iterator[ReleaseSpec]:

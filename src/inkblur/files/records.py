@@ -146,6 +146,10 @@ class RowReader(ABC, Generic[K]):
         """Columns that are written as they are, as far as the file was read."""
         return tuple(name for name in self.schema.names or () if name not in self.schema.columns)
 
+    def not_copied(self) -> tuple[str, ...]:
+        """Columns that nobody named, as far as the file was read."""
+        return ()
+
     def batches(self, max_records: int, max_chars: int) -> Iterator[Batch]:
         """Batches of at most `max_records` rows and `max_chars` characters.
 

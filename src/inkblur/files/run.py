@@ -16,7 +16,7 @@ from inkblur.blas import one_thread
 from inkblur.documents.base import AnyTextPrivatizer, BatchRelease
 from inkblur.documents.privatizer import Privatizer
 from inkblur.files.formats import Format
-from inkblur.files.identifiers import refuse_identifiers
+from inkblur.files.identifiers import look_first
 from inkblur.files.pool_summary import PoolSummary
 from inkblur.files.public_records import PublicRecords
 from inkblur.files.records import Batch, cuts
@@ -67,9 +67,9 @@ def run(
     batches (but for the last bits that `MahalanobisNoise` speaks of). Matrix products keep to one
     thread in the whole process meanwhile.
 
-    A copied column that looks like an identifier refuses the file. So do records of the public
-    corpus that the embedding was adapted on; with `skip_public` they are left out instead. `rows`
-    chooses among what is left. `spending` is charged for each batch before that is written.
+    Records of the public corpus that the embedding was adapted on refuse the file; with
+    `skip_public` they are left out instead. `rows` chooses among what is left. `spending` is
+    charged for each batch before that is written.
     """
     began = time.perf_counter()
     counts: Counter[str] = Counter()
@@ -79,8 +79,9 @@ def run(
     if privatizer.length is not None:  # however short the texts, so many words are drawn for each
         batch_records = max(1, min(batch_records, piece // privatizer.length))
     public = PublicRecords(privatizer.corpora, skip=skip_public)
-    judged = refuse_identifiers(source, source.batches(batch_records, _LETTERS * piece), privatizer)
-    batches = (batch.entering(privatizer.hides_length) for batch in public.screened(judged))
+    read = source.batches(batch_records, _LETTERS * piece)
+    telling, read = look_first(source, read, privatizer)
+    batches = (batch.entering(privatizer.hides_length) for batch in public.screened(read))
     chosen = batches if rows is None else rows(batches)
     pool, release = (
         (ThreadPoolExecutor(workers), partial(privatizer.release_batch, rng=rng))
@@ -107,7 +108,8 @@ def run(
     fate = Fate(
         columns=source.schema.columns,
         copied=source.copied,
-        dropped=source.layout.drop,
+        not_copied=source.not_copied,
+        telling=telling,
         repeated=source.repeated,
         left_out=public.left_out,
         over_budget=None if spending is None else spending.left_out,

@@ -28,7 +28,8 @@ def open_sink(
     """Where the released texts of `source` go: a file, or standard output (`-`).
 
     The format is `format`, or what the suffix says, or for standard output the source's. The same
-    format passes all other columns unchanged. Another one is written where nothing is lost:
+    format passes the columns that `source` copies unchanged. Another one is written where nothing
+    of them is lost:
 
     - csv, tsv and txt become anything;
     - jsonl and json become each other, and csv or tsv while all records have the same columns of
@@ -44,11 +45,12 @@ def open_sink(
     (:class:`inkblur.atomic_file.AtomicFile`).
 
     >>> import tempfile
-    >>> from inkblur.files.source import open_source
+    >>> from inkblur.files import Layout, open_source
     >>> folder = tempfile.TemporaryDirectory()
     >>> posts, out = Path(folder.name, "posts.csv"), Path(folder.name, "out.csv")
     >>> _ = posts.write_text("id,text\\n7,hello\\n8,world\\n")
-    >>> with open_source(posts) as source, open_sink(out, source) as sink:
+    >>> layout = Layout(keep=("id",))
+    >>> with open_source(posts, layout) as source, open_sink(out, source) as sink:
     ...     for batch in source.batches(max_records=1000, max_chars=1_000_000):
     ...         sink.write(batch, [text.upper() for text in batch.texts])
     >>> out.read_text()

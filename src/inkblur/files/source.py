@@ -62,7 +62,8 @@ def open_source(
     A file without a single byte is an error. A header without records (csv, tsv, parquet) is a file
     of zero records. Empty texts are records like any other. Two rows with one id are refused: equal
     texts under one id would be given the same noise, and show that they are equal. Where no id
-    column is named, a record's content names it (:meth:`Occurrences.ids`).
+    column is named, a record's content names it (:meth:`Occurrences.ids`). Of the columns beside
+    the texts, batches have those that `layout.keep` names.
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -152,6 +153,11 @@ class Source:
         return self._reader.copied()
 
     @property
+    def not_copied(self) -> tuple[str, ...]:
+        """Columns that nobody named, so that they are not written, as far as the file was read."""
+        return self._reader.not_copied()
+
+    @property
     def repeated(self) -> int:
         """Texts read so far that had occurred before, blank ones aside."""
         return self._occurrences.repeated
@@ -215,7 +221,6 @@ def _check_layout(layout: Layout, kind: Format) -> None:
         for option, given in (
             ("`id_column=`", layout.id_column),
             ("`person_column=`", layout.person_column),
-            ("`drop_columns=`", layout.drop),
             ("`keep_columns=`", layout.keep),
         ):
             if given:
@@ -306,7 +311,7 @@ def _first_lines(
     path: Path, delimiter: str | None, encoding: str, most: tuple[int, int]
 ) -> list[tuple[str, ...]]:
     """The first lines, at most so many and of so many letters, all read as if they were records."""
-    layout = Layout(("1",), header=False, delimiter=delimiter, encoding=encoding)
+    layout = Layout(("1",), keep=None, header=False, delimiter=delimiter, encoding=encoding)
     with open_source(path, layout) as source:
         first = next(source.batches(*most))
         rows = first.columns.rows([record.text for record in first.records])

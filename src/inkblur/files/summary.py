@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from shlex import quote
 from typing import Any, ClassVar
 
 from inkblur.documents.base import AnyPrivatizer
@@ -15,6 +16,7 @@ from inkblur.documents.risks import ThreeRisks, three_risks, unmeasured
 from inkblur.documents.word_shares import Coverage, Survival, copied_words
 from inkblur.embeddings.table import Embedding
 from inkblur.files.formats import listed
+from inkblur.files.identifiers import warning_lines
 from inkblur.files.public_records import LEFT_OUT
 from inkblur.guarantees import Guarantee
 from inkblur.mechanisms.typical import TypicalLoss
@@ -34,6 +36,7 @@ OVER_BUDGET = (
     "they are and how much they had already spent"
 )
 NOTE = "The counts come from the original texts and are not protected: do not publish this report."
+_LISTED = 20  # columns that are not copied
 _LAYOUT = ("spaces", "capitals")  # these are no tokens
 _TOKENS = tuple(name for name in CLASSES if name not in _LAYOUT)
 
@@ -44,7 +47,8 @@ class Fate:
 
     columns: tuple[str, ...]  # released
     copied: tuple[str, ...] = ()
-    dropped: tuple[str, ...] = ()
+    not_copied: tuple[str, ...] = ()  # for the owner alone: names of what does not come out
+    telling: Mapping[str, str] = field(default_factory=dict)  # copied columns, and what they tell
     repeated: int = 0  # texts that had occurred before in the file, blank ones aside
     left_out: int | None = None  # records of a public corpus; None: not asked for
     over_budget: int | None = None  # records left out for that; None: not asked for
@@ -54,6 +58,9 @@ class Fate:
         lines = []
         if self.copied:
             lines.append(f"columns copied unchanged: {', '.join(self.copied)}")
+        lines += [f"warning: {line}" for line in warning_lines(self.telling)]
+        if self.not_copied:
+            lines.append(f"not copied: {not_copied_line(self.not_copied)}")
         if self.repeated:
             lines.append(
                 f"{counted(self.repeated, 'text repeats', 'texts repeat')} an earlier one: each "
@@ -74,8 +81,15 @@ class Fate:
         return {
             "released": list(self.columns),
             "copied": list(self.copied),
-            "dropped": list(self.dropped),
+            "not_copied": list(self.not_copied),
         }
+
+
+def not_copied_line(names: Sequence[str]) -> str:
+    """Columns that do not come out, and what to type for one that should."""
+    shown = ", ".join(names[:_LISTED])
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return f"{shown}{more} (`keep_columns=` {quote(names[0])} copies it)"
 
 
 def stated(

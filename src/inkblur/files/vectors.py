@@ -25,7 +25,7 @@ from inkblur.atomic_file import AtomicFile
 from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.errors import OutputError, ParameterError
 from inkblur.files.formats import is_stream
-from inkblur.files.identifiers import ROWS, ColumnValues, collect_values, refuse_columns
+from inkblur.files.identifiers import ROWS, ColumnValues, collect_values, telling_columns
 from inkblur.files.public_records import PublicRecords
 from inkblur.files.run import ChooseRows
 from inkblur.files.source import Source
@@ -110,10 +110,11 @@ def run_vectors(
 ) -> VectorSummary:
     """Draw a vector for every record of `source` and write them to `output`.
 
-    Other columns are not written. Records are named by the id column, unless that is dropped, and
-    otherwise numbered: the ids that a source makes up are hashes of the true texts and are never
-    written. Records of a public corpus refuse the file; with `skip_public` they are left out
-    instead. `rows` chooses among what is left. `spending` is charged before anything is written.
+    Records are named by the id column where that is named to be copied, and otherwise numbered: the
+    ids that a source makes up are hashes of the true texts and are never written. Other columns
+    cannot be copied. Records of a public corpus refuse the file; with `skip_public` they are left
+    out instead. `rows` chooses among what is left. `spending` is charged before anything is
+    written.
     """
     from scipy.sparse import vstack
 
@@ -123,7 +124,12 @@ def run_vectors(
     if len(source.schema.columns) > 1:
         raise ParameterError("a tf release is made from one text column; name one")
     id_column = source.layout.id_column
-    written = () if id_column is None or id_column in source.layout.drop else (id_column,)
+    written = source.layout.keep or ()
+    others = [name for name in written if name != id_column]
+    if others:
+        raise ParameterError(
+            f"a tf release holds no columns but the ids: leave out `keep_columns=` {others[0]}"
+        )
     began = time.perf_counter()
     public = PublicRecords(synthetic.corpora, skip=skip_public)
     ids: list[str] = []
@@ -142,12 +148,12 @@ def run_vectors(
     fate = Fate(
         columns=source.schema.columns,
         copied=written,
-        dropped=tuple(other for other in source.copied if other not in written),
+        not_copied=source.not_copied,
+        telling=telling_columns(beside),
         repeated=source.repeated,
         left_out=public.left_out,
         over_budget=None if spending is None else spending.left_out,
     )
-    refuse_columns({name: beside[name] for name in written}, source.layout.keep)
     guarantee = stated(synthetic, fate, rng, [])
     write_vectors(
         output,

@@ -141,7 +141,6 @@ def _order(asked: ReleaseTexts, service: Service, caller: str) -> ReleaseOrder:
         service.tables,
         id_column="id" if "id" in given else None,
         person_column="person" if "person" in given else None,
-        drop_columns=tuple(given),
     )
     return ReleaseOrder(pa.record_batch({**columns, **given}), spec, caller)
 
@@ -155,6 +154,7 @@ def _about(answer: CountedRelease, texts: list[str | None] | None = None) -> Rel
             texts=answer.rows.num_rows, words=answer.words, replayed=answer.replayed
         ),
         largest_loss=answer.largest_loss,
+        warnings=list(answer.warnings),
     )
 
 

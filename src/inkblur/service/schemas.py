@@ -120,11 +120,8 @@ class RowSettings(ReleaseSettings):
     columns: list[Name] = Field(default=["text"], min_length=1, max_length=20)
     id_column: Name | None = None
     person_column: Name | None = None
-    drop_columns: list[Name] = Field(default=[], max_length=500)
     keep_columns: list[Name] = Field(
-        default=[],
-        max_length=500,
-        description="Copied although they seem to say who wrote a text, or what.",
+        default=[], max_length=500, description="Copied unchanged; no other column comes out."
     )
 
 
@@ -159,6 +156,7 @@ class ReleasedTexts(BaseModel):
     guarantee: Promise
     counts: ReleaseCounts
     largest_loss: float = Field(description="Of one text, over all its releases so far.")
+    warnings: list[str] = Field(description="About columns that were named to be copied.")
 
 
 class PreviewText(

@@ -182,7 +182,7 @@ class Uploads:
         return found
 
     async def preview(self, upload: Upload, spec: ReleaseSpec) -> dict[str, Any]:
-        """Five rows at the spec's strength, and which columns look like identifiers."""
+        """Five rows at the spec's strength, and what the copied columns tell."""
         self._take(upload)
         try:
             epsilons = () if spec.epsilon is None else (spec.epsilon,)
@@ -237,7 +237,7 @@ class Uploads:
             )
             write_atomically(statement, _statement(report), mode=PRIVATE)
             told = (summary.guarantee.sentence(), *summary.worth(), *summary.risks.lines())
-            upload.lines = [*summary.lines(), *told]
+            upload.lines = [*map(in_fields, summary.lines()), *told]
             upload.results = dict(zip(PARTS, (output, report, statement), strict=True))
             upload.source.unlink()
             self._rest(upload, "done")
@@ -352,7 +352,8 @@ def _shown(seen: Preview) -> dict[str, Any]:
         ],
         "telling": seen.telling,
         "copied": list(seen.copied),
-        "facts": [list(fact) for fact in seen.facts()],
+        "not_copied": list(seen.not_copied),
+        "facts": [[name, in_fields(value)] for name, value in seen.facts()],
     }
 
 

@@ -86,7 +86,7 @@ export const take = guarded(async (event) => {
 const isAName = (cell) => [...TEXTS, "id", "user", "author", "name", "email", "date", "label"].includes(cell.trim().toLowerCase());
 
 // Whether a cell of the first line is no name: a number (but for one that counts columns), or prose.
-// A record taken for names would be published; names taken for a record are no longer judged.
+// A record taken for names would be published.
 function ofARecord(cell, place) {
   if (/^[\s\d.,:/+-]*\d[\s\d.,:/+-]*$/.test(cell)) return ![place, place + 1].includes(Number(cell));
   return cell.length > 80 || (/[.!]\s*$/.test(cell) && cell.trim().split(/\s+/).length > 3);
@@ -106,7 +106,7 @@ function showColumns() {
     return;
   }
   const rows = names.map((column, place) => {
-    const role = column === texts ? "text" : column.toLowerCase() === "id" && choices.needs_ids ? "id" : "copy";
+    const role = column === texts ? "text" : column.toLowerCase() === "id" && choices.needs_ids ? "id" : "drop";
     return columnRow(column, place, role, numbered ? `${column}: ${upload.columns[place].slice(0, 40)}` : column);
   });
   const head = make("tr", {}, ...["Column", "What happens to it"].map((name) => make("th", { scope: "col" }, name)));
@@ -117,14 +117,14 @@ function columnRow(column, place, role, shown) {
   const choice = make("select", { id: `column-${place}`, "data-column": column });
   for (const [value, label] of ROLES) choice.append(make("option", { value }, label));
   choice.value = role;
-  choice.addEventListener("change", () => { choice.dataset.chosen = "yes"; stale(); });
+  choice.addEventListener("change", stale);
   return make("tr", {}, make("th", { scope: "row" }, make("label", { for: choice.id }, shown)), make("td", {}, choice, make("span", { class: "flag" })));
 }
 
-// Keys of JSON that the first record does not have: they would be copied, too.
-function addColumns(copied) {
-  const fresh = copied.filter((column) => !selects().some((each) => each.dataset.column === column));
-  for (const column of fresh) $("columns").tBodies[0].append(columnRow(column, selects().length, "copy", column));
+// Keys of JSON that the first record does not have.
+function addColumns(names) {
+  const fresh = names.filter((column) => !selects().some((each) => each.dataset.column === column));
+  for (const column of fresh) $("columns").tBodies[0].append(columnRow(column, selects().length, "drop", column));
 }
 
 const selects = () => [...$("columns").querySelectorAll("select")];
@@ -153,7 +153,6 @@ function showStops() {
 
 function fileSettings() {
   const columns = (value) => selects().filter((each) => each.value === value).map((each) => each.dataset.column);
-  const flagged = selects().filter((each) => each.value === "copy" && each.dataset.flagged).map((each) => each.dataset.column);
   const body = { ...settingsOf(keep(), stop()), delimiter: upload.delimiter, no_header: $("no-header").checked };
   if (!selects().length) return body;
   if (!columns("text").length) throw new Error("Choose at least one column of texts.");
@@ -164,8 +163,7 @@ function fileSettings() {
     columns: columns("text"),
     id_column: ids[0] ?? null,
     person_column: people[0] ?? null,
-    drop_columns: [...columns("drop"), ...ids, ...people],
-    keep_columns: flagged,
+    keep_columns: columns("copy"),
   };
 }
 
@@ -184,12 +182,10 @@ const look = guarded(async () => {
   wait(true); // the server reads the file, and would refuse to release or delete it meanwhile
   $("looking").textContent = "Reading…";
   try {
-    // Without `keep_columns`, so that every column that tells something is named.
     const settings = fileSettings();
-    const named = [settings.id_column, settings.person_column].filter(Boolean);
-    const seen = await json(`/v1/uploads/${wanted}/preview`, { ...settings, keep_columns: [], drop_columns: named });
+    const seen = await json(`/v1/uploads/${wanted}/preview`, settings);
     if (!isShown(wanted)) return;
-    addColumns(seen.copied);
+    addColumns(seen.not_copied);
     flag(seen.telling);
     if (changes !== before) return;
     const shown = seen.looks.find((each) => each.name === settings.strength) ?? seen.looks[0];
@@ -199,7 +195,7 @@ const look = guarded(async () => {
       make("tbody", {}, ...seen.texts.map((text, place) => cells("td", text, shown.texts[place]))),
     );
     $("rows-box").hidden = false;
-    const elsewhere = ["copied unchanged", "columns at risk"]; // the table of columns shows these
+    const elsewhere = ["copied unchanged", "not copied", "columns at risk"]; // the table of columns shows these
     const facts = seen.facts.filter(([name]) => !elsewhere.includes(name));
     $("facts").replaceChildren(...facts.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
     $("file-risk").textContent = `Texts like yours, at ${shown.name}: ${shown.figures["measured risk"]}`;
@@ -217,10 +213,7 @@ const look = guarded(async () => {
 function flag(telling) {
   for (const each of selects()) {
     const found = Object.hasOwn(telling, each.dataset.column) && telling[each.dataset.column];
-    each.nextSibling.textContent = found && each.value !== "text" ? `an identifier? ${found}` : "";
-    if (!found) continue;
-    each.dataset.flagged = "yes";
-    if (!each.dataset.chosen && each.value === "copy") each.value = "drop";
+    each.nextSibling.textContent = found && each.value === "copy" ? found : "";
   }
 }
 
