@@ -8,8 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from inkblur import MissingExtra, ReleaseSpec
-from inkblur.evaluation import SCRUBBERS, Scrubber
+from inkblur import ReleaseSpec
 from reproduction.context import Context, StepJob
 from reproduction.estimate import Estimate
 from reproduction.newsgroups import SCENARIOS
@@ -38,6 +37,7 @@ from reproduction.syntf.published import (
     TABLE_3_RELATIVE,
 )
 from reproduction.syntf.resampling import RESAMPLES, Resamples, RunScores, ScoreView
+from reproduction.syntf.scrubbing import SCRUBBERS
 from reproduction.syntf.study import ANSWERED, MODELS, SCORES, PostingsStudy
 
 TABLE_OF_SCENARIOS = "Table 1: fewest of one suspect"
@@ -157,9 +157,9 @@ def _scrubbers(work: Context) -> tuple[list[str], list[str]]:
     found, missing = [], []
     for name in work.size(tuple(SCRUBBERS), ("scrubadub",)):
         try:
-            Scrubber(name).require()
-        except MissingExtra:
-            missing.append(f"{name} is not installed (extra pii), so it is not compared.")
+            SCRUBBERS[name]()
+        except ImportError:
+            missing.append(f"{name} is not installed, so it is not compared.")
         else:
             found.append(name)
     return found, missing
@@ -179,7 +179,8 @@ def _emulated(study: PostingsStudy) -> RunScores:
 
 
 def _scrubbed(study: PostingsStudy, name: str) -> RunScores:
-    return study.plain(Scrubber(name).release(study.texts).texts)
+    scrub = SCRUBBERS[name]()
+    return study.plain([scrub(text) if text.strip() else text for text in study.texts])
 
 
 def _table(runs: Mapping[str, Sequence[RunScores]]) -> list[Reading]:

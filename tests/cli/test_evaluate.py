@@ -130,7 +130,6 @@ def test_labels_alone_need_no_authors(posts: Path, vectors: Path) -> None:
         (["--split-column", "topic"], "train or test"),
         (["--attacks", "magic"], "unknown attack"),
         (["--models", "magic"], "unknown model"),
-        (["--scrub", "soap"], "unknown scrubber"),
         (["--scenarios", "top-9"], "needs 9 authors"),
         (["--form", "magic"], "unknown form"),
         (["--epsilon", "5;10"], "--epsilon takes numbers"),
@@ -196,19 +195,6 @@ def test_missing_values_in_jsonl_are_missing(vectors: Path, tmp_path: Path) -> N
     body = json.loads(run(path, vectors, "-e", "5", "--json").stdout)
     assert (body["data"]["without_author"], body["data"]["without_label"]) == (1, 1)
 
-
-@pytest.mark.filterwarnings("ignore")
-def test_a_scrubber_is_compared_in_the_same_report(
-    posts: Path, vectors: Path, tmp_path: Path
-) -> None:
-    pytest.importorskip("scrubadub", reason="needs the extra pii")
-    pytest.importorskip("jinja2")
-    result = run(posts, vectors, "-e", "5", "--scrub", "scrubadub", "-o", str(tmp_path / "out"))
-    assert result.exit_code == 0, result.output
-    body = json.loads((tmp_path / "out" / "evaluation.json").read_text(encoding="utf-8"))
-    assert [s["settings"].get("scrubber") for s in body["settings"]] == [None, "scrubadub"]
-    assert body["settings"][1]["guarantee"]["private"] is False
-    assert "proves nothing" in (tmp_path / "out" / "evaluation.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])

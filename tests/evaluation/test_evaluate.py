@@ -123,7 +123,7 @@ def test_no_noise_changes_nothing_and_much_noise_hides() -> None:
 
 def test_the_same_seed_gives_the_same_report_and_another_another() -> None:
     def body(seed: int) -> str:
-        plan = Plan(seed=seed, attacks=("koppel", "euclidean"), models=("svm",), repeats=2)
+        plan = Plan(seed=seed, attacks=("koppel",), models=("svm",), repeats=2)
         settings = [ReleaseSpec("mahalanobis", 2.0)]
         return json.dumps(evaluate(made(), table(), settings, plan).to_json(), allow_nan=False)
 

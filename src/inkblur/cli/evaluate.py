@@ -15,7 +15,6 @@ from inkblur.spec import MECHANISM
 
 if TYPE_CHECKING:
     from inkblur.embeddings import Embedding
-    from inkblur.evaluation.releasers import Releaser
     from inkblur.evaluation.results import Evaluation
     from inkblur.spec import ReleaseSpec
 
@@ -60,13 +59,6 @@ def evaluate(
     attacks: texts.Attacks = texts.USUAL_ATTACKS,
     scenarios: texts.Scenarios = "all",
     models: texts.Models = texts.USUAL_MODELS,
-    scrub: Annotated[
-        str,
-        typer.Option(
-            help="Compare with scrubbers, comma-separated: scrubadub, presidio. They leave "
-            "names in."
-        ),
-    ] = "",
     form: texts.FormOption = "raw",
     redact: texts.Redact = False,
     repeats: Annotated[int, typer.Option(help="Repetitions; two or more give intervals.")] = 3,
@@ -90,7 +82,6 @@ def evaluate(
     with plain_errors():
         from inkblur.evaluation.evaluate import evaluate as measured
         from inkblur.evaluation.plan import Plan
-        from inkblur.evaluation.scrubbing import Scrubber
 
         plan = Plan(
             seed=seed,
@@ -103,9 +94,6 @@ def evaluate(
             redact=redact,
             read_texts=read_texts,
         )
-        scrubbers = [Scrubber(name) for name in texts.listed(scrub)]
-        for scrubber in scrubbers:
-            scrubber.require()
         if output is not None:
             from inkblur.evaluation.reports import html
 
@@ -116,7 +104,7 @@ def evaluate(
         )
         dataset = texts.read_dataset(data, columns, test_share=test_share, seed=seed)
         table = given.table()
-        settings: list[ReleaseSpec | Releaser] = [*_settings(given, table), *scrubbers]
+        settings = _settings(given, table)
         known = texts.read_columns(public, text_column, [])[0] if public is not None else []
         judging = None if judge is None else texts.judge(judge)
         with progress("evaluating", "steps") as bar:

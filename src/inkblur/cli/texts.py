@@ -38,7 +38,7 @@ Attacks = Annotated[
     typer.Option(
         help="Comma-separated: likelihood, likelihood-texts, likelihood-lengths, svm-undone, "
         "svm, svm-words, koppel, koppel-cosine, writeprints, writeprints-naive-bayes, "
-        "earth-movers, euclidean, sentence-lengths, text-lengths, stacked."
+        "sentence-lengths, text-lengths, stacked."
     ),
 ]
 Scenarios = Annotated[str, typer.Option(help="Suspects, comma-separated: all, top-N, top-N-multi.")]

@@ -27,7 +27,6 @@ from inkblur.evaluation.preprocessing import TopicWords, content_words
 from inkblur.evaluation.releasers import Released, VectorReleaser, releaser
 from inkblur.evaluation.reports.plots import COLORS, MARKERS, rendered, require_matplotlib
 from inkblur.evaluation.results import Interval
-from inkblur.evaluation.scrubbing import SCRUBBERS, Scrubber
 from inkblur.files.checkpoint import Checkpoint
 from inkblur.mechanisms.calibration import calibrate, survival_rate
 from inkblur.mechanisms.catalogue import CATALOGUE
@@ -42,7 +41,7 @@ from inkblur.types import NULL_ID, Array, Ids
 __all__ = [  # noqa: RUF022 (sorted, several a line)
     "Array", "AuthorClassifier", "CATALOGUE", "COLORS", "Checkpoint", "CosineRating", "DONT_KNOW",
     "Dataset", "Device", "Engine", "Ids", "Interval", "Koppel", "LabelAnswers", "LinearSvm",
-    "MARKERS", "NULL_ID", "Names", "Reference", "Released", "SCRUBBERS", "Scenario", "Scrubber",
+    "MARKERS", "NULL_ID", "Names", "Reference", "Released", "Scenario", 
     "TokenClass", "TopicWords", "UtilityClassifier", "VectorReleaser", "WritePrintsFeatures",
     "backend_on", "calibrate", "clopper_pearson_lower", "clopper_pearson_upper", "content_words",
     "density", "earth_movers", "euclidean_costs", "exhaustive", "fasttext_labels",

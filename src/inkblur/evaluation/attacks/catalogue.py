@@ -14,7 +14,6 @@ from inkblur.evaluation.attacks.language import unigram
 from inkblur.evaluation.attacks.length_likelihood import LengthLikelihood
 from inkblur.evaluation.attacks.likelihood import Likelihood
 from inkblur.evaluation.attacks.reading import Reader
-from inkblur.evaluation.attacks.same_representation import SameRepresentation
 from inkblur.evaluation.attacks.sentence_lengths import SentenceLengths
 from inkblur.evaluation.attacks.svm import LinearSvm
 from inkblur.evaluation.attacks.text_lengths import TextLengths
@@ -29,8 +28,6 @@ ATTACKS: dict[str, Callable[[Embedding, int], Attack]] = {
     "koppel-cosine": lambda table, seed: Koppel(seed=seed, similarity="cosine"),
     "writeprints": lambda table, seed: WritePrints(),
     "writeprints-naive-bayes": lambda table, seed: WritePrints(classifier="naive-bayes"),
-    "earth-movers": lambda table, seed: SameRepresentation(table),
-    "euclidean": lambda table, seed: SameRepresentation(table, distance="euclidean"),
     "sentence-lengths": lambda table, seed: SentenceLengths(table),
     "text-lengths": lambda table, seed: TextLengths(table),
 }

@@ -61,21 +61,6 @@ def solve(costs: Array, left: Array, right: Array) -> Array:
     return found
 
 
-def relaxed(
-    costs: ArrayLike, *, left: ArrayLike | None = None, right: ArrayLike | None = None
-) -> float:
-    """A lower bound on :func:`earth_movers`, in one pass over the costs.
-
-    Each side alone may send every word to its cheapest partner: max of the two weighted means of
-    the row and column minima. Searches for a nearest document skip with it what cannot win.
-
-    >>> relaxed([[1.0, 9.0], [2.0, 3.0]])
-    2.0
-    """
-    table, from_left, from_right = _checked(costs, left, right)
-    return float(max(from_left @ table.min(axis=1), from_right @ table.min(axis=0)))
-
-
 def _checked(
     costs: ArrayLike, left: ArrayLike | None, right: ArrayLike | None
 ) -> tuple[Array, Array, Array]:

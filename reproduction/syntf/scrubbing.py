@@ -1,68 +1,24 @@
-"""Scrubbers of personal data, as releases to compare against (SynTF, section 4.3.1).
-
-A scrubber looks for names, numbers and addresses of people and writes a placeholder in their
-place. It proves nothing: what its recognizers miss stays, and so does an author's style.
+"""Scrubbers of personal data beside SynTF (its section 4.3.1).
 
 Both run offline, and neither recognizes names of people or places here. scrubadub 2 runs its own
 default detectors; its detectors of names (on by default in version 1, which SynTF ran) need
 downloads. Presidio runs its recognizers of patterns (addresses, numbers, accounts, dates) on a
 blank spaCy model: recognizers that need a trained model are left out, because such models are
-downloads. The tables say so, so that the comparison does not look fairer than it is.
+downloads.
+
+    pip install "presidio-analyzer>=2.2.366,<3" "scrubadub>=2.0.1,<3"
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from functools import cached_property
-from typing import Any
-
-from inkblur.errors import ParameterError, needs
-from inkblur.evaluation.releasers import Released, Releaser
-from inkblur.guarantees import Guarantee
-from inkblur.rng import Rng
-from inkblur.types import Metric
 
 Scrub = Callable[[str], str]
-_NOTHING_PROVED = (
-    "scrubbing removes what its recognizers find (addresses, numbers and the like; names of people "
-    "and places stay, for recognizing them needs a trained model); it proves nothing about what "
-    "they miss, and leaves the author's style as it is"
-)
-
-
-class Scrubber(Releaser):
-    """A scrubber by its name, in the shape of a release."""
-
-    guarantee = Guarantee(float("inf"), Metric.NONE, void=_NOTHING_PROVED)
-
-    def __init__(self, name: str) -> None:
-        if name not in SCRUBBERS:
-            raise ParameterError(
-                f"unknown scrubber {name!r}; choose one of: {', '.join(SCRUBBERS)}"
-            )
-        self.scrubber = name
-        self.name = f"{name}, names stay"  # what tables call it
-
-    @cached_property
-    def _scrub(self) -> Scrub:
-        return SCRUBBERS[self.scrubber]()
-
-    def require(self) -> None:
-        """Fail now, and not after the measuring, where the library is not installed."""
-        self._scrub  # noqa: B018
-
-    def release(self, texts: Sequence[str], rng: Rng | None = None) -> Released:
-        """Scrubbed texts; nothing is drawn."""
-        return Released(tuple(self._scrub(text) if text.strip() else text for text in texts))
-
-    def to_json(self) -> dict[str, Any]:
-        """Its name."""
-        return {"scrubber": self.scrubber, "recognizes_names": False}
 
 
 def _scrubadub() -> Scrub:
-    with needs("scrubadub is missing", "pii"), warnings.catch_warnings():
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # its dependencies', about their own future
         import scrubadub  # type: ignore[import-untyped, import-not-found, unused-ignore]
     scrubber = scrubadub.Scrubber()
@@ -76,7 +32,7 @@ def _scrubadub() -> Scrub:
 
 
 def _presidio() -> Scrub:
-    with needs("Presidio is missing", "pii"), warnings.catch_warnings():
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import spacy  # type: ignore[import-not-found, unused-ignore]
         import tldextract  # type: ignore[import-not-found, unused-ignore]
@@ -131,4 +87,5 @@ def replaced(text: str, findings: Sequence[tuple[int, int, str, float]]) -> str:
     return "".join([*parts, text[end:]])
 
 
+# By name: what makes one, or raises ImportError where its library is not installed.
 SCRUBBERS: dict[str, Callable[[], Scrub]] = {"scrubadub": _scrubadub, "presidio": _presidio}
