@@ -23,8 +23,7 @@ from sklearn.metrics import f1_score
 from sklearn.pipeline import make_pipeline
 
 import inkblur
-from inkblur.documents.fingerprints import among, fingerprints
-from inkblur.evaluation.releasers import releaser
+from inkblur.evaluation import among, fingerprints, releaser
 from reproduction.corpora import Corpus, disaster_tweets, sms_spam
 
 SEEDS = (1, 2, 3)

@@ -14,11 +14,11 @@ What the paper leaves open was settled by its own figures:
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import replace
 from pathlib import Path
 
-from inkblur.evaluation import Dataset, Names, make_dataset
+from inkblur.evaluation import DONT_KNOW, Dataset, Names, make_dataset
 from reproduction.corpora import Corpus, Split, newsgroups, posting_body, posting_from
 
 SCENARIOS = ("top-5", "top-10", "top-5-multi", "top-10-multi")  # Table 1, "Any" and "Multi"
@@ -31,7 +31,7 @@ def syntf_newsgroups(folder: str | Path | None = None, *, strip_quotes: bool = T
 
     Labels are the groups. Postings of authors with fewer than eight test postings have no author
     here: they take part in the utility alone, as in the paper. Suspects of a scenario:
-    `Scenario.of("top-5-multi").suspects(data)`; the paper's four are in `SCENARIOS`. Addresses and
+    `suspects(data, "top-5-multi")`; the paper's four are in `SCENARIOS`. Addresses and
     names of the From lines serve to mask examples and appear nowhere.
     """
     return syntf_dataset(newsgroups(folder), strip_quotes=strip_quotes)
@@ -54,6 +54,20 @@ def syntf_dataset(split: Split, *, strip_quotes: bool = True) -> Dataset:
         seed=0,  # draws nothing: the parts are given
     )
     return replace(data, names=Names([posting_from(posting) for posting in postings]))
+
+
+def suspects(data: Dataset, scenario: str) -> list[int]:
+    """The authors with most training postings among those who are tested; "multi": among those who
+    post in at least two groups of the training part. Ascending.
+    """
+    texts, groups = Counter(data.train.authors.tolist()), defaultdict(set)
+    for author, label in zip(data.train.authors.tolist(), data.train.labels, strict=True):
+        groups[author].add(label)
+    least = 1 + scenario.endswith("multi")
+    tested = set(data.test.authors.tolist()) - {DONT_KNOW}
+    known = [author for author in texts if author in tested and len(groups[author]) >= least]
+    ranked = sorted(known, key=lambda author: (-texts[author], author))
+    return sorted(ranked[: int(scenario.split("-")[1])])
 
 
 def bare(corpus: Corpus) -> Corpus:

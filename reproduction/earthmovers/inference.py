@@ -12,7 +12,6 @@ from inkblur.evaluation import (
     NULL_ID,
     Koppel,
     content_words,
-    fasttext_labels,
     known_id,
     survival_rate,
 )
@@ -41,6 +40,7 @@ from reproduction.earthmovers.sampled_documents import (
     plain_words,
     shortened,
 )
+from reproduction.fasttext_model import fasttext_labels
 from reproduction.result import Outcome
 
 

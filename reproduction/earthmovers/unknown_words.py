@@ -11,11 +11,12 @@ from functools import cached_property
 from typing import Any
 
 from inkblur import Embedding, Laplace, Privatizer, Record, TokenPolicies
-from inkblur.evaluation import NULL_ID, fasttext_labels, known_id
+from inkblur.evaluation import NULL_ID, known_id
 from reproduction.context import Context
 from reproduction.earthmovers.published import NORMS
 from reproduction.earthmovers.sampled_documents import LENGTHS, Documents, plain_words
 from reproduction.estimate import Estimate
+from reproduction.fasttext_model import fasttext_labels
 from reproduction.result import Claim, Outcome, Reading, Where
 
 TABLE = "Topic accuracy (two topics) at epsilon 10, by what becomes of words outside the vocabulary"

@@ -21,7 +21,6 @@ from inkblur.evaluation import (
     Dataset,
     Ids,
     LabelAnswers,
-    Scenario,
     VectorReleaser,
     WritePrintsFeatures,
     label_answers,
@@ -32,7 +31,7 @@ from inkblur.evaluation import (
     words_of,
 )
 from reproduction.context import Context, with_names
-from reproduction.newsgroups import SCENARIOS
+from reproduction.newsgroups import SCENARIOS, suspects
 from reproduction.syntf.resampling import RunScores, lettered
 
 if TYPE_CHECKING:
@@ -97,11 +96,11 @@ class PostingsStudy:
         """The suspects' postings of each scenario and part."""
         found = {}
         for scenario in SCENARIOS:
-            suspects = Scenario.of(scenario).suspects(self.data).tolist()
+            chosen = suspects(self.data, scenario)
             found[scenario] = {
                 part: [
                     row
-                    for suspect in suspects
+                    for suspect in chosen
                     for row in np.flatnonzero(getattr(self.data, part).authors == suspect)[
                         : self._each
                     ].tolist()

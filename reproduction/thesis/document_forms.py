@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 
-from inkblur.evaluation import TopicWords
+from inkblur.evaluation import content_words as words_without_functions
 from reproduction.thesis.published import FORMS
 from reproduction.thesis.stop_words import content_words
 
@@ -25,8 +25,7 @@ class Forms:
 
     def __init__(self, texts: Sequence[str], labels: Sequence[str], known: Container[str]) -> None:
         self._known = known
-        chosen = TopicWords(max(SIZES)).fit(self._content(texts), labels)
-        ranked = chosen.words  # best first
+        ranked = topic_words(self._content(texts), labels)
         self._kept = {f"bow-{size}": frozenset(ranked[:size]) for size in SIZES}
 
     def of(self, texts: Sequence[str]) -> dict[str, list[str]]:
@@ -44,3 +43,18 @@ class Forms:
         return [
             " ".join(word for word in content_words(text) if word in self._known) for text in texts
         ]
+
+
+def topic_words(texts: Sequence[str], labels: Sequence[str]) -> list[str]:
+    """Words by how well they tell the labels apart (chi-squared), best first; equally good ones in
+    alphabetical order.
+    """
+    from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.feature_selection import chi2
+
+    counter = CountVectorizer(analyzer=list)  # documents are words already
+    counts = counter.fit_transform([words_without_functions(text) for text in texts])
+    scores = chi2(counts, labels)[0]
+    words = counter.get_feature_names_out().tolist()
+    ranked = sorted(zip(words, scores, strict=True), key=lambda p: (-round(float(p[1]), 9), p[0]))
+    return [word for word, _ in ranked]

@@ -101,38 +101,6 @@ def test_files_are_written_though_nobody_reads_what_is_printed(
     assert (tmp_path / "out" / "audit.json").exists()
 
 
-def test_density_is_table_5_of_the_vocabulary_and_a_file(tmp_path: Path) -> None:
-    line = [0.0, 1.0, *(4.0 * i for i in range(1, 99))]  # the nearest: 1, 1, 3, then 4 everywhere
-    many = tmp_path / "line.txt"
-    names = [f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(100)]
-    rows = [f"{name} {x} 0" for name, x in zip(names, line, strict=True)]
-    many.write_text("\n".join(rows) + "\n", encoding="utf-8")
-    posts = tmp_path / "posts.csv"
-    posts.write_text(f"post\n{names[-1]} {names[0]}\n{names[0]}\n", encoding="utf-8")
-    asked = [
-        "-m",
-        "laplace",
-        "-e",
-        "2",
-        "--words",
-        "2",
-        "--density",
-        "--texts",
-        str(posts),
-        "--text-column",
-        "post",
-    ]
-    result = run(many, *asked)
-    assert result.exit_code == 0, result.output
-    assert "mean d of the 50 sparsest" in result.stdout
-    found = json.loads(run(many, *asked, "--json").stdout)["density"]
-    assert (found["largest"], found["smallest"], found["extreme_ratio"]) == (4.0, 1.0, 4.0)
-    assert found["any_share"] == 0.5
-    assert found["mean_share"] == pytest.approx(1 / 2 / 50)
-    assert f"{found['mean_share']:.3%}" in result.stdout
-    assert "density" not in json.loads(run(many, *asked[:6], "--json").stdout)
-
-
 def test_files_come_into_being_whole(
     vectors: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -193,9 +161,6 @@ def test_a_false_claim_ends_with_code_1(vectors: Path, monkeypatch: pytest.Monke
         (["--confidence", "1"], "confidence must lie"),
         (["-m", "laplace", "--lambda", "1"], "--lambda is not an option of laplace"),
         (["-m", "magic"], "unknown mechanism 'magic'"),
-        (["--texts", "posts.csv"], "--texts needs --density"),
-        (["--density", "--texts", "nowhere.csv"], "nowhere.csv"),
-        (["--density"], "50 densest words need a vocabulary of 100"),
     ],
 )
 def test_bad_requests_are_refused_before_measuring(

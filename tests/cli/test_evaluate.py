@@ -131,7 +131,6 @@ def test_labels_alone_need_no_authors(posts: Path, vectors: Path) -> None:
         (["--attacks", "magic"], "unknown attack"),
         (["--models", "magic"], "unknown model"),
         (["--scenarios", "top-9"], "needs 9 authors"),
-        (["--form", "magic"], "unknown form"),
         (["--epsilon", "5;10"], "--epsilon takes numbers"),
         (["--epsilon", "0"], "epsilon must be"),
         (["-m", "mahalanobis", "--lambda", "2"], "lambda must lie"),
@@ -194,7 +193,6 @@ def test_missing_values_in_jsonl_are_missing(vectors: Path, tmp_path: Path) -> N
     path.write_text("\n".join(json.dumps(row) for row in rows) + "\n", encoding="utf-8")
     body = json.loads(run(path, vectors, "-e", "5", "--json").stdout)
     assert (body["data"]["without_author"], body["data"]["without_label"]) == (1, 1)
-
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])

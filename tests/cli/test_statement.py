@@ -257,7 +257,7 @@ def measured(report: dict[str, Any], **changes: Any) -> dict[str, Any]:
             for measure in ("words recovered", "numbers recovered")
         ),
     ]
-    made: dict[str, Any] = {"form": "raw", "proper_nouns_redacted": False, "data": {"texts": 1_200}}
+    made: dict[str, Any] = {"data": {"texts": 1_200}}
     made |= {"before": before.to_json(), "settings": [body]}
     made["embedding"] = {"sha256": report["spec"]["embedding_sha256"]}
     return json.loads(json.dumps(made))  # type: ignore[no-any-return]

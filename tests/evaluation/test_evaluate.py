@@ -204,22 +204,12 @@ def test_progress_is_told_to_its_end() -> None:
     assert len(seen) - 1 == seen[-1][1]
 
 
-def test_forms_and_redaction_come_before_the_release() -> None:
-    plan = Plan(seed=5, attacks=(), models=("naive-bayes",), repeats=1, form="bow-8", redact=True)
-    report = evaluate(made(), table(), [ReleaseSpec("laplace", 1e4)], plan)
-    words = {word for example in report.examples for word in example.before.split()}
-    assert words <= {"wave", "fish", "boat", "tide", "rain", "wind", "cloud", "storm"}
-    assert any("bow-8" in note for note in report.notes)
-    assert report.redacted
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"attacks": ("magic",)}, "unknown attack 'magic'"),
         ({"models": ("magic",)}, "unknown model 'magic'"),
         ({"scenarios": ("top-1",)}, "unknown scenario"),
-        ({"form": "magic"}, "unknown form"),
         ({"repeats": 0}, "repeats"),
         ({"read_texts": -1}, "`read_texts=` must not be negative, got -1"),
         ({"examples": -5}, "examples"),
@@ -352,7 +342,7 @@ class TestData:
         assert set(range(4)) <= set(suspects.tolist())
         assert Scenario.of("top-3").suspects(data).tolist() == [0, 1, 2]
 
-    def test_scenarios_choose_by_texts_and_by_labels(self) -> None:
+    def test_scenarios_choose_by_texts(self) -> None:
         texts, names, labels = corpus()
         names = ["busy" if name in NAMES[:2] else name for name in names]
         labels = [
@@ -360,9 +350,8 @@ class TestData:
         ]
         data = make_dataset(texts, authors=names, labels=labels, seed=5)
         assert Scenario.of("top-2").suspects(data).tolist() == [0, 1]
-        assert Scenario.of("top-2-multi").suspects(data).tolist() == [1, 2]
-        with pytest.raises(ParameterError, match="needs 3 authors"):
-            Scenario.of("top-3-multi").suspects(data)
+        with pytest.raises(ParameterError, match="needs 9 authors"):
+            Scenario.of("top-9").suspects(data)
 
     @pytest.mark.parametrize(
         ("options", "message"),

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from inkblur.embeddings.table import Embedding
 from inkblur.errors import MissingExtra, ParameterError
 from inkblur.evaluation.measures.utility import Rates, UtilityClassifier, label_answers, rates
 from reproduction.corpora import sms_spam
@@ -35,9 +34,7 @@ def label_scores(*parts: Any, **options: Any) -> Rates:
     return label_answers(*parts, **options).scores()
 
 
-@pytest.mark.parametrize(
-    "model", [m for m in UtilityClassifier if m is not UtilityClassifier.FASTTEXT]
-)
+@pytest.mark.parametrize("model", UtilityClassifier)
 def test_every_model_tells_clear_topics_and_not_noise(model: UtilityClassifier) -> None:
     pytest.importorskip("sklearn")
     train, train_labels = corpus(1, 60)
@@ -60,41 +57,6 @@ def test_answers_stand_beside_the_truth_in_order() -> None:
     assert said.truth == (labels[0], labels[1])
     assert said.answers == said.truth
     assert said.unseen == 1
-
-
-@pytest.mark.parametrize("pretrained", [False, True])
-def test_fasttext_tells_clear_topics_the_same_each_time(pretrained: bool) -> None:
-    pytest.importorskip("fasttext", reason="needs fasttext-numpy2")
-    train, train_labels = corpus(1, 60)
-    test, test_labels = corpus(2, 40)
-    rng = np.random.default_rng(3)
-    table = Embedding([*SKY, *SEA], rng.normal(size=(12, 5)), name="toy") if pretrained else None
-    runs = [
-        label_scores(
-            train,
-            train_labels,
-            [*test, ""],
-            [*test_labels, "sea"],
-            model="fasttext",
-            seed=1,
-            embedding=table,
-        )
-        for _ in range(2)
-    ]
-    assert runs[0].accuracy >= 0.9
-    assert runs[0] == runs[1]
-
-
-def test_fasttext_starts_from_the_pretrained_vectors(tmp_path: Path) -> None:
-    from inkblur.evaluation.measures import fasttext_model
-
-    table = Embedding(["rain", "wave", "moon"], [[1, 0], [0, 1], [1, 1]], name="toy")
-    fasttext_model._write(tmp_path / "v", [["wave", "rain"], ["fog"]], 2, table, 1)
-    rows = [line.split() for line in (tmp_path / "v").read_text(encoding="utf-8").splitlines()]
-    assert [row[0] for row in rows] == ["4", "</s>", "fog", "rain", "wave"]
-    assert rows[3] == ["rain", "1", "0"]
-    assert rows[4] == ["wave", "0", "1"]
-    assert all(0 < abs(float(number)) <= 0.5 for number in rows[2][1:])
 
 
 def test_scores_are_scikit_learns() -> None:
@@ -157,9 +119,6 @@ def test_what_cannot_be_scored_is_refused(
 
 
 def test_missing_libraries_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "fasttext", None)
-    with pytest.raises(MissingExtra, match="fasttext-numpy2"):
-        label_scores(["x", "y"], ["a", "b"], ["x"], ["a"], model="fasttext", seed=1)
     monkeypatch.setitem(sys.modules, "sklearn.feature_extraction.text", None)
     with pytest.raises(MissingExtra, match="scikit-learn"):
         label_scores(["x", "y"], ["a", "b"], ["x"], ["a"], model="svm", seed=1)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from inkblur.evaluation.attacks.base import DONT_KNOW
-from inkblur.evaluation.dataset import Dataset, Scenario
+from inkblur.evaluation.dataset import Dataset
 from reproduction import corpora
-from reproduction.newsgroups import SCENARIOS, stripped, syntf_newsgroups
+from reproduction.newsgroups import SCENARIOS, stripped, suspects, syntf_newsgroups
 
 needs_data = pytest.mark.skipif(
     not os.environ.get(corpora.VARIABLE), reason=f"set {corpora.VARIABLE} to the data folder"
@@ -32,13 +32,13 @@ def test_suspects_have_the_postings_of_table_1(
     data: Dataset, scenario: str, train: int, test: int
 ) -> None:
     assert scenario in SCENARIOS
-    suspects = Scenario.of(scenario).suspects(data).tolist()
-    assert len(suspects) == Scenario.of(scenario).top
-    assert min((data.train.authors == author).sum() for author in suspects) == train
-    assert min((data.test.authors == author).sum() for author in suspects) == test
+    chosen = suspects(data, scenario)
+    assert len(chosen) == int(scenario.split("-")[1])
+    assert min((data.train.authors == author).sum() for author in chosen) == train
+    assert min((data.test.authors == author).sum() for author in chosen) == test
     groups = [
         {label for a, label in zip(data.train.authors, data.train.labels, strict=True) if a == s}
-        for s in suspects
+        for s in chosen
     ]
     assert min(map(len, groups)) == (2 if scenario.endswith("multi") else 1)
 

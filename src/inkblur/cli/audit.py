@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from inkblur.embeddings import Embedding
     from inkblur.evaluation.audit.lower_bound import Audit
-    from inkblur.evaluation.measures.density import Density
     from inkblur.evaluation.measures.statistics import PrivacyStatistics
     from inkblur.mechanisms.base import WordMechanism
     from inkblur.mechanisms.catalogue import Entry
@@ -59,18 +58,6 @@ def audit(
     confidence: Annotated[
         float, typer.Option(help="Probability that a correct mechanism passes the whole audit.")
     ] = 0.99,
-    with_density: Annotated[
-        bool,
-        typer.Option("--density", help="Also measure how unevenly the words are spread."),
-    ] = False,
-    texts_file: Annotated[
-        str | None,
-        typer.Option(
-            "--texts",
-            help="With --density: count the records of this file that contain an isolated word.",
-        ),
-    ] = None,
-    text_column: texts.TextColumn = "text",
     output: Annotated[
         Path | None, output_option("Directory for plots (SVG, PNG) and audit.json.")
     ] = None,
@@ -91,7 +78,6 @@ def audit(
     with plain_errors():
         from inkblur.evaluation.audit.distinguishing import WordPair
         from inkblur.evaluation.audit.lower_bound import checked_draws
-        from inkblur.evaluation.measures.density import density
         from inkblur.evaluation.measures.intervals import checked_confidence
         from inkblur.evaluation.measures.statistics import measured_ids
         from inkblur.mechanisms.catalogue import find
@@ -102,8 +88,6 @@ def audit(
             words_only = {
                 "--words": words,
                 "--pair": pair,
-                "--density": with_density or None,
-                "--texts": texts_file,
                 "--output": output,
             }
             options.refuse_given(words_only, "{} cannot be used with --pool: leave it out")
@@ -115,11 +99,6 @@ def audit(
             if parameter.principal:
                 own.setdefault(parameter.name, parameter.tried)
         checked_confidence(confidence)
-        if texts_file is not None and not with_density:
-            raise ParameterError("--texts needs --density")
-        records = None
-        if texts_file is not None:
-            records, _ = texts.read_columns(texts_file, text_column, [])
         if output is not None:  # find out before the measuring
             from inkblur.evaluation.reports import plots
 
@@ -137,10 +116,6 @@ def audit(
         checked_draws(draws)
         if pair is not None:
             WordPair(made[0], *pair)
-        spread = None
-        if with_density:
-            with talk.status("measuring distances between words"):
-                spread = density(table, records)
         results = _measured(made, rng, count, runs)
         audits = _audited(made, rng, pair, draws, confidence)
         body: dict[str, Any] = {
@@ -149,16 +124,12 @@ def audit(
             "statistics": [result.to_json() for result in results],
             "audits": [found.to_json() for found in audits],
         }
-        if spread is not None:
-            body["density"] = spread.to_json()
         if output is not None:
             _write(output, body, results)
         if as_json:
             data.print_json(json.dumps(body, allow_nan=False))
         else:
             _print(results, audits)
-            if spread is not None:
-                _print_density(spread)
         _judge(audits)
 
 
@@ -287,34 +258,6 @@ def _print(results: Sequence[PrivacyStatistics], audits: Sequence[Audit]) -> Non
         data.print(f"[bold]{escape(', '.join(f'{k} {v}' for k, v in shown.items()))}[/]")
         for line in audit.verdicts():
             data.print(f"  {escape(line)}")
-
-
-def _print_density(found: Density) -> None:
-    """Table 5 of the Mahalanobis paper."""
-    count = found.extremes
-    table = Table(
-        *("distance d to the nearest other word", "value"),
-        title=f"density of {escape(found.embedding)}: {found.vocabulary:,} words",
-    )
-    rows = [
-        ("d_max, the sparsest word", f"{found.largest:.3f}"),
-        ("d_min, the densest word", f"{found.smallest:.3f}"),
-        ("d_max / d_min", f"{found.extreme_ratio:.2f}"),
-        (f"mean d of the {count} sparsest", f"{found.sparse_mean:.3f}"),
-        (f"mean d of the {count} densest", f"{found.dense_mean:.3f}"),
-        ("ratio of the means", f"{found.mean_ratio:.2f}"),
-    ]
-    if found.same_vector:
-        rows.append(("words with the vector of another, d = 0", f"{found.same_vector:,}"))
-    if found.mean_share is not None and found.any_share is not None:
-        rows += [
-            ("records read", f"{found.records:,}"),
-            (f"p: share that holds one of the {count} sparsest, mean", f"{found.mean_share:.3%}"),
-            (f"share that holds any of the {count} sparsest", f"{found.any_share:.3%}"),
-        ]
-    for name, value in rows:
-        table.add_row(name, value)
-    print_table(table)
 
 
 def _shape(lam: float | None) -> str:

@@ -59,8 +59,6 @@ def evaluate(
     attacks: texts.Attacks = texts.USUAL_ATTACKS,
     scenarios: texts.Scenarios = "all",
     models: texts.Models = texts.USUAL_MODELS,
-    form: texts.FormOption = "raw",
-    redact: texts.Redact = False,
     repeats: Annotated[int, typer.Option(help="Repetitions; two or more give intervals.")] = 3,
     confidence: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95,
     output: Annotated[
@@ -90,8 +88,6 @@ def evaluate(
             models=texts.listed(models) if label_column is not None else (),
             repeats=repeats,
             confidence=confidence,
-            form=form,
-            redact=redact,
             read_texts=read_texts,
         )
         if output is not None:

@@ -41,17 +41,11 @@ Attacks = Annotated[
         "sentence-lengths, text-lengths, stacked."
     ),
 ]
-Scenarios = Annotated[str, typer.Option(help="Suspects, comma-separated: all, top-N, top-N-multi.")]
+Scenarios = Annotated[str, typer.Option(help="Suspects, comma-separated: all, top-N.")]
 Models = Annotated[
     str,
-    typer.Option(
-        help="Classifiers of labels, comma-separated: naive-bayes, svm, neighbors, fasttext."
-    ),
+    typer.Option(help="Classifiers of labels, comma-separated: naive-bayes, svm, neighbors."),
 ]
-FormOption = Annotated[
-    str, typer.Option(help="How texts are prepared: raw, content, or bow-N such as bow-200.")
-]
-Redact = Annotated[bool, typer.Option("--redact", help="Remove proper nouns first.")]
 USUAL_ATTACKS = (
     "likelihood,likelihood-lengths,text-lengths,sentence-lengths,svm,svm-words,koppel,stacked"
 )

@@ -2,6 +2,7 @@
 
 from inkblur.atomic_file import write_atomically
 from inkblur.documents.analysis import known_id
+from inkblur.documents.fingerprints import among, fingerprints
 from inkblur.documents.tokens import TokenClass, tokenize
 from inkblur.evaluation.attacks.base import DONT_KNOW
 from inkblur.evaluation.attacks.koppel import Koppel
@@ -9,21 +10,18 @@ from inkblur.evaluation.attacks.reverse import reverse_vectorized
 from inkblur.evaluation.attacks.svm import LinearSvm
 from inkblur.evaluation.attacks.writeprints import AuthorClassifier, make_classifier
 from inkblur.evaluation.attacks.writeprints_features import WritePrintsFeatures, measured_groups
-from inkblur.evaluation.dataset import Dataset, Names, Scenario, make_dataset
+from inkblur.evaluation.dataset import Dataset, Names, make_dataset
 from inkblur.evaluation.measures.bootstrap import (
     percentile_interval,
     resample_counts,
     resample_rows,
 )
-from inkblur.evaluation.measures.density import density
 from inkblur.evaluation.measures.earth_movers import earth_movers, euclidean_costs
-from inkblur.evaluation.measures.fasttext_model import fasttext_labels
 from inkblur.evaluation.measures.intervals import clopper_pearson_lower, clopper_pearson_upper
 from inkblur.evaluation.measures.ngrams import space_free_ngrams
 from inkblur.evaluation.measures.statistics import privacy_statistics
 from inkblur.evaluation.measures.utility import LabelAnswers, UtilityClassifier, label_answers
-from inkblur.evaluation.measures.words import words_of
-from inkblur.evaluation.preprocessing import TopicWords, content_words
+from inkblur.evaluation.measures.words import content_words, words_of
 from inkblur.evaluation.releasers import Released, VectorReleaser, releaser
 from inkblur.evaluation.reports.plots import COLORS, MARKERS, rendered, require_matplotlib
 from inkblur.evaluation.results import Interval
@@ -41,12 +39,12 @@ from inkblur.types import NULL_ID, Array, Ids
 __all__ = [  # noqa: RUF022 (sorted, several a line)
     "Array", "AuthorClassifier", "CATALOGUE", "COLORS", "Checkpoint", "CosineRating", "DONT_KNOW",
     "Dataset", "Device", "Engine", "Ids", "Interval", "Koppel", "LabelAnswers", "LinearSvm",
-    "MARKERS", "NULL_ID", "Names", "Reference", "Released", "Scenario", 
-    "TokenClass", "TopicWords", "UtilityClassifier", "VectorReleaser", "WritePrintsFeatures",
+    "MARKERS", "NULL_ID", "Names", "Reference", "Released",
+    "TokenClass", "UtilityClassifier", "VectorReleaser", "WritePrintsFeatures", "among",
     "backend_on", "calibrate", "clopper_pearson_lower", "clopper_pearson_upper", "content_words",
-    "density", "earth_movers", "euclidean_costs", "exhaustive", "fasttext_labels",
-    "improved_bound", "known_id", "label_answers", "make_classifier", "make_dataset",
-    "measured_groups", "percentile_interval", "privacy_statistics", "releaser", "rendered",
+    "earth_movers", "euclidean_costs", "exhaustive", "fingerprints", "improved_bound", "known_id",
+    "label_answers", "make_classifier", "make_dataset", "measured_groups", "percentile_interval",
+    "privacy_statistics", "releaser", "rendered",
     "require_matplotlib", "resample_counts", "resample_rows", "reverse_vectorized",
     "space_free_ngrams", "standard_bound", "survival_rate", "tight_loss", "tokenize", "words_of",
     "write_atomically",

@@ -36,7 +36,7 @@ from inkblur.rng import seeded_rng
 from inkblur.types import Ids, counted
 
 MOST_AUTHORS = 1_000  # suspects of one attack
-_SCENARIO = re.compile(r"top-([0-9]+)(-multi)?")
+_SCENARIO = re.compile(r"top-([0-9]+)")
 _PARTS = ("train", "test")
 
 
@@ -129,41 +129,33 @@ def _first_word(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """Which authors are suspects: all, or those with most training texts (SynTF, Table 1)."""
+    """Which authors are suspects: all, or those with most training texts."""
 
     name: str
     top: int | None  # None: all
-    multi: bool  # only authors whose training texts are under at least two labels
 
     @classmethod
     def of(cls, name: str) -> Scenario:
-        """all, top-5, top-10-multi and the like.
+        """all, top-5, top-10 and the like.
 
-        >>> Scenario.of("top-10-multi").top
+        >>> Scenario.of("top-10").top
         10
         """
         if name == "all":
-            return cls(name, None, False)
+            return cls(name, None)
         found = _SCENARIO.fullmatch(name)
         if found is None or int(found[1]) < 2:
             raise ParameterError(
-                f"unknown scenario {name!r}; choose all, top-N or top-N-multi with N at least 2"
+                f"unknown scenario {name!r}; choose all, or top-N with N at least 2"
             )
-        return cls(name, int(found[1]), bool(found[2]))
+        return cls(name, int(found[1]))
 
     def suspects(self, data: Dataset) -> Ids:
         """The authors with a training text that this scenario takes, ascending."""
-        texts: Counter[int] = Counter()
-        labels: defaultdict[int, set[str]] = defaultdict(set)
-        for author, label in zip(data.train.authors.tolist(), data.train.labels, strict=True):
-            texts[author] += 1
-            if label is not None:
-                labels[author].add(label)
+        texts = Counter(data.train.authors.tolist())
         known = texts.keys() - {DONT_KNOW}
         if self.top is not None:  # a suspect without a test text would never be attacked
             known &= set(data.test.authors.tolist())
-        if self.multi:
-            known = {author for author in known if len(labels[author]) >= 2}
         most = self.top if self.top is not None else MOST_AUTHORS
         ranked = sorted(known, key=lambda author: (-texts[author], author))[:most]
         if len(ranked) < (self.top if self.top is not None else 2):

@@ -24,9 +24,8 @@ from inkblur.evaluation.dataset import Dataset
 from inkblur.evaluation.disclosure import Disclosing
 from inkblur.evaluation.measures.meaning import Meaning, meaning_kept
 from inkblur.evaluation.measures.similarity import Judge
-from inkblur.evaluation.measures.utility import UtilityClassifier, label_answers
+from inkblur.evaluation.measures.utility import label_answers
 from inkblur.evaluation.plan import Plan
-from inkblur.evaluation.preprocessing import ProperNouns, TopicWords, make_form
 from inkblur.evaluation.releasers import PoolReleaser, Released, Releaser, releaser
 from inkblur.evaluation.repetitions import (
     Attacked,
@@ -92,19 +91,17 @@ def evaluate(
         plan.seed,
         plan.repeats,
         plan.confidence,
-        plan.form,
-        plan.redact,
         described(embedding),
         data.facts,
         before,
         found,
         prepared.examples(made),
-        (SEEDED_NOTE, *prepared.notes),
+        (SEEDED_NOTE,),
     )
 
 
 class PreparedEvaluation:
-    """Texts in their form, attacks that studied the true texts, and the scores before any release.
+    """Attacks that studied the true texts, and the scores before any release.
 
     One serves many settings, so what does not depend on the setting is done once.
     """
@@ -118,8 +115,7 @@ class PreparedEvaluation:
     ) -> None:
         self.data, self.embedding, self.plan = data, embedding, plan
         self._on_step, self._done, self.total = on_step, 0, 0  # progress: steps done, in all
-        self.notes: tuple[str, ...] = ()
-        self.train, self.test = self._formed()
+        self.train, self.test = list(data.train.texts), list(data.test.texts)
         self.authors = AuthorAttacks(data, self.train, embedding, plan, self.step)
         self._models = plan.models if data.has_labels else ()
         self._first = Released(()), Released(())  # train and test, of the release measured last
@@ -137,19 +133,6 @@ class PreparedEvaluation:
         """Steps of progress in one repetition, or (None) in the baseline."""
         analysts = 1 if releaser is None else 2
         return 1 + self.authors.count(releaser) + analysts * len(self._models)
-
-    def _formed(self) -> tuple[list[str], list[str]]:
-        train, test = list(self.data.train.texts), list(self.data.test.texts)
-        if self.plan.redact:
-            nouns = ProperNouns().fit(train)
-            train, test = nouns.transform(train), nouns.transform(test)
-        form = make_form(self.plan.form).fit(train, self.data.train.labels)
-        if isinstance(form, TopicWords):
-            self.notes = (
-                f"The words of {form.name} were chosen on the training part: choose them on public "
-                "labeled texts for a release.",
-            )
-        return form.transform(train), form.transform(test)
 
     def baseline(self) -> SettingResult:
         """Attacks and classifiers on the true texts, studied and tried without any release."""
@@ -266,7 +249,6 @@ class PreparedEvaluation:
             self._scored(model, kind, part, asked, repeat)
             for kind, part in ((ADAPTIVE, studied), (STATIC, true))
             for model in self._models
-            if not (vectors and model == UtilityClassifier.FASTTEXT.value)  # which reads texts
         ]
 
     def _scored(self, model: str, kind: str, train: Any, test: Any, repeat: int) -> Scored:
@@ -278,7 +260,6 @@ class PreparedEvaluation:
             self.data.test.labels,
             model=model,
             seed=self.plan.seed + repeat,
-            embedding=self.embedding,
         )
 
     def _meaning(self, test: Released) -> Meaning | None:

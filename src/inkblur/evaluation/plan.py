@@ -9,7 +9,6 @@ from inkblur.evaluation.attacks.catalogue import NAMES, USUAL
 from inkblur.evaluation.dataset import Scenario
 from inkblur.evaluation.measures.intervals import checked_confidence
 from inkblur.evaluation.measures.utility import UtilityClassifier
-from inkblur.evaluation.preprocessing import make_form
 from inkblur.types import choose, whole
 
 
@@ -23,8 +22,6 @@ class Plan:
     models: tuple[str, ...] = ("naive-bayes", "svm")
     repeats: int = 3
     confidence: float = 0.95
-    form: str = "raw"
-    redact: bool = False  # remove proper nouns first
     meaning_texts: int = 100  # texts whose movement is measured; Earth Mover's takes its time
     examples: int = 10
     read_texts: int = 40  # test texts that are read word by word; 0: none
@@ -42,7 +39,6 @@ class Plan:
             choose(UtilityClassifier, model, "model")
         for scenario in self.scenarios:
             Scenario.of(scenario)
-        make_form(self.form)
         for column in (self.attacks, self.scenarios, self.models):
             if len(set(column)) != len(column):
                 raise ParameterError(f"{', '.join(column)} names something twice")

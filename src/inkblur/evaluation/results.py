@@ -232,8 +232,6 @@ class Evaluation:
     seed: int
     repeats: int
     confidence: float
-    form: str
-    redacted: bool
     embedding: dict[str, Any]
     facts: Facts
     before: SettingResult
@@ -247,8 +245,6 @@ class Evaluation:
             "seed": self.seed,
             "repeats": self.repeats,
             "confidence": self.confidence,
-            "form": self.form,
-            "proper_nouns_redacted": self.redacted,
             "embedding": dict(self.embedding),
             "data": asdict(self.facts),
             "before": self.before.to_json(),

@@ -84,8 +84,6 @@ def report() -> Evaluation:
         seed=7,
         repeats=3,
         confidence=0.95,
-        form="raw",
-        redacted=False,
         embedding={"name": "made <b>", "words": 1234, "dimension": 50, "sha256": "0"},
         facts=Facts(120, 90, 30, 1, 10, 2, 1, 3, 5, 4),
         before=SettingResult("before", {}, None, (), None, *base, None),

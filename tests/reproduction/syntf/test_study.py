@@ -9,12 +9,12 @@ import pytest
 
 from inkblur.embeddings.table import Embedding
 from inkblur.evaluation.attacks.writeprints import WritePrints
-from inkblur.evaluation.dataset import Scenario, make_dataset
+from inkblur.evaluation.dataset import make_dataset
 from inkblur.evaluation.releasers import releaser
 from inkblur.spec import ReleaseSpec
 from reproduction.context import Context
 from reproduction.datasets import Datasets
-from reproduction.newsgroups import SCENARIOS
+from reproduction.newsgroups import SCENARIOS, suspects
 from reproduction.syntf import gaps
 from reproduction.syntf.resampling import RunScores, ScoreView, as_they_are
 from reproduction.syntf.study import MODELS, PostingsStudy, _counts, weighted
@@ -53,10 +53,8 @@ def test_the_attacker_names_those_whom_writeprints_names(study: PostingsStudy) -
     found = study.plain(study.texts)["attack"]
     data = study.data
     for scenario in SCENARIOS:
-        suspects = Scenario.of(scenario).suspects(data)
-        train, test = (
-            np.flatnonzero(np.isin(p.authors, suspects)) for p in (data.train, data.test)
-        )
+        chosen = suspects(data, scenario)
+        train, test = (np.flatnonzero(np.isin(p.authors, chosen)) for p in (data.train, data.test))
         for model in MODELS:
             attack = WritePrints(classifier=model)
             attack.fit([data.train.texts[i] for i in train], data.train.authors[train])

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError, needs
 from inkblur.evaluation.measures.training import narrow, trained
 from inkblur.evaluation.measures.words import words_of
@@ -35,7 +34,6 @@ class UtilityClassifier(Enum):
     NAIVE_BAYES = "naive-bayes"  # multinomial, alpha = 0.01, on tf-idf (SynTF, section 4.2)
     SVM = "svm"  # linear, C = 1, on tf-idf (the same)
     NEIGHBORS = "neighbors"  # the majority of the 5 nearest by cosine of tf-idf
-    FASTTEXT = "fasttext"  # fastText, which starts from pretrained vectors where they are given
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +101,10 @@ def label_answers(
     *,
     model: UtilityClassifier | str,
     seed: int,
-    embedding: Embedding | None = None,
 ) -> LabelAnswers:
     """Train on one part and name the labels of the other.
 
     Both parts are texts, or both are counts over the same terms (released vectors, for example).
-    fastText takes texts only; `embedding` gives it pretrained vectors, the others ignore it.
 
     >>> spam = ["win cash", "cash prize now", "see you", "home at six"]
     >>> labels = ["spam", "spam", "ham", "ham"]
@@ -128,7 +124,7 @@ def label_answers(
     kept = [row for row, label in enumerate(asked_labels) if label in known]
     if not kept:
         raise ParameterError("no test text has a label of the training part")
-    answers = _answers(kind, studied, labels, _rows(asked, kept), seed, embedding)
+    answers = _answers(kind, studied, labels, _rows(asked, kept), seed)
     return LabelAnswers(
         kind.value,
         tuple(asked_labels[row] for row in kept),
@@ -145,20 +141,7 @@ def _answers(
     labels: Sequence[str],
     test: Sequence[str] | csr_matrix,
     seed: int,
-    embedding: Embedding | None,
 ) -> list[str]:
-    if kind is UtilityClassifier.FASTTEXT:
-        if not isinstance(train, Sequence) or not isinstance(test, Sequence):
-            raise ParameterError("fastText reads texts: write vectors out as text first")
-        from inkblur.evaluation.measures.fasttext_model import fasttext_labels
-
-        return fasttext_labels(
-            [words_of(text) for text in train],
-            labels,
-            [words_of(text) for text in test],
-            seed=seed,
-            embedding=embedding,
-        )
     known, asked = _tf_idf(train, test)
     classifier = trained(_classifier(kind, known.shape[0], seed), known, np.array(labels))
     return [str(label) for label in classifier.predict(asked)]

@@ -22,6 +22,16 @@ def words_of(text: str) -> list[str]:
     return [folded(token.text) for token in tokenize(text) if token.kind in wanted]
 
 
+def content_words(text: str) -> list[str]:
+    """The words of a text that are no function words, folded.
+
+    >>> content_words("The cat sat on 3 mats.")
+    ['cat', 'sat', 'mats']
+    """
+    words = map(folded, written_words(text))
+    return [word for word in words if word not in STOP_WORDS]
+
+
 def known_ids(text: str, embedding: Embedding, *, stop_words: bool) -> Ids:
     """The ids of the words that the vocabulary knows, in order; with function words or without.
 

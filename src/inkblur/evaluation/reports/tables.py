@@ -302,5 +302,4 @@ def plain_table(names: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
 def _scenario(name: str) -> str:
     if name == "all":
         return "all authors"
-    top = name.split("-")[1]
-    return f"the {top} with most training texts{', under several labels' * name.endswith('multi')}"
+    return f"the {name.split('-')[1]} with most training texts"

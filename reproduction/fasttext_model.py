@@ -1,4 +1,4 @@
-"""fastText as a classifier of labels: the one file that uses it (package fasttext-numpy2).
+"""fastText as a classifier of labels: `pip install "fasttext-numpy2>=0.10,<1"`.
 
 fastText reads its training texts from a file and its starting vectors from another. Both are
 written into a folder that only the owner can read and that is gone when the training is over.
@@ -16,9 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from inkblur.embeddings.table import Embedding
-from inkblur.errors import needs
-from inkblur.types import NULL_ID
+from inkblur import Embedding, InputError
+from inkblur.evaluation import NULL_ID
 
 _END_OF_LINE = "</s>"  # fastText counts the end of a text as a word
 _DIMENSION = 100  # fastText's own, where no vectors are given
@@ -46,8 +45,10 @@ def fasttext_labels(
     Words of `embedding` start at their vectors, others at small random ones. One thread, because
     two make the result differ from run to run. A text without any word gets the commonest label.
     """
-    with needs("this model needs fasttext-numpy2", "fasttext", "leave it out of the models"):
-        import fasttext  # type: ignore[import-untyped, import-not-found, unused-ignore]
+    try:
+        import fasttext
+    except ImportError:
+        raise InputError("fastText is missing: pip install fasttext-numpy2") from None
     names = sorted(set(labels))
     codes = {name: code for code, name in enumerate(names)}  # labels may hold spaces
     commonest = max(names, key=lambda name: (sum(label == name for label in labels), name))
