@@ -22,6 +22,7 @@ from inkblur.errors import (
     Unreachable,
     WeakSetting,
 )
+from inkblur.evaluation.audit import Claim, audit
 from inkblur.files.preview import preview_file
 from inkblur.files.release import privatize_file
 from inkblur.files.spending import Limits
@@ -45,15 +46,15 @@ __version__: str
 
 # fmt: off
 __all__ = [
-    "AngularLaplace", "BudgetExceeded", "ComponentLaplace", "CountedRelease", "Embedding",
-    "EmbeddingError", "Exponential", "Guarantee", "Incomposable", "InkblurError", "InputError",
-    "Laplace", "Ledger", "Limits", "Mahalanobis", "MissingExtra", "NoGuarantee", "OutputError",
-    "ParameterError", "Pool", "PoolPrivatizer", "PoolStaircase", "PoolTextPrivatizer",
-    "PrivacyError", "PrivateCalibration", "Privatizer", "Record", "ReleaseDesk", "ReleaseOrder",
-    "ReleaseSpec", "Rng",
+    "AngularLaplace", "BudgetExceeded", "Claim", "ComponentLaplace", "CountedRelease",
+    "Embedding", "EmbeddingError", "Exponential", "Guarantee", "Incomposable", "InkblurError",
+    "InputError", "Laplace", "Ledger", "Limits", "Mahalanobis", "MissingExtra", "NoGuarantee",
+    "OutputError", "ParameterError", "Pool", "PoolPrivatizer", "PoolStaircase",
+    "PoolTextPrivatizer", "PrivacyError", "PrivateCalibration", "Privatizer", "Record",
+    "ReleaseDesk", "ReleaseOrder", "ReleaseSpec", "Rng",
     "Staircase", "SyntheticVectors", "TextPrivatizer", "TokenPolicies", "TransformerEncoder",
     "Treatment", "Unreachable", "VectorPrivatizer", "Vectorizer", "WeakSetting", "__version__",
-    "adapt_embedding", "build_pool", "compose", "import_embedding", "keyed_rng",
+    "adapt_embedding", "audit", "build_pool", "compose", "import_embedding", "keyed_rng",
     "load_embedding", "make_mechanism", "open_ledger", "open_pool", "preview_file", "privatize",
     "privatize_file", "secure_rng", "seeded_rng", "write_pool",
 ]

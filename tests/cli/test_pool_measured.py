@@ -88,7 +88,8 @@ def test_audit_passes_a_true_pool_and_convicts_a_false_one(
     assert result.exit_code == 0, result.output
     audits = json.loads(result.stdout)["audits"]
     assert [each["flagged"] for each in audits] == [False, False]
-    assert [round(each["stated_loss"], 3) for each in audits] == [1.0, 6.0]
+    assert [each["bound"] for each in audits] == [1.0, 6.0]
+    assert all(each["assumed"] in each["verdict"] for each in audits)
 
     def nearest_alone(self: Marked, ids: Ids, places: Ids) -> Ids:
         return honest(self, ids, places // 4)

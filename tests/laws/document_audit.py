@@ -14,20 +14,13 @@ from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.tf_vector import SyntheticVectors, pick
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
-from inkblur.evaluation.audit.claimed_metric import word_bounds
-from inkblur.evaluation.audit.distinguishing import (
-    SMOOTHING,
-    Attacker,
-    BoolArray,
-    Pair,
-    log_frequencies,
-    play,
-)
-from inkblur.evaluation.audit.lower_bound import DRAWS, Audit, measure_loss
+from inkblur.evaluation.audit import DRAWS, Audit, Pair, Scores, measure_loss
+from inkblur.evaluation.claimed_metric import ClaimedMetric
 from inkblur.mechanisms.base import WordMechanism
 from inkblur.rng import Rng
 from inkblur.types import NULL_ID, Array, Ids, Record, ReleaseKind, Unit
 
+SMOOTHING = 0.5  # added to every count: an output never seen is not impossible
 MOST_EXACT = 10  # words of a bag whose likelihood is still summed over all orders
 _BLOCK = 4096  # outputs scored at a time
 _DOCUMENTS = 1024  # documents released at a time
@@ -42,24 +35,14 @@ def audit_documents(
     draws: int = DRAWS,
     confidence: float = 0.99,
 ) -> Audit:
-    """Audit what a privatizer really releases, between two texts; half the error for each part."""
-    part = 1 - (1 - confidence) / 2
-    texts: Pair = (
-        VectorPair(privatizer, left, right)
-        if isinstance(privatizer, SyntheticVectors)
-        else DocumentPair(privatizer, left, right)
-    )
+    """Audit what a privatizer really releases, between two texts."""
     stream = rng.child("audit", privatizer.spec, left, right)
-    return Audit(
-        mechanism=privatizer.mechanism.name,
-        parameters=dict(privatizer.mechanism.parameters),
-        confidence=confidence,
-        loss=measure_loss(texts, rng=stream, draws=draws, confidence=part),
-        game=play(
-            texts, rng=stream, trials=2 * (draws // 2), lessons=max(1, draws // 4), confidence=part
-        ),
-        inside=None,
+    texts: Pair = (
+        VectorPair(privatizer, left, right, stream)
+        if isinstance(privatizer, SyntheticVectors)
+        else DocumentPair(privatizer, left, right, stream)
     )
+    return measure_loss(texts, draws=draws, confidence=confidence)
 
 
 class DocumentPair:
@@ -69,8 +52,8 @@ class DocumentPair:
     other pairs are refused: telling them apart is no attack.
     """
 
-    def __init__(self, privatizer: Privatizer, left: str, right: str) -> None:
-        self._privatizer = privatizer
+    def __init__(self, privatizer: Privatizer, left: str, right: str, rng: Rng) -> None:
+        self._privatizer, self._rng, self._drawn = privatizer, rng, 0
         self._texts = (left, right)
         analyst = Analyst(privatizer.mechanism.embedding, privatizer.policies)
         layouts = [_layout(analyst.read(text).slots) for text in self._texts]
@@ -91,25 +74,24 @@ class DocumentPair:
         self.subject = f"two texts of {len(self._left)} words, released as a {self._unit.value}"
         self.bound = document_bound(privatizer.mechanism, self._unit, self._left, self._right)
 
-    def draw(self, right: BoolArray, rng: Rng) -> Ids:
+    def draw(self, right: bool, draws: int) -> Ids:
         """One released text a trial, as the ids of its words, (trials, words)."""
-        out = np.full((len(right), len(self._left)), NULL_ID, dtype=np.int64)
+        out = np.full((draws, len(self._left)), NULL_ID, dtype=np.int64)
         embedding = self._privatizer.mechanism.embedding
-        for start in range(0, len(right), _DOCUMENTS):
-            records = [
-                Record(str(start + i), self._texts[int(side)])
-                for i, side in enumerate(right[start : start + _DOCUMENTS])
-            ]
-            for i, text in enumerate(self._privatizer.release_batch(records, rng).texts):
+        for start in range(0, draws, _DOCUMENTS):
+            records = _records(self._texts[right], self._drawn, min(_DOCUMENTS, draws - start))
+            self._drawn += len(records)
+            for i, text in enumerate(self._privatizer.release_batch(records, self._rng).texts):
                 ids = read_back(embedding, text)
                 if len(ids) == out.shape[1]:  # otherwise the attacker sees nothing of it
                     out[start + i] = ids
         return out
 
-    def learn(self, draws: int, rng: Rng) -> Attacker:
+    def learn(self, draws: int) -> Scores:
         """The attacker of this pair."""
-        mechanism = self._privatizer.mechanism
-        return DocumentAttacker(mechanism, self._left, self._right, self._unit, draws, rng).scores
+        mechanism, stream = self._privatizer.mechanism, self._rng.child("lessons")
+        known = mechanism, self._left, self._right, self._unit, draws, stream
+        return DocumentAttacker(*known).scores
 
 
 class DocumentAttacker:
@@ -223,28 +205,27 @@ class VectorPair:
     The bound is n times the mechanism's loss for vectors of n terms (SynTF, Theorem 3.3).
     """
 
-    def __init__(self, synthetic: SyntheticVectors, left: str, right: str) -> None:
-        self._synthetic = synthetic
+    def __init__(self, synthetic: SyntheticVectors, left: str, right: str, rng: Rng) -> None:
+        self._synthetic, self._rng, self._drawn = synthetic, rng, 0
         self._texts = (left, right)
         self.subject = f"two texts, released as vectors of {synthetic.length} terms"
         self.bound = synthetic.guarantee.loss(0.0)
 
-    def draw(self, right: BoolArray, rng: Rng) -> Ids:
+    def draw(self, right: bool, draws: int) -> Ids:
         """One released vector a trial, written out as ids, (trials, length)."""
-        out = np.empty((len(right), self._synthetic.length), dtype=np.int64)
-        for start in range(0, len(right), _DOCUMENTS):
-            records = [
-                Record(str(start + i), self._texts[int(side)])
-                for i, side in enumerate(right[start : start + _DOCUMENTS])
-            ]
-            counts = self._synthetic.vectors(records, rng).vectors
+        out = np.empty((draws, self._synthetic.length), dtype=np.int64)
+        for start in range(0, draws, _DOCUMENTS):
+            records = _records(self._texts[right], self._drawn, min(_DOCUMENTS, draws - start))
+            self._drawn += len(records)
+            counts = self._synthetic.vectors(records, self._rng).vectors
             terms = np.repeat(counts.indices, counts.data)
             out[start : start + _DOCUMENTS] = terms.reshape(len(records), -1)
         return out
 
-    def learn(self, draws: int, rng: Rng) -> Attacker:
+    def learn(self, draws: int) -> Scores:
         """The attacker of this pair."""
-        return VectorAttacker(self._synthetic, self._texts, draws, rng).scores
+        stream = self._rng.child("lessons")
+        return VectorAttacker(self._synthetic, self._texts, draws, stream).scores
 
 
 class VectorAttacker:
@@ -271,6 +252,27 @@ class VectorAttacker:
         """log P(vector | left) - log P(vector | right), estimated, one a row; above 0: left."""
         scores: Array = self._ratios[outputs].sum(axis=1)
         return scores
+
+
+def word_bounds(mechanism: WordMechanism, left: Ids, right: Ids) -> Array:
+    """The claimed bound on the privacy loss between words, pair by pair."""
+    distances = ClaimedMetric(mechanism).between(left, right)
+    if not mechanism.guarantee.private:
+        return np.where(distances == 0, 0.0, math.inf)
+    return mechanism.guarantee.epsilon * distances
+
+
+def log_frequencies(mechanism: WordMechanism, id: int, draws: int, rng: Rng) -> Array:
+    """How often each word comes out for this one, estimated from `draws` draws, as logarithms."""
+    stream = rng.child("attacker", str(id))
+    out = mechanism.replace(np.full(draws, id, dtype=np.int64), stream)
+    counts = np.bincount(out, minlength=len(mechanism.vocabulary))
+    return np.log((counts + SMOOTHING) / draws)
+
+
+def _records(text: str, first: int, count: int) -> list[Record]:
+    """The same text under ids of their own, so that every draw is another one."""
+    return [Record(str(first + i), text) for i in range(count)]
 
 
 def _entering(privatizer: Privatizer, analyst: Analyst, text: str) -> Ids:

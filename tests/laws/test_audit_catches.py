@@ -1,13 +1,12 @@
-"""The audit convicts broken mechanisms and acquits the right ones, no less often than it says.
+"""Audit and laws convict broken mechanisms and acquit the right ones, no less often than they say.
 
 Each broken one still *claims* the guarantee of the mechanism it was made from. A small vocabulary
-in one or two dimensions gives the audit from outside its power; in fifty dimensions only the look
-inside has any.
+in one or two dimensions gives the audit of outputs its power; in fifty dimensions only a look
+inside has any (`noise_checks`, `choice_checks`).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import numpy as np
@@ -17,9 +16,8 @@ from scipy.stats import binom
 import inkblur
 from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.documents.vectorizer import Vectorizer
-from inkblur.evaluation.audit.choice import ChoiceAudit, audit_choice, audit_draws
-from inkblur.evaluation.audit.lower_bound import Audit, audit_mechanism
-from inkblur.evaluation.audit.noise import NoiseAudit, audit_noise
+from inkblur.evaluation.audit import Audit
+from inkblur.evaluation.claimed_metric import word_claim, word_function, words_to_compare
 from inkblur.mechanisms.base import DiscreteMechanism, WordMechanism
 from inkblur.mechanisms.catalogue import CATALOGUE, make_mechanism
 from inkblur.mechanisms.exponential import Exponential
@@ -27,7 +25,10 @@ from inkblur.mechanisms.noise import LaplaceNoise, MahalanobisNoise
 from inkblur.mechanisms.perturbation import Laplace, Mahalanobis, Perturbation
 from inkblur.rng import Rows, seeded_rng
 from inkblur.types import Array, Ids, Points
+from tests.laws.choice_checks import check_choice, check_draws
 from tests.laws.document_audit import audit_documents
+from tests.laws.noise_checks import check_noise
+from tests.laws.normality import Checked
 
 Table = Callable[[], inkblur.Embedding]
 Plant = Callable[[Points], None]  # spoils rows of noise in place
@@ -116,8 +117,27 @@ def broken(kind: str, table: inkblur.Embedding, epsilon: float) -> WordMechanism
     return bent
 
 
-def from_outside(audit: Audit) -> bool:
-    return audit.loss.flagged or audit.game.flagged
+def audit_words(mechanism: WordMechanism, seed: int, draws: int = DRAWS) -> Audit:
+    rng = seeded_rng(seed)
+    return inkblur.audit(
+        word_function(mechanism, rng),
+        word_claim(mechanism),
+        inputs=words_to_compare(mechanism, rng),
+        draws=draws,
+    )
+
+
+def check_inside(
+    mechanism: WordMechanism, seed: int, draws: int = 4_000, confidence: float = 0.99
+) -> Checked:
+    rng = seeded_rng(seed)
+    if isinstance(mechanism, Perturbation):
+        decoding = min(draws // 100, 2_000) if draws < 1_000 else 2_000
+        return check_noise(
+            mechanism, rng=rng, draws=draws, decoding_draws=decoding, confidence=confidence
+        )
+    assert isinstance(mechanism, DiscreteMechanism)
+    return check_choice(mechanism, rng=rng, draws=draws, confidence=confidence)
 
 
 CASES: list[tuple[str, Table, float]] = [
@@ -133,29 +153,14 @@ CASES: list[tuple[str, Table, float]] = [
 def test_broken_mechanisms_are_convicted_by_their_outputs_alone(
     kind: str, table: Table, epsilon: float
 ) -> None:
-    audit = audit_mechanism(broken(kind, table(), epsilon), rng=seeded_rng(3), draws=DRAWS)
-    assert audit.loss.flagged, audit.loss.verdict()
-    assert audit.flagged
-    assert "THE CLAIM IS FALSE" in audit.loss.verdict()
+    audit = audit_words(broken(kind, table(), epsilon), 3)
+    assert audit.flagged, audit.verdict()
+    assert "THE CLAIM IS FALSE" in audit.verdict()
 
 
 @pytest.mark.parametrize("kind", [case[0] for case in CASES])
 def test_in_many_dimensions_the_look_inside_convicts_them(kind: str) -> None:
-    audit = audit_mechanism(
-        broken(kind, cloud(), 3.0), rng=seeded_rng(4), draws=2_000, inside_draws=4_000
-    )
-    assert audit.inside is not None
-    assert audit.inside.flagged
-    assert audit.flagged
-
-
-def test_half_the_noise_is_convicted_by_the_game_too() -> None:
-    audit = audit_mechanism(
-        broken("half the noise", line(), 1.0), rng=seeded_rng(3), draws=DRAWS, pair=("w8", "w12")
-    )
-    assert audit.game.flagged, audit.game.verdict()
-    # On a line half the noise is a Laplace law of 2 epsilon: right with 1 - exp(-2 eps d / 2) / 2.
-    assert audit.game.low < 1 - math.exp(-2) / 2 + 0.02
+    assert check_inside(broken(kind, cloud(), 3.0), 4).flagged
 
 
 @pytest.mark.parametrize("release", ["sequence", "bag"])
@@ -166,8 +171,8 @@ def test_half_the_noise_is_convicted_between_documents(release: str) -> None:
     named = inkblur.Embedding(list("abcdefghijklmnopqrstu"), line().vectors, name="letters")
     blur = inkblur.Privatizer(broken("half the noise", named, 1.0), release=release)
     audit = audit_documents(blur, "h n", "j p", rng=seeded_rng(5), draws=5_000)
-    assert audit.loss.bound == pytest.approx(2.0)
-    assert from_outside(audit), audit.verdicts()
+    assert audit.bound == pytest.approx(2.0)
+    assert audit.flagged, audit.verdict()
 
 
 class Eager(Exponential):
@@ -186,8 +191,8 @@ def test_synthetic_vectors_are_audited_too(kind: type[Exponential], false: bool)
     )
     synthetic = SyntheticVectors(kind(vectorizer.embedding, epsilon=1.0), vectorizer, length=3)
     audit = audit_documents(synthetic, "cat cat dog", "sky bus", rng=seeded_rng(2), draws=4_000)
-    assert audit.loss.bound == pytest.approx(synthetic.guarantee.epsilon * 3)
-    assert from_outside(audit) is false, audit.verdicts()
+    assert audit.bound == pytest.approx(synthetic.guarantee.epsilon * 3)
+    assert audit.flagged is false, audit.verdict()
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -195,17 +200,20 @@ def test_synthetic_vectors_are_audited_too(kind: type[Exponential], false: bool)
 @pytest.mark.parametrize("name", RIGHT)
 def test_right_mechanisms_are_acquitted(name: str, table: Table, seed: int) -> None:
     mechanism = make_mechanism(name, table(), epsilon=1.0)
-    audit = audit_mechanism(mechanism, rng=seeded_rng(seed), draws=DRAWS)
-    assert not audit.flagged, audit.verdicts()
+    audit = audit_words(mechanism, seed)
+    assert not audit.flagged, audit.verdict()
     if isinstance(mechanism, Perturbation):  # chosen words are all alike on a line
-        assert audit.loss.loss > 0  # it did look somewhere worth looking
+        assert audit.loss > 0  # it did look somewhere worth looking
+    inside = check_inside(mechanism, seed, 20_000)
+    assert not inside.flagged, (inside.findings, inside.failed)
 
 
 @pytest.mark.parametrize("name", RIGHT)
 def test_right_mechanisms_are_acquitted_in_many_dimensions(name: str) -> None:
     mechanism = make_mechanism(name, cloud(), epsilon=3.0)
-    audit = audit_mechanism(mechanism, rng=seeded_rng(2), draws=2_000, inside_draws=4_000)
-    assert not audit.flagged, audit.verdicts()
+    assert not audit_words(mechanism, 2, 2_000).flagged
+    inside = check_inside(mechanism, 2)
+    assert not inside.flagged, (inside.findings, inside.failed)
 
 
 @pytest.mark.parametrize("release", ["sequence", "bag"])
@@ -214,7 +222,7 @@ def test_right_documents_are_acquitted(name: str, release: str) -> None:
     named = inkblur.Embedding(list("abcdefghijklmnopqrstu"), line().vectors, name="letters")
     blur = inkblur.Privatizer(make_mechanism(name, named, epsilon=1.0), release=release)
     audit = audit_documents(blur, "h n k", "j p k", rng=seeded_rng(5), draws=2_000)
-    assert not audit.flagged, audit.verdicts()
+    assert not audit.flagged, audit.verdict()
 
 
 # The plants: two hundred dimensions, where only the look inside has any power.
@@ -302,9 +310,9 @@ class Planted(Laplace):
 @pytest.mark.parametrize("name", PLANTS)
 def test_plants_in_two_hundred_dimensions_are_convicted(name: str) -> None:
     mechanism = Planted(wide(), PLANTS[name])
-    audit = audit_noise(mechanism, rng=seeded_rng(1), draws=4_000, decoding_draws=10)
-    assert audit.flagged
-    assert not audit.decoded_otherwise
+    audit = check_noise(mechanism, rng=seeded_rng(1), draws=4_000, decoding_draws=10)
+    assert audit.failed
+    assert not any("nearest word" in finding for finding in audit.findings)
     assert min(law.p_value for law in audit.laws) < audit.threshold / 1000  # not by a hair
 
 
@@ -317,8 +325,8 @@ def test_the_nearest_word_of_a_subset_is_convicted_by_decoding() -> None:
             return np.array([2 * int(np.argmin(gap)) for gap in gaps], dtype=np.int64)
 
     mechanism = Subset(wide(), epsilon=40.0)
-    audit = audit_noise(mechanism, rng=seeded_rng(1), draws=400, decoding_draws=200)
-    assert audit.decoded_otherwise
+    audit = check_noise(mechanism, rng=seeded_rng(1), draws=400, decoding_draws=200)
+    assert any("nearest word" in finding for finding in audit.findings)
     assert audit.flagged
 
 
@@ -342,19 +350,18 @@ class StatesTwiceEpsilon(Exponential):
 def test_exponential_drawn_at_twice_epsilon_is_convicted(
     kind: type[Exponential], table: Table
 ) -> None:
-    audit = audit_mechanism(kind(table(), epsilon=8.0), rng=seeded_rng(1), draws=400)
-    assert audit.inside is not None
-    assert audit.inside.flagged, audit.verdicts()
+    inside = check_inside(kind(table(), epsilon=8.0), 1, 20_000)
+    assert inside.flagged
     if kind is TwiceEpsilon:  # what the likelihood ratio is for: it sees this in few draws
-        by_name = {law.name: law.p_value for law in audit.inside.laws}
-        assert by_name["another temperature"] < audit.inside.threshold
+        by_name = {law.name: law.p_value for law in inside.laws}
+        assert by_name["another temperature"] < inside.threshold
 
 
 def test_an_output_that_some_words_cannot_have_is_convicted() -> None:
     """Also beside one that no word has, whose loss is none: it hid an infinite one."""
     stated = np.array([[0.5, 0.5, 0.0, 0.0], [0.3, 0.4, 0.0, 0.3]])
     uniforms = np.random.default_rng(1).random(2_000)
-    audit = audit_draws(
+    audit = check_draws(
         stated,
         lambda which: (uniforms[:, None] > stated[which].cumsum(axis=1)).sum(axis=1),
         rng=seeded_rng(1),
@@ -363,7 +370,7 @@ def test_an_output_that_some_words_cannot_have_is_convicted() -> None:
         bound=8.0,
     )
     assert audit.stated_loss == np.inf
-    assert not audit.failed_laws
+    assert not audit.failed
     assert audit.flagged
 
 
@@ -371,7 +378,7 @@ def test_an_output_that_is_stated_to_be_impossible_is_convicted() -> None:
     """One draw in 2,000 is enough: its likelihood under the claim is 0, not NaN."""
     drawn = (np.random.default_rng(1).random(2_000) > 0.5).astype(np.int64)
     drawn[7] = 2
-    audit = audit_draws(
+    audit = check_draws(
         np.array([[0.5, 0.5, 0.0]]),
         lambda which: drawn,
         rng=seeded_rng(1),
@@ -391,7 +398,7 @@ class SharedChoice(Exponential):
 
 
 def test_words_chosen_by_the_same_random_numbers_are_convicted() -> None:
-    audit = audit_choice(SharedChoice(wide(), epsilon=8.0), rng=seeded_rng(1), draws=4_000)
+    audit = check_choice(SharedChoice(wide(), epsilon=8.0), rng=seeded_rng(1), draws=4_000)
     assert [law.name for law in audit.laws if law.p_value < audit.threshold]
 
 
@@ -407,13 +414,6 @@ def test_honest_mechanisms_are_convicted_no_more_often_than_stated(name: str) ->
     mechanism = make_mechanism(name, table, epsilon=2.0)
     alarms = 0
     for seed in range(RUNS):
-        stream, confidence = seeded_rng(seed), 1 - ALARMS
-        if isinstance(mechanism, Perturbation):
-            audit: NoiseAudit | ChoiceAudit = audit_noise(
-                mechanism, rng=stream, draws=300, decoding_draws=2, confidence=confidence
-            )
-        else:
-            assert isinstance(mechanism, DiscreteMechanism)
-            audit = audit_choice(mechanism, rng=stream, draws=300, confidence=confidence)
+        audit = check_inside(mechanism, seed, 300, confidence=1 - ALARMS)
         alarms += audit.flagged
     assert alarms <= binom.ppf(1 - 1e-4, RUNS, ALARMS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from pathlib import Path
@@ -29,13 +30,19 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from inkblur.embeddings import Embedding
-    from inkblur.evaluation.audit.lower_bound import Audit
+    from inkblur.evaluation.audit import Audit
     from inkblur.evaluation.measures.statistics import PrivacyStatistics
     from inkblur.mechanisms.base import WordMechanism
     from inkblur.mechanisms.catalogue import Entry
+    from inkblur.pools.privatizer import PoolPrivatizer
     from inkblur.rng import Rng
 
 WORDS = 300  # measured unless --words says otherwise
+_TEXTS = 12  # of a pool, compared with each other and with an empty one
+_MEANINGS = (
+    "N_w: of so many runs, how often a word came out unchanged. S_w: how many different words came "
+    "out of it. Each with its mean and spread over the words, and percentiles."
+)
 
 
 @options.release_options(
@@ -70,57 +77,57 @@ def audit(
 
     Reports how often a word survives (N_w) and how many different words replace it (S_w), with a
     measured lower bound on the privacy loss beside the claimed one. Exits with code 1 if the claim
-    is false. Of a pool (--unit text --pool FILE), the draws are tested against the exact
-    probabilities that the pool states.
+    is false. Of a pool (--unit text --pool FILE), some of its own texts are told apart.
 
     Example: inkblur audit -m mahalanobis --epsilon 5,10,20 --lambda 0,1 --words 200 -o audit
     """
     with plain_errors():
-        from inkblur.evaluation.audit.distinguishing import WordPair
-        from inkblur.evaluation.audit.lower_bound import checked_draws
+        from inkblur.evaluation.audit import checked_draws
         from inkblur.evaluation.measures.intervals import checked_confidence
         from inkblur.evaluation.measures.statistics import measured_ids
         from inkblur.mechanisms.catalogue import find
         from inkblur.rng import seeded_rng
         from inkblur.spec import grid
 
-        if given.pooled:
-            words_only = {
-                "--words": words,
-                "--pair": pair,
-                "--output": output,
-            }
-            options.refuse_given(words_only, "{} cannot be used with --pool: leave it out")
-            _audit_pool(given, draws, confidence, seed, as_json)
-            return
-        entry = find(given.fields["mechanism"])
-        own = given.own(entry)
-        for parameter in entry.parameters:
-            if parameter.principal:
-                own.setdefault(parameter.name, parameter.tried)
         checked_confidence(confidence)
-        if output is not None:  # find out before the measuring
-            from inkblur.evaluation.reports import plots
-
-            plots.require_matplotlib()
-            texts.make_folder(output)
-        table = given.table()
-        epsilons = given.fields.get("epsilon") or _usual_epsilons(entry, given, table)
-        specs = grid(entry.name, {**own, "epsilon": epsilons})
-        made = [spec.mechanism_on(table) for spec in specs]
-        count = _count(words, len(table))
-        rng = seeded_rng(seed)
-        # Refuse what cannot work now, and not after minutes of measuring.
-        whole(runs, "runs")
-        measured_ids(table, count, rng)
         checked_draws(draws)
-        if pair is not None:
-            WordPair(made[0], *pair)
-        results = _measured(made, rng, count, runs)
-        audits = _audited(made, rng, pair, draws, confidence)
+        rng = seeded_rng(seed)
+        results: list[PrivacyStatistics] = []
+        if given.pooled:
+            words_only = {"--words": words, "--pair": pair, "--output": output}
+            options.refuse_given(words_only, "{} cannot be used with --pool: leave it out")
+            specs, table = given.settings(), given.table()
+            share = _shared(confidence, len(specs))
+            audits = [
+                _audit_pool(spec.pool_privatizer(table), rng.child(spec.name), draws, share)
+                for spec in specs
+            ]
+        else:
+            entry = find(given.fields["mechanism"])
+            own = given.own(entry)
+            for parameter in entry.parameters:
+                if parameter.principal:
+                    own.setdefault(parameter.name, parameter.tried)
+            if output is not None:  # find out before the measuring
+                from inkblur.evaluation.reports import plots
+
+                plots.require_matplotlib()
+                texts.make_folder(output)
+            table = given.table()
+            epsilons = given.fields.get("epsilon") or _usual_epsilons(entry, given, table)
+            specs = list(grid(entry.name, {**own, "epsilon": epsilons}))
+            made = [spec.mechanism_on(table) for spec in specs]
+            count = _count(words, len(table))
+            # Refuse what cannot work now, and not after minutes of measuring.
+            whole(runs, "runs")
+            measured_ids(table, count, rng)
+            _known(pair, table)
+            results = _measured(made, rng, count, runs)
+            audits = _audited(made, rng, pair, draws, confidence)
         body: dict[str, Any] = {
             "seed": seed,
             "confidence": confidence,
+            "settings": [spec.to_json() for spec in specs],
             "statistics": [result.to_json() for result in results],
             "audits": [found.to_json() for found in audits],
         }
@@ -129,40 +136,43 @@ def audit(
         if as_json:
             data.print_json(json.dumps(body, allow_nan=False))
         else:
-            _print(results, audits)
-        _judge(audits)
+            if results:
+                _print_statistics(results)
+            _print_audits([spec.name for spec in specs], audits)
+        if any(found.flagged for found in audits):
+            talk.print("[bold red]the claim is false[/] in at least one setting")
+            raise typer.Exit(1)
 
 
-def _audit_pool(
-    given: options.Given, draws: int, confidence: float, seed: int, as_json: bool
-) -> None:
-    """Whether texts are drawn from a pool as it says, at every setting."""
-    from inkblur.evaluation.audit.choice import audit_pool
-    from inkblur.rng import seeded_rng
+def _audit_pool(privatizer: PoolPrivatizer, rng: Rng, draws: int, confidence: float) -> Audit:
+    """Whole releases of some of the pool's own texts, and of an empty one."""
+    from inkblur.evaluation.audit import Claim
+    from inkblur.evaluation.audit import audit as disprove
+    from inkblur.types import Record
 
-    specs, table = given.settings(), given.table()
-    share = _shared(confidence, len(specs))
-    audits = [
-        audit_pool(spec.pool_privatizer(table), rng=seeded_rng(seed), draws=draws, confidence=share)
-        for spec in specs
-    ]
-    audited = list(zip(specs, audits, strict=True))
-    if as_json:
-        found = [{"setting": spec.to_json(), **audit.to_json()} for spec, audit in audited]
-        body = {"seed": seed, "confidence": confidence, "audits": found}
-        data.print_json(json.dumps(body, allow_nan=False))
-    else:
-        for spec, audit in audited:
-            data.print(f"[bold]{escape(spec.name)}[/]")
-            for line in audit.findings or (audit.verdict(),):
-                data.print(f"  {escape(line)}")
-    _judge(audits)
+    pool = privatizer.mechanism.pool
+    order = rng.child("texts").permutation(len(pool))
+    inputs = [*(pool.texts[row] for row in sorted(order[:_TEXTS].tolist())), ""]
+    calls = itertools.count()
+
+    def release(some: list[str]) -> Sequence[str]:
+        records = [Record(str(place), text) for place, text in enumerate(some)]
+        return privatizer.release_batch(records, rng.child("draws", str(next(calls)))).texts
+
+    claim = Claim(epsilon=privatizer.mechanism.guarantee.epsilon, metric="discrete", unit="text")
+    return disprove(release, claim, inputs=inputs, draws=draws, confidence=confidence)
 
 
-def _judge(audits: Sequence[Any]) -> None:
-    if any(audit.flagged for audit in audits):
-        talk.print("[bold red]the claim is false[/] in at least one setting")
-        raise typer.Exit(1)
+def _known(pair: tuple[str, str] | None, table: Embedding) -> None:
+    from inkblur.types import NULL_ID
+
+    for word in pair or ():
+        if table.id(word) == NULL_ID:
+            raise ParameterError(
+                f"the word {word!r} is not among the {len(table):,} words of {table.name}"
+            )
+    if pair is not None and pair[0] == pair[1]:
+        raise ParameterError(f"{pair[0]!r} twice is not a pair; give two different words")
 
 
 def _shared(confidence: float, settings: int) -> float:
@@ -206,27 +216,33 @@ def _audited(
     draws: int,
     confidence: float,
 ) -> list[Audit]:
-    from inkblur.evaluation.audit.lower_bound import audit_mechanism
+    from inkblur.evaluation.audit import audit as disprove
+    from inkblur.evaluation.claimed_metric import word_claim, word_function, words_to_compare
 
-    share = _shared(confidence, len(made))
-    found = []
+    audits = []
     with progress("auditing the claim", "settings", len(made)) as bar:
         for mechanism in made:
-            found.append(
-                audit_mechanism(mechanism, rng=rng, pair=pair, draws=draws, confidence=share)
+            stream = rng.child("audit", mechanism.spec)
+            audits.append(
+                disprove(
+                    word_function(mechanism, stream.child("draws")),
+                    word_claim(mechanism),
+                    inputs=pair or words_to_compare(mechanism, stream),
+                    draws=draws,
+                    confidence=_shared(confidence, len(made)),
+                )
             )
-            bar.show(len(found))
-    return found
+            bar.show(len(audits))
+    return audits
 
 
-def _print(results: Sequence[PrivacyStatistics], audits: Sequence[Audit]) -> None:
-    from inkblur.guarantees import rounded_down, rounded_up
-
+def _print_statistics(results: Sequence[PrivacyStatistics]) -> None:
     first = results[0]
     table = Table(
         *("epsilon", "lambda", "N_w mean ± sd", "5/50/95 %", "S_w mean ± sd", "5/50/95 %"),
         title=f"{first.mechanism} on {first.embedding}: {len(first.words):,} of "
         f"{first.vocabulary:,} words, {counted(first.runs, 'run')} each",
+        caption=_MEANINGS,
     )
     for result in results:
         cells = [
@@ -236,28 +252,28 @@ def _print(results: Sequence[PrivacyStatistics], audits: Sequence[Audit]) -> Non
         ]
         table.add_row(f"{result.epsilon:g}", _shape(result.lam), *cells)
     print_table(table)
-    claims = Table(
-        *("epsilon", "lambda", "loss at least", "claimed at most", "accuracy", "allowed", "inside"),
+
+
+def _print_audits(names: Sequence[str], audits: Sequence[Audit]) -> None:
+    from inkblur.guarantees import rounded_down, rounded_up
+
+    table = Table(
+        *("setting", "told apart", "loss at least", "claimed at most", "draws can show"),
         title="the claim, audited",
     )
-    for result, audit in zip(results, audits, strict=True):
-        claims.add_row(
-            f"{result.epsilon:g}",
-            _shape(result.lam),
-            rounded_down(audit.loss.loss) + (" FALSE" if audit.loss.flagged else ""),
-            rounded_up(audit.loss.bound) if math.isfinite(audit.loss.bound) else "no bound",
-            f"{audit.game.accuracy:.3f}" + (" FALSE" if audit.game.flagged else ""),
-            rounded_up(audit.game.highest_allowed),
-            "-" if audit.inside is None else "FALSE" if audit.inside.flagged else "as claimed",
+    for name, found in zip(names, audits, strict=True):
+        table.add_row(
+            escape(name),
+            escape(found.subject),
+            rounded_down(found.loss) + (" FALSE" if found.flagged else ""),
+            rounded_up(found.bound) if math.isfinite(found.bound) else "no bound",
+            rounded_down(found.ceiling),
         )
-    print_table(claims)
+    print_table(table)
     # With many settings only what needs attention is spelled out; the JSON holds it all.
-    spelled = [audit for audit in audits if audit.flagged or len(audits) == 1]
-    for audit in spelled or audits[:1]:
-        shown = {k: f"{v:g}" if isinstance(v, float) else v for k, v in audit.parameters.items()}
-        data.print(f"[bold]{escape(', '.join(f'{k} {v}' for k, v in shown.items()))}[/]")
-        for line in audit.verdicts():
-            data.print(f"  {escape(line)}")
+    spelled = [found for found in audits if found.flagged or len(audits) == 1]
+    for found in spelled or audits[:1]:
+        data.print(escape(f"{found.claim} {found.verdict()}"))
 
 
 def _shape(lam: float | None) -> str:

@@ -1,6 +1,6 @@
 """Are these rows independent standard normals? Tests that see one wrong axis among hundreds.
 
-A draw with a known law can be turned into normals (see `noise` and `choice`), which are independent
+A draw with a known law can be turned into normals (see `noise_checks` and `choice_checks`), which are independent
 and standard exactly if the draw has its law. Then every statistic below has an exact law or an
 exact bound on its tail, whatever the dimension and the number of draws, so that no p-value is
 smaller than it should be: none is asymptotic. A check that looks at many places (each axis, each
@@ -10,10 +10,8 @@ pair of axes) multiplies its smallest p-value by their number (Bonferroni).
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import gammainc
@@ -34,12 +32,12 @@ class LawCheck:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InsideAudit(ABC):
-    """What a look inside a mechanism found; subclasses say what they looked at."""
+class Checked:
+    """What was tested, and what contradicts the claim beside the tests of its law."""
 
-    draws: int
-    confidence: float  # that a right mechanism passes all the tests of the law together
     laws: tuple[LawCheck, ...]
+    confidence: float  # that a right mechanism passes all the tests of the law together
+    findings: tuple[str, ...] = ()
 
     @property
     def threshold(self) -> float:
@@ -47,27 +45,14 @@ class InsideAudit(ABC):
         return (1 - self.confidence) / len(self.laws)
 
     @property
-    def failed_laws(self) -> tuple[LawCheck, ...]:
+    def failed(self) -> tuple[LawCheck, ...]:
         """The tests that convict."""
         return tuple(law for law in self.laws if law.p_value < self.threshold)
 
     @property
-    @abstractmethod
-    def findings(self) -> tuple[str, ...]:
-        """What contradicts the claim, a line each; empty where nothing does."""
-
-    @property
     def flagged(self) -> bool:
         """Whether anything contradicts the claim."""
-        return bool(self.findings)
-
-    @abstractmethod
-    def verdict(self) -> str:
-        """One sentence, where nothing contradicts the claim."""
-
-    def to_json(self) -> dict[str, Any]:
-        """A JSON object."""
-        return {**asdict(self), "findings": list(self.findings), "flagged": self.flagged}
+        return bool(self.failed or self.findings)
 
 
 def normality_checks(rows: Points) -> tuple[LawCheck, ...]:

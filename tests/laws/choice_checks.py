@@ -1,6 +1,6 @@
 """Does a mechanism that states its probabilities draw by them, and do they keep the bound?
 
-Such a mechanism (`exponential`, `staircase`, the staircase over a pool of texts) adds no noise: it
+Such a mechanism (`exponential`, `staircase`) adds no noise: it
 knows P(output | input) exactly. So its claim falls into two halves that can be checked each by
 itself, in any vocabulary:
 
@@ -21,62 +21,30 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logsumexp, ndtri
 
-from inkblur.errors import ParameterError
-from inkblur.evaluation.audit.normality import InsideAudit, LawCheck, normality_checks
-from inkblur.evaluation.measures.intervals import checked_confidence
-from inkblur.guarantees import rounded_up
 from inkblur.mechanisms.base import DiscreteMechanism
-from inkblur.pools.privatizer import PoolPrivatizer
 from inkblur.rng import Rng
-from inkblur.types import NULL_ID, Array, Ids, Record, whole
+from inkblur.types import NULL_ID, Array, Ids
+from tests.laws.normality import Checked, LawCheck, normality_checks
 
-_WORDS = 48  # input words, the null word among them; of a pool, texts and an empty one
-_CELLS = 1 << 23  # of the table of a pool's stated probabilities, at most
+_WORDS = 48  # input words, the null word among them
 _TEMPERATURES = (0.25, 0.5, 0.8, 1.25, 2.0, 4.0)
 _ROUNDING = 1e-9  # relative: what float64 may add to a log-ratio
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChoiceAudit(InsideAudit):
+class ChoiceChecked(Checked):
     """What was found about a mechanism that states its probabilities."""
 
-    words: int  # inputs looked at: words, or texts where those are drawn
-    stated_loss: float  # largest log-ratio of the stated probabilities, over these words
-    bound: float  # claimed
-    unit: str = "words"
-
-    @property
-    def findings(self) -> tuple[str, ...]:
-        """What contradicts the claim, a line each; empty where nothing does."""
-        lines = [
-            f"{self.unit} are not drawn with the stated probabilities: {law.name} "
-            f"(p = {law.p_value:.2g})"
-            for law in self.failed_laws
-        ]
-        if self.stated_loss > self.bound * (1 + _ROUNDING):
-            lines.append(
-                f"the stated probabilities lose {self.stated_loss:.4g}, more than the claimed "
-                f"{rounded_up(self.bound)}"
-            )
-        return tuple(lines)
-
-    def verdict(self) -> str:
-        """One sentence, where nothing contradicts the claim."""
-        return (
-            f"Inside: the probabilities stated for {self.words:,} {self.unit} keep the bound, and "
-            f"{self.draws:,} draws fit them."
-        )
+    stated_loss: float  # largest log-ratio of the stated probabilities, over these inputs
 
 
-def audit_choice(
+def check_choice(
     mechanism: DiscreteMechanism, *, rng: Rng, draws: int = 20_000, confidence: float = 0.99
-) -> ChoiceAudit:
+) -> ChoiceChecked:
     """Test draws against stated probabilities, and these against the claimed bound."""
-    if not mechanism.guarantee.private:
-        raise ParameterError(f"{mechanism.name} has no guarantee to audit")
     order = rng.child("choice audit", "words").permutation(len(mechanism.vocabulary))
     words = np.concatenate([np.sort(order[: _WORDS - 1]), [NULL_ID]]).astype(np.int64)
-    return audit_draws(
+    return check_draws(
         mechanism.probabilities(words),
         lambda which: mechanism.replace(
             words[which], rng.child("choice audit", "draws", mechanism.spec)
@@ -88,43 +56,7 @@ def audit_choice(
     )
 
 
-def audit_pool(
-    blur: PoolPrivatizer, *, rng: Rng, draws: int = 20_000, confidence: float = 0.99
-) -> ChoiceAudit:
-    """The same for a pool, some of whose own texts (and an empty one) stand for private ones.
-
-    The whole release of a text is drawn: encoding, keyed stream, 64 bits, search. The stated
-    probabilities are computed another way, by marking every unit of the pool.
-    """
-    mechanism = blur.mechanism
-    pool = mechanism.pool
-    inputs = min(_WORDS, _CELLS // len(pool), len(pool)) - 1
-    if inputs < 1:
-        raise ParameterError(f"a pool of {len(pool):,} texts is too large to audit at once")
-    order = rng.child("pool audit", "texts").permutation(len(pool))
-    texts = [*(pool.texts[row] for row in np.sort(order[:inputs]).tolist()), ""]
-    encoded = mechanism.encode(texts)
-    stated = np.stack([mechanism.weights(encoded, row) for row in range(len(texts))]) / 2.0**64
-    places = {text: place for place, text in enumerate(pool.texts)}
-    one_draw = PoolPrivatizer(mechanism)
-
-    def draw(which: Ids) -> Ids:
-        records = [Record(str(place), texts[row]) for place, row in enumerate(which.tolist())]
-        drawn = one_draw.release_batch(records, rng.child("pool audit", "draws"))
-        return np.array([places[text] for text in drawn.texts], dtype=np.int64)
-
-    return audit_draws(
-        stated,
-        draw,
-        rng=rng,
-        draws=draws,
-        confidence=confidence,
-        bound=mechanism.guarantee.epsilon,
-        unit="texts",
-    )
-
-
-def audit_draws(
+def check_draws(
     stated: Array,
     draw: Callable[[Ids], Ids],
     *,
@@ -132,10 +64,8 @@ def audit_draws(
     draws: int,
     confidence: float,
     bound: float,
-    unit: str = "words",
-) -> ChoiceAudit:
+) -> ChoiceChecked:
     """Any choice: `stated` is P(output | input), (inputs, outputs); `draw` maps rows to outputs."""
-    draws, confidence = whole(draws, "draws"), checked_confidence(confidence)
     # Each input twice in a row: draws that neighbors share show where the inputs are the same.
     which = np.resize(np.repeat(np.arange(len(stated)), 2), draws)
     out = draw(which)
@@ -146,14 +76,13 @@ def audit_draws(
         *normality_checks(_normals(stated, which, out, spread)[:, None]),
         LawCheck("another temperature", _temperature(logs, which, out)),
     )
-    return ChoiceAudit(
-        words=len(stated),
-        draws=draws,
+    loss = _largest_loss(logs)
+    finding = f"the stated probabilities lose {loss:.4g}, more than the claimed {bound:g}"
+    return ChoiceChecked(
         confidence=confidence,
         laws=laws,
-        stated_loss=_largest_loss(logs),
-        bound=bound,
-        unit=unit,
+        findings=(finding,) if loss > bound * (1 + _ROUNDING) else (),
+        stated_loss=loss,
     )
 
 

@@ -16,14 +16,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammainc, gammaincc, gammainccinv, gammaincinv, ndtr, ndtri
 
-from inkblur.errors import ParameterError
-from inkblur.evaluation.audit.claimed_metric import ClaimedMetric
-from inkblur.evaluation.audit.normality import InsideAudit, normality_checks, uniformity
-from inkblur.evaluation.measures.intervals import checked_confidence
+from inkblur.evaluation.claimed_metric import ClaimedMetric
 from inkblur.mechanisms.nearest.engine import engine_for
 from inkblur.mechanisms.perturbation import Perturbation
 from inkblur.rng import Rng
-from inkblur.types import Array, Ids, Metric, Points, whole
+from inkblur.types import Array, Ids, Metric, Points
+from tests.laws.normality import Checked, normality_checks, uniformity
 
 DECODING_DRAWS = 2_000  # each costs a search; one wrong decoding is enough to convict
 _MOST_VALUES = 1 << 22  # float64 numbers of noise held at a time (32 MB)
@@ -32,54 +30,20 @@ _LEAST = 1e-300  # in place of a probability or a length of 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoiseAudit(InsideAudit):
+class NoiseChecked(Checked):
     """What was found inside a vector mechanism."""
 
-    dimension: int
     mean_radius: float  # in the claimed metric
-    claimed_radius: float  # n / epsilon
-    excess: float  # largest log-density ratio minus its bound; above rounding: a violation
-    density_error: float  # spread of log-density + epsilon x radius, which should be constant
-    tolerance: float  # what rounding may make of the last two
-    decoded: int  # tokens whose decoding was replayed
-    decoded_otherwise: int  # came out as another word than the one nearest to the noisy vector
-
-    @property
-    def findings(self) -> tuple[str, ...]:
-        """What contradicts the claim, a line each; empty where nothing does."""
-        lines = [
-            f"the noise is not the claimed one: {law.name} (p = {law.p_value:.2g}; mean radius "
-            f"{self.mean_radius:.4g}, claimed {self.claimed_radius:.4g})"
-            for law in self.failed_laws
-        ]
-        if self.excess > self.tolerance:
-            lines.append(f"the log-density exceeds its bound by {self.excess:.3g}")
-        if self.density_error > self.tolerance:
-            lines.append("the log-density is not the claimed one")
-        if self.decoded_otherwise:
-            lines.append(
-                f"{self.decoded_otherwise:,} of {self.decoded:,} outputs are not the word nearest "
-                "to the noisy vector: decoding reads something else, so the proof does not cover it"
-            )
-        return tuple(lines)
-
-    def verdict(self) -> str:
-        """One sentence, where nothing contradicts the claim."""
-        return (
-            f"Inside: {self.draws:,} draws of the noise in {self.dimension} dimensions fit the "
-            f"claimed law in {len(self.laws)} tests, the log-density keeps its bound, and all "
-            f"{self.decoded:,} outputs replayed are the words nearest to the noisy vectors."
-        )
 
 
-def audit_noise(
+def check_noise(
     mechanism: Perturbation,
     *,
     rng: Rng,
     draws: int = 20_000,
     decoding_draws: int = DECODING_DRAWS,
     confidence: float = 0.99,
-) -> NoiseAudit:
+) -> NoiseChecked:
     """Test a vector mechanism from inside: law of the noise, density inequality, decoding.
 
     The claimed law has density proportional to exp(-epsilon |z|) in the claimed norm, in n
@@ -88,10 +52,6 @@ def audit_noise(
     that independent normals have at the same quantile. In the Manhattan norm the components are
     independent, and each is made to a normal by its own quantile.
     """
-    if not isinstance(mechanism, Perturbation) or not mechanism.guarantee.private:
-        raise ParameterError(f"{mechanism.name} adds no vector noise with a guarantee to audit")
-    draws = whole(draws, "draws")
-    confidence = checked_confidence(confidence)
     claimed = ClaimedMetric(mechanism)
     epsilon, dimension = mechanism.guarantee.epsilon, mechanism.embedding.dimension
     centers = _spread_ids(len(mechanism.embedding), draws, rng.child("noise audit", "centres"))
@@ -117,22 +77,21 @@ def audit_noise(
         lowest, highest = min(lowest, float(constant.min())), max(highest, float(constant.max()))
         size = max(size, float(np.abs(ratio).max()), float(epsilon * radii[part].max()))
     checked, otherwise = _replay(mechanism, decoding_draws, rng.child("noise audit", "decoding"))
-    return NoiseAudit(
-        dimension=dimension,
-        draws=draws,
+    tolerance = _ROUNDING * size * math.sqrt(dimension)
+    wrong = {
+        "the log-density exceeds its bound": excess > tolerance,
+        "the log-density is not the claimed one": highest - lowest > tolerance,
+        f"{otherwise} of {checked} outputs are not the nearest word": otherwise > 0,
+    }
+    return NoiseChecked(
         confidence=confidence,
         laws=(
             uniformity("radius", gammainc(dimension, epsilon * radii)),
             uniformity("direction along the word's own vector", ndtr(along)),
             *normality_checks(normals),
         ),
+        findings=tuple(finding for finding, found in wrong.items() if found),
         mean_radius=float(radii.mean()),
-        claimed_radius=dimension / epsilon,
-        excess=excess,
-        density_error=highest - lowest,
-        tolerance=_ROUNDING * size * math.sqrt(dimension),
-        decoded=checked,
-        decoded_otherwise=otherwise,
     )
 
 
@@ -162,7 +121,7 @@ def _along(normals: Points, centers: Points) -> Array:
 
 def _replay(mechanism: Perturbation, draws: int, rng: Rng) -> tuple[int, int]:
     """Draw outputs, draw the same noise again, and compare with the words nearest to it."""
-    ids = _spread_ids(len(mechanism.embedding), whole(draws, "decoding draws"), rng.child("words"))
+    ids = _spread_ids(len(mechanism.embedding), draws, rng.child("words"))
     out = mechanism.replace(ids, rng.child("noise"))
     replayed = rng.child("noise")
     engine = engine_for(mechanism.embedding)

@@ -1,4 +1,4 @@
-"""What a mechanism claims, worked out from its guarantee and the public vectors alone.
+"""What a word mechanism claims, worked out from its guarantee and the public vectors alone.
 
 An audit must not ask the code under audit for the bound: a mechanism whose noise is wrong may well
 measure distances wrongly too. So the metrics are written here a second time.
@@ -7,12 +7,19 @@ measure distances wrongly too. So the metrics are written here a second time.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
 from inkblur.errors import ParameterError
+from inkblur.evaluation.audit import Claim
 from inkblur.mechanisms.base import WordMechanism
+from inkblur.rng import Rng
 from inkblur.types import Array, Ids, Metric, Points
+
+_SMALL = 32  # of vocabularies up to this size all words are compared
+_WORDS = 12  # sampled from larger ones
+_BLOCK = 4096  # vocabulary words compared at a time
 
 
 class ClaimedMetric:
@@ -63,9 +70,46 @@ class ClaimedMetric:
         return self.lengths(self._embedding.centers(left) - self._embedding.centers(right))
 
 
-def word_bounds(mechanism: WordMechanism, left: Ids, right: Ids) -> Array:
-    """The claimed bound on the privacy loss between words, pair by pair."""
-    distances = ClaimedMetric(mechanism).between(left, right)
-    if not mechanism.guarantee.private:
-        return np.where(distances == 0, 0.0, math.inf)
-    return mechanism.guarantee.epsilon * distances
+def word_claim(mechanism: WordMechanism) -> Claim:
+    """What a mechanism claims about two words of its vocabulary."""
+    metric, embedding = ClaimedMetric(mechanism), mechanism.embedding
+
+    def distance(left: str, right: str) -> float:
+        ids = (np.array([embedding.id(word)]) for word in (left, right))
+        return float(metric.between(*ids)[0])
+
+    return Claim(
+        epsilon=mechanism.guarantee.epsilon if mechanism.guarantee.private else 1.0,
+        metric=metric.metric.value,
+        unit="word",
+        distance=distance,
+    )
+
+
+def word_function(mechanism: WordMechanism, rng: Rng) -> Callable[[list[str]], list[int]]:
+    """Draws a word, as its id, for each word."""
+    find = mechanism.embedding.id
+    return lambda words: mechanism.replace(
+        np.array([find(word) for word in words], dtype=np.int64), rng
+    ).tolist()
+
+
+def words_to_compare(mechanism: WordMechanism, rng: Rng) -> list[str]:
+    """All words of a small vocabulary. Of a larger one a dozen, each with its nearest neighbor in
+    the claimed metric, where the bound is smallest.
+    """
+    size = len(mechanism.vocabulary)
+    if size <= _SMALL:
+        return list(mechanism.vocabulary)
+    words = np.sort(rng.child("words").permutation(size)[:_WORDS]).tolist()
+    metric = ClaimedMetric(mechanism)
+    near: list[int] = []
+    if metric.metric not in (Metric.DISCRETE, Metric.NONE):
+        blocks = [np.arange(start, min(start + _BLOCK, size)) for start in range(0, size, _BLOCK)]
+        for word in words:
+            distances = np.concatenate(
+                [metric.between(np.full(len(block), word), block) for block in blocks]
+            )
+            distances[word] = np.inf
+            near.append(int(np.argmin(distances)))
+    return [mechanism.vocabulary[id] for id in dict.fromkeys([*words, *near])]

@@ -1,1 +1,0 @@
-"""Is the privacy claim true? Attempts to prove a mechanism false."""
