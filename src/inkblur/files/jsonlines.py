@@ -129,6 +129,7 @@ class JsonlReader(RowReader[Frame]):
         self._lines = lines
         self._layout = layout
         self._keys: dict[str, None] = {}  # all that were seen, in order
+        self._named = None if layout.keep is None else {*layout.keep, *layout.columns}
 
     def rows(self) -> Iterator[Row[Frame]]:
         """Every object."""
@@ -150,12 +151,15 @@ class JsonlReader(RowReader[Frame]):
 
     def copied(self) -> tuple[str, ...]:
         """Keys that were met so far and are written with their values."""
-        written = filter(self._layout.writes, self._keys)
+        written = filter(self._writes, self._keys)
         return tuple(key for key in written if key not in self.schema.columns)
 
     def not_copied(self) -> tuple[str, ...]:
         """Keys that were met so far and are not written."""
-        return tuple(key for key in self._keys if not self._layout.writes(key))
+        return tuple(key for key in self._keys if not self._writes(key))
+
+    def _writes(self, key: str) -> bool:
+        return self._named is None or key in self._named
 
     def _objects(self) -> Iterator[tuple[int, str]]:
         """Every object's text, and the number of the line it begins in."""
@@ -199,7 +203,7 @@ class JsonlReader(RowReader[Frame]):
 
     def _frame(self, line: str, found: list[Member]) -> Frame:
         column = {name: i for i, name in enumerate(self.schema.columns)}
-        written = [i for i, member in enumerate(found) if self._layout.writes(member.key)]
+        written = [i for i, member in enumerate(found) if self._writes(member.key)]
         pieces, order = [line[: found[0].begin]], []
         for i in written:
             member = found[i]

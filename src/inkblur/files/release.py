@@ -78,10 +78,10 @@ def privatize_file(
 
     With a pool, `on_expectation` is called, before anything is drawn, with what to expect.
 
-    Refused, before anything is written: a vocabulary, reference or table that is the protected
-    file itself, an output or report that is an input, unknown columns, repeated ids, copied columns
-    that look like identifiers, and a setting at which nearly every word would stay (unless the spec
-    has `accept_weak`).
+    Nothing is written but the texts and the columns that `spec.keep_columns` names. Refused, before
+    anything is written: a vocabulary, reference or table that is the protected file itself, an
+    output or report that is an input, unknown columns, repeated ids, and a setting at which nearly
+    every word would stay (unless the spec has `accept_weak`).
 
     >>> import tempfile, inkblur
     >>> folder = tempfile.TemporaryDirectory()
