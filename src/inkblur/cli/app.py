@@ -11,16 +11,16 @@ import typer
 
 from inkblur.cli.audit import audit
 from inkblur.cli.calibrate import calibrate
-from inkblur.cli.console import WRITTEN, data, plain_errors, print_table, talk
+from inkblur.cli.console import WRITTEN, data, plain_errors, talk
 from inkblur.cli.embeddings import app as embeddings
 from inkblur.cli.evaluate import evaluate
 from inkblur.cli.ledger import app as ledger
+from inkblur.cli.mechanisms import mechanisms
 from inkblur.cli.pool import app as pool
 from inkblur.cli.preview import preview
 from inkblur.cli.privatize import privatize
 from inkblur.cli.serve import serve
 from inkblur.cli.statement import statement
-from inkblur.cli.synonyms import synonyms
 from inkblur.cli.tune import tune
 
 app = typer.Typer(
@@ -36,44 +36,11 @@ _RELEASE, _MEASURE, _PREPARE = "Release texts", "Measure and choose", "Prepare"
 for command in (preview, privatize, statement, serve):
     app.command(rich_help_panel=_RELEASE)(command)
 app.add_typer(ledger, name="ledger", rich_help_panel=_RELEASE)
-for command in (evaluate, tune, audit, synonyms):
+for command in (evaluate, tune, audit, mechanisms):
     app.command(rich_help_panel=_MEASURE)(command)
 app.command(rich_help_panel=_PREPARE)(calibrate)
 app.add_typer(pool, name="pool", rich_help_panel=_PREPARE)
 app.add_typer(embeddings, name="embeddings", rich_help_panel=_PREPARE)
-
-
-@app.command(rich_help_panel=_MEASURE)
-def mechanisms() -> None:
-    """List the mechanisms, with the metric and the guarantee of each.
-
-    Example: inkblur mechanisms
-    """
-    from rich.table import Table
-
-    from inkblur.mechanisms import CATALOGUE
-
-    table = Table("mechanism", "metric", "guarantee for one word", "from")
-    for entry in CATALOGUE.values():
-        table.add_row(entry.name, entry.metric.value, entry.promise, entry.source)
-    print_table(table)
-
-
-def _moved(command: str) -> None:
-    talk.print(f"this is now `{command}`, run from a checkout of the source")
-    raise typer.Exit(2)
-
-
-@app.command(hidden=True, context_settings={"ignore_unknown_options": True})
-def reproduce(arguments: Annotated[list[str] | None, typer.Argument()] = None) -> None:
-    """Moved: `python -m reproduction` in a checkout. Example: python -m reproduction all."""
-    _moved("python -m reproduction")
-
-
-@app.command(hidden=True, context_settings={"ignore_unknown_options": True})
-def bench(arguments: Annotated[list[str] | None, typer.Argument()] = None) -> None:
-    """Moved: `python -m benchmarks` in a checkout. Example: python -m benchmarks."""
-    _moved("python -m benchmarks")
 
 
 @app.command(rich_help_panel=_PREPARE)
