@@ -1,4 +1,4 @@
-"""Word vectors that are arrays already: `.npy` beside a word list, and gensim's KeyedVectors."""
+"""Word vectors that are an array already: `.npy` beside a word list."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from tokenize import TokenError
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,32 +19,6 @@ LIST_SUFFIXES = (".vocab.txt", ".words.txt", ".txt")  # beside X.npy: X.vocab.tx
 _ROWS = 1 << 13
 # A .npy header is a Python literal: numpy raises whatever its parser does.
 _MALFORMED = (*MALFORMED, MemoryError, TokenError, UserWarning)
-
-W = TypeVar("W", bytes, str)
-
-
-@runtime_checkable
-class KeyedVectors(Protocol):
-    """What gensim's KeyedVectors offers; gensim itself is not needed."""
-
-    @property
-    def index_to_key(self) -> Sequence[str]:
-        """The words, in order."""
-
-    @property
-    def vectors(self) -> NDArray[Any]:
-        """(words, dimension)."""
-
-
-def read_keyed_vectors(keyed: KeyedVectors) -> Iterator[tuple[Sequence[str], Vectors]]:
-    """Words and vectors of a gensim object, copied: gensim may go on training its own."""
-    words = list(keyed.index_to_key)
-    for row, word in enumerate(words):
-        if not isinstance(word, str) or not word:
-            raise EmbeddingError(
-                f"the KeyedVectors object's key {row} is {word!r}, expected a word"
-            )
-    yield from _chunks(words, np.asarray(keyed.vectors), "the KeyedVectors object")
 
 
 def read_npy(path: Path) -> Iterator[tuple[Sequence[bytes], Vectors]]:
@@ -122,8 +96,8 @@ def _lines(path: Path) -> list[bytes]:
 
 
 def _chunks(
-    words: list[W], table: NDArray[Any], origin: str
-) -> Iterator[tuple[Sequence[W], Vectors]]:
+    words: list[bytes], table: NDArray[Any], origin: str
+) -> Iterator[tuple[Sequence[bytes], Vectors]]:
     if table.ndim != 2 or table.shape[1] < 1:
         raise EmbeddingError(
             f"{origin} has an array of shape {table.shape}, expected (words, dimension)"

@@ -10,7 +10,7 @@ from enum import Enum
 from importlib import resources
 from pathlib import Path
 
-from inkblur.embeddings.arrays import KeyedVectors, public_words, read_keyed_vectors
+from inkblur.embeddings.arrays import public_words
 from inkblur.embeddings.building import TableBuilder
 from inkblur.embeddings.frequencies import with_frequencies
 from inkblur.embeddings.stream import ByteSource, Progress, header_of
@@ -26,7 +26,7 @@ BUNDLED = "bundled"
 SUFFIX = ".ink"
 _SUFFIXES = (*COMPRESSED, ".txt", ".vec", ".bin", ".npy", SUFFIX)
 
-VectorSource = str | os.PathLike[str] | KeyedVectors
+VectorSource = str | os.PathLike[str]
 Vocabulary = str | Path | Iterable[str]
 
 
@@ -53,11 +53,10 @@ def load_embedding(
 ) -> Embedding:
     """Word vectors from wherever they are.
 
-    `source` is nothing or "bundled" (the embedding shipped with Inkblur), a path, the name of an
-    `.ink` file in the current directory, or a gensim `KeyedVectors` object. Paths may be `.ink`
-    files (memory-mapped, at once), word2vec text or binary, GloVe, fastText `.vec` (each also as
-    .gz, .bz2 or .zip) or `.npy` with a word list beside it. The content shows the format,
-    unless `format` names it.
+    `source` is nothing or "bundled" (the embedding shipped with Inkblur), a path, or the name of an
+    `.ink` file in the current directory. Paths may be `.ink` files (memory-mapped, at once),
+    word2vec text or binary, GloVe, fastText `.vec` (each also as .gz, .bz2 or .zip) or `.npy` with
+    a word list beside it. The content shows the format, unless `format` names it.
 
     `limit` takes the first so many words; `vocabulary` (a file, one word per line, or the words)
     keeps only those. **The vocabulary must be public**: one taken from the text that is to be
@@ -92,14 +91,10 @@ def _read(
             raise ParameterError("the bundled embedding has its own format; name a file to read")
         return _narrowed(_bundled(), builder, name)
     if not isinstance(source, str | os.PathLike):
-        if not isinstance(source, KeyedVectors):
-            raise ParameterError(
-                f"cannot load vectors from a {type(source).__name__}; give a path, or a gensim "
-                "KeyedVectors object (of a model, that is `model.wv`)"
-            )
-        builder.origin = "the KeyedVectors object"
-        builder.add_all(read_keyed_vectors(source))
-        return builder.finish(name=name or "gensim", provenance={"format": "gensim KeyedVectors"})
+        raise ParameterError(
+            f"cannot load vectors from a {type(source).__name__}; give a path. "
+            "`inkblur.Embedding(words, vectors, name=...)` takes arrays"
+        )
     path = find(source)
     with ByteSource(path, on_progress) as stream:
         kind = sniff(stream) if format is None else choose(EmbeddingFormat, format, "format")
@@ -291,7 +286,7 @@ def _by_magic(probe: bytes, source: ByteSource) -> EmbeddingFormat | None:
     if probe[:1] == b"\x80" and probe[1:2] in (b"\2", b"\3", b"\4", b"\5"):
         raise EmbeddingError(
             f"{source.path} is a Python pickle, which is never opened here; load it with the "
-            "library that wrote it and pass the KeyedVectors object to load_embedding()"
+            "library that wrote it and make `inkblur.Embedding(words, vectors, name=...)` of it"
         )
     return None
 
