@@ -73,11 +73,6 @@ REASONS = (
         "sample: of 20 authors as many are named with the words as without",
     ),
     (
-        "earthmovers/inference",
-        "adaptive-attacker-stronger",
-        "ours: one released text an author teaches less than one true text",
-    ),
-    (
         "earthmovers/utility-bound",
         "bound-as-printed*",
         "paper: Theorem 3 has n where nN belongs (a bag of N words has nN noisy components)",

@@ -67,14 +67,12 @@ def test_the_laws_run_over_it() -> None:
         assert re.search(rf"randomized-response redraw={value}\S* PASSED", found.stdout)
 
 
-def test_it_takes_part_in_experiments_and_grids() -> None:
+def test_it_takes_part_in_grids() -> None:
     code = (
         "import new_mechanism\n"
-        "from reproduction.contenders import entrants\n"
         "from inkblur.spec import grid\n"
-        "print(sum(e.mechanism == 'randomized-response' for e in entrants()))\n"
         "axes = {'epsilon': [1, 2], 'redraw': [0, 0.5]}\n"
         "print([s.family for s in grid('randomized-response', axes)][-1])\n"
     )
     found = python("-c", code)
-    assert found.stdout.split("\n")[:2] == ["1", "randomized-response, redraw 0.5"], found.stderr
+    assert found.stdout.strip() == "randomized-response, redraw 0.5", found.stderr

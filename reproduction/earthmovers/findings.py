@@ -12,7 +12,6 @@ from reproduction.earthmovers.success import Success
 from reproduction.estimate import Estimate
 from reproduction.result import Claim, Drawing, Outcome, Reading
 
-BEYOND = "Beyond the paper: every mechanism at one survival"
 FALLS = "Beyond the paper: how far each attack falls at epsilon 10, over authors"
 HELD = "Beyond the paper: PAN 2018 without noise, all unknown texts"
 PAPER = "Earth Mover's paper, section 6"
@@ -27,13 +26,11 @@ CountsByRun = dict[
 
 def outcome(
     found: CountsByRun,
-    raced: Sequence[Mapping[str, Mapping[str, float]]],
     held: Mapping[str, Sequence[int]],
-    survival: float,
     sizes: tuple[int, ...],
     lengths: Mapping[str, int],
 ) -> Outcome:
-    """Everything that Table 1 and the race show."""
+    """Everything that Table 1 shows."""
     places = [(size, data) for size in sizes for data in dict.fromkeys(d for d, _ in found)]
     places = [(s, d) for s, d in places if str(s) in found[d, EQUAL_NOISE][0]]
     readings = [reading for size, data in places for reading in _table(found, size, data)]
@@ -42,20 +39,15 @@ def outcome(
         for what, (hits, texts) in held.items()
     ]
     readings += _fallen(found, sizes)
-    readings += _race(raced)
     drawings = [
         Drawing(f"{data}, {suspects_of(size, data)} authors: {measure}", _title(size, data),
                 measure, "words unchanged", line="noise")
         for size, data in places
         for measure in ("DRauth", "SRauth", *(["DRtopic"] if data == _TOPICAL else []))
     ]  # fmt: skip
-    drawings.append(
-        Drawing("Author over topic, every mechanism", BEYOND, "DRauth, adaptive", "DRtopic",
-                line="mechanism")
-    )  # fmt: skip
-    claims = [*_claims(found, sizes), _adaptive(raced)]
+    claims = _claims(found, sizes)
     reasons = tuple(f"{c.name} stays open: {c.undecided}" for c in claims if c.undecided)
-    notes = (*reasons, *_notes(survival, lengths))
+    notes = (*reasons, *_notes(lengths))
     return Outcome(tuple(readings), tuple(claims), tuple(drawings), notes=notes)
 
 
@@ -91,15 +83,6 @@ def _table(found: CountsByRun, size: int, wanted: str) -> list[Reading]:
                     value = Estimate.of_runs([float(count[measure]) for count in counts])
                     readings.append(Reading(title, where, measure, value, printed.get(measure)))
     return readings
-
-
-def _race(raced: Sequence[Mapping[str, Mapping[str, float]]]) -> list[Reading]:
-    return [
-        Reading(BEYOND, {"mechanism": name}, measure,
-                Estimate.of_runs([run[name][measure] for run in raced]))
-        for name, first in raced[0].items()
-        for measure in first
-    ]  # fmt: skip
 
 
 def _claims(found: CountsByRun, sizes: tuple[int, ...]) -> list[Claim]:
@@ -206,23 +189,7 @@ def _names(found: CountsByRun, sizes: tuple[int, ...]) -> Claim:
     )
 
 
-def _adaptive(raced: Sequence[Mapping[str, Mapping[str, float]]]) -> Claim:
-    gains = [
-        sum(found["DRauth, adaptive"] - found["DRauth"] for found in run.values()) / len(run)
-        for run in raced
-    ]
-    return Claim(
-        "adaptive-attacker-stronger",
-        "An attacker who studies texts blurred by the same mechanism names more authors than the "
-        "paper's, who studies clean ones.",
-        "ours",
-        "share of authors named, adaptive less static, Reuters C50, mean over mechanisms and runs",
-        Estimate.of_runs(gains),
-        0.0,
-    )
-
-
-def _notes(survival: float, lengths: Mapping[str, int]) -> tuple[str, ...]:
+def _notes(lengths: Mapping[str, int]) -> tuple[str, ...]:
     ratio = NORMS["word2vec"] / NORMS["glove"]
     return (
         "Each run has fresh noise, and draws authors and texts anew as far as there are others; "
@@ -246,8 +213,7 @@ def _notes(survival: float, lengths: Mapping[str, int]) -> tuple[str, ...]:
         + ", ".join(f"{name} {length}" for name, length in lengths.items())
         + f"; the paper has 420 and 402. Earth Mover's distance reads the first {READ} of them.",
         "Words without a vector pass unchanged, as in the paper (PAN 2018: about one in seven); "
-        "the column 'unknown words dropped' leaves them out, and so does the race below, where "
-        "they are blurred like any other word.",
+        "the column 'unknown words dropped' leaves them out.",
         "Vectors: GloVe's 30,000 commonest words without numbers and signs. GloVe's mean norm is "
         f"{NORMS['glove']:.3f} over all 65,205 words at hand (6.487 over the first 30,000), that "
         f"of the paper's word2vec {NORMS['word2vec']:.3f} in our sample of 7,895 of its words: one "
@@ -258,8 +224,4 @@ def _notes(survival: float, lengths: Mapping[str, int]) -> tuple[str, ...]:
         "most of what the attack lives on (its own table below).",
         "DRauth is Koppel's method by cosine in its stronger weighting here (log tf-idf); DRtopic "
         "is fastText from GloVe's vectors, trained on clean postings of other authors.",
-        f"The race: each mechanism at the survival that Laplace has at the paper's epsilon 20 "
-        f"(equal noise; {survival:.3f} of the words), released as bags over GloVe's 10,000 "
-        "commonest words; a mechanism that cannot be so strong is left out. Adaptive: the known "
-        "texts are released once by the same mechanism before they are studied. Shares.",
     )

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from inkblur import Embedding, Laplace, Privatizer, Record, ReleaseSpec, TokenPolicies
+from inkblur import Embedding, Laplace, Privatizer, Record, TokenPolicies
 from inkblur.evaluation import (
     NULL_ID,
     Koppel,
     content_words,
     known_id,
-    survival_rate,
 )
-from reproduction.contenders import contenders
 from reproduction.context import Context
 from reproduction.corpora import Corpus
 from reproduction.earthmovers.findings import (
-    BEYOND,
     EQUAL_NOISE,
     PRINTED_NOISE,
     CountsByRun,
@@ -38,7 +35,6 @@ from reproduction.earthmovers.sampled_documents import (
     Documents,
     Suspects,
     plain_words,
-    shortened,
 )
 from reproduction.fasttext_model import fasttext_labels
 from reproduction.result import Outcome
@@ -65,7 +61,7 @@ TRIED = {
 
 
 def run(work: Context) -> Outcome:
-    """Every collection, noise and run is one step; then all mechanisms at one survival."""
+    """Every collection, noise and run is one step."""
     place = _Place(work)
     found: CountsByRun = {
         (data, noise.name): [] for data, noises in TRIED.items() for noise in noises
@@ -76,18 +72,8 @@ def run(work: Context) -> Outcome:
                 key = f"{data}, {noise.name}, run {number}, author by author"
                 step = work.step(key, place.table, data, noise, number)
                 found[data, noise.name].append(step)
-    glove = place.raced
-    at = 20 * EQUAL.factor  # the paper's epsilon 20
-    survival = work.step(
-        "survival at epsilon 20", lambda: survival_rate(Laplace(glove, epsilon=at))
-    )
-    settings = contenders(work, glove, survival=survival)
-    raced = [
-        work.step(f"{BEYOND}, run {number}", place.race, settings, number)
-        for number in range(work.size(3, 2))
-    ]
     held = work.step("PAN 2018, what the attacker holds", place.held)
-    return outcome(found, raced, held, survival, place.sizes, place.lengths)
+    return outcome(found, held, place.sizes, place.lengths)
 
 
 class _Place:
@@ -108,12 +94,6 @@ class _Place:
         if name not in self._tables:
             self._tables[name] = plain_words(getattr(self.work.datasets, name), self.most)
         return self._tables[name]
-
-    @cached_property
-    def raced(self) -> Embedding:
-        """A smaller vocabulary: the exponential mechanism's costs are all pairs of words."""
-        words = plain_words(self.work.datasets.glove, self.work.size(10_000, 1_000))
-        return shortened(words, self.work.size(words.dimension, 50))
 
     @cached_property
     def documents(self) -> Documents:
@@ -203,37 +183,6 @@ class _Place:
             hits = int((attack.predict(asked) == unknown.authors).sum())
             out[name] = [hits, len(unknown)]
         return out
-
-    def race(self, settings: Sequence[ReleaseSpec], run: int) -> dict[str, dict[str, float]]:
-        """One run of every mechanism on the larger set, against both attackers; shares."""
-        table = self.raced
-        authors = self.documents.of("Reuters C50", self.sizes[-1], run)
-        topical = self.documents.of("20 Newsgroups", self.sizes[-1], run)
-        clean = self._koppel(authors.known, run)
-        out: dict[str, dict[str, float]] = {}
-        groups = []
-        for setting in settings:
-            bag = replace(setting, release="bag", length=self.lengths["Reuters C50"])
-            released = self.work.release(bag, table, authors.snippets, f"{run}")
-            studied = self.work.release(bag, table, authors.known, f"{run}", "attacker").texts
-            adaptive = self._koppel(studied, run)
-            shorter = replace(setting, release="bag", length=self.lengths["20 Newsgroups"])
-            groups.append(self.work.release(shorter, table, topical.snippets, f"{run}").texts)
-            size = len(authors.snippets)
-            out[setting.name] = {
-                "words unchanged": float(released.unchanged or 0.0),
-                "DRauth": _named(clean, released.texts) / size,
-                "DRauth, adaptive": _named(adaptive, released.texts) / size,
-                "SRauth": self._nearest(released.texts, authors.known) / size,
-                "SRauth, adaptive": self._nearest(released.texts, studied) / size,
-            }
-        right_topics = self._topics_right(topical, groups)
-        for setting, hits in zip(settings, right_topics, strict=True):
-            out[setting.name]["DRtopic"] = sum(hits) / len(hits)
-        return out
-
-    def _nearest(self, released: Sequence[str], known: Sequence[str]) -> int:
-        return nearest_hits(distances(released, known, self.raced, self.read))
 
     def _koppel(self, known: Sequence[str], run: int) -> Koppel:
         attack = Koppel(seed=self.seed + run, similarity="cosine")

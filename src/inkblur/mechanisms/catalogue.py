@@ -31,7 +31,6 @@ class Entry:
     source: str  # where it is described
     maker: str | Callable[..., WordMechanism]  # a class, or where it is: "module:Class"
     parameters: tuple[Parameter, ...] = ()  # keywords beyond epsilon
-    raced: tuple[Mapping[str, Value], ...] = ({},)  # the values it enters experiments with
 
     @property
     def make(self) -> Callable[..., WordMechanism]:
@@ -109,7 +108,6 @@ CATALOGUE: Mapping[str, Entry] = {
                     principal=True,
                 ),
             ),
-            raced=({"lam": LAMBDA}, {"lam": 1.0}),
         ),
         Entry(
             "laplace",
@@ -195,7 +193,6 @@ CATALOGUE: Mapping[str, Entry] = {
                     consent=True,
                 ),
             ),
-            raced=({"accept_no_guarantee": True},),
         ),
     )
 }
