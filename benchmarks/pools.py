@@ -16,7 +16,8 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -39,19 +40,12 @@ Settings = Sequence[tuple[float, float]]  # share and epsilon
 class Releases:
     """Stand-ins of the same texts in many settings: where the texts lie does not depend on them."""
 
-    def __init__(
-        self,
-        pool: inkblur.Pool,
-        texts: PoolTexts,
-        encoder: inkblur.TransformerEncoder | None = None,
-    ) -> None:
-        self._pool, self._table, self._encoder = pool, inkblur.load_embedding(), encoder
+    def __init__(self, pool: inkblur.Pool, texts: PoolTexts) -> None:
+        self._pool, self._table = pool, inkblur.load_embedding()
         self._encoded = self._mechanism(1.0, 0.1).encode(texts)
 
     def _mechanism(self, epsilon: float, tau: float) -> inkblur.PoolStaircase:
-        return inkblur.PoolStaircase(
-            self._pool, self._table, epsilon=epsilon, tau=tau, encoder=self._encoder
-        )
+        return inkblur.PoolStaircase(self._pool, self._table, epsilon=epsilon, tau=tau)
 
     def places(self, epsilon: float, tau: float, seed: int) -> NDArray[np.int64]:
         """The place in the pool of each text's stand-in."""
@@ -82,22 +76,12 @@ class Releases:
         return guessed
 
 
-def labels(
-    name: str,
-    parts: Any,
-    settings: Settings,
-    *,
-    macro: bool,
-    encoder: inkblur.TransformerEncoder | None = None,
-) -> None:
+def labels(name: str, parts: Any, settings: Settings, *, macro: bool) -> None:
     """Print the score for each share of a label near a text and each epsilon."""
     (public, public_labels), (texts, truth) = parts
-    pool = inkblur.build_pool(
-        public, inkblur.load_embedding(), labels=public_labels, name=name, encoder=encoder
-    )
+    pool = inkblur.build_pool(public, inkblur.load_embedding(), labels=public_labels, name=name)
     names = [pool.label_names[i] for i in pool.labels]
-    reader = LabelReader(list(pool.texts), names, by_heart=True)
-    known = float(accuracy_score(names, reader.read(list(pool.texts))))
+    read_label = label_reader(list(pool.texts), names, by_heart=True)
     counts = Counter(truth)
     alike = [1 / counts[label] for label in truth]
 
@@ -108,19 +92,19 @@ def labels(
 
     print(
         f"\n{name}: {len(pool):,} in the pool, {len(texts):,} private texts; public classifier "
-        f"{pool.accuracy:.3f} cross-fitted; the reader knows {known:.3f} of the pool",
+        f"{pool.accuracy:.3f} cross-fitted",
         flush=True,
     )
-    plain = LabelReader(public, public_labels).read(texts)
+    plain = label_reader(public, public_labels)(texts)
     untouched = score(plain)
     print(
         f"untouched {untouched:.3f}, all labels weighing alike {score(plain, alike):.3f}",
         flush=True,
     )
-    count, releases = len(pool.label_names), Releases(pool, texts, encoder)
+    count, releases = len(pool.label_names), Releases(pool, texts)
     for share, epsilon in settings:
         runs = [releases.drawn(epsilon, share / count, seed) for seed in SEEDS]
-        read = [reader.read(shown) for shown in runs]
+        read = [read_label(shown) for shown in runs]
         found = [score(said) for said in read]
         even = float(np.mean([score(said, alike) for said in read]))
         same = np.mean([meaning(texts, shown) for shown in runs])
@@ -138,41 +122,34 @@ def labels(
     )
 
 
-class LabelReader:
-    """Tells the label of a text, having studied the pool.
-
-    `by_heart` is for reading what was released: always texts of the pool, so that the classifier is
-    fitted until it knows them.
+def label_reader(
+    texts: PoolTexts, names: Sequence[str], *, by_heart: bool = False
+) -> Callable[[PoolTexts], list[str]]:
+    """Tells labels of texts, having studied these. `by_heart` is for what was released, always
+    texts of the pool: the classifier is fitted until it knows them.
     """
-
-    def __init__(self, texts: PoolTexts, names: Sequence[str], *, by_heart: bool = False) -> None:
-        self._terms = TfidfVectorizer(
-            sublinear_tf=True, min_df=1 + (not by_heart), ngram_range=(1, 2)
-        )
-        strictness = 20.0 if by_heart else 0.5
-        self._model = LinearSVC(C=strictness).fit(self._terms.fit_transform(texts), names)
-
-    def read(self, texts: PoolTexts) -> list[str]:
-        """The labels."""
-        return list(self._model.predict(self._terms.transform(texts)))
+    terms = TfidfVectorizer(sublinear_tf=True, min_df=1 + (not by_heart), ngram_range=(1, 2))
+    strictness = 20.0 if by_heart else 0.5
+    model = LinearSVC(C=strictness).fit(terms.fit_transform(texts), names)
+    return lambda asked: list(model.predict(terms.transform(asked)))
 
 
-_glove: dict[str, int] = {}
-_vectors: list[NDArray[np.float32]] = []
+@cache
+def _glove() -> tuple[dict[str, int], NDArray[np.float32]]:
+    folder = data_folder() / "vectors"
+    words = (folder / "glove-6b-300d.vocab.txt").read_text("utf-8").split("\n")
+    vectors = np.load(folder / "glove-6b-300d.npy", mmap_mode="r")
+    return {word: row for row, word in enumerate(words)}, vectors
 
 
 def means(texts: PoolTexts) -> NDArray[np.float32]:
     """Directions of the means of GloVe vectors, stop words and all."""
-    if not _vectors:
-        folder = data_folder() / "vectors"
-        words = (folder / "glove-6b-300d.vocab.txt").read_text("utf-8").split("\n")
-        _glove.update({word: row for row, word in enumerate(words)})
-        _vectors.append(np.load(folder / "glove-6b-300d.npy", mmap_mode="r"))
+    rows, vectors = _glove()
     out = np.zeros((len(texts), 300), dtype=np.float32)
-    for row, text in enumerate(texts):
-        ids = [_glove[w] for w in re.findall(r"[a-z]+", text.lower()) if w in _glove]
+    for place, text in enumerate(texts):
+        ids = [rows[w] for w in re.findall(r"[a-z]+", text.lower()) if w in rows]
         if ids:
-            out[row] = _vectors[0][ids].mean(axis=0)
+            out[place] = vectors[ids].mean(axis=0)
     out -= out.mean(axis=0)
     out /= np.maximum(np.linalg.norm(out, axis=1, keepdims=True), 1e-9)
     return out
@@ -192,36 +169,25 @@ def nearest(texts: PoolTexts, pool: PoolTexts) -> float:
     return float(np.concatenate([(rows[s : s + 512] @ others).max(axis=1) for s in blocks]).mean())
 
 
-def authors(epsilons: Sequence[float]) -> None:
-    """Half of C50's authors are the pool, the other half are attacked."""
-    split = reuters_c50()
-    assert split.train.authors is not None
-    numbers = np.unique(split.train.authors)
-    public, attacked = set(numbers[::2].tolist()), set(numbers[1::2].tolist())
-    texts = [*of(split.train, public)[0], *of(split.test, public)[0]]
-    attacks("half of C50", texts, of(split.train, attacked), of(split.test, attacked), epsilons)
-
-
-def of(part: Any, who: set[int]) -> TextsByAuthor:
+def of(part: Any, who: NDArray[Any]) -> TextsByAuthor:
     """The texts of these authors."""
-    rows = [row for row, author in enumerate(part.authors.tolist()) if author in who]
-    return [part.texts[row] for row in rows], part.authors[rows]
+    rows = np.flatnonzero(np.isin(part.authors, who))
+    return [part.texts[row] for row in rows.tolist()], part.authors[rows]
 
 
-def attacks(
-    name: str,
-    public: PoolTexts,
-    train: TextsByAuthor,
-    test: TextsByAuthor,
-    epsilons: Sequence[float],
-) -> None:
-    """Print how often an attacker names the author of a released text; the pool has no labels.
+def authors(epsilons: Sequence[float]) -> None:
+    """How often an attacker names the author of a released text: half of C50's authors are the
+    pool, without labels, the other half are attacked.
 
-    How many texts are near one is what the pool chooses, for a `keep_meaning` of 1, 0.75
-    and 0.5, the default. The attackers:
-    linear SVMs that have studied the authors' true texts, or released ones; and one who knows the
-    channel, and counts which author has most known texts that the released one is near to.
+    How many texts are near one is what the pool chooses, for a `keep_meaning` of 1, 0.75 and 0.5,
+    the default. The attackers: linear SVMs that have studied the authors' true texts, or released
+    ones; and one who knows the channel, and counts which author has most known texts that the
+    released one is near to.
     """
+    split, name = reuters_c50(), "half of C50"
+    numbers = np.unique(np.asarray(split.train.authors))
+    public = [*of(split.train, numbers[::2])[0], *of(split.test, numbers[::2])[0]]
+    train, test = of(split.train, numbers[1::2]), of(split.test, numbers[1::2])
     table = inkblur.load_embedding()
     pool = inkblur.build_pool(public, table, name=name)
     count = len(np.unique(train[1]))

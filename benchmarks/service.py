@@ -6,7 +6,6 @@ processes of their own; what they use of the processors is reported, because the
 have it. One JSON object a line, printed as it is known.
 
     python -m benchmarks.service --seconds 20 --turns 5
-    python -m benchmarks.service --turns 1 --soak 600
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ import argparse
 import json
 import multiprocessing
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -36,8 +34,6 @@ import inkblur
 # At small epsilons the near sets of all words exceed what the mechanism keeps: it makes them again.
 SETTINGS: dict[str, Any] = {"mechanism": "staircase", "epsilon": 8.0}
 PORT = 8650
-_SAMPLE_SECONDS = 15.0  # between two looks at memory
-_COPIES = 10  # of all texts, in the file that the library releases: a few million words
 ServiceAnswer = tuple[
     list[float], int, float
 ]  # latencies, refused requests, processor time of a client
@@ -146,20 +142,6 @@ def load(bodies: list[bytes], *, clients: int, seconds: float, rate: float | Non
     return LoadResult(len(latencies), refused, took, latencies, used)
 
 
-def by_file(texts: list[list[str]]) -> float:
-    """Words a second of `privatize_file`, ledger and start included, on its usual threads."""
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder, "in.txt")
-        lines = [f"{copy} {text}" for copy in range(_COPIES) for some in texts for text in some]
-        source.write_text("\n".join(lines) + "\n")
-        spec = inkblur.ReleaseSpec.of(**SETTINGS)
-        began = time.perf_counter()
-        inkblur.privatize_file(
-            source, Path(folder, "out.txt"), spec, ledger=Path(folder, "ledger.db")
-        )
-        return sum(len(line.split()) for line in lines) / (time.perf_counter() - began)
-
-
 def library(texts: list[list[str]], seconds: float) -> float:
     """Words a second of the same requests by the library alone, one by one, ledger included."""
     with tempfile.TemporaryDirectory() as folder, inkblur.open_ledger(f"{folder}/l.db") as ledger:
@@ -178,7 +160,7 @@ def library(texts: list[list[str]], seconds: float) -> float:
 
 
 @contextmanager
-def server(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+def server(folder: Path) -> Iterator[None]:
     """A server that answers."""
     places = ["--ledger", str(folder / "ledger.db"), "--uploads", str(folder / "uploads")]
     command = [sys.executable, "-m", "inkblur", "serve", "--port", str(PORT), "--queue", "64"]
@@ -190,22 +172,10 @@ def server(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
                 break
             except OSError:
                 time.sleep(0.2)
-        yield process
+        yield
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(120)
-
-
-def processor_seconds(process: int) -> float:
-    """What a process has used of the processors so far, in all its threads."""
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def memory(process: int) -> int:
-    """Resident bytes of a process."""
-    pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
-    return pages * resource.getpagesize()
 
 
 def main() -> None:
@@ -216,67 +186,32 @@ def main() -> None:
     parser.add_argument("--words", type=int, default=100)
     parser.add_argument("--seconds", type=float, default=20.0, help="of each measurement")
     parser.add_argument("--turns", type=int, default=3, help="of library and service")
-    parser.add_argument("--soak", type=float, default=0.0, help="seconds to watch memory for")
     given = parser.parse_args()
     texts = [made_texts(given.texts, given.words, seed) for seed in range(24)]
     bodies = [body_of(each) for each in texts]
     single = [body_of(each[:1]) for each in texts]
     words = given.texts * (given.words + 1)  # the number in front is drawn as well
-    with tempfile.TemporaryDirectory() as folder, server(Path(folder)) as process:
+    with tempfile.TemporaryDirectory() as folder, server(Path(folder)):
         for body in bodies:  # the near words of all that is sent are made once: minutes
             _ask(HTTPConnection("127.0.0.1", PORT, timeout=1200), fresh(body, 0))
         library(texts, given.seconds / 4)
         most = 0.0
         for turn in range(given.turns):
-            used = time.process_time()
             alone = library(texts, given.seconds)
-            alone_busy = (time.process_time() - used) / given.seconds
-            used = processor_seconds(process.pid)
             answered = load(bodies, clients=given.clients, seconds=given.seconds, rate=None)
-            busy = (processor_seconds(process.pid) - used) / answered.seconds
             result = answered.to_json(words)
             most = max(most, result["requests_per_second"])
-            file = by_file(texts)
             show(
                 "turn",
                 turn=turn,
                 library_words_per_second=round(alone),
-                file_words_per_second=round(file),
                 share_of_library=round(result["words_per_second"] / alone, 3),
-                share_of_file=round(result["words_per_second"] / file, 3),
-                # The same for the processors that each had: on a busy machine they differ.
-                library_words_per_processor_second=round(alone / alone_busy),
-                service_words_per_processor_second=round(result["words_per_second"] / busy),
                 **result,
             )
         half = load(bodies, clients=given.clients, seconds=given.seconds, rate=most / 2)
         show("half the maximum", **half.to_json(words))
         ones = load(single, clients=given.clients, seconds=given.seconds, rate=None)
         show("single texts", **ones.to_json(given.words))
-        if given.soak:
-            soak(bodies, process.pid, seconds=given.soak, rate=most / 2)
-
-
-def soak(bodies: list[bytes], process: int, *, seconds: float, rate: float) -> None:
-    """Half the maximum for so long: memory at its start, middle and end, and its slope."""
-    began = time.monotonic()
-    seen: list[tuple[float, float]] = []
-    while not seen or time.monotonic() < began + seconds:
-        seen.append((time.monotonic() - began, memory(process) / 1e6))
-        show("memory", second=round(seen[-1][0]), resident_mb=round(seen[-1][1], 1))
-        load(bodies, clients=4, seconds=min(_SAMPLE_SECONDS, seconds), rate=rate)
-    seen.append((time.monotonic() - began, memory(process) / 1e6))
-    times, sizes = np.array(seen).T
-    settled = times >= times[-1] / 4  # caches fill in the first quarter
-    slope = np.polyfit(times[settled], sizes[settled], 1)[0] if settled.sum() > 1 else np.nan
-    show(
-        "soak",
-        seconds=round(float(times[-1])),
-        start_mb=round(float(sizes[0]), 1),
-        middle_mb=round(float(np.interp(times[-1] / 2, times, sizes)), 1),
-        end_mb=round(float(sizes[-1]), 1),
-        slope_mb_per_minute=round(60 * float(slope), 3),
-    )
 
 
 def show(what: str, **figures: float) -> None:

@@ -15,7 +15,6 @@ from reproduction.context import Context, StepJob
 from reproduction.estimate import CONFIDENCE, Estimate, weakest
 from reproduction.newsgroups import SCENARIOS
 from reproduction.result import Claim, Drawing, Outcome, Passage, Reading, Where
-from reproduction.syntf import grid
 from reproduction.syntf.gaps import (
     CLASSIFIERS,
     SHOWN,
@@ -29,7 +28,6 @@ from reproduction.syntf.gaps import (
     summarized,
     utility_left,
 )
-from reproduction.syntf.grid import GridPoint
 from reproduction.syntf.minor_parameters import length_claims, mean_attack_left, similar_claim
 from reproduction.syntf.published import (
     BIGRAM,
@@ -88,14 +86,9 @@ def run(work: Context) -> Outcome:
             runs[replace(setting, length=int(length))] = releases
     similar: list[RunScores] = extended[str(LENGTH)]
     resampled = Resamples(work.rng("resamples"))
-    effects: list[Reading] = []
-    passages: list[Passage] = []
-    if work.whole:
-        paper = GridPoint(BIGRAM, EPSILON, MORPHOLOGY, similar=False)
-        effects, passages = grid.measured(work, study, before, paper)
     best = max(runs, key=lambda setting: _smallest(runs[setting], before).value)
     return Outcome(
-        (*_table(runs, before), *_similar(similar, before), *_figure(runs, before), *effects),
+        (*_table(runs, before), *_similar(similar, before), *_figure(runs, before)),
         (
             *claims(runs, before, resampled),
             *length_claims(
@@ -112,7 +105,6 @@ def run(work: Context) -> Outcome:
                 "Parameters with the largest smallest gap",
                 (("here", best.name), ("in the paper", CENTER.name)),
             ),
-            *passages,
         ),
         _notes(work),
     )
@@ -292,9 +284,7 @@ def _notes(work: Context) -> tuple[str, ...]:
         f"A part of the paper's grid of 810 settings, each 10 runs: s x epsilon "
         f"({', '.join(f'{e:g}' for e in sorted((EPSILON, *OTHER_EPSILONS)))}) with lemmas at "
         f"length {LENGTH}; the other lengths and morphologies at epsilon {EPSILON:g} and s = "
-        f"{BIGRAM:g}. 3 runs each, 5 where a claim needs them. With --whole a sample that "
-        f"fills the grid ({grid.RELEASED} releases, each at all three lengths), with the "
-        "interactions of two parameters.",
+        f"{BIGRAM:g}. 3 runs each, 5 where a claim needs them.",
         f"WordNet is not at hand: for its synonyms stand the {SIMILAR} words of GloVe nearest to "
         "each word of the vocabulary, so the claim on synonyms is judged on other words than the "
         "paper's.",
