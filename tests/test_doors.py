@@ -657,7 +657,6 @@ def test_a_record_has_one_account_whatever_door_it_takes(
     assert house.charged() == spent
 
 
-@pytest.mark.xfail(strict=True, reason="one name by text, another by file: drawn and paid twice")
 def test_a_caller_has_one_account_at_a_server(house: House) -> None:
     """By text or by file: the same words, paid once, and a budget over both."""
     pytest.importorskip("fastapi")

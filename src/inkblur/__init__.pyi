@@ -25,7 +25,6 @@ from inkblur.errors import (
 from inkblur.evaluation.audit import Claim, audit
 from inkblur.files.preview import preview_file
 from inkblur.files.release import privatize_file
-from inkblur.files.spending import Limits
 from inkblur.guarantees import Guarantee, compose
 from inkblur.ledger import Ledger, open_ledger
 from inkblur.mechanisms import make_mechanism
@@ -36,6 +35,7 @@ from inkblur.mechanisms.staircase import Staircase
 from inkblur.pools import Pool, PoolPrivatizer, PoolStaircase, build_pool
 from inkblur.pools.store import open_pool, write_pool
 from inkblur.pools.transformer import TransformerEncoder
+from inkblur.release import Limits
 from inkblur.rng import Rng, keyed_rng, secure_rng, seeded_rng
 from inkblur.series import privatize
 from inkblur.sklearn import PoolTextPrivatizer, TextPrivatizer, VectorPrivatizer

@@ -19,34 +19,19 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from inkblur.arrow_worker import (
-    KEY,
-    KEY_FILE,
-    WorkerState,
-    as_json,
-    made_from,
-    opened_ledger,
-    read_batch,
-    worker_key,
-)
+from inkblur.arrow_worker import KEY, KEY_FILE, as_json, made_from, opened_ledger, worker_key
 from inkblur.blas import one_thread
-from inkblur.errors import BudgetExceeded, InputError, ParameterError
+from inkblur.errors import InputError, ParameterError
 from inkblur.files.arrow_rows import ArrowColumns, ArrowRows
-from inkblur.files.identifiers import ROWS, telling_of, warn_of
+from inkblur.files.formats import layout_of
+from inkblur.files.identifiers import ROWS, warn_of
 from inkblur.files.occurrences import refuse_ids
-from inkblur.files.run import no_collection, release_records
-from inkblur.files.spending import (
-    Limits,
-    Spending,
-    continued_account,
-    listed_over_budget,
-    open_account,
-    undrawn,
-)
+from inkblur.files.run import no_collection
 from inkblur.files.summary import Fate, stated
 from inkblur.guarantees import NOBODY_COUNTS, Guarantee
-from inkblur.ledger import Budget, ReleaseAccount, open_ledger
+from inkblur.ledger import Budget, open_ledger
 from inkblur.ledger.ledger import PLACE
+from inkblur.release import Account, Limits, Release, over_budget
 from inkblur.rng import Rng
 from inkblur.spec import ReleaseSpec
 from inkblur.types import ReleaseKind
@@ -131,17 +116,15 @@ class ReleasePlan:
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The batch with released texts."""
-        made, rng = made_from(self.spec), self._rng()
+        stream = self._release().stream(vouched=True)
+        rows = ArrowRows(batch.schema, layout_of(stream.release.resolved))
         with one_thread(), no_collection():
-            rows = ArrowRows(batch.schema, made.layout)
-            read = read_batch(batch, rows, made)
-            if not read.records:
+            checked = stream.check(rows.batch(batch))
+            if not checked.batch.records:
                 return pa.RecordBatch.from_pylist([], schema=rows.written)
-            drawn = release_records(made.privatizer, read.records, rng)
-            if self.account is not None:
-                self._spending(made, rng).charge((read, drawn.words, drawn.bases))
-            assert isinstance(read.columns, ArrowColumns)
-            return read.columns.with_texts(read.released(drawn.texts))
+            drawn = stream.draw(checked)
+            assert isinstance(checked.batch.columns, ArrowColumns)
+            return checked.batch.columns.with_texts(drawn.texts(stream.charge(drawn)))
 
     def load(self) -> None:
         """Load the tables into this process now, instead of with the first batch."""
@@ -155,33 +138,27 @@ class ReleasePlan:
         """The plan for batches of ids and texts that gives the texts back, row by row: for engines
         that put columns into tables of their own.
         """
-        return replace(self, spec=as_json(made_from(self.spec).spec.varied(keep_columns=())))
+        return replace(self, spec=as_json(made_from(self.spec).resolved.varied(keep_columns=())))
 
     def check(self, sample: pa.RecordBatch) -> pa.Schema:
         """Refuse, before anything runs, what a batch alone would show late or never: columns that
         are not there, texts that are those of a pool. Warn of what copied columns tell. The schema
         of what comes out.
         """
-        made = made_from(self.spec)
-        rows = ArrowRows(sample.schema, made.layout)
-        read = rows.batch(sample.slice(0, ROWS))
-        warn_of(telling_of(read))
-        made.privatizer.refuse_own(read.texts, read.width)
+        stream = replace(self, account=None)._release().stream(vouched=True)
+        rows = ArrowRows(sample.schema, layout_of(stream.release.resolved))
+        stream.check(rows.batch(sample.slice(0, ROWS)))
+        warn_of(stream.telling)
         return rows.written
 
     def counted_in(self, ledger: str | Path | bool, limits: Limits | None = None) -> ReleasePlan:
         """The same plan with an account in a ledger, to which each batch is charged (True: the one
         that INKBLUR_LEDGER names, or the user's own; False: none). All workers must reach it.
         """
-        made, rng = made_from(self.spec), self._rng()
-        promised = made.privatizer.guaranteed(rng)
+        release = replace(self, account=None)._release()
+        promised = release.promised
         limits = Limits() if limits is None else limits
-        if limits.partial:
-            raise ParameterError(
-                "an engine releases every row or none: leave out `partial=`, and filter the rows "
-                "that would exceed a budget"
-            )
-        budget = limits.for_guarantee(promised, made.spec.id_column)
+        budget = limits.for_guarantee(promised, self.id_column, "`id_column=`")
         if ledger is False or not promised.private:
             if budget:
                 raise ParameterError("a budget needs a ledger that counts what was spent")
@@ -190,7 +167,7 @@ class ReleasePlan:
         if place is not None and "://" not in place:
             place = str(Path(place).absolute())
         with open_ledger(place) as opened:
-            account = open_account(opened, made.privatizer, made.spec, rng)
+            account = release.opened(opened)
         return replace(self, ledger=place, account=account.release, budget=budget)
 
     def begun(
@@ -215,9 +192,9 @@ class ReleasePlan:
             try:
                 named = list(over(Reservation(counted.texts_alone())))
                 if named:
-                    raise BudgetExceeded(listed_over_budget(named))
+                    raise over_budget(named)
             except BaseException:
-                counted._account(made_from(self.spec), self._rng()).void()
+                counted._account().void()
                 raise
         return counted
 
@@ -226,38 +203,38 @@ class ReleasePlan:
         reserved in the ledger, which counts as spent.
         """
         if self.account is not None:
-            self._account(made_from(self.spec), self._rng()).confirm()
+            self._account().confirm()
 
     def guarantee(self, schema: pa.Schema) -> Guarantee:
         """What is promised about the release of a table of this schema."""
-        made, rng = made_from(self.spec), self._rng()
-        rows = ArrowRows(schema, made.layout)
-        left_out = 0 if made.spec.skip_public else None  # how many, only a run knows
-        fate = Fate(made.spec.columns, rows.copied, left_out=left_out)
-        promised = stated(made.privatizer, fate, rng)
+        release = replace(self, account=None)._release()
+        spec = release.resolved
+        left_out = 0 if spec.skip_public else None  # how many, only a run knows
+        fate = Fate(spec.columns, ArrowRows(schema, layout_of(spec)).copied, left_out=left_out)
+        promised = stated(release.privatizer, fate, release.rng)
         return promised if self.account is not None else promised.revealing(NOBODY_COUNTS)
 
     def dropped(self, names: Iterable[str]) -> tuple[str, ...]:
         """Those of a table's columns that do not come out."""
-        layout = made_from(self.spec).layout
+        layout = layout_of(made_from(self.spec).resolved)
         return tuple(name for name in names if not layout.writes(name))
 
     @property
     def needed(self) -> tuple[str, ...]:
         """The columns that a release reads: the id, the person if there is one, and the texts."""
-        spec = made_from(self.spec).spec
+        spec = made_from(self.spec).resolved
         names = (spec.id_column, spec.person_column, *spec.columns)
         return tuple(dict.fromkeys(name for name in names if name is not None))
 
     @property
     def id_column(self) -> str:
         """The column that names each record."""
-        return made_from(self.spec).spec.id_column or ""
+        return made_from(self.spec).resolved.id_column or ""
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that hold texts."""
-        return made_from(self.spec).spec.columns
+        return made_from(self.spec).resolved.columns
 
     def _rng(self) -> Rng:
         rng = worker_key(self.key_file)
@@ -268,13 +245,18 @@ class ReleasePlan:
             )
         return rng
 
-    def _spending(self, made: WorkerState, rng: Rng) -> Spending:
-        promised = made.privatizer.guaranteed(rng)
-        return Spending(self._account(made, rng), promised, made.spec.columns, self.budget)
-
-    def _account(self, made: WorkerState, rng: Rng) -> ReleaseAccount:
+    def _release(self) -> Release:
+        """As this process makes it, with the account that was begun, if there is one."""
+        release = replace(made_from(self.spec), rng=self._rng())
+        if self.account is None:
+            return release
         ledger = opened_ledger(self.ledger or os.environ.get(PLACE), os.getpid())
-        return continued_account(ledger, self.account or "", made.privatizer, rng)
+        return release.resumed(ledger, self.account, self.budget)
+
+    def _account(self) -> Account:
+        account = self._release().account
+        assert account is not None
+        return account
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,10 +275,11 @@ class Reservation:
 
     def over_budget(self, batch: pa.RecordBatch) -> list[str]:
         """The sentences."""
-        made, rng = made_from(self.plan.spec), self.plan._rng()
-        read = read_batch(batch, ArrowRows(batch.schema, made.layout), made)
-        part = undrawn(read, made.privatizer)
-        return self.plan._spending(made, rng).over_budget(part)[:_NAMED]
+        release = self.plan._release()
+        assert release.account is not None
+        rows = ArrowRows(batch.schema, layout_of(release.resolved))
+        checked = release.stream(vouched=True).check(rows.batch(batch))
+        return [over.sentence() for _, over in release.account.charge([checked])][:_NAMED]
 
 
 def plan_release(
@@ -321,9 +304,7 @@ def plan_release(
         )
     named = None if key_file is None else str(Path(key_file).absolute())
     rng = worker_key(named)
-    made = made_from(as_json(spec))
-    made.privatizer.refuse_weak(accept_weak=spec.accept_weak)
-    return ReleasePlan(as_json(made.spec), rng.fingerprint().hex(), named)
+    return ReleasePlan(as_json(made_from(as_json(spec)).resolved), rng.fingerprint().hex(), named)
 
 
 def one_batch(table: pa.Table) -> pa.RecordBatch:

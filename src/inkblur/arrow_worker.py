@@ -5,21 +5,14 @@ from __future__ import annotations
 import json
 import os
 import threading
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import pyarrow as pa
-
-from inkblur.documents.base import AnyTextPrivatizer
 from inkblur.errors import ParameterError
-from inkblur.files.arrow_rows import ArrowRows
-from inkblur.files.formats import Layout, layout_of
-from inkblur.files.public_records import PublicRecords
-from inkblur.files.records import Batch
-from inkblur.files.worker_pool import WorkerCopy, each_search
+from inkblur.files.worker_pool import each_search, search_with
 from inkblur.ledger import Ledger, open_ledger
 from inkblur.mechanisms.nearest.engine import Device
+from inkblur.release import Release, prepare
 from inkblur.rng import Rng, key_from_digits, keyed_rng, read_key
 from inkblur.spec import ReleaseSpec
 
@@ -41,49 +34,27 @@ def worker_key(key_file: str | Path | None = None) -> Rng:
     return keyed_rng(key_from_digits(digits, KEY))
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerState:
-    """What a process makes once from a spec."""
-
-    spec: ReleaseSpec  # resolved
-    privatizer: AnyTextPrivatizer
-    layout: Layout
-
-
 _KEPT = 4  # specs whose tables a process holds at a time
-_made: dict[tuple[str, int], WorkerState] = {}  # by spec and process: threads do not survive a fork
+_made: dict[tuple[str, int], Release] = {}  # by spec and process: threads do not survive a fork
 _making = threading.Lock()
 
 
-def made_from(described: str) -> WorkerState:
-    """The privatizer of a spec, made when a process first needs it."""
+def made_from(described: str) -> Release:
+    """What draws by a spec, made when a process first needs it; its key is nobody's."""
     process = os.getpid()
     with _making:
         if (described, process) not in _made:
-            spec = ReleaseSpec.from_json(json.loads(described))
-            privatizer = WorkerCopy(spec, *each_search(Device.AUTO, None)).privatizer()
-            mechanism = privatizer.mechanism
-            if privatizer.bound:
+            release = prepare(ReleaseSpec.from_json(json.loads(described)))
+            search_with(release.privatizer, *each_search(Device.AUTO, None))
+            if release.privatizer.bound:
                 raise ParameterError(
                     "engines run tasks again, and on another machine a sentence transformer may "
                     "place a text elsewhere: use `privatize_file`, or a pool encoded by words"
                 )
-            resolved = spec.resolved(mechanism.embedding, mechanism)
-            made = WorkerState(resolved, privatizer, layout_of(resolved))
-            _made[described, process] = _made[as_json(resolved), process] = made
+            _made[described, process] = _made[as_json(release.resolved), process] = release
             while len(_made) > 2 * _KEPT:
                 del _made[next(iter(_made))]
         return _made[described, process]
-
-
-def read_batch(batch: pa.RecordBatch, rows: ArrowRows, made: WorkerState) -> Batch:
-    """A batch's records, without those that `skip_public` leaves out."""
-    spec, privatizer = made.spec, made.privatizer
-    whole = rows.batch(batch).with_ids_by_column(spec.columns)
-    privatizer.refuse_own(whole.texts, whole.width)
-    whole = whole.entering(privatizer.hides_length)
-    left = list(PublicRecords(privatizer.corpora, skip=spec.skip_public).screened(iter([whole])))
-    return left[0] if left else whole.take([])
 
 
 def as_json(spec: ReleaseSpec) -> str:

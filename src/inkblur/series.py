@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -11,26 +11,21 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from inkblur.documents.base import AnyTextPrivatizer
 from inkblur.errors import ParameterError, PrivacyError
 from inkblur.files.delimited import FieldCells
 from inkblur.files.identifiers import ROWS, telling_of, warn_of
-from inkblur.files.occurrences import Occurrences
 from inkblur.files.plain import LineEnds
 from inkblur.files.records import Batch
-from inkblur.files.run import release_records
-from inkblur.files.spending import Limits, Spending, accounted, spending_of
-from inkblur.files.summary import Fate, stated
+from inkblur.files.summary import Fate
 from inkblur.guarantees import Guarantee
 from inkblur.ledger import Ledger
-from inkblur.mechanisms.base import require_rng
-from inkblur.rng import Rng, secure_rng
+from inkblur.release import Columns, Limits, prepare
+from inkblur.rng import Rng
 from inkblur.spec import ReleaseSpec
 from inkblur.types import Record, ReleaseKind, counted, is_missing, names_rows
 
 T = TypeVar("T")
 Text = str | None
-_RECORDS = 4096  # released at a time; the output is the same for any number
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +87,10 @@ def privatize(
     if names_rows(texts):
         _check_index(texts, spec)
     rows, back = _opened(texts)
-    # By content as in a file, so that one key gives a list and a file the same.
-    names = Occurrences().ids([row or "" for row in rows]) if ids is None else list(map(str, ids))
+    names = [""] * len(rows) if ids is None else list(map(str, ids))
     if ids is not None and any(map(is_missing, ids)):
         raise ParameterError("some of the ids are missing: name every text")
-    if len(names) != len(rows) or len(set(names)) != len(names):
+    if len(names) != len(rows) or (ids is not None and len(set(names)) != len(names)):
         raise ParameterError(
             f"ids must be {counted(len(rows), 'different name')}, one for each text"
         )
@@ -104,49 +98,26 @@ def privatize(
     owners = [None if is_missing(who) else str(who) for who in known]
     if len(owners) != len(rows):
         raise ParameterError(f"people must be {counted(len(rows), 'name')}, one for each text")
-    limits = Limits() if limits is None else limits
-    if limits.partial:
-        raise ParameterError("all texts are released or none: leave out `partial=`")
-    rng = secure_rng() if rng is None else require_rng(rng)
-    table = spec.table()
-    blur = spec.releaser(table)
-    blur.refuse_weak(accept_weak=spec.accept_weak)
-    blur.refuse_own([row or "" for row in rows])
-    hides_length = blur.hides_length
+    prepared = prepare(spec, rng)
+    hides_length = prepared.privatizer.hides_length
     given = [
         Record(name, row or "", f"text {place}", person)
         for place, (name, row, person) in enumerate(zip(names, rows, owners, strict=True))
         if row is not None or hides_length
     ]
-    resolved = spec.resolved(table, blur.mechanism)
-    budget = limits.for_guarantee(blur.guaranteed(rng), ids, "`ids=`")
-    with spending_of(ledger, blur, resolved, rng, limits=budget, source="-") as spending:
-        if limits and spending is not None:
-            spending.charge_ahead(iter([_batch(given)]), blur, partial=None)
-        released = iter(list(_released(blur, given, rng, spending)))
-    out = [next(released) if row is not None or hides_length else None for row in rows]
-    promised = accounted(stated(blur, Fate(("text",)), rng), spending)
+    with prepared.charged_to(ledger, limits, ids=ids, option="`ids=`") as release:
+        columns = Columns(id=None if ids is None else "ids")
+        stream = release.stream(columns)
+        checked = stream.check(Batch(tuple(given), LineEnds("text", [])))
+        if limits:
+            stream.charge(checked)  # before anything is drawn
+        drawn = stream.draw(checked)
+        released = iter(drawn.texts(stream.charge(drawn)))
+        out = [next(released) if row is not None or hides_length else None for row in rows]
+    promised = release.guarantee(Fate(columns.texts))
     if names_rows(texts):
         promised = promised.passing(["the index, copied as is"])
-    return PrivateTexts(back(out), promised, resolved)
-
-
-def _released(
-    blur: AnyTextPrivatizer,
-    records: Sequence[Record],
-    rng: Rng,
-    spending: Spending | None,
-) -> Iterator[str]:
-    for start in range(0, len(records), _RECORDS):
-        some = records[start : start + _RECORDS]
-        released = release_records(blur, some, rng)
-        if spending is not None:
-            spending.charge((_batch(some), released.words, released.bases))
-        yield from released.texts
-
-
-def _batch(records: Sequence[Record]) -> Batch:
-    return Batch(tuple(records), LineEnds("text", []))
+    return PrivateTexts(back(out), promised, release.resolved)
 
 
 def _opened(texts: Any) -> tuple[list[Text], Callable[[list[Text]], Any]]:

@@ -16,10 +16,13 @@ from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.documents.vectorizer import Vectorizer
 from inkblur.errors import ParameterError, PrivacyError, needs
+from inkblur.files.plain import LineEnds
+from inkblur.files.records import Batch
 from inkblur.guarantees import NOBODY_COUNTS, Guarantee
 from inkblur.mechanisms.base import DiscreteMechanism, WordMechanism
 from inkblur.pools.mechanism import PoolStaircase
 from inkblur.pools.privatizer import PoolPrivatizer
+from inkblur.release import Columns, Release
 from inkblur.rng import Rng, keyed_rng, secure_rng, seeded_rng
 from inkblur.types import Record, is_missing, names_rows
 
@@ -127,9 +130,9 @@ class KeyedTextTransformer(KeyedTransformer):
         """The texts, replaced: a list, or an array of one column where `X` is a table."""
         texts, table = texts_of(X)
         self._refuse_index(X)
-        records, made = records_of(texts), self._checked()
-        made.refuse_own(texts)
-        released = made.release_batch(records, self._rng()).texts
+        stream = Release(self._checked(), self._rng()).stream(Columns(id="position"))
+        drawn = stream.draw(stream.check(Batch(tuple(records_of(texts)), LineEnds("text", []))))
+        released = drawn.texts(stream.charge(drawn))
         return np.array([[text] for text in released], dtype=object) if table else list(released)
 
     def _refuse_index(self, given: Any) -> None:

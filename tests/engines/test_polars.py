@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 from inkblur.errors import InputError, ParameterError
-from inkblur.files.spending import Limits
 from inkblur.ledger import Ledger
+from inkblur.release import Limits
 from inkblur.spec import ReleaseSpec
 from tests.engines.made import charged
 

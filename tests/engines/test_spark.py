@@ -15,8 +15,8 @@ import pytest
 
 import inkblur
 from inkblur.errors import BudgetExceeded, InputError
-from inkblur.files.spending import Limits
 from inkblur.ledger import Ledger
+from inkblur.release import Limits
 from inkblur.spec import ReleaseSpec
 from tests.engines.made import charged
 from tests.engines.processes import kill, started_with, wait_until

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,8 +13,12 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
+from inkblur import Embedding, Laplace, seeded_rng
+from inkblur.documents.privatizer import Privatizer
 from inkblur.files import Format, Record, Source, open_sink, open_source
 from inkblur.files.formats import layout_of
+from inkblur.files.records import Batch
+from inkblur.release import Columns, Release
 from inkblur.spec import ReleaseSpec
 
 # Everything Unicode can hold but NUL (refused in files of lines) and lone surrogates.
@@ -71,7 +75,7 @@ def through(
         opened(source_path, **options) as source,
         open_sink(sink_path, source, format=sink_format) as sink,
     ):
-        for batch in source.batches(max_records, 1000):
+        for batch in named(source, max_records, 1000):
             records += batch.records
             sink.write(batch, [change(text) for text in batch.texts])
     return records
@@ -80,7 +84,18 @@ def through(
 def read(path: str | Path, **options: Any) -> list[Record]:
     """All records of a file."""
     with opened(path, **options) as source:
-        return [record for batch in source.batches(100, 10**6) for record in batch.records]
+        return [record for batch in named(source, 100, 10**6) for record in batch.records]
+
+
+def named(source: Source, *sizes: int) -> Iterator[Batch]:
+    """The batches with the ids of their records, refused where a release would refuse them."""
+    layout, toy = source.layout, Embedding(["a", "b"], [[0.0], [1.0]], name="toy")
+    columns = Columns(source.schema.columns, layout.id_column)
+    stream = Release(Privatizer(Laplace(toy, epsilon=1.0)), seeded_rng(1)).stream(columns)
+    stream.begin(source.name)
+    for batch in source.batches(*sizes):
+        records = stream.check(batch).batch.records
+        yield replace(batch, records=records)
 
 
 def standard_input(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:

@@ -24,7 +24,7 @@ from inkblur.files.occurrences import Occurrences, digest
 from inkblur.files.plain import LineEnds
 from inkblur.files.records import Batch
 from inkblur.types import Record
-from tests.files.passing import read, through
+from tests.files.passing import named, read, through
 
 SUFFIXES = ["txt", "csv", "jsonl", "parquet"]
 
@@ -53,7 +53,7 @@ def test_batches_obey_both_limits_and_cover_everything(
     column = ["x" * length for length in lengths]
     path = filled(tmp_path_factory.mktemp("cut"), suffix, column)
     with open_source(path) as source:
-        batches = list(source.batches(max_records, max_chars))
+        batches = list(named(source, max_records, max_chars))
     assert [text for batch in batches for text in batch.texts] == column
     ids = [r.id for batch in batches for r in batch.records]
     occurrences = [column[: i + 1].count(text) for i, text in enumerate(column)]

@@ -13,17 +13,18 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from inkblur import Exponential, Laplace, Privatizer
-from inkblur.documents.base import BatchRelease
+from inkblur.documents.base import Reading
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError
 from inkblur.files import open_sink, open_source, parquet
 from inkblur.files.formats import Format, Layout
 from inkblur.files.plain import LineEnds
 from inkblur.files.records import Batch, Schema
-from inkblur.files.run import release_records, run
 from inkblur.files.summary import Summary
+from inkblur.release import draw_records
 from inkblur.rng import Rng, keyed_rng
 from inkblur.types import Record
+from tests.files.releasing import run
 
 
 def privatized(source: Path, blur: Privatizer, *, workers: int, batch: int) -> tuple[str, Summary]:
@@ -201,14 +202,14 @@ def test_few_records_in_memory_are_drawn_at_a_time_where_a_length_fills_them(
     mechanism.batch = 100  # words
     blur, drawn = Privatizer(mechanism, length=30), []
     records = [Record(str(place), "wordaa") for place in range(10)]
-    whole, real = blur.release_batch(records, rng), Privatizer.release_batch
+    whole, real = blur.release_batch(records, rng), Privatizer.draw
 
-    def seen(self: Privatizer, some: Sequence[Record], rng: Rng) -> BatchRelease:
-        drawn.append(len(some))
-        return real(self, some, rng)
+    def seen(self: Privatizer, reading: Reading, streams: Sequence[Rng]) -> Any:
+        drawn.append(len(streams))
+        return real(self, reading, streams)
 
-    monkeypatch.setattr(Privatizer, "release_batch", seen)
-    assert release_records(blur, records, rng) == whole
+    monkeypatch.setattr(Privatizer, "draw", seen)
+    assert draw_records(blur, records, rng) == whole
     assert drawn == [3, 3, 3, 1]
 
 

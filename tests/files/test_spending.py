@@ -6,6 +6,7 @@ import json
 import os
 import threading
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,6 @@ from typer.testing import CliRunner
 from inkblur import (
     BudgetExceeded,
     Embedding,
-    InputError,
     Limits,
     OutputError,
     ParameterError,
@@ -27,10 +27,10 @@ from inkblur import (
 from inkblur.cli.app import app
 from inkblur.embeddings.store import write_store
 from inkblur.files.delimited import DelimitedEncoder
-from inkblur.files.release import ChargedFile, charge_ahead
-from inkblur.files.spending import COUNTED
+from inkblur.files.records import Batch
 from inkblur.guarantees import Guarantee
 from inkblur.ledger import Charged, ReleaseAccount, micros, open_ledger
+from inkblur.release import COUNTED, Stream
 from inkblur.rng import Rng, keyed_rng, secure_rng
 from inkblur.types import Metric
 
@@ -234,42 +234,13 @@ def test_over_budget_nothing_is_drawn_and_nothing_is_charged(
     def refuse(*arguments: object, **more: object) -> None:
         raise AssertionError("drawn before the budget was checked")
 
-    monkeypatch.setattr(Privatizer, "release_batch", refuse)
+    monkeypatch.setattr(Privatizer, "draw", refuse)
     with pytest.raises(BudgetExceeded) as refused:
         release(folder, limits=Limits(budget=4 * a_word(folder)))
     assert "1 record would exceed" in str(refused.value)
     assert not (folder / "out.csv").exists()
     with open_ledger(folder / "ledger.db") as ledger:
         assert ledger.spent("ada") == {}
-
-
-def test_partial_leaves_out_those_that_would_exceed(folder: Path) -> None:
-    out = release(folder, limits=Limits(budget=4 * a_word(folder), partial=True))
-    assert [line.split(",")[0] for line in out.read_text().splitlines()] == ["id", "1", "3"]
-    with open_ledger(folder / "ledger.db") as ledger:
-        assert sum(ledger.spent("ada").values()) == micros(a_word(folder), 2)
-
-
-@pytest.mark.parametrize("target", ["out.csv", "out.npz"])
-def test_the_guarantee_says_what_a_record_shows_that_partial_leaves_out(
-    folder: Path, target: str
-) -> None:
-    vectors: dict[str, Any] = {"release": "tf", "length": 3} if target == "out.npz" else {}
-    for partial, budget in ((True, 5.0), (False, 100.0)):
-        summary = privatize_file(
-            folder / "in.csv",
-            folder / target,
-            spec(folder, **vectors),
-            ledger=folder / f"{partial}.db",
-            limits=Limits(person_budget=budget, partial=partial),
-        )
-        assert any("exceeded a budget" in line for line in summary.guarantee.passed) == partial
-        told = "1 record that would have exceeded a budget was left out"
-        assert (told in summary.lines()) == partial
-        if vectors:
-            with np.load(folder / target) as held:
-                stated = Guarantee.from_json(json.loads(str(held["guarantee"])))
-            assert stated.passed == summary.guarantee.passed
 
 
 def test_a_person_has_one_budget_for_all_records(folder: Path) -> None:
@@ -281,15 +252,15 @@ def test_a_person_has_one_budget_for_all_records(folder: Path) -> None:
 def test_a_crash_before_the_file_appears_gives_back_what_was_reserved(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = Privatizer.release_batch
+    real = Privatizer.draw
 
-    def fail(self: object, records: object, rng: object) -> object:
+    def fail(self: object, reading: object, streams: object) -> object:
         raise MemoryError
 
-    monkeypatch.setattr(Privatizer, "release_batch", fail)
+    monkeypatch.setattr(Privatizer, "draw", fail)
     with pytest.raises(MemoryError):
         release(folder, limits=Limits(budget=100.0))
-    monkeypatch.setattr(Privatizer, "release_batch", real)
+    monkeypatch.setattr(Privatizer, "draw", real)
     with open_ledger(folder / "ledger.db") as ledger:
         assert ledger.spent("ada") == {}
         assert [entry["state"] for entry in ledger.history()] == ["void"]
@@ -316,7 +287,7 @@ def test_a_radius_is_a_distance(radius: float) -> None:
     """Divided by 0 a budget has no value, and two signs made a budget below 0 one above."""
     for budget in (5.0, -5.0):
         with pytest.raises(ParameterError, match="a budget's radius must be a finite number above"):
-            Limits(budget, radius=radius).for_guarantee(Guarantee(1.0, Metric.EUCLIDEAN), "id")
+            Limits(budget, radius=radius).for_guarantee(Guarantee(1.0, Metric.EUCLIDEAN), "id", "")
 
 
 def test_a_metric_needs_a_radius_and_stays_in_its_own_space(folder: Path) -> None:
@@ -499,25 +470,18 @@ def test_what_went_to_standard_output_stays_spent_when_the_run_fails(
         assert [each["state"] for each in ledger.history()] == ["reserved"]
 
 
-@pytest.mark.parametrize("change", ["replaced before", "written to after"])
-def test_a_file_that_changes_around_its_charge_is_refused(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, change: str
+def test_what_was_not_charged_ahead_is_charged_when_it_is_drawn(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Under a budget a file is read twice: what nobody charged must not be released."""
-    other = "id,who,text\n4,ada,bad bread and good bread\n"
+    """Under a budget a file is read twice: another file may have taken its place."""
+    real = Stream.charge_all
 
-    def charge(*given: Any, **named: Any) -> list[ChargedFile]:
-        if change == "replaced before":
-            (folder / "new.csv").write_text(other)
-            (folder / "new.csv").replace(folder / "in.csv")
-        charged = charge_ahead(*given, **named)
-        if change == "written to after":
-            (folder / "in.csv").write_text(other)
-        return charged
+    def charge(self: Stream, batches: Iterable[Batch]) -> None:
+        real(self, (batch.take([2]) for batch in batches))
 
-    monkeypatch.setattr("inkblur.files.release.charge_ahead", charge)
-    with pytest.raises(InputError, match="changed after its records were charged"):
-        release(folder, limits=Limits(budget=1000.0))
+    monkeypatch.setattr(Stream, "charge_all", charge)
+    with pytest.raises(BudgetExceeded, match="record 2"):
+        release(folder, limits=Limits(budget=3 * a_word(folder)))
     assert not (folder / "out.csv").exists()
     with open_ledger(folder / "ledger.db") as ledger:
         assert [each["state"] for each in ledger.history()] == ["void"]

@@ -17,12 +17,12 @@ from inkblur.embeddings.store import write_store
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import InkblurError, InputError
 from inkblur.files import open_sink, open_source
-from inkblur.files.run import run
 from inkblur.files.summary import Summary
 from inkblur.files.worker_pool import WorkerCopy, worker_pool
 from inkblur.mechanisms.nearest.engine import Device
 from inkblur.rng import keyed_rng
 from inkblur.spec import ReleaseSpec
+from tests.files.releasing import run
 
 
 def copy_of(path: Path, epsilon: float = 0.5) -> WorkerCopy:
@@ -37,14 +37,9 @@ class Gone(WorkerCopy):
         os._exit(9)  # as the system ends a process that takes too much memory
 
 
-class Short(WorkerCopy):
+class Lost(WorkerCopy):
     def privatizer(self) -> Privatizer:
-        from inkblur.documents import base
-
-        base.LONGEST_TEXT = 100
-        made = super().privatizer()
-        assert isinstance(made, Privatizer)
-        return made
+        raise InputError("the table is gone")
 
 
 def test_each_process_works_on_one_thread(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,10 +106,8 @@ def test_a_process_that_is_gone_ends_the_run(store: Path) -> None:
 
 
 def test_an_error_in_a_process_reaches_the_caller(store: Path) -> None:
-    with store.with_name("in.txt").open("a") as file:
-        file.write("wordaa " * 20 + "\n")
-    with pytest.raises(InputError, match="line 61 has 140 characters"):
-        privatized(store, Short(copy_of(store).spec, Device.CPU), "out.txt")
+    with pytest.raises(InputError, match="the table is gone"):
+        privatized(store, Lost(copy_of(store).spec, Device.CPU), "out.txt")
     assert not store.with_name("out.txt").exists()
 
 

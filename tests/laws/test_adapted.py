@@ -22,13 +22,14 @@ from inkblur.documents.vectorizer import Vectorizer
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError, PrivateCalibration
 from inkblur.files import open_sink, open_source
-from inkblur.files.run import run
 from inkblur.files.vectors import run_vectors
 from inkblur.guarantees import Guarantee, compose
 from inkblur.mechanisms.perturbation import Perturbation
+from inkblur.release import Release
 from inkblur.rng import secure_rng, seeded_rng
 from inkblur.sklearn import TextPrivatizer, VectorPrivatizer
 from inkblur.types import Record
+from tests.files.releasing import run
 from tests.laws.catalogue import ALL, PRIVATE, VECTOR, label, make
 
 CORPUS = ["wordaa wordab", "wordab wordac 7", "wordba wordbb", "wordbb wordbc", "wordca wordaa"]
@@ -79,7 +80,7 @@ def test_every_door_refuses_a_text_of_the_corpus(
     ):
         run(source, sink, Privatizer(mechanism), secure_rng())
     with pytest.raises(PrivateCalibration), open_source(path) as source:
-        run_vectors(source, str(tmp_path / "out.jsonl"), synthetic, secure_rng())
+        run_vectors(Release(synthetic, secure_rng()), source, str(tmp_path / "out.jsonl"))
     assert [p.name for p in tmp_path.iterdir()] == ["in.txt"]  # and nothing is left behind
     synthetic.vectors([Record(str(i), other) for i, other in enumerate(OTHERS)], seeded_rng(1))
 

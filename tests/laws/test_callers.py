@@ -13,7 +13,7 @@ import pytest
 import inkblur
 from inkblur.desk import CountedRelease, ReleaseDesk, ReleaseOrder
 from inkblur.errors import BudgetExceeded, InputError, NoGuarantee, ParameterError
-from inkblur.files.spending import Limits
+from inkblur.release import Limits
 
 TEXTS = [f"the doctor was angry about visit number {word}" for word in ("one", "two", "three")]
 SPEC = inkblur.ReleaseSpec("staircase", 6.0, id_column="id")
@@ -148,4 +148,4 @@ def test_a_repeated_id_is_refused_at_the_desk(desk: ReleaseDesk) -> None:
     rows = pa.record_batch({"id": ["7", "7"], "text": TEXTS[:2]})
     [answer] = desk.release([ReleaseOrder(rows, SPEC, "alice")])
     assert isinstance(answer, InputError)
-    assert "column 'id' repeats an id" in str(answer)
+    assert "repeats an id of column 'id'" in str(answer)

@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 from starlette.types import Message, Receive, Send
 
 from inkblur.errors import InputError
-from inkblur.files.spending import Limits
+from inkblur.release import Limits
 from inkblur.service import limits
 from inkblur.service.limits import RequestLimits
 from inkblur.service.tokens import Tokens, read_tokens

@@ -12,13 +12,10 @@ import pyarrow as pa
 import pytest
 from fastapi.testclient import TestClient
 
-from inkblur.documents.fingerprints import ADAPTED, fingerprints
+from inkblur.documents.fingerprints import ADAPTED, fingerprints, refuse_corpus
 from inkblur.errors import InkblurError
-from inkblur.files.plain import LineEnds
-from inkblur.files.public_records import PublicRecords
-from inkblur.files.records import Batch
-from inkblur.files.spending import Limits
 from inkblur.guarantees import Guarantee
+from inkblur.release import Limits
 from inkblur.service.arrow_stream import MEDIA_TYPE
 from inkblur.service.problems import in_fields
 from inkblur.service.schemas import FileSettings, ReleaseTexts
@@ -184,14 +181,14 @@ def test_a_refusal_advises_only_what_a_request_can_ask_for(
 
 
 def refused_as_public() -> None:
-    batch = Batch((Record("7", "wordaa wordab", "line 2"),), LineEnds("text", ["\n"]))
-    corpus = fingerprints(["wordaa wordab"])
-    list(PublicRecords([(corpus, ADAPTED)], skip=False).screened(iter([batch])))
+    refuse_corpus(
+        [Record("7", "wordaa wordab", "line 2")], fingerprints(["wordaa wordab"]), ADAPTED
+    )
 
 
 def refused_without_ids() -> None:
     promised = Guarantee(epsilon=1.0, metric=Metric.DISCRETE)
-    Limits(budget=5.0).for_guarantee(promised, None)
+    Limits(budget=5.0).for_guarantee(promised, None, "`id_column=`")
 
 
 def refused_by_a_pool() -> None:
@@ -205,7 +202,7 @@ def test_advice_of_the_library_names_fields_of_a_request(refused: Callable[[], N
         refused()
     told = in_fields(str(caught.value))
     assert set(re.findall(r"`(\w+)", told)) <= set(FileSettings.model_fields), told
-    assert told.endswith(("or leave this one out", "records apart", "and `names`")), told
+    assert told.endswith(("or leave such records out", "records apart", "and `names`")), told
 
 
 def test_the_ledger_is_verified_without_a_body(client: TestClient) -> None:

@@ -79,14 +79,6 @@ def privatize(
     budget: options.RecordBudget = None,
     person_budget: options.PersonBudget = None,
     budget_radius: options.BudgetRadius = None,
-    partial: Annotated[
-        bool,
-        typer.Option(
-            "--partial",
-            help="Leave out the records that would exceed a budget, instead of refusing the file.",
-            rich_help_panel=options.LEDGER,
-        ),
-    ] = False,
     *,
     given: options.Given,
 ) -> None:
@@ -102,14 +94,14 @@ def privatize(
     with plain_errors():
         from inkblur.files.folder import is_folder
         from inkblur.files.release import privatize_file
-        from inkblur.files.spending import Limits
+        from inkblur.release import Limits
 
         if ledger is not None and no_ledger:
             raise typer.BadParameter("use --ledger or --no-ledger, not both")
         described = given.spec() if spec is None else _read(spec, given)
         rng = options.rng_from(key_file, seed)
         counted: str | bool = False if no_ledger else True if ledger is None else ledger
-        limits = Limits(budget, person_budget, budget_radius, partial)
+        limits = Limits(budget, person_budget, budget_radius)
         counting: dict[str, Any] = {"rng": rng, "ledger": counted, "limits": limits}
         if is_folder(input):
             if output == "-":
@@ -179,14 +171,11 @@ def _folder(source: str, target: str, spec: ReleaseSpec, **options: Any) -> None
         except KeyboardInterrupt:
             files = counted(bar.done, "file is", "files are")
             talk.print(
-                f"[bold red]stopped:[/] interrupted, {files} finished; the same command goes on at "
-                "the next one"
+                f"[bold red]stopped:[/] interrupted, {files} finished; the same command with the "
+                "same key writes all of them, at no further cost"
             )
             raise typer.Exit(130) from None
-    if summary is None:
-        talk.print("every file was released already")
-    else:
-        _print_summary(summary)
+    _print_summary(summary)
 
 
 def _read(file: Path, given: options.Given) -> ReleaseSpec:

@@ -75,7 +75,7 @@ def serve(
     with plain_errors():
         from inkblur.cache import cache_folder
         from inkblur.errors import MissingExtra
-        from inkblur.files.spending import Limits
+        from inkblur.release import Limits
         from inkblur.rng import KEY_BYTES, keyed_rng
 
         try:

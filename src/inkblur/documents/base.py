@@ -41,7 +41,7 @@ class TextRelease:
 class BatchRelease:
     """Many documents, with counts for the data owner (the counts themselves are not protected)."""
 
-    texts: tuple[str, ...]
+    texts: tuple[Any, ...]  # or vectors of terms
     counts: Counter[str]
     words: tuple[int, ...]  # drawn for each document: what it spent
     bases: tuple[str, ...]  # what each draw was bound to besides key, id, text and settings
@@ -112,12 +112,16 @@ class AnyPrivatizer(ABC):
         words, for the data owner.
         """
 
-    def streams(self, records: Sequence[Record], reading: Reading, rng: Rng) -> list[Rng]:
-        """Each record's own noise: a function of key, settings, id, text and what enters alone."""
-        spec = self.spec
+    def streams(
+        self, records: Sequence[Record], reading: Reading, rng: Rng | Sequence[Rng]
+    ) -> list[Rng]:
+        """Each record's own noise: a function of key, settings, id, text and what enters alone.
+        Records of several callers have a key each.
+        """
+        spec, keys = self.spec, [rng] * len(records) if isinstance(rng, Rng) else rng
         return [
-            rng.child(spec, record.id, record.text, *entering)
-            for record, entering in zip(records, reading.entering, strict=True)
+            key.child(spec, record.id, record.text, *entering)
+            for key, record, entering in zip(keys, records, reading.entering, strict=True)
         ]
 
     def check_records(self, records: Sequence[Record]) -> None:
@@ -150,14 +154,15 @@ class AnyPrivatizer(ABC):
         """Raise where nearly every word would stay, unless that is accepted."""
         refuse_weak(self.mechanism, accept_weak=accept_weak)
 
-
-class AnyTextPrivatizer(AnyPrivatizer):
-    """Releases texts as texts."""
-
     def refuse_own(self, texts: Sequence[str], columns: int = 1) -> None:
         """Raise where what comes out was made from these texts, as a pool may have been, or from
         those of one of their columns: so many texts of a row follow each other.
         """
+        return
+
+
+class AnyTextPrivatizer(AnyPrivatizer):
+    """Releases texts as texts."""
 
     def release(self, text: str, rng: Rng) -> TextRelease:
         """One text. Each call spends: the same text again draws fresh noise."""

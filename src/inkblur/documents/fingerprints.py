@@ -23,6 +23,7 @@ from inkblur.types import Record
 
 ADAPTED = "the embedding was adapted on"
 _BYTES = 8  # among a million texts and a million others, one false alarm in 10^7 runs
+_EXAMPLES = 5  # records that an error names
 
 
 def fingerprint(text: str) -> int | None:
@@ -76,18 +77,13 @@ def refuse_corpus(records: Sequence[Record], corpus: Fingerprints, learned: str)
         raise PrivateCalibration(corpus_refusal(places, learned))
 
 
-def corpus_refusal(places: Sequence[str], learned: str, most: int = 1000) -> str:
-    """Why these records are refused; very many are cut short."""
-    more = f" and {len(places) - most:,} more" if len(places) > most else ""
-    counted = f"{len(places):,} records: " if len(places) > 1 else ""
-    numbers = [place.removeprefix("line ") for place in places[:most]]
-    if counted and all(place.startswith("line ") for place in places):
-        listed = f"{counted}lines {', '.join(numbers)}{more}"
-    else:
-        listed = f"{counted}{', '.join(places[:most])}{more}"
-    verb = "have" if counted else "has"
+def corpus_refusal(places: Sequence[str], learned: str) -> str:
+    """Why these records are refused."""
+    several = len(places) > 1
+    such = f"{len(places):,} records, such as " if several else ""
     return (
-        f"{listed} {verb} the same content words as a text of the public corpus that {learned}; "
-        "what was learned from a text cannot protect it: learn from other, public texts, or leave "
-        f"{'these' if counted else 'this one'} out"
+        f"{such}{', '.join(places[:_EXAMPLES])} {'have' if several else 'has'} the same content "
+        f"words as a text of the public corpus that {learned}; what was learned from a text cannot "
+        "protect it: learn from other, public texts, or leave such records out with "
+        "`skip_public=True`"
     )

@@ -19,7 +19,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from inkblur.documents.base import AnyPrivatizer, Reading
 from inkblur.documents.vectorizer import Vectorizer
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 _DRAWS = 1 << 21  # in flight
+Terms = tuple[Ids, Ids]  # of one vector: ids of words, ascending, and how often each
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,19 +122,22 @@ class SyntheticVectors(AnyPrivatizer):
         entering = tuple((ids.tobytes(), shares.tobytes()) for ids, shares, _ in compositions)
         return Reading((self.length,) * len(texts), entering, compositions)
 
-    def draw(self, reading: Reading, streams: Sequence[Rng]) -> tuple[csr_matrix, Counter[str]]:
-        """A vector for each text, and how many of its terms that shows."""
+    def draw(self, reading: Reading, streams: Sequence[Rng]) -> tuple[list[Terms], Counter[str]]:
+        """The terms for each text, and how many of its own they show."""
         terms = self.terms([(ids, shares) for ids, shares, _ in reading.state], streams)
-        drawn = self._counts(terms, len(streams))
         counts: Counter[str] = Counter(drawn=len(terms))
-        for row, (ids, _, covered) in enumerate(reading.state):
+        rows: list[Terms] = []
+        for (ids, _, covered), drawn in zip(
+            reading.state, terms.reshape(-1, self.length), strict=True
+        ):
+            rows.append(np.unique(drawn, return_counts=True))
             true = ids[ids != NULL_ID]
-            shown = np.isin(true, drawn.indices[slice(*drawn.indptr[row : row + 2])])
+            shown = np.isin(true, rows[-1][0])
             counts.update({"words blur": covered.known, "unknown drop": covered.unknown})
             counts.update({"known": len(true), "unchanged": int(shown.sum())})
             counts["empty"] += len(true) == 0
         counts.update({"content": counts["known"], "content unchanged": counts["unchanged"]})
-        return drawn, counts
+        return rows, counts
 
     def vectors(self, records: Iterable[Record], rng: Rng) -> VectorRelease:
         """Synthetic vectors of many records, in order.
@@ -142,27 +145,35 @@ class SyntheticVectors(AnyPrivatizer):
         A record's draws depend on key, id, text and settings alone: the same record gives the
         same row in any batch, and drawing it again with the same key spends nothing.
         """
-        from scipy.sparse import vstack
-
         require_rng(rng)
         records = list(records)
         self.check_records(records)
         step = max(1, _DRAWS // self.length)
-        parts: list[csr_matrix] = []
+        rows: list[Terms] = []
         counts: Counter[str] = Counter()
         for start in range(0, len(records), step):
             batch = records[start : start + step]
             reading = self.read([record.text for record in batch])
             drawn, became = self.draw(reading, self.streams(batch, reading, rng))
-            parts.append(drawn)
+            rows += drawn
             counts.update(became)
         return VectorRelease(
-            vstack(parts or [self._counts(np.empty(0, dtype=np.int64), 0)], format="csr"),
+            self.matrix(rows),
             tuple(self.mechanism.vocabulary),
             tuple(record.id for record in records),
             counts,
             lambda: self.guaranteed(rng),
         )
+
+    def matrix(self, rows: Sequence[Terms]) -> csr_matrix:
+        """Rows of terms as one matrix, (documents, vocabulary)."""
+        from scipy.sparse import csr_matrix
+
+        none = np.empty(0, dtype=np.int64)
+        ends = np.cumsum([0, *(len(ids) for ids, _ in rows)])
+        ids = np.concatenate([none, *(ids for ids, _ in rows)])
+        counts = np.concatenate([none, *(counts for _, counts in rows)])
+        return csr_matrix((counts, ids, ends), shape=(len(rows), len(self.mechanism.vocabulary)))
 
     def terms(self, compositions: Sequence[tuple[Ids, Array]], streams: Sequence[Rng]) -> Ids:
         """n words a document, one document after the other; a stream may serve one document.
@@ -179,15 +190,6 @@ class SyntheticVectors(AnyPrivatizer):
             part = slice(row * self.length, (row + 1) * self.length)
             terms[part] = pick(ids, shares, first[part])
         return self.mechanism.replace(terms, _Rest(bits[:, 1:]))
-
-    def _counts(self, words: Ids, documents: int) -> csr_matrix:
-        from scipy.sparse import csr_matrix
-
-        width = len(self.mechanism.vocabulary)
-        rows: NDArray[np.int64] = np.repeat(np.arange(documents), self.length)
-        cells, counts = np.unique(rows * width + words, return_counts=True)
-        ends = np.searchsorted(cells, np.arange(documents + 1) * width)
-        return csr_matrix((counts.astype(np.int64), cells % width, ends), shape=(documents, width))
 
 
 class _Rest(Rows):

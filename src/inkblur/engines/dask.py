@@ -14,7 +14,7 @@ from pandas.util import hash_pandas_object
 from inkblur.arrow import OVER, ReleasePlan, Reservation, one_batch, plan_release
 from inkblur.errors import InputError, PrivacyError
 from inkblur.files.identifiers import ROWS
-from inkblur.files.spending import Limits
+from inkblur.release import Limits
 from inkblur.spec import ReleaseSpec
 
 

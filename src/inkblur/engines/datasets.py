@@ -22,7 +22,7 @@ from datasets import ClassLabel, Dataset, DatasetDict, DatasetInfo, Features, Va
 from inkblur.arrow import ReleasePlan, Reservation, one_batch, plan_release
 from inkblur.errors import ParameterError
 from inkblur.files.identifiers import ROWS
-from inkblur.files.spending import Limits
+from inkblur.release import Limits
 from inkblur.spec import ReleaseSpec
 
 AnyDataset = TypeVar("AnyDataset", Dataset, DatasetDict)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from inkblur.arrow import ReleasePlan, Reservation, one_batch, plan_release
 from inkblur.errors import InputError
 from inkblur.files.identifiers import ROWS
-from inkblur.files.spending import Limits
+from inkblur.release import Limits
 from inkblur.spec import ReleaseSpec
 
 PolarsFrame = TypeVar("PolarsFrame", pl.DataFrame, pl.LazyFrame)

@@ -13,7 +13,7 @@ from pyspark.sql.types import ArrayType, MapType, StringType, StructField, Struc
 
 from inkblur.arrow import OVER, ReleasePlan, Reservation, one_batch, plan_release
 from inkblur.files.identifiers import ROWS
-from inkblur.files.spending import Limits
+from inkblur.release import Limits
 from inkblur.spec import ReleaseSpec
 
 

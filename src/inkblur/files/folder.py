@@ -1,48 +1,35 @@
 """Privatizing a folder of files, partitioned or not, as one release.
 
-Every file appears at once or not at all, and a run that was cut short goes on at the first file
-that is not finished: same key, same ids, same bytes. That is why an id column and a kept key are
-required, and why ids are unique over all files: equal texts under one id would share their noise.
+Every file appears at once or not at all. A run that was cut short is run again, into the same
+folder: same key, same ids, same bytes, at no further cost. That is why an id column and a kept key
+are required, and why ids are unique over all files: equal texts under one id would share their
+noise.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
-from collections import Counter
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
-from functools import partial
 from glob import has_magic
 from itertools import takewhile
 from pathlib import Path
 
-from inkblur.atomic_file import PRIVATE
 from inkblur.errors import InputError, OutputError, ParameterError
-from inkblur.files.checkpoint import Checkpoint
 from inkblur.files.formats import Format, bare_name, format_of, listed
-from inkblur.files.identifiers import ROWS
-from inkblur.files.occurrences import Occurrences
-from inkblur.files.release import (
-    ChargedFile,
-    charge_ahead,
-    refuse_own_source,
-    refuse_private_ingredients,
-)
+from inkblur.files.release import READ, refuse_own_source, refuse_private_ingredients
 from inkblur.files.run import run
 from inkblur.files.sink import open_sink
 from inkblur.files.source import column_names, open_described
-from inkblur.files.spending import Limits, accounted, shown_by, spending_of
-from inkblur.files.summary import RunSummary, draws_a_text
+from inkblur.files.summary import RunSummary, summarize
 from inkblur.ledger import Ledger
 from inkblur.pools import PoolPrivatizer
+from inkblur.release import Limits, Release, prepare
 from inkblur.rng import Rng
 from inkblur.spec import ReleaseSpec
 from inkblur.types import ReleaseKind, choose, whole
-
-STATE = ".inkblur-run.jsonl"  # in the output folder while a run is not finished
-_READ = (4096, 1 << 20)  # records and characters that are read at a time
 
 
 def is_folder(source: str | Path) -> bool:
@@ -63,17 +50,16 @@ def privatize_folder(
     ledger: Ledger | str | Path | bool = True,
     limits: Limits | None = None,
     on_file: Callable[[str, int, int], None] = lambda name, done, total: None,
-) -> RunSummary | None:
+) -> RunSummary:
     """Release every file of a folder, or of a pattern, into files of the folder `target`.
 
     Names of files and folders are not copied: files are numbered in the order of their names. A
     folder such as `year=2026` is a column, which `spec.keep_columns` may name. Hidden files and
     those that begin with `_`, as engines leave them, are passed over. `on_file` is called with the
-    name of each file, how many are finished and how many there are. The summary is of the files
-    that this call released; None where an earlier call had released them all.
+    name of each file, how many are finished and how many there are.
 
-    All files are one release in the `ledger`, and a call that goes on after another goes on with
-    its entry. `limits` are checked over all files before anything is drawn.
+    All files are one release in the `ledger`. `limits` are checked over all files before anything
+    is drawn.
 
     >>> import tempfile, inkblur
     >>> folder = tempfile.TemporaryDirectory()
@@ -92,14 +78,15 @@ def privatize_folder(
     """
     if spec.kind is ReleaseKind.TF:
         raise ParameterError("a tf release of a folder is not written yet: give one file at a time")
+    began, at_a_time = time.perf_counter(), whole(workers, "workers")
     root, files = _files(source, spec)
     missing = ["`id_column=`"] if spec.id_column is None else []
     if not (rng.kept or rng.seeded):
         missing.append("`rng=` with a key that is kept")
     if missing:
         raise ParameterError(
-            f"a folder needs {' and '.join(missing)}: an interrupted run continues where it "
-            "stopped, and must draw the same words again"
+            f"a folder needs {' and '.join(missing)}: whoever runs it again, after an "
+            "interruption, must draw the same words again"
         )
     out = Path(target)
     if out.resolve() == root.resolve():
@@ -113,74 +100,50 @@ def privatize_folder(
         in_files = spec.varied(keep_columns=tuple(kept))
     for file in files:
         refuse_private_ingredients(file, spec)
-    texts = _checked_texts(files, in_files)
-    table = spec.table()
-    made = spec.releaser(table)
-    made.refuse_weak(accept_weak=spec.accept_weak)
+    prepared = prepare(spec, rng)
+    made = prepared.privatizer
     if isinstance(made, PoolPrivatizer):
         for file in files:
             refuse_own_source(file, made.mechanism.pool)
-        made.refuse_own(texts, len(spec.columns))
-    resolved = spec.resolved(table, made.mechanism)
-    limits = Limits() if limits is None else limits
-    budget = limits.for_guarantee(made.guaranteed(rng), spec.id_column)
-    summaries: list[RunSummary] = []
-    with _alone(out) as state_file:
-        state = _state(state_file, root, files, resolved, rng, counted=ledger is not False)
-        done = {row["file"] for row in state.rows if "file" in row}
-        begun = [row["release"] for row in state.rows if "release" in row]
-        with (
-            _nothing_left(state, unless=bool(begun or done)),
-            spending_of(
-                ledger,
-                made,
-                resolved,
-                rng,
-                limits=budget,
-                source=source,
-                files=len(files),
-                begun=begun[-1] if begun else None,
-                on_begin=lambda release: state.add({"release": release}),
-            ) as spending,
-        ):
-            charged: list[ChargedFile] = []
-            if budget and spending is not None:
-                charged = charge_ahead(files, made, spending, in_files, limits)
-            for number, file in enumerate(files):
-                name = file.relative_to(root)
-                on_file(str(name), number, len(files))
-                if str(name) in done:
-                    continue
-                written = out / _written_name(name, number + 1, kept_folders)
-                written.parent.mkdir(parents=True, exist_ok=True)
-                with (
-                    open_described(file, in_files) as opened,
-                    open_sink(written, opened, on_show=shown_by(spending)) as sink,
-                ):
-                    summaries.append(
-                        run(
-                            opened,
-                            sink,
-                            made,
-                            rng,
-                            workers=whole(workers, "workers"),
-                            skip_public=spec.skip_public,
-                            rows=partial(charged[number].rows, opened) if charged else None,
-                            spending=spending,
-                        )
-                    )
-                state.add({"file": str(name)})
-        state.file.unlink()
-    if not summaries:
-        return None
-    summary = _joined(summaries)
-    shown = ["which texts lie in one file, and the order of the files by their true names"]
-    if kept_folders:
-        shown.append(f"the names of the folders of {listed(kept_folders)}, copied as is")
-    left = (name for name in partitions if name not in kept_folders)
-    fate = replace(summary.fate, not_copied=tuple(dict.fromkeys([*summary.fate.not_copied, *left])))
-    guarantee = accounted(summary.guarantee.passing(shown), spending)
-    return replace(summary, guarantee=guarantee, fate=fate)
+    places = [
+        out / _written_name(file.relative_to(root), number, kept_folders)
+        for number, file in enumerate(files, 1)
+    ]
+    copied: list[str] = []
+    not_copied: list[str] = []
+    shows: list[str] = []
+    _check_files(prepared, files, in_files)
+    with (
+        _alone(out, places),
+        prepared.charged_to(
+            ledger, limits, ids=spec.id_column, source=source, files=len(files)
+        ) as release,
+    ):
+        if limits:
+            _check_files(release, files, in_files)
+        stream = release.stream(vouched=True)
+        for number, (file, place) in enumerate(zip(files, places, strict=True)):
+            on_file(str(file.relative_to(root)), number, len(files))
+            place.parent.mkdir(parents=True, exist_ok=True)
+            with (
+                open_described(file, in_files) as opened,
+                open_sink(place, opened, on_show=release.about_to_show) as sink,
+            ):
+                run(stream, opened, sink, workers=at_a_time)
+                copied += opened.copied
+                not_copied += opened.not_copied
+                shows += opened.shows(hides_length=made.hides_length)
+        shows.append("which texts lie in one file, and the order of the files by their true names")
+        if kept_folders:
+            shows.append(f"the names of the folders of {listed(kept_folders)}, copied as is")
+        not_copied += (name for name in partitions if name not in kept_folders)
+        seconds = time.perf_counter() - began
+        said = _distinct(copied), _distinct(not_copied), _distinct(shows)
+        return summarize(stream, *said, seconds)
+
+
+def _distinct(names: list[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))
 
 
 def _files(source: str | Path, spec: ReleaseSpec) -> tuple[Path, list[Path]]:
@@ -223,109 +186,44 @@ def _written_name(name: Path, number: int, kept: list[str]) -> Path:
     return Path(*folders, f"part-{number:05d}{suffixes}")
 
 
-def _checked_texts(files: list[Path], spec: ReleaseSpec) -> list[str]:
-    """Read everything once, before anything is drawn: ids must differ over all files. The first
-    texts of each file.
+def _check_files(release: Release, files: list[Path], spec: ReleaseSpec) -> None:
+    """Read everything once, before anything is drawn: ids must differ over all files, and budgets
+    must allow them all.
     """
-    seen = Occurrences()
-    first: list[str] = []
-    for number, file in enumerate(files, 1):
+    stream = release.stream()
+    for file in files:
+        stream.begin(str(file))
         with open_described(file, spec) as opened:
-            for batch in opened.batches(*_READ):
-                repeat = seen.repeat([record.id for record in batch.records[:: batch.width]])
-                if repeat is not None:
-                    raise InputError(
-                        f"{batch.place(repeat)} of {file} repeats an id of another file; ids must "
-                        "differ over all files"
-                    )
-                rows = max(0, ROWS * number // len(files) - len(first) // batch.width)
-                first += batch.texts[: rows * batch.width]
-    return first
+            stream.charge_all(opened.batches(*READ))
 
 
 @contextmanager
-def _alone(out: Path) -> Iterator[Path]:
-    """The file that says what is finished, locked: a second run at a time would go on with the
-    release of the first, and show what that one may give up.
+def _alone(out: Path, places: list[Path]) -> Iterator[None]:
+    """The output folder, locked: it is empty, or what lies there is what an earlier run of this
+    kind wrote and this one replaces. A run that fails leaves no folder that it made and nothing is
+    in.
     """
-    file = out / STATE
-    if not file.exists() and out.is_dir() and any(out.iterdir()):
-        raise OutputError(f"the folder {out} is not empty; choose another for the output")
+    strange = (path for path in out.rglob("*") if path.is_file() and path not in places)
+    if (stranger := next(strange, None)) is not None:
+        raise OutputError(f"the folder {out} holds {stranger.name}; choose another for the output")
     try:
         out.mkdir(parents=True, exist_ok=True)
-        handle = os.open(file, os.O_RDWR | os.O_CREAT, PRIVATE)  # it holds sizes of true files
+        handle = os.open(out, os.O_RDONLY)
     except OSError as error:
-        raise OutputError(f"cannot write {file}: {error.strerror}") from None
+        raise OutputError(f"cannot write to {out}: {error.strerror}") from None
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise OutputError(
-                f"another run is writing to the folder {out}; wait for it, or choose another"
-            ) from None
-        except OSError as error:
-            raise OutputError(
-                f"cannot keep other runs out of the folder {out}: {error.strerror}; choose one on "
-                "a disk that has locks"
-            ) from None
-        yield file
-    finally:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
         os.close(handle)
-
-
-def _state(
-    file: Path, root: Path, files: list[Path], spec: ReleaseSpec, rng: Rng, *, counted: bool
-) -> Checkpoint:
-    """What an earlier call finished; refused where it was another release or the input changed.
-    What was begun without a ledger was not charged, so it cannot go on with one.
-    """
-    facts = [[str(f.relative_to(root)), f.stat().st_size, f.stat().st_mtime_ns] for f in files]
-    run = {"spec": spec.to_json(), "key": rng.fingerprint().hex(), "files": facts}
-    return Checkpoint(file, {**run, "ledger": counted})
-
-
-@contextmanager
-def _nothing_left(state: Checkpoint, *, unless: bool) -> Iterator[None]:
-    """A run that failed before its first file was finished leaves no trace; `unless` an earlier one
-    has something to go on with. A file that is there but was not entered is written again.
-    """
+        busy = isinstance(error, BlockingIOError)
+        why = "another run is writing to it" if busy else error.strerror
+        raise OutputError(f"cannot write to the folder {out}: {why}; choose another") from None
     try:
         yield
     except BaseException:
-        if not unless and not any("file" in row for row in state.rows):
-            folder = state.file.parent
-            for made in sorted(filter(Path.is_dir, folder.rglob("*")), reverse=True):
-                with suppress(OSError):  # it holds something
-                    made.rmdir()
-            if list(folder.iterdir()) == [state.file]:
-                state.file.unlink()
-                with suppress(OSError):  # others may have put something there
-                    folder.rmdir()
+        for made in sorted((out, *filter(Path.is_dir, out.rglob("*"))), reverse=True):
+            with suppress(OSError):  # it holds something
+                made.rmdir()
         raise
-
-
-def _joined(summaries: list[RunSummary]) -> RunSummary:
-    """What a run did, over all files: what one of them shows, the guarantee names."""
-    last = summaries[-1]
-    counts: Counter[str] = sum((each.counts for each in summaries), Counter())
-    lengths: Counter[int] = sum((each.lengths for each in summaries), Counter())
-    fates = [each.fate for each in summaries]
-    left_out = None if last.fate.left_out is None else sum(fate.left_out or 0 for fate in fates)
-    shown = [line for each in summaries for line in each.guarantee.passed]
-    median = draws_a_text(lengths)["median"] or None
-    return replace(
-        last,
-        guarantee=replace(last.guarantee.passing(shown), typical_words=median),
-        counts=counts,
-        lengths=lengths,
-        fate=replace(
-            last.fate,
-            copied=tuple(dict.fromkeys(name for fate in fates for name in fate.copied)),
-            not_copied=tuple(dict.fromkeys(name for fate in fates for name in fate.not_copied)),
-            telling={name: why for fate in fates for name, why in fate.telling.items()},
-            repeated=sum(fate.repeated for fate in fates),
-            left_out=left_out,
-        ),
-        documents=sum(each.documents for each in summaries),
-        seconds=sum(each.seconds for each in summaries),
-    )
+    finally:
+        os.close(handle)

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from inkblur.documents.analysis import Analyst, folded
-from inkblur.documents.fingerprints import ADAPTED
+from inkblur.documents.fingerprints import ADAPTED, refuse_corpus
 from inkblur.documents.policies import Treatment
 from inkblur.documents.privatizer import Privatizer
 from inkblur.documents.risks import MEASURED_ON, ThreeRisks, three_risks
@@ -24,13 +24,14 @@ from inkblur.documents.word_shares import FunctionWords, copied_words
 from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError, ParameterError, WeakSetting
 from inkblur.files.identifiers import ROWS, ColumnValues, collect_values, telling_columns
-from inkblur.files.public_records import PublicRecords
+from inkblur.files.occurrences import Occurrences
 from inkblur.files.release import refuse_private_ingredients
 from inkblur.files.source import Source, open_described
 from inkblur.files.summary import draws_a_text, not_copied_line
 from inkblur.guarantees import Guarantee
 from inkblur.pools.pool import Pool
 from inkblur.pools.privatizer import PoolPrivatizer
+from inkblur.release import refuse_repeat, without_public
 from inkblur.rng import Rng, secure_rng
 from inkblur.spec import ReleaseSpec
 from inkblur.spec_fields import POOL_EPSILONS
@@ -226,11 +227,18 @@ def _read(source: Source, table: Embedding, *, skip_public: bool) -> _Extract:
     stride = 1
     rows = characters = 0
     complete = True
-    public = PublicRecords([(table.corpus, ADAPTED)], skip=skip_public)
-    for batch in public.screened(source.batches(*_BATCH)):
+    left_out, ids = False, Occurrences()
+    for batch in source.batches(*_BATCH):
+        if source.layout.id_column is not None:
+            refuse_repeat(ids, batch, source.layout.id_column, source.name)
         if rows >= _ROWS or characters >= _CHARACTERS:
             complete = False
             break
+        if skip_public:
+            whole, batch = batch, without_public(batch, [(table.corpus, ADAPTED)])
+            left_out |= len(batch) < len(whole)
+        else:
+            refuse_corpus(batch.records, table.corpus, ADAPTED)
         collect_values(batch, ROWS - rows, values)
         texts = batch.texts
         characters += sum(map(len, texts))
@@ -243,7 +251,7 @@ def _read(source: Source, table: Embedding, *, skip_public: bool) -> _Extract:
     if not filled:
         why = "every one of them is blank"
         if not rows:
-            why = "all are in the public corpus" if public.count else "it has no rows"
+            why = "all are in the public corpus" if left_out else "it has no rows"
         raise InputError(f"{source.name} has no text to look at: {why}")
     return _Extract(rows, complete, filled, telling_columns(values))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 from inkblur.errors import ParameterError
 from inkblur.files.formats import Format, Quoting
@@ -90,7 +90,7 @@ class Batch:
         """
         return replace(self, nulls=frozenset()) if hides_length else self
 
-    def released(self, texts: Sequence[str]) -> list[str | None]:
+    def released(self, texts: Sequence[Any]) -> list[Any]:
         """The texts to write: those given, one a record, with nulls back in their places."""
         if len(texts) != len(self.records):
             # Falling short would leave a true text standing; never go on.

@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from bisect import bisect_right
+import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from filecmp import cmp
 from functools import partial
 from importlib.metadata import version
@@ -15,33 +14,30 @@ from pathlib import Path
 from typing import Any
 
 from inkblur.atomic_file import PRIVATE, write_atomically
-from inkblur.documents.base import AnyPrivatizer
 from inkblur.documents.tf_vector import SyntheticVectors
 from inkblur.errors import InputError, OutputError, ParameterError, PrivateCalibration
 from inkblur.files.formats import format_of, is_stream
-from inkblur.files.public_records import PublicRecords
 from inkblur.files.records import Batch
-from inkblur.files.run import ChooseRows, run
+from inkblur.files.run import run
 from inkblur.files.sink import open_sink
-from inkblur.files.source import Source, open_described, texts_of_file
-from inkblur.files.spending import Limits, Spending, accounted, shown_by, spending_of
-from inkblur.files.summary import RunSummary
+from inkblur.files.source import Source, open_described
+from inkblur.files.summary import RunSummary, summarize
 from inkblur.files.vectors import run_vectors, vector_format
 from inkblur.files.worker_pool import WorkerCopy, each_search
 from inkblur.ledger import Ledger, ledger_files
-from inkblur.mechanisms.base import require_rng
 from inkblur.mechanisms.nearest import engine
 from inkblur.mechanisms.nearest.cpu import native
 from inkblur.mechanisms.nearest.engine import Device
 from inkblur.mechanisms.perturbation import Perturbation
 from inkblur.pools import Pool, PoolPrivatizer
 from inkblur.pools.privatizer import OWN_SOURCE
-from inkblur.rng import Rng, secure_rng
+from inkblur.release import Limits, Release, prepare
+from inkblur.rng import Rng
 from inkblur.spec import ReleaseSpec
 from inkblur.types import ReleaseKind, choose, whole
 
 OnProgress = Callable[[int, int | None, int], None]  # bytes read, bytes in all, words drawn
-_READ = (4096, 1 << 20)  # records and characters that are read at a time to charge them
+READ = (4096, 1 << 20)  # records and characters that are read at a time to charge them
 
 
 def privatize_file(
@@ -93,12 +89,8 @@ def privatize_file(
     (1, 4)
     >>> folder.cleanup()
     """
-    rng = secure_rng() if rng is None else require_rng(rng)
-    if caller:
-        rng = rng.child("caller", caller)
     in_flight = _in_flight(processes) if workers is None else whole(workers, "workers")
     where = choose(Device, device, "device")
-    searching = where is not Device.AUTO or threads is not None
     refuse_private_ingredients(source, spec)
     _check_format(target, spec.kind)
     kept = [*untouched, *spec_files(spec), *_files_of(ledger)]
@@ -106,134 +98,64 @@ def privatize_file(
     if report is not None:
         refuse_overwriting("report", report, [source, target, *kept])
         _check_writable(Path(report))
-    limits = Limits() if limits is None else limits
-    summary: RunSummary
     with open_described(source, spec) as opened:
-        table = spec.table()
-        tf = spec.kind is ReleaseKind.TF
-        corpus = None if spec.reference is None else texts_of_file(spec.reference)
-        made = spec.synthetic_vectors(table, corpus) if tf else spec.releaser(table)
-        resolved = spec.resolved(table, made.mechanism)
-        if isinstance(made, PoolPrivatizer) and threads is None:
-            made.mechanism.search_on(where)
-        elif searching and not isinstance(made.mechanism, Perturbation):
-            raise ParameterError(
-                f"{spec.mechanism} has no search to speed up: leave out `device=` and `threads=`"
-            )
-        if tf and (processes or workers is not None):
+        prepared = prepare(spec, rng).for_caller(caller)
+        made = prepared.privatizer
+        _search_on(made, where, threads, processes)
+        if isinstance(made, SyntheticVectors) and (processes or workers is not None):
             raise ParameterError("a tf release has no workers: leave out `workers=`, `processes=`")
-        if searching and isinstance(made.mechanism, Perturbation) and not processes:
-            engine.serve(table, where, threads=threads)
         if isinstance(made, PoolPrivatizer):
             refuse_own_source(source, made.mechanism.pool)
             on_expectation(made.expectation())
-        made.refuse_weak(accept_weak=spec.accept_weak)
-        budget = limits.for_guarantee(made.guaranteed(rng), spec.id_column)
-        with spending_of(
-            ledger, made, resolved, rng, limits=budget, source=source, caller=caller
-        ) as spending:
-            rows: ChooseRows | None = None
-            if limits and spending is not None:
+        with prepared.charged_to(ledger, limits, ids=spec.id_column, source=source) as release:
+            if limits:
                 waiting = partial(on_progress, 0, opened.bytes_total, 0)
-                [charged] = charge_ahead([source], made, spending, spec, limits, on_batch=waiting)
-                rows = partial(charged.rows, opened)
-            chosen: dict[str, Any] = {"skip_public": spec.skip_public, "rows": rows}
+                _charge_ahead(release, source, on_batch=waiting)
             if isinstance(made, SyntheticVectors):
-                summary = run_vectors(opened, str(target), made, rng, spending=spending, **chosen)
+                summary: RunSummary = run_vectors(release, opened, str(target))
             else:
-                copies = WorkerCopy(resolved, *each_search(where, threads)) if processes else None
-                with open_sink(target, opened, on_show=shown_by(spending)) as sink:
-                    summary = run(
+                began, stream = time.perf_counter(), release.stream()
+                copies = WorkerCopy(release.resolved, *each_search(where, threads))
+                with open_sink(target, opened, on_show=release.about_to_show) as sink:
+                    run(
+                        stream,
                         opened,
                         sink,
-                        made,
-                        rng,
                         workers=in_flight,
-                        copies=copies,
-                        spending=spending,
+                        copies=copies if processes else None,
                         on_batch=_reported(opened, on_progress),
-                        **chosen,
                     )
-    summary = replace(summary, guarantee=accounted(summary.guarantee, spending))
+                shows = opened.shows(hides_length=made.hides_length)
+                columns = opened.copied, opened.not_copied
+                summary = summarize(stream, *columns, shows, time.perf_counter() - began)
     if report is not None:
         body = {
             "inkblur": version("inkblur"),
-            "spec": resolved.to_json(),
+            "spec": prepared.resolved.to_json(),
             **summary.to_json(),
-            "ledger": None if spending is None else spending.to_json(),
+            "ledger": None if release.account is None else release.account.to_json(),
         }
         text = json.dumps(body, indent=2, allow_nan=False) + "\n"
         write_atomically(Path(report), text, mode=PRIVATE)  # it counts what the true texts hold
     return summary
 
 
-@dataclass(frozen=True, slots=True)
-class ChargedFile:
-    """A file whose records were charged before anything is drawn."""
+def _charge_ahead(release: Release, file: str | Path, on_batch: Callable[[], None]) -> None:
+    """Charge a whole file before anything is drawn from it, which costs nothing again then.
+    `on_batch` is called now and then, and may raise to give it up.
+    """
+    with open_described(file, release.resolved) as source:
+        if source.bytes_total is None:
+            raise ParameterError(
+                "a budget is checked before anything is drawn; give a file, not a pipe"
+            )
 
-    version: tuple[int, ...]  # of the file that was read
-    granted: frozenset[int] | None  # rows that may be released, from 0; None: all
-
-    def rows(self, source: Source, batches: Iterator[Batch]) -> Iterator[Batch]:
-        """The rows of the file, opened again, that may be released; refused if it has changed."""
-        first = 0
-        for batch in batches:
-            if source.version != self.version or source.written_to():
-                raise InputError(
-                    f"{source.name} changed after its records were charged; release a copy that "
-                    "nobody writes to"
-                )
-            rows = range(len(batch))
-            if self.granted is not None:
-                wanted = [row for row in rows if first + row in self.granted]
-                batch = batch if len(wanted) == len(rows) else batch.take(wanted)
-            first += len(rows)
-            if batch.records:
+        def batches() -> Iterator[Batch]:
+            for batch in source.batches(*READ):
+                on_batch()
                 yield batch
 
-
-def charge_ahead(
-    files: Sequence[str | Path],
-    made: AnyPrivatizer,
-    spending: Spending,
-    spec: ReleaseSpec,
-    limits: Limits,
-    *,
-    on_batch: Callable[[], None] = lambda: None,
-) -> list[ChargedFile]:
-    """Charge whole files, read as the run will read them. `on_batch` is called now and then, and
-    may raise to give it up.
-    """
-    starts: list[int] = []  # the number of each file's first row, over all files
-    versions: list[tuple[int, ...]] = []
-
-    def batches() -> Iterator[Batch]:
-        rows = 0
-        for file in files:
-            starts.append(rows)
-            with open_described(file, spec) as source:
-                if source.bytes_total is None:
-                    raise ParameterError(
-                        "a budget is checked before anything is drawn; give a file, not a pipe"
-                    )
-                versions.append(source.version)
-                public = PublicRecords(made.corpora, skip=spec.skip_public)
-                for batch in public.screened(source.batches(*_READ)):
-                    on_batch()
-                    yield batch
-                    rows += len(batch)
-
-    granted = spending.charge_ahead(batches(), made, partial=limits.partial)
-    if granted is None:
-        return [ChargedFile(version, None) for version in versions]
-    chosen: list[set[int]] = [set() for _ in files]
-    for row in granted:
-        file = bisect_right(starts, row) - 1
-        chosen[file].add(row - starts[file])
-    return [
-        ChargedFile(version, frozenset(rows))
-        for version, rows in zip(versions, chosen, strict=True)
-    ]
+        release.stream().charge_all(batches())
 
 
 def refuse_private_ingredients(source: str | Path, spec: ReleaseSpec) -> None:
@@ -317,6 +239,19 @@ def _check_writable(report: Path) -> None:
         raise OutputError(
             f"cannot write the report {report}: check that its folder exists and may be written to"
         )
+
+
+def _search_on(made: Any, where: Device, threads: int | None, processes: bool) -> None:
+    """Where the nearest words, or texts of a pool, are searched."""
+    searching = where is not Device.AUTO or threads is not None
+    if isinstance(made, PoolPrivatizer) and threads is None:
+        made.mechanism.search_on(where)
+    elif searching and not isinstance(made.mechanism, Perturbation):
+        raise ParameterError(
+            f"{made.mechanism.name} has no search to speed up: leave out `device=` and `threads=`"
+        )
+    elif searching and not processes:
+        engine.serve(made.mechanism.embedding, where, threads=threads)
 
 
 def _in_flight(processes: bool) -> int:

@@ -85,7 +85,7 @@ class Sink:
         self._encoder = encoder
         self._compressor = compressor
 
-    def write(self, batch: Batch, texts: Sequence[str]) -> None:
+    def write(self, batch: Batch, texts: Sequence[str | None]) -> None:
         """Write the batch with `texts`, one a record, in place of its own."""
         try:
             self._put(self._encoder.encode(batch, batch.released(texts)))

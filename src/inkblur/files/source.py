@@ -22,7 +22,6 @@ from inkblur.files.delimited import DelimitedReader
 from inkblur.files.formats import Format, Layout, Quoting, format_of, is_stream, layout_of
 from inkblur.files.jsonlines import JsonlReader, JsonReader
 from inkblur.files.lines import Lines
-from inkblur.files.occurrences import Occurrences
 from inkblur.files.plain import TxtReader
 from inkblur.files.records import Batch, RowReader
 from inkblur.spec import ReleaseSpec
@@ -94,7 +93,6 @@ class Source:
         _check_layout(layout, kind)
         self.name = "standard input" if is_stream(path) else str(path)  # in error messages
         self.layout = layout
-        self._occurrences = Occurrences()
         self._started = False
         with contextlib.ExitStack() as opened:
             # The one on disk, before decompression: it must not be the output.
@@ -133,7 +131,7 @@ class Source:
         if self._started:
             raise ParameterError(f"{self.name} can be read only once; open it again")
         self._started = True
-        return self._named(self._reader.batches(most, chars))
+        return self._reader.batches(most, chars)
 
     def bytes_read(self) -> int:
         """How far into the file reading has come, of `bytes_total`."""
@@ -147,6 +145,20 @@ class Source:
         """Whether somebody has written to the file since it was opened."""
         return _version(self._file) != self.version
 
+    def shows(self, *, hides_length: bool) -> list[str]:
+        """What a release of it shows besides columns."""
+        shown, kind = [], self.schema.format
+        if kind is Format.TXT:
+            shown.append("how each line ends")
+        if kind in (Format.JSONL, Format.JSON):
+            shown.append(
+                "how each object is written around its texts: spaces, line ends and the order of "
+                "keys"
+            )
+        if kind in (Format.JSONL, Format.JSON, Format.PARQUET) and not hides_length:
+            shown.append("which texts are missing (null)")
+        return shown
+
     @property
     def copied(self) -> tuple[str, ...]:
         """Columns that are written as they are, as far as the file was read."""
@@ -156,29 +168,6 @@ class Source:
     def not_copied(self) -> tuple[str, ...]:
         """Columns that nobody named, so that they are not written, as far as the file was read."""
         return self._reader.not_copied()
-
-    @property
-    def repeated(self) -> int:
-        """Texts read so far that had occurred before, blank ones aside."""
-        return self._occurrences.repeated
-
-    def _named(self, batches: Iterator[Batch]) -> Iterator[Batch]:
-        """Give every record its id; several texts of a row get an id each. A second row with an id
-        of the id column is refused.
-        """
-        seen = Occurrences()
-        for batch in batches:
-            ids = self._occurrences.ids(batch.texts, self.layout.columns)
-            if self.layout.id_column is None:
-                yield batch.with_ids(ids)
-                continue
-            repeat = seen.repeat([record.id for record in batch.records[:: batch.width]])
-            if repeat is not None:
-                raise InputError(
-                    f"{batch.place(repeat)} of {self.name} repeats an id of column "
-                    f"{self.layout.id_column!r}; ids must differ, or drop `id_column=`"
-                )
-            yield batch.with_ids_by_column(self.layout.columns)
 
     def __enter__(self) -> Self:
         return self

@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from shlex import quote
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from inkblur.documents.base import AnyPrivatizer
 from inkblur.documents.policies import CLASSES, Treatment
@@ -17,11 +17,13 @@ from inkblur.documents.word_shares import Coverage, Survival, copied_words
 from inkblur.embeddings.table import Embedding
 from inkblur.files.formats import listed
 from inkblur.files.identifiers import warning_lines
-from inkblur.files.public_records import LEFT_OUT
 from inkblur.guarantees import Guarantee
-from inkblur.mechanisms.typical import TypicalLoss
+from inkblur.mechanisms.typical import TypicalLoss, typical_loss
 from inkblur.rng import Rng
 from inkblur.types import counted
+
+if TYPE_CHECKING:
+    from inkblur.release import Stream
 
 _ONE = {
     "numbers": "number",
@@ -30,11 +32,11 @@ _ONE = {
     "stop-words": "stop-word",
     "sentence-ends": "sentence-end",
 }
-MISSING = "which texts are missing (null)"  # shown where the length is not hidden
-OVER_BUDGET = (
-    "which records were left out because they would have exceeded a budget; this hints at how long "
-    "they are and how much they had already spent"
+LEFT_OUT = (
+    "which records were left out because the public corpus has their content words: their absence "
+    "shows that it does"
 )
+MISSING = "which texts are missing (null)"  # shown where the length is not hidden
 NOTE = "The counts come from the original texts and are not protected: do not publish this report."
 _LISTED = 20  # columns that are not copied
 _LAYOUT = ("spaces", "capitals")  # these are no tokens
@@ -51,7 +53,6 @@ class Fate:
     telling: Mapping[str, str] = field(default_factory=dict)  # copied columns, and what they tell
     repeated: int = 0  # texts that had occurred before in the file, blank ones aside
     left_out: int | None = None  # records of a public corpus; None: not asked for
-    over_budget: int | None = None  # records left out for that; None: not asked for
 
     def lines(self) -> list[str]:
         """For the person who ran it."""
@@ -69,10 +70,6 @@ class Fate:
         if self.left_out is not None:
             public = "of the public corpus"
             records = counted(self.left_out, f"record {public} was", f"records {public} were")
-            lines.append(f"{records} left out")
-        if self.over_budget is not None:
-            over = "that would have exceeded a budget"
-            records = counted(self.over_budget, f"record {over} was", f"records {over} were")
             lines.append(f"{records} left out")
         return lines
 
@@ -106,8 +103,6 @@ def stated(
         shown.append("under one key, whether a text recurs or was changed between runs")
     if fate.left_out is not None:
         shown.append(LEFT_OUT)
-    if fate.over_budget is not None:
-        shown.append(OVER_BUDGET)
     if also is None:
         also = () if made.hides_length else (MISSING,)
     guarantee = made.guaranteed(rng).passing([*shown, *also])
@@ -295,6 +290,46 @@ class Summary(RunSummary):
     def blank(self) -> dict[str, int]:
         """Texts without a letter."""
         return {"empty": self.counts["empty"]}
+
+
+def summarize(
+    stream: Stream,
+    copied: Sequence[str],
+    not_copied: Sequence[str],
+    also: Sequence[str],
+    seconds: float,
+) -> RunSummary:
+    """What was released in `seconds`; `also` is what this kind of file shows besides."""
+    from inkblur.documents.tf_vector import SyntheticVectors
+    from inkblur.files.pool_summary import PoolSummary
+    from inkblur.files.vectors import VectorSummary
+
+    release, made = stream.release, stream.release.privatizer
+    skipped = release.spec is not None and release.spec.skip_public
+    fate = Fate(
+        columns=stream.columns.texts,
+        copied=tuple(copied),
+        not_copied=tuple(not_copied),
+        telling=stream.telling,
+        repeated=stream.repeated,
+        left_out=stream.left_out if skipped else None,
+    )
+    guarantee = release.guarantee(fate, also)
+    if not isinstance(made, SyntheticVectors):
+        median = draws_a_text(stream.lengths)["median"] or None
+        guarantee = replace(guarantee, typical_words=median)
+    done: dict[str, Any] = {
+        "privatizer": made,
+        "guarantee": guarantee,
+        "documents": stream.documents,
+        "counts": stream.counts,
+        "seconds": seconds,
+        "fate": fate,
+        "lengths": stream.lengths,
+    }
+    if isinstance(made, Privatizer):
+        return Summary(typical=typical_loss(made.mechanism), **done)
+    return (VectorSummary if isinstance(made, SyntheticVectors) else PoolSummary)(**done)
 
 
 def draws_a_text(lengths: Mapping[int, int]) -> dict[str, int]:

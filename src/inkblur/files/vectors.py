@@ -12,7 +12,6 @@ from __future__ import annotations
 import io
 import json
 import time
-from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -22,17 +21,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, cast
 import numpy as np
 
 from inkblur.atomic_file import AtomicFile
-from inkblur.documents.tf_vector import SyntheticVectors
+from inkblur.documents.tf_vector import SyntheticVectors, Terms
 from inkblur.errors import OutputError, ParameterError
 from inkblur.files.formats import is_stream
-from inkblur.files.identifiers import ROWS, ColumnValues, collect_values, telling_columns
-from inkblur.files.public_records import PublicRecords
-from inkblur.files.run import ChooseRows
 from inkblur.files.source import Source
-from inkblur.files.spending import Spending, shown_by, undrawn
-from inkblur.files.summary import Fate, RunSummary, stated
+from inkblur.files.summary import RunSummary, summarize
 from inkblur.guarantees import Guarantee, rounded_up
-from inkblur.rng import Rng
+from inkblur.release import Release
 from inkblur.types import counted
 
 if TYPE_CHECKING:
@@ -98,26 +93,14 @@ class VectorSummary(RunSummary):
         return {"without_known_terms": self.counts["empty"]}
 
 
-def run_vectors(
-    source: Source,
-    output: str,
-    synthetic: SyntheticVectors,
-    rng: Rng,
-    *,
-    skip_public: bool = False,
-    rows: ChooseRows | None = None,
-    spending: Spending | None = None,
-) -> VectorSummary:
+def run_vectors(release: Release, source: Source, output: str) -> VectorSummary:
     """Draw a vector for every record of `source` and write them to `output`.
 
     Records are named by the id column where that is named to be copied, and otherwise numbered: the
     ids that a source makes up are hashes of the true texts and are never written. Other columns
-    cannot be copied. Records of a public corpus refuse the file; with `skip_public` they are left
-    out instead. `rows` chooses among what is left. `spending` is charged before anything is
-    written.
+    cannot be copied.
     """
-    from scipy.sparse import vstack
-
+    synthetic: SyntheticVectors = release.privatizer
     replaced = None if is_stream(output) else AtomicFile(Path(output)).identity()
     if replaced is not None and replaced == source.identity():
         raise OutputError(f"{output} is the input itself; choose another output")
@@ -131,47 +114,27 @@ def run_vectors(
             f"a tf release holds no columns but the ids: leave out `keep_columns=` {others[0]}"
         )
     began = time.perf_counter()
-    public = PublicRecords(synthetic.corpora, skip=skip_public)
+    stream = release.stream()
     ids: list[str] = []
-    parts = [synthetic.vectors([], rng).vectors]  # a file without records is no error
-    counts: Counter[str] = Counter()
-    beside: ColumnValues = defaultdict(list)
-    batches = public.screened(source.batches(_RECORDS, _CHARACTERS))
-    for batch in batches if rows is None else rows(batches):
-        collect_values(batch, ROWS - len(ids), beside)
-        if spending is not None:
-            spending.charge(undrawn(batch, synthetic))
-        release = synthetic.vectors(batch.records, rng)
-        parts.append(release.vectors)
-        ids += release.ids if written else map(str, range(len(ids), len(ids) + len(batch)))
-        counts.update(release.counts)
-    fate = Fate(
-        columns=source.schema.columns,
-        copied=written,
-        not_copied=source.not_copied,
-        telling=telling_columns(beside),
-        repeated=source.repeated,
-        left_out=public.left_out,
-        over_budget=None if spending is None else spending.left_out,
-    )
-    guarantee = stated(synthetic, fate, rng, [])
+    rows: list[Terms] = []
+    for batch in source.batches(_RECORDS, _CHARACTERS):
+        checked = stream.check(batch)
+        drawn = stream.draw(checked)
+        rows += drawn.texts(stream.charge(drawn))
+        first = len(ids)
+        numbers = map(str, range(first, first + len(checked.batch)))
+        ids += [record.id for record in checked.batch.records] if written else numbers
+    summary = summarize(stream, written, source.not_copied, [], time.perf_counter() - began)
     write_vectors(
         output,
-        vstack(parts, format="csr"),
+        synthetic.matrix(rows),
         vocabulary=synthetic.mechanism.vocabulary,
         ids=ids,
-        guarantee=guarantee,
-        on_show=shown_by(spending),
+        guarantee=summary.guarantee,
+        on_show=release.about_to_show,
     )
-    return VectorSummary(
-        privatizer=synthetic,
-        guarantee=guarantee,
-        documents=len(ids),
-        counts=counts,
-        seconds=time.perf_counter() - began,
-        fate=fate,
-        lengths=Counter({synthetic.length: len(ids)}),
-    )
+    assert isinstance(summary, VectorSummary)
+    return summary
 
 
 def vector_format(path: str | Path) -> VectorFormat | None:

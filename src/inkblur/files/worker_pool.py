@@ -23,6 +23,7 @@ from inkblur.mechanisms.nearest.engine import Device
 from inkblur.mechanisms.perturbation import Perturbation
 from inkblur.pools.privatizer import PoolPrivatizer
 from inkblur.processes import process_pool
+from inkblur.release import draw_records
 from inkblur.rng import Rng
 from inkblur.spec import ReleaseSpec
 from inkblur.types import Record
@@ -44,13 +45,17 @@ class WorkerCopy:
 
     def privatizer(self) -> Privatizer | PoolPrivatizer:
         """The privatizer, made in the process that calls."""
-        table = self.spec.table()
-        made = self.spec.releaser(table)
-        if isinstance(made.mechanism, Perturbation):
-            engine.serve(table, self.device, threads=self.threads)
-        elif isinstance(made, PoolPrivatizer):
-            made.mechanism.search_on(self.device)
+        made = self.spec.releaser(self.spec.table())
+        search_with(made, self.device, self.threads)
         return made
+
+
+def search_with(made: Privatizer | PoolPrivatizer, device: Device, threads: int | None) -> None:
+    """Where this process searches the nearest words, or texts of a pool."""
+    if isinstance(made.mechanism, Perturbation):
+        engine.serve(made.mechanism.embedding, device, threads=threads)
+    elif isinstance(made, PoolPrivatizer):
+        made.mechanism.search_on(device)
 
 
 def each_search(device: Device, threads: int | None) -> tuple[Device, int | None]:
@@ -81,7 +86,7 @@ def _begin(copy: WorkerCopy, rng: Callable[[], Rng]) -> None:
 
 
 def _release(records: Sequence[Record]) -> BatchRelease:
-    return _privatizer().release_batch(records, _rng)
+    return draw_records(_privatizer(), records, _rng)
 
 
 @cache

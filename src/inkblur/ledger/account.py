@@ -187,14 +187,14 @@ class _Grant:
         self.granted += positions
         for row in rows[positions.start : positions.stop]:
             record, content, person, draw, _, amount = row
+            whose = draw if person is None else draw + person
             if draw in charged:
-                self.replayed += 1
+                self.replayed += whose not in own  # or this release has charged it before
             else:
                 charged.add(draw)
                 self.fresh += amount
                 spent[record] = spent.get(record, 0) + amount
                 spent[content] = spent.get(content, 0) + amount
-            whose = draw if person is None else draw + person
             if whose not in own:  # a retry is not written again
                 own.add(whose)
                 self.kept.append(row)

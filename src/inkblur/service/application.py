@@ -13,8 +13,8 @@ from fastapi import FastAPI
 from fastapi.responses import Response
 
 from inkblur.desk import ReleaseDesk
-from inkblur.files.spending import Limits
 from inkblur.ledger import open_ledger
+from inkblur.release import Limits
 from inkblur.rng import Rng
 from inkblur.service.batching import Batches
 from inkblur.service.choices import choice_routes

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from inkblur.files.spending import owned
 from inkblur.ledger.charges import UNIT
+from inkblur.release import owned
 from inkblur.service.schemas import Anchor, Person
 from inkblur.service.state import Service
 

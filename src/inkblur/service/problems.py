@@ -19,7 +19,6 @@ from inkblur.errors import PARAMETER, BudgetExceeded, InkblurError, OutputError,
 
 # What the library advises and a request cannot ask for: it is released whole or not at all.
 _NOT_HERE = {
-    "; `partial=True` does that": "",
     ", or run it anyway with `accept_weak=True`": "",
     "; `epsilon=`; or `level=` with `radius=`": "; or `epsilon=`",
     ", or limit what a person may spend with `person_budget=`": "",

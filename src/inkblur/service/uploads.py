@@ -26,7 +26,7 @@ from inkblur.errors import InkblurError, InputError, OutputError
 from inkblur.files.preview import Preview, beginning, preview_file
 from inkblur.files.release import privatize_file
 from inkblur.files.source import column_names, likely_delimiter, likely_texts
-from inkblur.files.spending import Limits
+from inkblur.release import Limits
 from inkblur.rng import Rng
 from inkblur.service.problems import FAULT, Problem, in_fields, log_place
 from inkblur.service.tokens import Caller

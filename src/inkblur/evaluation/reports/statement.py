@@ -20,8 +20,8 @@ from inkblur.documents.risks import ThreeRisks
 from inkblur.errors import InkblurError, InputError
 from inkblur.evaluation.reports.measured_risk import MeasuredRisk, measured_risk
 from inkblur.evaluation.results import NOT_MEASURED
-from inkblur.files.spending import COUNTED
 from inkblur.guarantees import NOBODY_COUNTS, Guarantee, factor, rounded_up
+from inkblur.release import COUNTED
 from inkblur.spec import ReleaseSpec
 from inkblur.types import Metric, Unit, counted
 

@@ -1,0 +1,571 @@
+"""The one way to a release: checked, charged and drawn, and shown only against a receipt.
+
+Every door (command, file, folder, list, table, engine, HTTP) reads batches and writes what comes
+out; what protects somebody stands here, once:
+
+    with prepare(spec, rng).charged_to(ledger, limits) as release:
+        stream = release.stream()
+        checked = stream.check(batch)  # refuses; nothing is drawn or written
+        drawn = stream.draw(checked)  # may run before or beside charging
+        receipt = stream.charge(drawn)  # it is in the ledger, or BudgetExceeded
+        drawn.texts(receipt)
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from inkblur.documents.base import AnyPrivatizer, BatchRelease
+from inkblur.documents.fingerprints import among
+from inkblur.embeddings.table import Fingerprints
+from inkblur.errors import BudgetExceeded, InputError, ParameterError, PrivacyError
+from inkblur.files.identifiers import ROWS, ColumnValues, collect_values, telling_columns
+from inkblur.files.occurrences import Occurrences
+from inkblur.files.records import Batch, cuts
+from inkblur.files.source import texts_of_file
+from inkblur.files.summary import Fate, stated
+from inkblur.guarantees import NOBODY_COUNTS, Guarantee
+from inkblur.ledger import Budget, Charge, Exceeded, Ledger, ReleaseAccount, micros, open_ledger
+from inkblur.ledger.charges import UNIT, shown
+from inkblur.mechanisms.base import require_rng
+from inkblur.rng import Rng, secure_rng
+from inkblur.spec import ReleaseSpec
+from inkblur.types import Metric, Record, ReleaseKind, counted, positive
+
+LETTERS = 5  # of a word and the space after it: how much text holds so many words
+_CARRIED = 200  # texts of the files before that are looked at with the next
+_NAMED = 20  # records over budget that an error names
+COUNTED = "according to the ledger"
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Which columns mean what: the same four names at every door."""
+
+    texts: tuple[str, ...] = ("text",)
+    id: str | None = None
+    person: str | None = None
+    keep: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, spec: ReleaseSpec) -> Columns:
+        """Those that a spec names."""
+        return cls(spec.columns, spec.id_column, spec.person_column, spec.keep_columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What records and people may spend in all.
+
+    A metric mechanism's loss depends on how far apart two texts are, so for one a budget needs a
+    `radius`: the distance between words within which it is to hold.
+    """
+
+    budget: float | None = None  # a record's, as a privacy loss
+    person_budget: float | None = None
+    radius: float | None = None
+
+    def __bool__(self) -> bool:
+        return self.budget is not None or self.person_budget is not None
+
+    def for_guarantee(self, guarantee: Guarantee, ids: object, option: str) -> Budget:
+        """The limits in what the ledger counts for this guarantee.
+
+        A record is known by its id and by its text. Where nothing names it, both change with one
+        letter of the text, so a record's budget needs `ids`, which the caller sets with `option`;
+        a person's does not.
+        """
+        if not self:
+            if self.radius is not None:
+                raise ParameterError("a radius without a budget limits nothing; give a budget")
+            return Budget()
+        if self.budget is not None and ids is None:
+            raise ParameterError(
+                f"without {option} a text with one letter changed would be a new record, with a "
+                "fresh budget: give what tells records apart, or limit what a person may spend "
+                "with `person_budget=`"
+            )
+        if not guarantee.private:
+            raise PrivacyError(f"this release has no finite loss to budget: {guarantee.void}")
+        discrete = guarantee.metric is Metric.DISCRETE
+        if discrete and self.radius is not None:
+            raise ParameterError("a budget's radius is for mechanisms that measure distances")
+        if not discrete and self.radius is None:
+            raise ParameterError(
+                "this mechanism's loss grows with distance, so a budget needs a radius: the "
+                "distance between two words within which it is to hold"
+            )
+        radius = 1.0 if self.radius is None else positive(self.radius, "a budget's radius")
+        scaled = (
+            None if limit is None else limit / radius for limit in (self.budget, self.person_budget)
+        )
+        return Budget.of(*scaled)
+
+
+def prepare(spec: ReleaseSpec, rng: Rng | None = None) -> Release:
+    """What draws by this spec, from a fresh secret key if none is given; refused where nearly
+    every word would stay, unless the spec accepts that.
+    """
+    table = spec.table()
+    made: Any
+    if spec.kind is ReleaseKind.TF:
+        reference = None if spec.reference is None else texts_of_file(spec.reference)
+        made = spec.synthetic_vectors(table, reference)
+    else:
+        made = spec.releaser(table)
+    made.refuse_weak(accept_weak=spec.accept_weak)
+    resolved = spec.resolved(table, made.mechanism)
+    return Release(made, secure_rng() if rng is None else require_rng(rng), resolved)
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """What draws, from which key, and whose account pays."""
+
+    privatizer: Any  # an AnyPrivatizer
+    rng: Rng
+    spec: ReleaseSpec | None = None  # resolved
+    account: Account | None = None  # None: nobody counts
+    caller: str = ""  # whose records and people these are, where several share a ledger
+
+    def for_caller(self, caller: str) -> Release:
+        """The same for one of several callers: their records have accounts and noise of their own,
+        so that nobody learns from a budget or from equal outputs what another has released.
+        """
+        own = self.rng.child("caller", caller) if caller else self.rng
+        return replace(self, caller=caller, rng=own)
+
+    @property
+    def resolved(self) -> ReleaseSpec:
+        """The spec with every number filled in: what repeats the release."""
+        if self.spec is None:
+            raise ParameterError("this release was described by no spec")
+        return self.spec
+
+    @property
+    def promised(self) -> Guarantee:
+        """What is promised about each text, but for what a file or an account adds."""
+        promised: Guarantee = self.privatizer.guaranteed(self.rng)
+        return promised
+
+    def stream(self, columns: Columns | None = None, *, vouched: bool = False) -> Stream:
+        """Batches of one file, list or table. `vouched`: somebody has seen that no id repeats."""
+        if columns is None:
+            columns = Columns() if self.spec is None else Columns.of(self.spec)
+        return Stream(self, columns, vouched)
+
+    @contextmanager
+    def charged_to(
+        self,
+        ledger: Ledger | str | Path | bool,
+        limits: Limits | None = None,
+        *,
+        ids: object,
+        option: str = "`id_column=`",
+        source: str | Path = "-",
+        **described: Any,
+    ) -> Iterator[Release]:
+        """The release with an account in a ledger (True: the user's own; False: nobody counts).
+        What fails before anything showed gives back what it charged.
+
+        A budget for records needs `ids`, which the caller sets with `option`. The entry holds the
+        spec, and what else is `described`.
+        """
+        promised = self.promised
+        budget = (Limits() if limits is None else limits).for_guarantee(promised, ids, option)
+        if ledger is False or not promised.private:
+            if budget:
+                raise ParameterError("a budget needs a ledger that counts what was spent")
+            yield self
+            return
+        place = None if ledger is True else ledger
+        opened = place if isinstance(place, Ledger) else open_ledger(place)
+        try:
+            described["file"] = opened.file_fingerprint(source)
+            with self.opened(opened, **described) as own:
+                account = Account(own, promised, budget, self.caller)
+                yield replace(self, account=account)
+                own.about_to_show()  # what fails from here on fails after the output was complete
+                own.confirm()
+                if account.replayed and described["file"] is not None:
+                    opened.confirm_repeated(own.release)
+        finally:
+            if opened is not place:
+                opened.close()
+
+    def resumed(self, ledger: Ledger, begun: str, budget: Budget) -> Release:
+        """The release with the account that another process has begun."""
+        key = ledger.key_fingerprint(self.rng.fingerprint())
+        promised = self.promised
+        own = ledger.continue_release(begun, space=_space(promised), draw=self._draw(key))
+        return replace(self, account=Account(own, promised, budget, self.caller))
+
+    def opened(self, ledger: Ledger, **described: Any) -> ReleaseAccount:
+        """An entry of its own in a ledger; it holds the spec, and what is `described`."""
+        spec = self.resolved
+        promised, key = self.promised, ledger.key_fingerprint(self.rng.fingerprint())
+        description = {
+            "spec": spec.to_json(),
+            "embedding": spec.embedding_sha256,
+            "guarantee": promised.to_json(),
+            "key": key,
+            **({"caller": self.caller} if self.caller else {}),
+            **described,
+        }
+        return ledger.open_release(description, space=_space(promised), draw=self._draw(key))
+
+    def _draw(self, key: str) -> str:
+        """All that a draw depends on besides record and content."""
+        return f"{key} {self.privatizer.spec}"
+
+    def about_to_show(self) -> None:
+        """Output may be visible from here on: what was charged stays spent."""
+        if self.account is not None:
+            self.account.about_to_show()
+
+    def guarantee(self, fate: Fate, also: Sequence[str] | None = None) -> Guarantee:
+        """What is promised, with what a whole file shows and the account so far."""
+        promised = stated(self.privatizer, fate, self.rng, also)
+        if not promised.private:
+            return promised
+        return promised.revealing(
+            NOBODY_COUNTS if self.account is None else self.account.sentence()
+        )
+
+
+class Stream:
+    """One release's state over the batches of a file, list or table."""
+
+    def __init__(self, release: Release, columns: Columns, vouched: bool) -> None:
+        self.release, self.columns = release, columns
+        self.telling: dict[str, str] = {}  # copied columns, and what they tell
+        self.left_out = self.documents = 0
+        self.counts: Counter[str] = Counter()  # what became of the words; for the owner alone
+        self.lengths: Counter[int] = Counter()  # texts by the number of their draws
+        self._names, self._ids = Occurrences(), None if vouched else Occurrences()
+        self._name = ""  # of the file that is read, for messages
+        self._looked = 0  # rows of that file
+        self._first: list[str] = []  # texts that were looked at
+        self._values: ColumnValues = defaultdict(list)
+
+    @property
+    def repeated(self) -> int:
+        """Texts that had occurred before, blank ones aside."""
+        return self._names.repeated
+
+    def check(self, batch: Batch) -> Checked:
+        """The batch as it may be drawn; or raise, and nothing was drawn or written."""
+        made, columns = self.release.privatizer, self.columns
+        self._look(batch)
+        if self.release.spec is not None and self.release.spec.skip_public:
+            rows = len(batch)
+            batch = without_public(batch, made.corpora)
+            self.left_out += rows - len(batch)
+        made.check_records(batch.records)
+        named: list[str] | None = None
+        if columns.id is None:
+            batch = batch.with_ids(self._names.ids(batch.texts, columns.texts))
+        else:
+            named = [record.id for record in batch.records[:: batch.width]]
+            if self._ids is not None:
+                refuse_repeat(self._ids, batch, columns.id, self._name)
+            self._names.ids(batch.texts, columns.texts)  # counts texts that repeat
+            batch = batch.with_ids_by_column(columns.texts)
+        return Checked(self, batch.entering(made.hides_length), named)
+
+    def _look(self, batch: Batch) -> None:
+        """The first rows: what the copied columns tell, and whether a pool was made of the texts,
+        which all that is known so far has to show.
+        """
+        if self._looked >= ROWS or not batch.records:
+            return
+        collect_values(batch, ROWS - self._looked, self._values)
+        self._looked += len(batch)
+        self.telling = telling_columns(self._values)
+        self._first += batch.texts
+        self.release.privatizer.refuse_own(self._first, batch.width)
+
+    def draw(self, checked: Checked) -> Drawn:
+        """What comes out for it; any thread may do that."""
+        return draw_together([checked])[0]
+
+    def charge(self, *parts: Checked | Drawn) -> Receipt:
+        """Enter batches in the ledger, all or none of them: what is drawn may be shown then. A
+        draw that was charged before, by this release or under the same key, costs nothing.
+        """
+        account = self.release.account
+        if account is not None:
+            exceeded = account.charge(parts)
+            if exceeded:
+                raise over_budget(*_said(exceeded))
+        for part in parts:
+            if isinstance(part, Drawn):
+                self._count(part)
+        return Receipt(parts)
+
+    def charge_all(self, batches: Iterable[Batch]) -> None:
+        """Check everything and, under a budget, charge it, before anything is drawn; or raise with
+        all that is over budget.
+        """
+        account = self.release.account
+        exceeded: list[tuple[str, Exceeded]] = []
+        for checked in map(self.check, batches):
+            if account is not None and account.budget:
+                exceeded += account.charge([checked])
+        if exceeded:
+            raise over_budget(*_said(exceeded))
+
+    def begin(self, name: str) -> None:
+        """The next batches are of this file: its first rows are looked at as well."""
+        self._name, self._looked = name, 0
+        del self._first[:-_CARRIED]  # small files are judged together
+
+    def _count(self, part: Drawn) -> None:
+        records, result = part.checked.batch.records, part.result
+        self.counts.update(result.counts)
+        self.counts["empty"] += sum(not record.text.strip() for record in records)
+        self.lengths.update(result.words)
+        self.documents += len(records)
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A batch that may be drawn."""
+
+    stream: Stream
+    batch: Batch
+    rows: Sequence[str] | None  # the ids of its rows; None: their content names its texts
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What came out for a batch; nobody sees it who has no receipt."""
+
+    checked: Checked
+    result: BatchRelease
+
+    def texts(self, receipt: Receipt) -> list[Any]:
+        """The released texts, one a record; None where one was missing and may show."""
+        if not any(part is self for part in receipt.parts):
+            raise ParameterError("these texts were not charged: give the receipt that covers them")
+        return self.checked.batch.released(self.result.texts)
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What was charged, or what nobody counts. Made by :meth:`Stream.charge`."""
+
+    parts: tuple[Checked | Drawn, ...]
+
+
+def refuse_repeat(seen: Occurrences, batch: Batch, column: str, name: str = "") -> None:
+    """Raise where a row of the file of this name has an id that another had."""
+    repeat = seen.repeat([record.id for record in batch.records[:: batch.width]])
+    if repeat is not None:
+        place = batch.place(repeat) + (f" of {name}" if name else "")
+        raise InputError(
+            f"{place} repeats an id of column {column!r}: equal texts under one id would be given "
+            "the same noise. Ids must differ, or leave out `id_column=`"
+        )
+
+
+def without_public(batch: Batch, corpora: Sequence[tuple[Fingerprints, str]]) -> Batch:
+    """A batch without the records of public corpora that something was learned from."""
+    public = np.zeros(len(batch), dtype=bool)
+    for corpus, _ in corpora:
+        public |= among(batch.texts, corpus).reshape(len(batch), batch.width).any(axis=1)
+    return batch.take(np.flatnonzero(~public).tolist()) if public.any() else batch
+
+
+def draw_together(parts: Sequence[Checked]) -> list[Drawn]:
+    """What comes out for batches of one privatizer, whoever they belong to, in few large calls.
+    Of several, nobody is told what became of their words.
+    """
+    records = [record for part in parts for record in part.batch.records]
+    keys = [part.stream.release.rng for part in parts for _ in part.batch.records]
+    whole = draw_records(parts[0].stream.release.privatizer, records, keys)
+    if len(parts) == 1:
+        return [Drawn(parts[0], whole)]
+    drawn, first = [], 0
+    for part in parts:
+        here = slice(first, first + len(part.batch.records))
+        own = whole.texts[here], Counter[str](), whole.words[here], whole.bases[here]
+        drawn.append(Drawn(part, BatchRelease(*own)))
+        first = here.stop
+    return drawn
+
+
+def draw_records(
+    made: AnyPrivatizer, records: Sequence[Record], rng: Rng | Sequence[Rng]
+) -> BatchRelease:
+    """What comes out for checked records, in pieces that suit the mechanism."""
+    # However short a text is, `length` words are drawn for it.
+    sizes = [max(len(record.text), LETTERS * (made.length or 0)) for record in records]
+    texts: list[Any] = []
+    counts: Counter[str] = Counter()
+    words: list[int] = []
+    bases: list[str] = []
+    for start, stop in cuts(sizes, LETTERS * made.mechanism.batch):
+        some = records[start:stop]
+        reading = made.read([record.text for record in some])
+        out, became = made.draw(
+            reading, made.streams(some, reading, rng if isinstance(rng, Rng) else rng[start:stop])
+        )
+        texts += out
+        counts.update(became)
+        words += reading.draws
+        bases += reading.bases
+    return BatchRelease(tuple(texts), counts, tuple(words), tuple(bases))
+
+
+class Account:
+    """A release's account in the ledger: what each record will have spent is there before anyone
+    sees what came out.
+    """
+
+    def __init__(
+        self, own: ReleaseAccount, guarantee: Guarantee, budget: Budget, caller: str
+    ) -> None:
+        self._own, self._guarantee, self.budget, self._caller = own, guarantee, budget, caller
+        self._most_spent = self._most_releases = 0
+        self.replayed = 0  # texts that were released before with the same words, and cost nothing
+
+    @property
+    def release(self) -> str:
+        """Its name in the ledger."""
+        return self._own.release
+
+    def about_to_show(self) -> None:
+        """Output may be visible from here on: what was charged stays spent."""
+        self._own.about_to_show()
+
+    def confirm(self) -> None:
+        """The output exists."""
+        self._own.confirm()
+
+    def void(self) -> None:
+        """No byte of the output was visible to anyone: what was charged is free again."""
+        self._own.void()
+
+    def charge(self, parts: Sequence[Checked | Drawn]) -> list[tuple[str, Exceeded]]:
+        """Charge batches, all or none; what would exceed a budget, and where it stands."""
+        charges = [charge for part in parts for charge in self._charges(part)]
+        result = self._own.charge(charges, self.budget)
+        self._most_spent = max(self._most_spent, result.most_spent)
+        self._most_releases = max(self._most_releases, result.most_releases)
+        self.replayed += result.replayed
+        if not result.exceeded:
+            return []
+        records = [
+            (record.place, record.id if part.rows is None else part.rows[place // part.batch.width])
+            for part in map(_of, parts)
+            for place, record in enumerate(part.batch.records)
+        ]
+        found = ((*records[over.position], over) for over in result.exceeded)
+        return [(place, replace(over, id=name)) for place, name, over in found]
+
+    def _charges(self, part: Checked | Drawn) -> Iterator[Charge]:
+        checked = _of(part)
+        batch, columns, made = (
+            checked.batch,
+            checked.stream.columns,
+            checked.stream.release.privatizer,
+        )
+        if isinstance(part, Drawn):
+            draws, bases = part.result.words, part.result.bases
+        else:
+            reading = made.read(batch.texts)
+            draws, bases = reading.draws, reading.bases
+        if made.bound and self.budget:
+            # What places a text may differ when it is drawn: no draw of another release repeats it.
+            bases = (self.release,) * len(bases)
+        amounts = {count: micros(self._guarantee.epsilon, count) for count in set(draws)}
+        prefix = owned("", self._caller)
+        for place, (record, count, base) in enumerate(
+            zip(batch.records, draws, bases, strict=True)
+        ):
+            row, column = divmod(place, batch.width)
+            yield Charge(
+                prefix + (record.id if checked.rows is None else checked.rows[row]),
+                columns.texts[column],
+                prefix + record.text,
+                count,
+                amounts[count],
+                None if record.person is None else prefix + record.person,
+                record.id + base if batch.width > 1 else base,
+            )
+
+    def sentence(self) -> str:
+        """The account so far, for the guarantee: the text that was released most often decides."""
+        times = self._most_releases
+        so_far = (
+            "this is the first recorded release of these texts in this metric"
+            if times <= 1
+            else f"one of these texts has now been released {times:,} times in this metric"
+        )
+        unit = "" if self._guarantee.metric is Metric.DISCRETE else " per unit of distance"
+        return (
+            f"{COUNTED}, {so_far}, and the total loss of a record in it is now at most "
+            f"{shown(self._most_spent)}{unit} (releases in another metric, or with other kinds of "
+            "words dropped, are added up separately)"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """For the report."""
+        return {
+            "release": self.release,
+            "most_releases_of_a_record": self._most_releases,
+            "largest_loss_of_a_record": self._most_spent / UNIT,
+            "replayed": self.replayed,
+        }
+
+
+def _of(part: Checked | Drawn) -> Checked:
+    return part.checked if isinstance(part, Drawn) else part
+
+
+def owned(name: str, caller: str) -> str:
+    """A record's id, text or person as one caller's own: no other caller can name it.
+
+    >>> owned("7", "alice"), owned("7", "")
+    ('5:alice:7', '7')
+    """
+    return f"{len(caller)}:{caller}:{name}" if caller else name
+
+
+def over_budget(
+    sentences: Sequence[str], left: Mapping[str, float] | None = None
+) -> BudgetExceeded:
+    """The error about records over budget; `left` is what each still has."""
+    named = "; ".join(sentences[:_NAMED])
+    more = f"; and {len(sentences) - _NAMED:,} more" if len(sentences) > _NAMED else ""
+    records = counted(len(sentences), "record would exceed its", "records would exceed their")
+    return BudgetExceeded(
+        f"{records} budget, so nothing was released: {named}{more}. Raise the budget, or leave "
+        "these records out",
+        left=left,
+    )
+
+
+def _said(exceeded: Sequence[tuple[str, Exceeded]]) -> tuple[list[str], dict[str, float]]:
+    sentences = [f"{place}: {over.sentence()}" for place, over in exceeded]
+    return sentences, {over.id: over.left / UNIT for _, over in exceeded}
+
+
+def _space(guarantee: Guarantee) -> str:
+    """What this guarantee's losses add up with: one metric on one table, or any discrete ones."""
+    without = f" without {', '.join(guarantee.without)}" if guarantee.without else ""
+    if guarantee.metric is Metric.DISCRETE:
+        return f"between any two texts{without}"
+    detail = f" ({guarantee.metric_detail})" if guarantee.metric_detail else ""
+    return (
+        f"{guarantee.metric.value}{detail} on {guarantee.space[:12]}, {guarantee.unit.value}"
+        f"{without}, per unit of distance"
+    )
