@@ -36,6 +36,8 @@ from reproduction.corpora import Split, english_novels, pan18, reuters_c50
 
 DESTINATION = Path(inkblur.__file__).parent / "embeddings" / "data" / "strengths.json"
 CHOOSING, JUDGING = 0, 1  # halves
+# Largest share of the texts that attacks on words name the author of, above chance.
+MOST_RISK = {Strength.LIGHT: 0.5, Strength.MEDIUM: 0.25, Strength.STRONG: 0.1}
 # The choosing half must stay this far below the level: the judging half scatters around it.
 MARGIN = 0.8
 # Epsilons of other mechanisms about as risky as light, medium and strong, for comparison.
@@ -148,7 +150,7 @@ def chosen(settings: Mapping[float, SettingRisk]) -> dict[Strength, SettingRisk]
     for strength in reversed(Strength):
         best = None
         for epsilon in sorted(settings):
-            if settings[epsilon].worst(CHOOSING) > MARGIN * strength.most_risk:
+            if settings[epsilon].worst(CHOOSING) > MARGIN * MOST_RISK[strength]:
                 break
             best = settings[epsilon]
         if best is not None and best not in found.values():
