@@ -103,7 +103,7 @@ def _alone(place: str, texts: Sequence[str]) -> tuple[float, float]:
     run = secrets.token_hex(8)  # PostgreSQL's database is the same every time
     with inkblur.open_ledger(place) as ledger:
         clock, processor = time.perf_counter(), time.process_time()
-        with ledger.open_release({}, space="between any two texts", draw=run) as release:
+        with ledger.open_release({}, draw=run) as release:
             for start in range(0, len(texts), TOGETHER):
                 release.charge(
                     [
@@ -123,7 +123,7 @@ def _repeated(place: str, drawn: str) -> dict[str, float]:
     with inkblur.open_ledger(place) as ledger, ledger.store.transaction():
         for turn in range(REPEATS):
             draw = f"{turn}" if drawn == "anew" else "the same"
-            with ledger.open_release({}, space="between any two texts", draw=draw) as release:
+            with ledger.open_release({}, draw=draw) as release:
                 began = time.process_time()
                 release.charge([charge])
                 seconds.append(time.process_time() - began)

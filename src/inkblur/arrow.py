@@ -156,10 +156,8 @@ class ReleasePlan:
         that INKBLUR_LEDGER names, or the user's own; False: none). All workers must reach it.
         """
         release = replace(self, account=None)._release()
-        promised = release.promised
-        limits = Limits() if limits is None else limits
-        budget = limits.for_guarantee(promised, self.id_column, "`id_column=`")
-        if ledger is False or not promised.private:
+        budget = release.budget(limits, self.id_column, "`id_column=`")
+        if ledger is False:
             if budget:
                 raise ParameterError("a budget needs a ledger that counts what was spent")
             return replace(self, ledger=None, account=None)

@@ -125,7 +125,7 @@ class ReleaseDesk:
         promised = made.promised
         if not promised.private:
             raise NoGuarantee(promised.sentence())
-        self.limits.for_guarantee(promised, "any", "")  # what cannot be counted shows here
+        made.budget(self.limits, "any", "")  # what cannot be counted shows here
         return made
 
     def release(self, orders: Sequence[ReleaseOrder]) -> list[CountedRelease | InkblurError]:

@@ -13,6 +13,7 @@ out; what protects somebody stands here, once:
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -33,11 +34,11 @@ from inkblur.files.source import texts_of_file
 from inkblur.files.summary import Fate, stated
 from inkblur.guarantees import NOBODY_COUNTS, Guarantee
 from inkblur.ledger import Budget, Charge, Exceeded, Ledger, ReleaseAccount, micros, open_ledger
-from inkblur.ledger.charges import UNIT, shown
+from inkblur.ledger.events import UNIT, shown
 from inkblur.mechanisms.base import require_rng
 from inkblur.rng import Rng, secure_rng
 from inkblur.spec import ReleaseSpec
-from inkblur.types import Metric, Record, ReleaseKind, counted, positive
+from inkblur.types import Record, ReleaseKind, counted
 
 LETTERS = 5  # of a word and the space after it: how much text holds so many words
 _CARRIED = 200  # texts of the files before that are looked at with the next
@@ -62,51 +63,15 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What records and people may spend in all.
-
-    A metric mechanism's loss depends on how far apart two texts are, so for one a budget needs a
-    `radius`: the distance between words within which it is to hold.
+    """What records and people may spend in all, as a privacy loss between any two texts of one
+    size.
     """
 
-    budget: float | None = None  # a record's, as a privacy loss
+    budget: float | None = None  # a record's
     person_budget: float | None = None
-    radius: float | None = None
 
     def __bool__(self) -> bool:
         return self.budget is not None or self.person_budget is not None
-
-    def for_guarantee(self, guarantee: Guarantee, ids: object, option: str) -> Budget:
-        """The limits in what the ledger counts for this guarantee.
-
-        A record is known by its id and by its text. Where nothing names it, both change with one
-        letter of the text, so a record's budget needs `ids`, which the caller sets with `option`;
-        a person's does not.
-        """
-        if not self:
-            if self.radius is not None:
-                raise ParameterError("a radius without a budget limits nothing; give a budget")
-            return Budget()
-        if self.budget is not None and ids is None:
-            raise ParameterError(
-                f"without {option} a text with one letter changed would be a new record, with a "
-                "fresh budget: give what tells records apart, or limit what a person may spend "
-                "with `person_budget=`"
-            )
-        if not guarantee.private:
-            raise PrivacyError(f"this release has no finite loss to budget: {guarantee.void}")
-        discrete = guarantee.metric is Metric.DISCRETE
-        if discrete and self.radius is not None:
-            raise ParameterError("a budget's radius is for mechanisms that measure distances")
-        if not discrete and self.radius is None:
-            raise ParameterError(
-                "this mechanism's loss grows with distance, so a budget needs a radius: the "
-                "distance between two words within which it is to hold"
-            )
-        radius = 1.0 if self.radius is None else positive(self.radius, "a budget's radius")
-        scaled = (
-            None if limit is None else limit / radius for limit in (self.budget, self.person_budget)
-        )
-        return Budget.of(*scaled)
 
 
 def prepare(spec: ReleaseSpec, rng: Rng | None = None) -> Release:
@@ -155,6 +120,35 @@ class Release:
         promised: Guarantee = self.privatizer.guaranteed(self.rng)
         return promised
 
+    @property
+    def unbounded(self) -> str:
+        """Why no finite loss covers all that is shown of a text; empty where one does."""
+        why: str = self.privatizer.unbounded
+        return self.promised.void or why
+
+    @property
+    def loss(self) -> float:
+        """Of one draw, between any two words or texts; 0 where nobody knows a bound."""
+        loss: float = self.privatizer.largest_loss
+        return loss if self.promised.private and math.isfinite(loss) else 0.0
+
+    def budget(self, limits: Limits | None, ids: object, option: str) -> Budget:
+        """The limits as the ledger counts. Where nothing names a record, it changes with one letter
+        of its text, so a record's budget needs `ids`, which the caller sets with `option`; a
+        person's does not.
+        """
+        if not limits:
+            return Budget()
+        if limits.budget is not None and ids is None:
+            raise ParameterError(
+                f"without {option} a text with one letter changed would be a new record, with a "
+                "fresh budget: give what tells records apart, or limit what a person may spend "
+                "with `person_budget=`"
+            )
+        if self.unbounded:
+            raise PrivacyError(f"this release has no finite loss to budget: {self.unbounded}")
+        return Budget.of(limits.budget, limits.person_budget)
+
     def stream(self, columns: Columns | None = None, *, vouched: bool = False) -> Stream:
         """Batches of one file, list or table. `vouched`: somebody has seen that no id repeats."""
         if columns is None:
@@ -178,9 +172,8 @@ class Release:
         A budget for records needs `ids`, which the caller sets with `option`. The entry holds the
         spec, and what else is `described`.
         """
-        promised = self.promised
-        budget = (Limits() if limits is None else limits).for_guarantee(promised, ids, option)
-        if ledger is False or not promised.private:
+        budget = self.budget(limits, ids, option)
+        if ledger is False:
             if budget:
                 raise ParameterError("a budget needs a ledger that counts what was spent")
             yield self
@@ -190,7 +183,7 @@ class Release:
         try:
             described["file"] = opened.file_fingerprint(source)
             with self.opened(opened, **described) as own:
-                account = Account(own, promised, budget, self.caller)
+                account = Account(own, self, budget)
                 yield replace(self, account=account)
                 own.about_to_show()  # what fails from here on fails after the output was complete
                 own.confirm()
@@ -203,9 +196,10 @@ class Release:
     def resumed(self, ledger: Ledger, begun: str, budget: Budget) -> Release:
         """The release with the account that another process has begun."""
         key = ledger.key_fingerprint(self.rng.fingerprint())
-        promised = self.promised
-        own = ledger.continue_release(begun, space=_space(promised), draw=self._draw(key))
-        return replace(self, account=Account(own, promised, budget, self.caller))
+        own = ledger.continue_release(
+            begun, draw=self._draw(key), caller=self.caller, unbounded=bool(self.unbounded)
+        )
+        return replace(self, account=Account(own, self, budget))
 
     def opened(self, ledger: Ledger, **described: Any) -> ReleaseAccount:
         """An entry of its own in a ledger; it holds the spec, and what is `described`."""
@@ -219,7 +213,9 @@ class Release:
             **({"caller": self.caller} if self.caller else {}),
             **described,
         }
-        return ledger.open_release(description, space=_space(promised), draw=self._draw(key))
+        return ledger.open_release(
+            description, draw=self._draw(key), caller=self.caller, unbounded=self.unbounded
+        )
 
     def _draw(self, key: str) -> str:
         """All that a draw depends on besides record and content."""
@@ -430,11 +426,11 @@ class Account:
     sees what came out.
     """
 
-    def __init__(
-        self, own: ReleaseAccount, guarantee: Guarantee, budget: Budget, caller: str
-    ) -> None:
-        self._own, self._guarantee, self.budget, self._caller = own, guarantee, budget, caller
-        self._most_spent = self._most_releases = 0
+    def __init__(self, own: ReleaseAccount, release: Release, budget: Budget) -> None:
+        self._own, self.budget = own, budget
+        self._loss, self._unbounded = release.loss, release.unbounded
+        self._most_spent = self._most_of_a_person = self._most_releases = 0
+        self._earlier = False  # one of these records was released without a bound before
         self.replayed = 0  # texts that were released before with the same words, and cost nothing
 
     @property
@@ -459,7 +455,9 @@ class Account:
         charges = [charge for part in parts for charge in self._charges(part)]
         result = self._own.charge(charges, self.budget)
         self._most_spent = max(self._most_spent, result.most_spent)
+        self._most_of_a_person = max(self._most_of_a_person, result.most_of_a_person)
         self._most_releases = max(self._most_releases, result.most_releases)
+        self._earlier |= result.unbounded
         self.replayed += result.replayed
         if not result.exceeded:
             return []
@@ -486,36 +484,50 @@ class Account:
         if made.bound and self.budget:
             # What places a text may differ when it is drawn: no draw of another release repeats it.
             bases = (self.release,) * len(bases)
-        amounts = {count: micros(self._guarantee.epsilon, count) for count in set(draws)}
-        prefix = owned("", self._caller)
+        amounts = {count: micros(self._loss, count) for count in set(draws)}
         for place, (record, count, base) in enumerate(
             zip(batch.records, draws, bases, strict=True)
         ):
             row, column = divmod(place, batch.width)
             yield Charge(
-                prefix + (record.id if checked.rows is None else checked.rows[row]),
+                record.id if checked.rows is None else checked.rows[row],
                 columns.texts[column],
-                prefix + record.text,
+                record.text,
                 count,
                 amounts[count],
-                None if record.person is None else prefix + record.person,
+                record.person,
                 record.id + base if batch.width > 1 else base,
+                checked.rows is not None,
             )
 
     def sentence(self) -> str:
         """The account so far, for the guarantee: the text that was released most often decides."""
         times = self._most_releases
         so_far = (
-            "this is the first recorded release of these texts in this metric"
+            "this is the first recorded release of these texts"
             if times <= 1
-            else f"one of these texts has now been released {times:,} times in this metric"
+            else f"one of these texts has now been released {times:,} times"
         )
-        unit = "" if self._guarantee.metric is Metric.DISCRETE else " per unit of distance"
+        of_people = (
+            f", of a person at most {shown(self._most_of_a_person)}"
+            if self._most_of_a_person
+            else ""
+        )
+        if why := self.unbounded:
+            return (
+                f"{COUNTED}, {so_far}, and no bound holds for the total loss of a record: {why}. "
+                f"The draws alone come to at most {shown(self._most_spent)} of a record{of_people}"
+            )
         return (
-            f"{COUNTED}, {so_far}, and the total loss of a record in it is now at most "
-            f"{shown(self._most_spent)}{unit} (releases in another metric, or with other kinds of "
-            "words dropped, are added up separately)"
+            f"{COUNTED}, {so_far}, and the total loss between any two texts of one size is now at "
+            f"most {shown(self._most_spent)} of a record{of_people}"
         )
+
+    @property
+    def unbounded(self) -> str:
+        """Why no bound holds for the total loss of a record; empty where one does."""
+        earlier = "an earlier release of one of them has no finite loss" if self._earlier else ""
+        return self._unbounded or earlier
 
     def to_json(self) -> dict[str, Any]:
         """For the report."""
@@ -523,21 +535,14 @@ class Account:
             "release": self.release,
             "most_releases_of_a_record": self._most_releases,
             "largest_loss_of_a_record": self._most_spent / UNIT,
+            "largest_loss_of_a_person": self._most_of_a_person / UNIT,
+            "unbounded": self.unbounded,
             "replayed": self.replayed,
         }
 
 
 def _of(part: Checked | Drawn) -> Checked:
     return part.checked if isinstance(part, Drawn) else part
-
-
-def owned(name: str, caller: str) -> str:
-    """A record's id, text or person as one caller's own: no other caller can name it.
-
-    >>> owned("7", "alice"), owned("7", "")
-    ('5:alice:7', '7')
-    """
-    return f"{len(caller)}:{caller}:{name}" if caller else name
 
 
 def over_budget(
@@ -557,15 +562,3 @@ def over_budget(
 def _said(exceeded: Sequence[tuple[str, Exceeded]]) -> tuple[list[str], dict[str, float]]:
     sentences = [f"{place}: {over.sentence()}" for place, over in exceeded]
     return sentences, {over.id: over.left / UNIT for _, over in exceeded}
-
-
-def _space(guarantee: Guarantee) -> str:
-    """What this guarantee's losses add up with: one metric on one table, or any discrete ones."""
-    without = f" without {', '.join(guarantee.without)}" if guarantee.without else ""
-    if guarantee.metric is Metric.DISCRETE:
-        return f"between any two texts{without}"
-    detail = f" ({guarantee.metric_detail})" if guarantee.metric_detail else ""
-    return (
-        f"{guarantee.metric.value}{detail} on {guarantee.space[:12]}, {guarantee.unit.value}"
-        f"{without}, per unit of distance"
-    )

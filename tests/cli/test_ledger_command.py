@@ -12,8 +12,11 @@ from typer.testing import CliRunner
 
 from inkblur.cli.app import app
 from inkblur.cli.console import print_table
+from inkblur.embeddings.store import write_store
+from inkblur.embeddings.table import Embedding
 from inkblur.errors import ParameterError
 from inkblur.ledger import Charge, Ledger, micros, open_ledger
+from tests.ledger.stores import write_first_version
 
 
 @pytest.fixture
@@ -21,7 +24,7 @@ def place(tmp_path: Path) -> str:
     path = str(tmp_path / "ledger.db")
     with open_ledger(path) as ledger:
         spec = {"spec": {"mechanism": "staircase"}}
-        with ledger.open_release(spec, space="discrete, a word", draw="k") as release:
+        with ledger.open_release(spec, draw="k") as release:
             release.charge([Charge("1", "text", "words", 12, micros(8.0, 12), "ada")])
             release.confirm()
     return path
@@ -37,7 +40,7 @@ def test_show_spent_and_export(place: str) -> None:
     assert code == 0
     for word in ("staircase", "confirmed", "96", "12"):
         assert word in output
-    assert run("spent", "ada", "--ledger", place)[1].startswith("96 ")
+    assert run("spent", "ada", "--ledger", place)[1].startswith("96\n")
     assert "nothing was released" in run("spent", "bob", "--ledger", place)[1]
     for words in ([], ["--csv", "-"]):
         assert len(run("export", *words, "--ledger", place)[1].splitlines()) == 2
@@ -161,7 +164,7 @@ def test_a_ledger_without_a_name_is_one_line(place: str, monkeypatch: pytest.Mon
 def test_a_reserved_release_is_confirmed_by_how_its_name_begins(place: str) -> None:
     with open_ledger(place) as ledger:
         (confirmed,) = [entry["release"] for entry in ledger.history()]
-        name = ledger.open_release({}, space="discrete, a word", draw="k").release
+        name = ledger.open_release({}, draw="k").release
     assert "inkblur ledger confirm" in " ".join(run("show", "--ledger", place)[1].split())
     code, output = run("confirm", confirmed, "--ledger", place)
     assert (code, "not reserved" in output) == (1, True)
@@ -172,10 +175,32 @@ def test_a_reserved_release_is_confirmed_by_how_its_name_begins(place: str) -> N
         assert ledger.verify() == []
 
 
-def test_what_cannot_be_added_is_said(place: str) -> None:
-    with open_ledger(place) as ledger, ledger.open_release({}, space="euclidean", draw="k") as more:
-        more.charge([Charge("1", "text", "words", 12, micros(8.0, 12), "ada")])
-        more.confirm()
-    output = run("spent", "ada", "--ledger", place)[1]
-    assert len(output.splitlines()) == 3
-    assert "do not add up" in output
+def test_what_an_earlier_version_measured_by_distance_is_converted(tmp_path: Path) -> None:
+    table = Embedding(["waa", "wab", "wac"], [[0.0, 0.0], [0.0, 3.0], [4.0, 0.0]], name="three")
+    write_store(tmp_path / "three.ink", table)
+    place, at = str(tmp_path / "old.db"), f"on {table.sha256[:12]}, sequence, per unit of distance"
+    spaces = [f"euclidean {at}", f"mahalanobis (lambda 0.5) {at}", "euclidean on 0123456789ab, x"]
+    write_first_version(
+        place,
+        [(space, str(n), "x", f"p{n}", "key a", 2_000_000) for n, space in enumerate(spaces)],
+    )
+    assert "inkblur ledger migrate" in " ".join(run("show", "--ledger", place)[1].split())
+    code, output = run("migrate", "--embedding", str(tmp_path / "three.ink"), "--ledger", place)
+    assert (code, output.count("converted"), output.count("left as it is")) == (0, 2, 1)
+    with open_ledger(place) as ledger:
+        assert micros(2.0 * 5) <= ledger.spent("p0").amount <= micros(2.0 * 6)
+        assert ledger.spent("p0").amount != ledger.spent("p1").amount
+        assert [ledger.spent(f"p{n}").unbounded for n in range(3)] == [False, False, True]
+        assert ledger.verify() == []
+    assert "besides" in run("spent", "p2", "--ledger", place)[1]
+
+
+def test_the_largest_loss_is_that_of_a_record_and_of_a_person(place: str) -> None:
+    """A sum over different people says nothing about any of them."""
+    with open_ledger(place) as ledger, ledger.open_release({}, draw="k") as release:
+        release.charge([Charge("2", "text", "words", 3, micros(8.0, 3), "ada")])
+        release.charge([Charge("3", "text", "words", 4, micros(8.0, 4), "bob")])
+        release.confirm()
+    output = run("show", "--ledger", place)[1]
+    assert "largest loss of a record, all releases together: 96\n" in output
+    assert "largest loss of a person, all releases together: 120\n" in output

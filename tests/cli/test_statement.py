@@ -80,7 +80,7 @@ def test_a_metric_release(folder: Path) -> None:
     assert report["guarantee"]["sentence"] in text
     for line in (*report["guarantee"]["passed"], *report["guarantee"]["assumptions"]):
         assert line[1:] in text.replace("&lt;", "<")
-    assert "first release of these records" in text
+    assert "According to the ledger" in text
     assert [table(text, "question")[name][1] for name in ("singling out", "inference")] == [
         "not measured",
         "not measured",
@@ -172,7 +172,7 @@ def test_releases_of_one_text_are_counted(folder: Path) -> None:
     assert losses[1] == pytest.approx(2 * losses[0])
     text = explained()
     assert "released up to 2 times" in text
-    assert f"total loss of a record is at most {rounded_up(losses[1])}" in text
+    assert f"is at most {rounded_up(losses[1])} of a record" in text
     privatize("--mechanism", "staircase", "--epsilon", "2", "--no-ledger")
     assert "No ledger was kept" in explained()
 

@@ -190,8 +190,6 @@ def test_a_budget_holds_over_all_files_before_anything_is_drawn(
             privatize_folder(data, tmp_path / "out", SPEC, rng=rng, ledger=ledger, limits=short)
         assert not (tmp_path / "out").exists()
         assert _states(ledger) == ["void"]
-    with pytest.raises(ParameterError, match="radius without a budget"):
-        privatize_folder(data, tmp_path / "none", SPEC, rng=rng, limits=Limits(radius=1.0))
 
 
 def test_an_interrupted_command_says_what_is_finished(

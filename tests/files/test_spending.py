@@ -20,6 +20,7 @@ from inkblur import (
     Limits,
     OutputError,
     ParameterError,
+    PrivacyError,
     Privatizer,
     ReleaseSpec,
     privatize_file,
@@ -28,11 +29,9 @@ from inkblur.cli.app import app
 from inkblur.embeddings.store import write_store
 from inkblur.files.delimited import DelimitedEncoder
 from inkblur.files.records import Batch
-from inkblur.guarantees import Guarantee
-from inkblur.ledger import Charged, ReleaseAccount, micros, open_ledger
+from inkblur.ledger import Charged, ReleaseAccount, Spent, micros, open_ledger
 from inkblur.release import COUNTED, Stream
-from inkblur.rng import Rng, keyed_rng, secure_rng
-from inkblur.types import Metric
+from inkblur.rng import Rng, keyed_rng, secure_rng, seeded_rng
 
 WORDS = ["good", "fine", "bad", "poor", "soup", "bread"]
 EPSILON = 2.0
@@ -85,10 +84,9 @@ def test_every_word_of_every_release_is_charged_to_its_person(folder: Path) -> N
     release(folder)
     release(folder)
     with open_ledger(folder / "ledger.db") as ledger:
-        (space,) = ledger.spent("ada")
         expected = 2 * (micros(a_word(folder), 2) + micros(a_word(folder), 5))
-        assert ledger.spent("ada") == {space: expected}
-        assert ledger.spent("bob") == {space: 2 * micros(a_word(folder), 1)}
+        assert ledger.spent("ada").amount == expected
+        assert ledger.spent("bob").amount == 2 * micros(a_word(folder), 1)
         assert [entry["state"] for entry in ledger.history()] == ["confirmed"] * 2
         assert ledger.verify() == []
 
@@ -178,7 +176,7 @@ def test_a_text_that_is_read_otherwise_is_no_replay(
         monkeypatch.setattr("inkblur.documents.vectorizer.is_name", names.__contains__)
         release(folder, keyed_rng(KEY), limits=limits)
         with open_ledger(folder / "ledger.db") as ledger:
-            (ada,), (bob,) = (ledger.spent(who).values() for who in ("ada", "bob"))
+            ada, bob = (ledger.spent(who).amount for who in ("ada", "bob"))
         a_text = micros(a_word(folder), 2) + micros(a_word(folder), 5)
         assert (ada, bob) == ((1 + again) * a_text, micros(a_word(folder), 1))
         privatize_file(
@@ -190,7 +188,7 @@ def test_a_text_that_is_read_otherwise_is_no_replay(
             limits=limits,
         )
         with open_ledger(folder / "vectors.db") as ledger:
-            (ada,), (bob,) = (ledger.spent(who).values() for who in ("ada", "bob"))
+            ada, bob = (ledger.spent(who).amount for who in ("ada", "bob"))
         assert ada == (1 + again) * 2 * bob
 
 
@@ -240,7 +238,7 @@ def test_over_budget_nothing_is_drawn_and_nothing_is_charged(
     assert "1 record would exceed" in str(refused.value)
     assert not (folder / "out.csv").exists()
     with open_ledger(folder / "ledger.db") as ledger:
-        assert ledger.spent("ada") == {}
+        assert ledger.spent("ada") == Spent()
 
 
 def test_a_person_has_one_budget_for_all_records(folder: Path) -> None:
@@ -262,7 +260,7 @@ def test_a_crash_before_the_file_appears_gives_back_what_was_reserved(
         release(folder, limits=Limits(budget=100.0))
     monkeypatch.setattr(Privatizer, "draw", real)
     with open_ledger(folder / "ledger.db") as ledger:
-        assert ledger.spent("ada") == {}
+        assert ledger.spent("ada") == Spent()
         assert [entry["state"] for entry in ledger.history()] == ["void"]
 
 
@@ -282,41 +280,61 @@ def test_a_file_that_cannot_be_finished_gives_back_what_was_reserved(
         assert [entry["state"] for entry in ledger.history()] == ["void"]
 
 
-@pytest.mark.parametrize("radius", [0.0, -0.5, float("nan"), float("inf")])
-def test_a_radius_is_a_distance(radius: float) -> None:
-    """Divided by 0 a budget has no value, and two signs made a budget below 0 one above."""
-    for budget in (5.0, -5.0):
-        with pytest.raises(ParameterError, match="a budget's radius must be a finite number above"):
-            Limits(budget, radius=radius).for_guarantee(Guarantee(1.0, Metric.EUCLIDEAN), "id", "")
+def test_noise_on_vectors_costs_what_the_farthest_words_would(folder: Path) -> None:
+    from inkblur import load_embedding
 
-
-def test_a_metric_needs_a_radius_and_stays_in_its_own_space(folder: Path) -> None:
+    table = load_embedding(folder / "six.ink")
+    vectors = table.vectors.astype(np.float64)
+    true = max(float(np.linalg.norm(a - b)) for a in vectors for b in vectors)
     laplace = spec(folder, "laplace")
-    with pytest.raises(ParameterError, match="radius"):
-        release(folder, spec=laplace, limits=Limits(budget=100.0))
-    release(folder, spec=laplace, limits=Limits(budget=100.0, radius=0.5))
-    release(folder)
+    a_draw = laplace.privatizer(table).largest_loss
+    assert EPSILON * true <= a_draw <= 2 * EPSILON * true * 1.001
+    with pytest.raises(BudgetExceeded):
+        release(folder, spec=laplace, limits=Limits(budget=5 * a_draw - 0.01))
+    release(folder, spec=laplace, limits=Limits(budget=5 * a_draw + 0.01))
+    release(folder)  # the same currency
     with open_ledger(folder / "ledger.db") as ledger:
-        assert len(ledger.spent("ada")) == 2
-    with pytest.raises(BudgetExceeded):  # 2 x epsilon x 5 words x radius
-        release(
-            folder, spec=laplace, limits=Limits(budget=2 * EPSILON * 5 * 0.5 - 0.01, radius=0.5)
+        draws = micros(a_draw, 2) + micros(a_draw, 5)
+        assert ledger.spent("ada").amount == draws + micros(a_word(folder), 2) + micros(
+            a_word(folder), 5
         )
 
 
-def test_no_sentence_takes_one_metrics_account_for_the_whole(folder: Path) -> None:
-    """These texts were released before, and what they lost then is in another sum."""
+def test_the_account_is_one_whatever_drew(folder: Path) -> None:
+    """These texts were released before, and what they lost then is in the same sum."""
     release(folder, spec=spec(folder, "laplace"))
-    for chosen in (spec(folder), spec(folder, drop=("stop-words",))):
+    for times, chosen in enumerate((spec(folder), spec(folder, drop=("stop-words",))), 2):
         summary = privatize_file(
             folder / "in.csv", folder / "out.csv", chosen, ledger=folder / "ledger.db"
         )
         [account] = [line for line in summary.guarantee.reveals if line.startswith(COUNTED)]
-        assert "the first recorded release of these texts in this metric," in account
-        assert (
-            "another metric, or with other kinds of words dropped, are added up separately"
-            in account
-        )
+        assert f"released {times} times" in account
+
+
+@pytest.mark.parametrize("how", [{"keep": ("stop-words",)}, {"seed": 3}], ids=["kept", "seeded"])
+def test_what_has_no_bound_is_entered_and_leaves_no_budget(
+    folder: Path, how: dict[str, Any]
+) -> None:
+    """It left no entry, so that the next release called itself the first; what was copied was
+    charged as if copying were free.
+    """
+    rng = seeded_rng(how.pop("seed")) if "seed" in how else None
+    with pytest.raises(PrivacyError, match="no finite loss"):
+        release(folder, rng, spec=spec(folder, **how), limits=Limits(budget=1e6))
+    release(folder, rng, spec=spec(folder, **how))
+    with open_ledger(folder / "ledger.db") as ledger:
+        (entry,) = ledger.history()
+        assert entry["unbounded"]
+        assert entry["records"] == 3
+        assert ledger.spent("ada").unbounded
+    summary = privatize_file(
+        folder / "in.csv", folder / "out.csv", spec(folder), ledger=folder / "ledger.db"
+    )
+    [account] = [line for line in summary.guarantee.reveals if line.startswith(COUNTED)]
+    assert "released 2 times" in account
+    assert "no bound holds" in account
+    with pytest.raises(BudgetExceeded, match="no finite loss"):
+        release(folder, limits=Limits(budget=1e6))
 
 
 def test_columns_of_a_row_add_up(folder: Path) -> None:
@@ -343,7 +361,7 @@ def test_a_second_draw_of_an_equal_text_is_no_replay_whatever_stands_beside_it(
     assert before.split(",")[0] == after.split(",")[0]
     assert before.split(",")[1] != after.split(",")[1]
     with open_ledger(folder / "ledger.db") as ledger:
-        (spent,) = ledger.spent("ada").values()
+        spent = ledger.spent("ada").amount
     assert spent == micros(a_word(folder), 2) + 2 * micros(a_word(folder), len(WORDS))
 
 

@@ -221,7 +221,7 @@ def test_a_ledger_knows_a_draw_again(
 
 ROWS = [
     [
-        "between any two texts",
+        "epsilon between texts of one size",
         "9",
         "36000000",
         "d26fdf2f5c91c446f2998d7d8d5a2889",
@@ -230,7 +230,7 @@ ROWS = [
         "f24909e3bb001ec6e9da4bb3469f97f8",
     ],
     [
-        "between any two texts",
+        "epsilon between texts of one size",
         "9",
         "36000000",
         "46a1968fe87b8a60a163957d1d915aae",

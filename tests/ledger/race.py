@@ -21,7 +21,7 @@ def main(place: str, limit: float, people: bool) -> None:
         while True:
             turn += 1
             draw = f"{os.getpid()} {turn}"
-            with ledger.open_release({}, space="race", draw=draw) as release:
+            with ledger.open_release({}, draw=draw) as release:
                 record = f"{draw}" if people else "the record"
                 asked = Charge(record, "text", f"{draw}" if people else "x", 1, micros(1.0), "p")
                 if release.charge([asked], budget).exceeded:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import secrets
 import shutil
@@ -12,7 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from inkblur.ledger.secret import VARIABLE
+from inkblur.ledger.secret import VARIABLE, secret_beside, secret_from_environment
+from inkblur.ledger.store import MIGRATIONS, PostgresStore, SqliteStore, migrate
 
 
 def postgres_programs() -> Path | None:
@@ -56,3 +59,50 @@ def postgres() -> Iterator[str]:
 def fresh_secret() -> dict[str, str]:
     """An environment with a secret of its own."""
     return {**os.environ, VARIABLE: secrets.token_hex(32)}
+
+
+Old = tuple[str, str, str, str, str, int]  # space, id, content, person, draw, micro-units
+
+
+def write_first_version(
+    place: str, charges: list[Old], spec: dict[str, object] | None = None
+) -> None:
+    """A ledger as version 1 wrote it, with its own statements: a release for each charge."""
+    url = place.startswith("postgresql")
+    store = PostgresStore(place) if url else SqliteStore(Path(place))
+    migrate(store, MIGRATIONS[:1])
+    secret = secret_from_environment() or secret_beside(Path(place).with_name("first.db"))
+    if not url:
+        Path(place).with_name("first.db.secret").rename(f"{place}.secret")
+    check = secret.hash("check", "inkblur ledger").hex()
+    store.run("INSERT INTO about VALUES ('check', ?)", (check,))
+    before, number = b"\0" * 32, 0
+    for turn, (space, id, content, person, draw, amount) in enumerate(charges):
+        release = f"r{turn}"
+        for kind in ("open", "charge", "confirm"):
+            number += 1
+            body = json.dumps({"amount": amount, "records": 1, "words": 10})
+            if kind == "open":
+                body = json.dumps({"space": space, "spec": spec or {}})
+            row = [
+                secret.hash("id", id),
+                secret.hash("content", content),
+                secret.hash("person", person),
+                secret.hash("draw", draw, "text", id, content, ""),
+            ]
+            packed = f"{len(release)} {len(space)} {release}{space} 10 {amount} ".encode()
+            packed += row[0] + row[1] + row[3] + b"+" + row[2]
+            digest = hashlib.blake2b(packed if kind == "charge" else b"", digest_size=32).digest()
+            parts = (before, str(number), release, kind, "2026-01-01", body, digest)
+            before = secret.hash("entry", *parts, size=32)
+            store.run(
+                "INSERT INTO entry VALUES (?, ?, ?, '2026-01-01', ?, ?, ?)",
+                (number, release, kind, body, int(kind == "charge"), before),
+            )
+            if kind == "charge":
+                store.run(
+                    "INSERT INTO charge (entry, release, space, id, content, person, draw, words, "
+                    "amount) VALUES (?, ?, ?, ?, ?, ?, ?, 10, ?)",
+                    (number, release, space, *row, amount),
+                )
+    store.close()

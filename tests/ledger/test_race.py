@@ -71,7 +71,7 @@ def test_a_budget_is_never_over_granted_and_nothing_confirmed_is_lost(
     print(f"killed {ends[:3].count(-signal.SIGKILL)} after {printed[:3]} grants")
     with open_ledger(place) as ledger:
         assert ledger.verify() == []
-        spent = ledger.spent("p")["race"]
+        spent = ledger.spent("p").amount
         confirmed = sum(r["amount"] for r in ledger.history() if r["state"] == "confirmed")
     assert spent <= micros(float(LIMIT))
     # Killed between charge and confirm at most once each; killed before printing likewise.

@@ -72,8 +72,8 @@ def test_no_caller_learns_from_anothers_ids_and_texts(guarded: TestClient) -> No
     assert other.json()["counts"]["replayed"] == 0
     assert other.json()["largest_loss"] == mine["largest_loss"] == 10.0
     assert "first recorded release" in " ".join(other.json()["guarantee"]["lines"])
-    third = guarded.post("/v1/release", json={**SENT, "ids": ["8"]}, headers=bearer(BOB))
-    assert third.status_code == 409  # his own text under another id
+    third = guarded.post("/v1/release", json={**SENT, "texts": ["three"]}, headers=bearer(BOB))
+    assert third.status_code == 409  # another text under his own id
 
 
 def test_no_caller_takes_the_room_of_the_others(guarded: TestClient) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,9 +14,16 @@ import typer
 from inkblur.cli.console import data, plain_errors, print_table, talk
 from inkblur.cli.options import LedgerPlace
 from inkblur.errors import InputError, OutputError
+from inkblur.types import counted
 
 if TYPE_CHECKING:
     from inkblur.ledger import Ledger
+
+# How earlier versions named what their losses could be added up in.
+_SPACE = re.compile(
+    r"(?P<metric>euclidean|mahalanobis|manhattan)( \(lambda (?P<lam>[0-9.e+-]+)\))? "
+    r"on (?P<table>[0-9a-f]{12}), .*per unit of distance"
+)
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -39,20 +47,23 @@ def _existing(place: str | None) -> Ledger:
 
 @app.command()
 def show(ledger: LedgerPlace = None) -> None:
-    """List every release: when, what, for how many records, at what total loss.
+    """List every release: when, what, for how many records; then the largest loss of a record and
+    of a person, over all of them.
 
     Example: inkblur ledger show
     """
     with plain_errors():
         from rich.table import Table
 
-        from inkblur.ledger.charges import shown
+        from inkblur.ledger.events import shown
 
         with _existing(ledger) as opened:
-            history = opened.history()
-        table = Table(
-            "release", "when (UTC)", "mechanism", "records", "words", "total loss", "state"
-        )
+            history, largest, unknown = (
+                opened.history(),
+                opened.most_spent(),
+                opened.unknown_spaces(),
+            )
+        table = Table("release", "when (UTC)", "mechanism", "records", "words", "bound", "state")
         for release in history:
             spec = release.get("spec", {})
             table.add_row(
@@ -61,10 +72,21 @@ def show(ledger: LedgerPlace = None) -> None:
                 str(spec.get("mechanism", "")),
                 f"{release['records']:,}",
                 f"{release['words']:,}",
-                shown(release["amount"]),
+                "no" if release.get("unbounded") else "yes",
                 release["state"],
             )
         print_table(table)
+        for who, spent in largest.items():
+            without = " (besides releases without a bound)" if spent.unbounded else ""
+            data.print(
+                f"largest loss of a {who}, all releases together: {shown(spent.amount)}{without}"
+            )
+        if unknown:
+            talk.print(
+                f"An earlier version counted {counted(len(unknown), 'kind')} of losses per unit of "
+                "distance, which fits no budget now: inkblur ledger migrate --embedding TABLE "
+                "converts it"
+            )
         if any(release["state"] == "reserved" for release in history):
             talk.print(
                 "reserved: the run was cut off, or the engine is lazy, so it is not known whether "
@@ -100,16 +122,48 @@ def spent(
     Example: inkblur ledger spent ada@example.org
     """
     with plain_errors():
-        from inkblur.ledger.charges import shown
+        from inkblur.ledger.events import Spent, shown
 
         with _existing(ledger) as opened:
-            spaces = opened.spent(person)
-        if not spaces:
+            spent = opened.spent(person)
+        if spent == Spent():
             talk.print("nothing was released for this person")
-        for space, amount in spaces.items():
-            data.print(f"{shown(amount)}  ({space})")
-        if len(spaces) > 1:
-            talk.print("losses in different metrics or on different tables do not add up")
+            return
+        data.print(shown(spent.amount))
+        if spent.unbounded:
+            talk.print("besides, a release without a bound, or with one that is not known")
+
+
+@app.command()
+def migrate(
+    embedding: Annotated[
+        str, typer.Option(help="The word vectors that an earlier version measured distances on.")
+    ],
+    ledger: LedgerPlace = None,
+) -> None:
+    """Convert losses that an earlier version counted per unit of distance.
+
+    Until then the records that have them fit no budget. Their loss between any two texts is at most
+    what was counted times the largest distance between two words.
+
+    Example: inkblur ledger migrate --embedding vectors.ink
+    """
+    with plain_errors():
+        import inkblur
+        from inkblur.mechanisms import CATALOGUE
+
+        table = inkblur.load_embedding(embedding)
+        laws = {entry.metric.value: entry for entry in CATALOGUE.values()}
+        with _existing(ledger) as opened:
+            for space in opened.unknown_spaces():
+                found = _SPACE.match(space)
+                if found is None or found["table"] != table.sha256[:12]:
+                    talk.print(f"left as it is: {space}", markup=False)
+                    continue
+                given = {"lam": float(found["lam"])} if found["lam"] else {}
+                law = laws[found["metric"]].make(table, epsilon=1.0, **given)
+                opened.convert(space, law.diameter)
+                data.print(f"converted, at {law.diameter:.4g} for a unit of distance: {space}")
 
 
 @app.command()

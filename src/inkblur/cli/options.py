@@ -55,22 +55,15 @@ LedgerPlace = Annotated[
 RecordBudget = Annotated[
     float | None,
     typer.Option(
-        help="Largest total loss of a record, over all its releases in this metric.",
+        help="Largest total loss of a record, over all its releases.",
         rich_help_panel=LEDGER,
     ),
 ]
 PersonBudget = Annotated[
     float | None,
     typer.Option(
-        help="Largest total loss of a person, over all releases in this metric; every text must "
+        help="Largest total loss of a person, over all releases; every text must "
         "then name its person.",
-        rich_help_panel=LEDGER,
-    ),
-]
-BudgetRadius = Annotated[
-    float | None,
-    typer.Option(
-        help="For mechanisms with a distance: the distance within which the budget holds.",
         rich_help_panel=LEDGER,
     ),
 ]

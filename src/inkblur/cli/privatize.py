@@ -78,7 +78,6 @@ def privatize(
     ] = False,
     budget: options.RecordBudget = None,
     person_budget: options.PersonBudget = None,
-    budget_radius: options.BudgetRadius = None,
     *,
     given: options.Given,
 ) -> None:
@@ -101,7 +100,7 @@ def privatize(
         described = given.spec() if spec is None else _read(spec, given)
         rng = options.rng_from(key_file, seed)
         counted: str | bool = False if no_ledger else True if ledger is None else ledger
-        limits = Limits(budget, person_budget, budget_radius)
+        limits = Limits(budget, person_budget)
         counting: dict[str, Any] = {"rng": rng, "ledger": counted, "limits": limits}
         if is_folder(input):
             if output == "-":

@@ -41,7 +41,6 @@ def serve(
     ledger: options.LedgerPlace = None,
     budget: options.RecordBudget = None,
     person_budget: options.PersonBudget = None,
-    budget_radius: options.BudgetRadius = None,
     embedding: Annotated[
         str | None, typer.Option(help="A file of word vectors (default: bundled).")
     ] = None,
@@ -105,7 +104,7 @@ def serve(
                     ledger,
                     None if token_file is None else read_tokens(token_file),
                     PublicTables(embedding, pool),
-                    Limits(budget, person_budget, budget_radius),
+                    Limits(budget, person_budget),
                     RequestLimits(max_request * _MEGABYTE, max_upload * _MEGABYTE, queue),
                 )
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
@@ -96,6 +97,19 @@ class AnyPrivatizer(ABC):
     def hides_length(self) -> bool:
         """Whether a missing or empty text comes out like any other."""
         return self.length is not None
+
+    @property
+    def largest_loss(self) -> float:
+        """Of one draw, between any two words or texts; infinite where nobody knows a bound."""
+        loss: float = self.guarantee.epsilon * self.mechanism.diameter
+        return loss
+
+    @property
+    def unbounded(self) -> str:
+        """Why no loss covers all that a text's release shows but its size; empty where one does."""
+        if math.isfinite(self.largest_loss):
+            return ""
+        return f"nobody knows how far apart two words can be for {self.mechanism.name}"
 
     @property
     def corpora(self) -> list[tuple[Fingerprints, str]]:

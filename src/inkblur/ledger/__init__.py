@@ -1,7 +1,7 @@
 """What was spent: an append-only account of releases, in SQLite or PostgreSQL."""
 
-from inkblur.ledger.account import Charged, ReleaseAccount
-from inkblur.ledger.charges import Budget, Charge, Exceeded, micros
+from inkblur.ledger.account import ReleaseAccount
+from inkblur.ledger.events import Budget, Charge, Charged, Exceeded, Spent, micros, owned
 from inkblur.ledger.ledger import Ledger, ledger_files, open_ledger
 
 __all__ = [
@@ -11,7 +11,9 @@ __all__ = [
     "Exceeded",
     "Ledger",
     "ReleaseAccount",
+    "Spent",
     "ledger_files",
     "micros",
     "open_ledger",
+    "owned",
 ]

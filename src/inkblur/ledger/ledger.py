@@ -13,15 +13,22 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
 from inkblur.errors import InputError, OutputError, ParameterError
 from inkblur.ledger.account import ReleaseAccount
-from inkblur.ledger.history import COUNTED, SUM, ChargeRow, added, wrong_sums
+from inkblur.ledger.accountant import (
+    legacy_spaces,
+    read_spent,
+    settle,
+    wrong_balances,
+)
+from inkblur.ledger.events import ChargeRow, Spent, owned
 from inkblur.ledger.secret import VARIABLE, Secret, secret_beside, secret_from_environment
-from inkblur.ledger.store import CHARGE, PostgresStore, SqliteStore, Store, migrate
-from inkblur.types import counted
+from inkblur.ledger.store import CHARGE, SETTLED, PostgresStore, SqliteStore, Store, migrate
+from inkblur.types import counted, positive
 
 PLACE = "INKBLUR_LEDGER"  # the environment's word for where the ledger is
 _ANCHOR = re.compile("[0-9]{1,18}:[0-9a-f]{64}")
@@ -95,19 +102,35 @@ class Ledger:
         self.store, self.secret = store, secret
         check = secret.hash("check", "inkblur ledger").hex()
         with store.transaction():  # one, because each is a write to the disk
+            version = store.version()
             migrate(store)
+            if 0 < version < SETTLED:
+                settle(store)
             known = store.run("SELECT value FROM about WHERE name = 'check'")
             if not known:
                 store.run("INSERT INTO about VALUES ('check', ?)", (check,))
         if known and known[0][0] != check:
             store.close()
             raise InputError(f"the secret is not that of the ledger {store.place}")
+        self.has_legacy = bool(store.run("SELECT 1 FROM legacy LIMIT 1"))
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+    @cached_property
+    def legacy_columns(self) -> tuple[str, ...]:
+        """The columns that earlier versions may have named a record by, besides its id: the first
+        of several.
+        """
+        opened = self.store.run("SELECT body FROM entry WHERE kind = 'open' ORDER BY number")
+        bodies = [json.loads(body) for (body,) in opened]
+        chosen: list[list[str]] = [
+            body.get("spec", {}).get("columns", []) for body in bodies if "space" in body
+        ]
+        return tuple({columns[0] for columns in chosen if len(columns) > 1})
 
     @property
     def place(self) -> str:
@@ -119,21 +142,29 @@ class Ledger:
         self.store.close()
 
     def open_release(
-        self, description: Mapping[str, Any], *, space: str, draw: str
+        self,
+        description: Mapping[str, Any],
+        *,
+        draw: str,
+        caller: str = "",
+        unbounded: str = "",
     ) -> ReleaseAccount:
         """Begin a release.
 
-        `space` names what its losses can be added to: one metric on one table, or the discrete
-        metric by word or by text. `draw` names everything a draw depends on but record and content
-        (key, mechanism, tables): a record and content charged again under the same `draw` is a
-        replay.
+        `draw` names everything a draw depends on but record and content (key, mechanism, tables): a
+        record and content charged again under the same `draw` is a replay. Records and people are
+        those of `caller`. `unbounded` says why no finite loss covers what it shows, if none does:
+        from then on no budget of its records allows anything.
         """
         release = os.urandom(12).hex()
         with self.store.transaction():
-            self.append(release, "open", {"space": space, **description})
-        return ReleaseAccount(self, release, space, draw)
+            why = {"unbounded": unbounded} if unbounded else {}
+            self.append(release, "open", {**description, **why})
+        return ReleaseAccount(self, release, draw, caller, unbounded=bool(unbounded), first=True)
 
-    def continue_release(self, release: str, *, space: str, draw: str) -> ReleaseAccount:
+    def continue_release(
+        self, release: str, *, draw: str, caller: str = "", unbounded: bool = False
+    ) -> ReleaseAccount:
         """A release that was begun elsewhere, to charge more to it."""
         state = self.state_of(release)
         if state is None:
@@ -143,7 +174,7 @@ class Ledger:
             )
         if state == "void":
             raise InputError("this release was given up: begin it again")
-        return ReleaseAccount(self, release, space, draw)
+        return ReleaseAccount(self, release, draw, caller, unbounded=unbounded, first=False)
 
     def state_of(self, release: str) -> str | None:
         """reserved, confirmed or void; None where the ledger does not know it."""
@@ -206,7 +237,7 @@ class Ledger:
         """Every release, oldest first: when, what, how much, and whether it was confirmed."""
         releases: dict[str, dict[str, Any]] = {}
         for release, kind, written, body in self.store.run(
-            "SELECT release, kind, written, body FROM entry ORDER BY number"
+            "SELECT release, kind, written, body FROM entry WHERE kind <> 'convert' ORDER BY number"
         ):
             detail = json.loads(body)
             if kind == "open":
@@ -216,7 +247,7 @@ class Ledger:
                     "state": "reserved",
                     "records": 0,
                     "words": 0,
-                    "amount": 0,
+                    "amount": 0,  # of all its records together
                     **detail,
                 }
             elif kind == "charge":
@@ -226,18 +257,50 @@ class Ledger:
                 releases[release]["state"] = "confirmed" if kind == "confirm" else "void"
         return list(releases.values())
 
-    def spent(self, person: str) -> dict[str, int]:
-        """What a person's records have spent, space by space: sums across spaces mean nothing."""
-        rows = self.store.run(
-            f"SELECT space, {SUM} FROM (SELECT entry.space, draw, MAX(amount) AS amount "
-            f"{COUNTED} AND person = ? GROUP BY entry.space, draw) AS draws GROUP BY space",
-            (self.secret.hash("person", person),),
+    def spent(self, person: str, caller: str = "") -> Spent:
+        """What a person's records have spent."""
+        name = self.secret.hash("person", owned(person, caller))
+        new, old = (
+            read_spent(self.store, table, [name]).get(name, Spent())
+            for table in ("balance", "legacy")
         )
-        return {space: added(high, low) for space, high, low in rows}
+        return Spent(new.amount + old.amount, 0, new.unbounded or old.unbounded)
+
+    def most_spent(self) -> dict[str, Spent]:
+        """The largest loss of a record and of a person, over all releases; and whether any of them
+        was released without a bound.
+        """
+        largest = {}
+        for who, person in (("record", 0), ("person", 1)):
+            rows = self.store.run(
+                "SELECT amount, releases, (SELECT MAX(unbounded) FROM balance WHERE person = ?) "
+                "FROM balance WHERE person = ? ORDER BY LENGTH(amount) DESC, amount DESC LIMIT 1",
+                (person, person),
+            )
+            for amount, releases, unbounded in rows:
+                largest[who] = Spent(int(amount), releases, bool(unbounded))
+        return largest
+
+    def unknown_spaces(self) -> list[str]:
+        """What earlier versions added losses up in that nobody can convert yet: it counts as more
+        than any budget.
+        """
+        return [space for space, worth in legacy_spaces(self.store).items() if worth is None]
+
+    def convert(self, space: str, diameter: float) -> None:
+        """Say how far apart two words of a table can be at most, for losses that were counted per
+        unit of distance: what they come to counts from now on.
+        """
+        if space not in self.unknown_spaces():
+            raise InputError(f"nothing to convert: the ledger {self.place} has no {space!r}")
+        body = {"space": space, "diameter": positive(diameter, "diameter")}
+        with self.store.transaction():
+            self.append(os.urandom(12).hex(), "convert", body)
+            settle(self.store)
 
     def export(self) -> Iterator[tuple[str, ...]]:
         """Every charge as text, header first; hashes in hexadecimal. Rows with one draw released
-        the same words again, and count once.
+        the same words again, and count once. `space` is what the amount is counted in.
         """
         yield (
             *("entry", "release", "space", "id", "content", "person", "draw"),
@@ -289,7 +352,7 @@ class Ledger:
             seen[number] = before
         orphans = sorted(set(charges) - set(seen))
         problems += [f"charges of entry {number}, which is missing" for number in orphans]
-        problems += wrong_sums(self.store)
+        problems += wrong_balances(self.store)
         if anchor is not None:
             number, _, kept = anchor.strip().partition(":")
             if seen.get(int(number), b"").hex() != kept:

@@ -40,8 +40,8 @@ _SETTINGS = (
     "wal_autocheckpoint = 8192",
 )
 
-# Version by version; a ledger is brought up to date when it is opened. {bytes} and {key} are the
-# two stores' words for the same thing.
+# Version by version; a ledger is brought up to date when it is opened. {bytes}, {key} and the like
+# are the two stores' words for the same thing. Sums are text: they may pass 64 bits.
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
         "CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
@@ -95,8 +95,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX charge_content ON charge (content)",
         "CREATE INDEX charge_person ON charge (person) WHERE person IS NOT NULL",
     ),
-    (  # sums of what was charged often, as text, because a sum may pass 64 bits; and indexes that
-        # find what one release was charged for a record without reading all others
+    (  # sums of what was charged often, and indexes that find what one release was charged
         """CREATE TABLE spent (
             space TEXT NOT NULL,
             name {bytes} NOT NULL,
@@ -110,12 +109,50 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX charge_content ON charge (content, entry)",
         "CREATE INDEX charge_person ON charge (person, entry) WHERE person IS NOT NULL",
     ),
+    (  # one currency: the balance of each record and person, and what it was in earlier versions
+        "DROP TABLE spent",
+        "DROP INDEX charge_id",
+        "DROP INDEX charge_content",
+        "DROP INDEX charge_person",
+        "CREATE INDEX charge_draw ON charge (id, draw)",
+        "CREATE INDEX charge_person ON charge (person, draw) WHERE person IS NOT NULL",
+        """CREATE TABLE balance (
+            name {bytes} PRIMARY KEY,
+            person BIGINT NOT NULL,
+            amount TEXT NOT NULL,
+            releases BIGINT NOT NULL,
+            unbounded BIGINT NOT NULL){rowless}""",
+        """CREATE TABLE legacy (
+            name {bytes} PRIMARY KEY,
+            amount TEXT NOT NULL,
+            releases BIGINT NOT NULL,
+            unbounded BIGINT NOT NULL){rowless}""",
+        "DROP INDEX entry_release",
+        "ALTER TABLE entry RENAME TO entry_before",
+        """CREATE TABLE entry (
+            number BIGINT PRIMARY KEY,
+            release TEXT NOT NULL,
+            kind TEXT NOT NULL CHECK (kind IN ('open', 'charge', 'confirm', 'void', 'convert')),
+            written TEXT NOT NULL,
+            body TEXT NOT NULL,
+            charges BIGINT NOT NULL,
+            hash {bytes} NOT NULL,
+            space TEXT)""",
+        "INSERT INTO entry SELECT number, release, kind, written, body, charges, hash, space "
+        "FROM entry_before",
+        "DROP TABLE entry_before",
+        "CREATE INDEX entry_release ON entry (release, kind)",
+    ),
 )
+SETTLED = 4  # the version from which on there is one currency
 CHARGE = ("entry", "id", "content", "person", "draw", "words", "amount")  # columns, in order
 
 # SQLite is given many hashes, or many charges, as one value, and cuts it into pieces of one size:
 # to bind each of them takes longer than to look it up.
 _PIECES = "WITH RECURSIVE piece(at) AS (SELECT 1 UNION ALL SELECT at + {size} FROM piece LIMIT ?)"
+_DRAWS = f"""{_PIECES.format(size=48)} SELECT substr(?, at, 16) AS id,
+    substr(?, at + 16, 16) AS draw,
+    nullif(substr(?, at + 32, 16), zeroblob(16)) AS person FROM piece"""
 _HASHES = f"{_PIECES.format(size=HASH_BYTES)} SELECT substr(?, at, {HASH_BYTES}) FROM piece"
 _NOBODY = bytes(HASH_BYTES)  # in a packed charge, in place of a person
 _TOGETHER = 1024  # charges; a value has at most a gigabyte
@@ -128,11 +165,18 @@ _INSERT = f"""INSERT INTO charge ({", ".join(CHARGE)})
     CAST(substr(:all, at + 84, 20) AS INTEGER) FROM piece"""
 
 
+AskedDraw = tuple[bytes, bytes, bytes | None]  # a record, its draw, and for whom
+
+
+def _place(draw: AskedDraw) -> tuple[bytes, bytes]:
+    return draw[:2]
+
+
 class Store(ABC):
     """A database that a ledger writes to. Threads may share it: they take turns."""
 
     place: str  # what to call it in messages; never a password
-    _words: ClassVar[dict[str, str]]  # what MIGRATIONS call {bytes}, {key} and {plain_key}
+    _words: ClassVar[dict[str, str]]  # what MIGRATIONS call {bytes}, {key} and so on
     _about: ClassVar[str]  # finds the table of that name
     _connection: Any
 
@@ -160,6 +204,19 @@ class Store(ABC):
         asked = [self._one_of(each) for each in lists]
         found = [value for _, given in asked for value in given]
         return self.run(sql.format(*(mark for mark, _ in asked)), (*before, *found, *values))
+
+    def asked(
+        self, sql: str, draws: Sequence[AskedDraw], values: Sequence[Any] = ()
+    ) -> list[tuple[Any, ...]]:
+        """The rows of a statement that says `{0}` for a table of these records, draws and people.
+        Its ? have the values, all before that.
+        """
+        table, given = self._table_of(draws)
+        return self.run(sql.format(f"({table})"), (*values, *given))
+
+    @abstractmethod
+    def _table_of(self, draws: Sequence[AskedDraw]) -> tuple[str, Sequence[Any]]:
+        """The SQL for a table of such draws, and what its ? are."""
 
     @abstractmethod
     def _one_of(self, hashes: Sequence[bytes]) -> tuple[str, Sequence[Any]]:
@@ -206,6 +263,7 @@ class SqliteStore(Store):
         "bytes": "BLOB",
         "key": "INTEGER PRIMARY KEY AUTOINCREMENT",
         "plain_key": "INTEGER PRIMARY KEY",
+        "rowless": " WITHOUT ROWID",
     }
     _about = "SELECT name FROM sqlite_master WHERE name = 'about'"
 
@@ -275,6 +333,12 @@ class SqliteStore(Store):
                     ) from None
                 raise
 
+    def _table_of(self, draws: Sequence[AskedDraw]) -> tuple[str, Sequence[Any]]:
+        packed = b"".join(
+            [id + draw + (who or _NOBODY) for id, draw, who in sorted(draws, key=_place)]
+        )
+        return _DRAWS, (len(draws), *[packed] * 3)
+
     def _one_of(self, hashes: Sequence[bytes]) -> tuple[str, Sequence[Any]]:
         # Sorted: neighbors in the index are looked up one after the other.
         return f"IN ({_HASHES})", (len(hashes), b"".join(sorted(hashes)))
@@ -299,6 +363,7 @@ class PostgresStore(Store):
         "bytes": "BYTEA",
         "key": "BIGSERIAL PRIMARY KEY",
         "plain_key": "BIGSERIAL PRIMARY KEY",
+        "rowless": "",
     }
     _about = (
         "SELECT tablename FROM pg_tables WHERE tablename = 'about' "
@@ -350,6 +415,10 @@ class PostgresStore(Store):
 
     def _spelled(self, sql: str) -> bytes:
         return sql.format(**self._words).replace("?", "%s").encode()
+
+    def _table_of(self, draws: Sequence[AskedDraw]) -> tuple[str, Sequence[Any]]:
+        names = (f"unnest(?::bytea[]) AS {name}" for name in ("id", "draw", "person"))
+        return f"SELECT {', '.join(names)}", [list(column) for column in zip(*draws, strict=True)]
 
     def _one_of(self, hashes: Sequence[bytes]) -> tuple[str, Sequence[Any]]:
         return "= ANY(?)", [list(hashes)]

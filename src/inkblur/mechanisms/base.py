@@ -88,6 +88,13 @@ class WordMechanism(ABC):
         return np.where(left[:, None] == right[None, :], 0.0, fill)
 
     @property
+    def diameter(self) -> float:
+        """A bound on the distance between any two words in the guarantee's metric: one draw loses
+        at most epsilon times it. Infinite where nobody knows one.
+        """
+        return 1.0 if self.guarantee.metric is Metric.DISCRETE else np.inf
+
+    @property
     def spec(self) -> str:
         """Everything the output law depends on: it binds the random stream to this mechanism."""
         # Hashed with the key: names and values are frozen (tests/laws/test_frozen_words.py).

@@ -8,6 +8,7 @@ Theorem 1).
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from inkblur.protocols import Noise
 from inkblur.rng import Rows
 from inkblur.types import Array, Ids
 
+_WORDS = 8192  # whose distance from the mean is computed at a time
 _NOISE_BLOCK = 1024  # tokens whose noise is drawn at a time: their numbers stay in the cache
 
 
@@ -50,6 +52,11 @@ class Perturbation(WordMechanism):
         """epsilon, per unit of distance in the guarantee's metric."""
         return {"epsilon": self.noise.epsilon}
 
+    @cached_property
+    def diameter(self) -> float:
+        """Twice the largest distance from the null word, which lies in the middle."""
+        return diameter_bound(self.embedding, self.noise)
+
     @property
     def spec(self) -> str:
         """Names the way of drawing too: the same bits must never make noise in two ways."""
@@ -73,6 +80,18 @@ class Perturbation(WordMechanism):
                 )
             out[start : start + step] = self.engine.nearest(noisy[: len(block)])
         return out
+
+
+def diameter_bound(embedding: Embedding, noise: Noise) -> float:
+    """How far apart any two words are at most: by the triangle inequality, twice the distance of
+    the farthest from their mean. The true diameter is at least half of it.
+    """
+    vectors, middle = embedding.vectors, embedding.null_vector
+    farthest = max(
+        float(noise.distance(vectors[start : start + _WORDS].astype(np.float64), middle).max())
+        for start in range(0, len(embedding), _WORDS)
+    )
+    return 2 * farthest * (1 + 1e-6)  # far above the rounding of the products
 
 
 class Laplace(Perturbation):

@@ -73,6 +73,7 @@ class PoolStaircase:
 
     name = "staircase"
     batch = 50_000
+    diameter = 1.0  # between any two texts
 
     def __init__(
         self,

@@ -9,8 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from inkblur.ledger.charges import UNIT
-from inkblur.release import owned
+from inkblur.ledger.events import UNIT
 from inkblur.service.schemas import Anchor, Person
 from inkblur.service.state import Service
 
@@ -21,16 +20,20 @@ def ledger_routes(service: Service) -> APIRouter:
 
     @routes.get("")
     async def history(limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> dict[str, Any]:
-        """The newest releases, newest first: who, what, when, at what loss."""
+        """The newest releases, newest first: who, what, when; and the largest loss so far of a
+        record and of a person.
+        """
         ledger, limits = service.ledger, service.desk.limits
-        releases, anchor = await service.look(lambda: (ledger.history(), ledger.anchor()))
+        releases, anchor, most = await service.look(
+            lambda: (ledger.history(), ledger.anchor(), ledger.most_spent())
+        )
         return {
             "releases": [_shown(each) for each in reversed(releases[-limit:])],
             "total": len(releases),
             "anchor": anchor,
             "budget": limits.budget,
             "person_budget": limits.person_budget,
-            "budget_radius": limits.radius,
+            "largest_loss": {who: spent.amount / UNIT for who, spent in most.items()},
         }
 
     @routes.post("/spent")
@@ -38,20 +41,13 @@ def ledger_routes(service: Service) -> APIRouter:
         """What one person's records have spent, and what is left of the budget. By POST, so that
         no log of addresses holds the person.
         """
-        spaces = await service.look(service.ledger.spent, owned(asked.person, asked.caller))
+        spent = await service.look(service.ledger.spent, asked.person, asked.caller)
         limit = service.desk.limits.person_budget
-        radius = service.desk.limits.radius
+        left = None if limit is None else max(0.0, limit - spent.amount / UNIT)
         return {
-            "spaces": [
-                {
-                    "space": space,
-                    "spent": amount / UNIT,
-                    "left": None
-                    if limit is None
-                    else max(0.0, limit / (radius or 1.0) - amount / UNIT),
-                }
-                for space, amount in spaces.items()
-            ]
+            "spent": spent.amount / UNIT,
+            "unbounded": spent.unbounded,
+            "left": 0.0 if limit is not None and spent.unbounded else left,
         }
 
     @routes.post("/verify")
@@ -93,6 +89,5 @@ def _shown(release: dict[str, Any]) -> dict[str, Any]:
         "unit": spec.get("unit", "word"),
         "records": release["records"],
         "words": release["words"],
-        "loss": release["amount"] / UNIT,
-        "space": release["space"],
+        "unbounded": release.get("unbounded", ""),
     }

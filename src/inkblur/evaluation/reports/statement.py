@@ -295,17 +295,20 @@ class _ReportFacts:
                 "counted."
             )
         else:
-            unit = "" if self.discrete else " per unit of distance"
             times = ledger["most_releases_of_a_record"]
             so_far = (
-                "According to the ledger, this is the first release of these records in this metric"
+                "According to the ledger, this is the first release of these records"
                 if times <= 1
-                else f"According to the ledger, a record has been released up to {times:,} times "
-                "in this metric, this release included"
+                else f"According to the ledger, a record has been released up to {times:,} "
+                "times, this release included"
             )
+            loss = f"at most {rounded_up(ledger['largest_loss_of_a_record'])} of a record"
+            if person := ledger.get("largest_loss_of_a_person"):
+                loss += f", at most {rounded_up(person)} of a person"
+            if why := ledger.get("unbounded"):
+                loss = f"not bounded ({why}); what was drawn comes to {loss}"
             lines.append(
-                f"{so_far}; the total loss of a record is at most "
-                f"{rounded_up(ledger['largest_loss_of_a_record'])}{unit} "
+                f"{so_far}; the total loss between any two texts of one size is {loss} "
                 f"(release {ledger['release'][:8]})."
             )
         repeated = int(self.report["documents"].get("repeated", 0))

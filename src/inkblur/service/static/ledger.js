@@ -2,7 +2,7 @@
 
 import { $, ask, guarded, hasToken, json, make, number, save } from "./ask.js";
 
-const HEADS = [["When (UTC)"], ["Who"], ["What"], ["Texts", 1], ["Draws", 1], ["Total loss", 1], ["State"]];
+const HEADS = [["When (UTC)"], ["Who"], ["What"], ["Texts", 1], ["Draws", 1], ["State"]];
 const STATES = { confirmed: "released", reserved: "not finished, counted as spent", void: "abandoned, nothing spent" };
 
 // On a narrow screen the rows are cards: the roles say that it is still a table.
@@ -18,7 +18,8 @@ export const readLedger = guarded(async () => {
   const budgets = [];
   if (ledger.budget !== null) budgets.push(`A record may spend ${number.format(ledger.budget)} in total.`);
   if (ledger.person_budget !== null) budgets.push(`A person may spend ${number.format(ledger.person_budget)} in total.`);
-  const limits = budgets.length ? budgets.join(" ") : "No budget is set: releases are counted, but never refused for what they spend.";
+  for (const [who, loss] of Object.entries(ledger.largest_loss)) budgets.push(`A ${who} has lost at most ${number.format(loss)} so far.`);
+  const limits = ledger.budget !== null || ledger.person_budget !== null ? budgets.join(" ") : ["No budget is set: releases are counted, but never refused for what they spend.", ...budgets].join(" ");
   const shown = ledger.releases.length < ledger.total ? `The newest ${ledger.releases.length} of ` : "";
   $("budgets").textContent = `${limits} ${shown}${number.format(ledger.total)} ${ledger.total === 1 ? "release" : "releases"}${shown ? "" : " so far"}.`;
   $("newest").textContent = ledger.anchor;
@@ -26,10 +27,9 @@ export const readLedger = guarded(async () => {
   const rows = ledger.releases.map((each) => make("tr", { role: "row" }, ...[
     each.opened.slice(0, 16).replace("T", " "),
     each.caller || "this machine",
-    `${each.mechanism}, epsilon ${each.epsilon} for a ${each.unit}`,
+    `${each.mechanism}, epsilon ${each.epsilon} for a ${each.unit}${each.unbounded ? "; no bound" : ""}`,
     number.format(each.records),
     number.format(each.words),
-    number.format(each.loss),
     STATES[each.state] ?? each.state,
   ].map(cell)));
   const none = make("tr", { role: "row" }, make("td", { role: "cell", colspan: HEADS.length }, "Nothing was released yet."));
@@ -41,12 +41,9 @@ export const readLedger = guarded(async () => {
 $("refresh").addEventListener("click", readLedger);
 $("spent-form").addEventListener("submit", guarded(async () => {
   const asked = { person: $("person").value, caller: hasToken() ? $("owner").value : "" };
-  const { spaces } = await json("/v1/ledger/spent", asked);
-  const lines = spaces.map((each) => {
-    const left = each.left === null ? "" : `, ${number.format(each.left)} left`;
-    return `${number.format(each.spent)} spent${left} (${each.space})`;
-  });
-  $("spent").textContent = lines.length ? `${lines.join("; ")}.` : "Nothing was released for this person.";
+  const { spent, left, unbounded } = await json("/v1/ledger/spent", asked);
+  const rest = left === null ? "" : `, ${number.format(left)} left`;
+  $("spent").textContent = `${number.format(spent)} spent${unbounded ? ", and a release without a bound" : ""}${rest}.`;
 }));
 $("verify-form").addEventListener("submit", guarded(async () => {
   const anchor = $("anchor").value.trim();

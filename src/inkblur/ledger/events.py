@@ -1,15 +1,22 @@
-"""What one record costs in one release, in whole micro-units, so that sums are exact."""
+"""What happened: whose texts were released, at what cost in whole micro-units: sums are exact.
+
+There is one currency: the pure epsilon between any two texts of the same released size, whatever
+mechanism drew. What has no finite one is entered as unbounded.
+"""
 
 from __future__ import annotations
 
 import math
 import sys
+import unicodedata
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
 from inkblur.errors import ParameterError
 
+CURRENCY = "epsilon between texts of one size"  # how entries of charges are marked
+UNBOUNDED = "unbounded"  # likewise, where true words may show: the amounts are what is known
 UNIT = 1_000_000  # micro-units in one unit of privacy loss
 MOST = 1 << 62  # what a 64-bit column holds, with room for sums
 
@@ -51,16 +58,69 @@ class Charge(NamedTuple):
 
     id: str  # the record's id
     column: str  # which of its texts; a record's columns add up
-    content: str  # the true text; only a keyed hash of it is kept
+    content: str  # the true text; only keyed hashes of it are kept
     words: int
     amount: int  # micro-units; see `micros`
     person: str | None = None  # whom the record belongs to, where a column says so
     base: str = ""  # what its draw was bound to besides key, content and spec
+    named: bool = True  # whether somebody chose the id; else the content names the record
+
+
+class ChargeRow(NamedTuple):
+    """A charge as it is kept: hashes in place of everything that names someone."""
+
+    id: bytes  # of the record: of its id, or of its normalized content
+    content: bytes
+    person: bytes | None
+    draw: bytes
+    words: int
+    amount: int
+
+
+class Spent(NamedTuple):
+    """What a record or a person has spent in all its releases."""
+
+    amount: int = 0  # micro-units
+    releases: int = 0  # counted for records alone
+    unbounded: bool = False  # one of them had no finite loss, or one that is not known
+
+
+@dataclass(frozen=True, slots=True)
+class Charged:
+    """What a batch of charges came to: all were entered, or none if any is `exceeded`."""
+
+    exceeded: tuple[Exceeded, ...]
+    replayed: int  # charges that repeat an earlier draw and cost nothing
+    most_spent: int  # micro-units of the record that has spent most, this release included
+    most_of_a_person: int  # micro-units, of the person who has spent most
+    most_releases: int  # releases of the record that was released most often, this one included
+    unbounded: bool  # whether one of these records was released without a bound before
+
+
+def owned(name: str, caller: str) -> str:
+    """A record's id, text or person as one caller's own: no other caller can name it.
+
+    >>> owned("7", "alice"), owned("7", "")
+    ('5:alice:7', '7')
+    """
+    return f"{len(caller)}:{caller}:{name}" if caller else name
+
+
+def normalized(text: str) -> str:
+    """A text as its record's name: other spaces, capitals or forms of a letter are no new record.
+
+    >>> normalized(" The\u00a0SOUP "), normalized("\uff33oup")
+    ('the soup', 'soup')
+    """
+    if not text.isascii():
+        folded = unicodedata.normalize("NFKC", text).casefold()
+        text = unicodedata.normalize("NFKC", folded)
+    return " ".join(text.casefold().split())
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The most that records or people may spend in all, in micro-units of one space."""
+    """The most that records or people may spend in all, in micro-units."""
 
     record: int | None = None
     person: int | None = None
@@ -92,10 +152,17 @@ class Exceeded:
     limit: str  # "record" or "person"
     left: int  # micro-units that were left before this release
     asked: int  # micro-units that this release would add
+    unbounded: bool = False  # nothing is left, because an earlier release has no finite loss
 
     def sentence(self) -> str:
         """What is left, and what was asked."""
+        if self.unbounded:
+            return (
+                f"record {self.id}: an earlier release of this {self.limit} has no finite loss, or "
+                "one that is not known, so nothing is left of the budget"
+            )
+        left = shown(self.left // 1000 * 1000)  # rounded down
         return (
-            f"record {self.id}: {shown(self.left)} left of the {self.limit}'s budget, "
-            f"this release takes {shown(self.asked)}"
+            f"record {self.id}: {left} left of the {self.limit}'s budget, this release takes "
+            f"{shown(self.asked)}"
         )
