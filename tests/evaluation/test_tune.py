@@ -174,8 +174,10 @@ def test_a_target_that_the_other_half_misses_is_called_missed() -> None:
 
 def test_halves_share_no_text_and_have_every_author_and_label() -> None:
     texts, names, labels = corpus(each=20)
-    texts[2] = texts[0].upper()  # a copy, of the same author and label
-    data = make_dataset(texts, authors=names, labels=labels, test_share=0.5, seed=5)
+    for copy in (12, 14, 16):  # of the same author and label
+        texts[copy] = texts[10].upper()
+    parts = ["train" if row % 20 < 10 else "test" for row in range(len(texts))]
+    data = make_dataset(texts, authors=names, labels=labels, parts=parts, seed=5)
     one, other = halves(data, 3)
     assert sorted(one.test.texts + other.test.texts) == sorted(data.test.texts)
     lower = [{text.lower() for text in half.test.texts} for half in (one, other)]
