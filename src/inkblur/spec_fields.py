@@ -148,7 +148,7 @@ class ReleaseFields:
     )
     encoding: str = _file("utf-8", "Text encoding of the input (default: utf-8).")
     format: str | None = _file(
-        None, "txt, csv, tsv, jsonl, json or parquet (default: by the file's name)."
+        None, "txt, csv, tsv, jsonl or parquet (default: by the file's name)."
     )
 
 

@@ -272,7 +272,7 @@ def test_texts_with_no_known_word_and_odd_scripts(folder: Path) -> None:
         (["in.csv", "-e", "1", "--device", "abacus"], "auto, cpu, cuda"),
         (["in.csv", "-e", "1", "--encoding", "klingon"], "klingon"),
         (["bad.jsonl", "-e", "1"], "line 2"),
-        (["strings.json", "-e", "1"], "has a string in its array"),
+        (["array.json", "-e", "1"], ".jsonl"),
         (["ragged.csv", "-e", "1"], "line 3"),
         (["latin.txt", "-e", "1"], "--encoding"),
         (["nul.txt", "-e", "1"], "NUL"),
@@ -281,7 +281,7 @@ def test_texts_with_no_known_word_and_odd_scripts(folder: Path) -> None:
 )  # fmt: skip
 def test_bad_input_is_one_clear_line(folder: Path, arguments: list[str], message: str) -> None:
     (folder / "bad.jsonl").write_text('{"text": "waa"}\n{"text": \n')
-    (folder / "strings.json").write_text('["waa", "wab"]')
+    (folder / "array.json").write_text('[{"text": "waa"}]')
     (folder / "ragged.csv").write_text("text,a\nwaa,1\nwab\n")
     (folder / "latin.txt").write_bytes(b"waa caf\xe9\n")
     (folder / "nul.txt").write_bytes(b"waa \x00 wab\n")
@@ -320,15 +320,15 @@ def test_the_report_overwrites_nothing(folder: Path, name: str) -> None:
     assert before is None or (folder / name).read_bytes() == before
 
 
-@pytest.mark.parametrize("name", ["key.txt", "words.txt", "ledger.txt", "spec.json"])
+@pytest.mark.parametrize("name", ["key.txt", "words.txt", "ledger.txt", "spec.txt"])
 def test_the_output_overwrites_nothing_that_the_run_reads(folder: Path, name: str) -> None:
     open_ledger(folder / "ledger.txt").close()
     (folder / "key").rename(folder / "key.txt")
     (folder / "words.txt").write_text("\n".join(WORDS))
     described = {"epsilon": 1.0, "vocabulary": "words.txt"}
-    (folder / "spec.json").write_text(json.dumps(described))
+    (folder / "spec.txt").write_text(json.dumps(described))
     before = (folder / name).read_bytes()
-    given = ("--spec", "spec.json", "--key-file", "key.txt", "--ledger", "ledger.txt")
+    given = ("--spec", "spec.txt", "--key-file", "key.txt", "--ledger", "ledger.txt")
     with chdir(folder):
         result = CliRunner().invoke(app, ["privatize", "in.csv", "-o", name, *given])
     assert result.exit_code == 1

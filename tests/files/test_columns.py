@@ -24,14 +24,11 @@ def written(path: Path) -> list[dict[str, Any]]:
             return pq.read_table(path).to_pylist()
         case ".jsonl":
             return [json.loads(line) for line in path.read_text().splitlines()]
-        case ".json":
-            found: list[dict[str, Any]] = json.loads(path.read_text())
-            return found
     header, *lines = path.read_text().splitlines()
     return [dict(zip(header.split(","), line.split(","), strict=True)) for line in lines]
 
 
-@pytest.fixture(params=["csv", "jsonl", "json", "parquet"])
+@pytest.fixture(params=["csv", "jsonl", "parquet"])
 def table(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     path = tmp_path / f"in.{request.param}"
     match request.param:
@@ -40,8 +37,6 @@ def table(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
             path.write_text("\n".join(lines) + "\n")
         case "jsonl":
             path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
-        case "json":
-            path.write_text(json.dumps(ROWS, indent=2))
         case _:
             pq.write_table(pa.Table.from_pylist(ROWS), path)
     return path
@@ -147,41 +142,6 @@ def test_quoting(tmp_path: Path) -> None:
     (tmp_path / "two.csv").write_text("id,text\n1,hi\n")
     through(tmp_path / "two.csv", tmp_path / "all.csv", quoting="all")
     assert (tmp_path / "all.csv").read_text() == '"id","text"\n"1","hi"\n'
-
-
-def test_json_arrays_keep_their_spelling_and_become_lines(tmp_path: Path) -> None:
-    array = '[\n  {"n": 1.10e+5, "text": "a"},\n {"text":\n "b", "n": 7}]\n'
-    (tmp_path / "in.json").write_text(array)
-    records = through(tmp_path / "in.json", tmp_path / "out.json", str.upper)
-    assert [record.place for record in records] == ["line 2", "line 3"]
-    body = (tmp_path / "out.json").read_text()
-    assert body == '[\n{"n": 1.10e+5, "text": "A"},\n{"text":\n "B", "n": 7}\n]\n'
-    through(tmp_path / "in.json", tmp_path / "out.jsonl")
-    lines = (tmp_path / "out.jsonl").read_text().splitlines()
-    assert [json.loads(line) for line in lines] == json.loads(array)
-    through(tmp_path / "out.jsonl", tmp_path / "back.json")
-    assert json.loads((tmp_path / "back.json").read_text()) == json.loads(array)
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ('{"text": "a"}', r"expected '\['"),
-        ('[{"text": "a"}', "line 1"),
-        ('[{"text": "a"}, ]', "line 1"),
-        ('[{"text": "a"}]x', "after the array's end"),
-        ('[\n"private"]', "line 2 of .* has a string"),
-        ('[\n\n{"body": "private"}]', "line 3 of .* has no key 'text'"),
-        ("[]", "has no records"),
-        ("[" * 100_000, "nested too deeply|bad JSON"),
-    ],
-)
-def test_bad_json_arrays(tmp_path: Path, content: str, message: str) -> None:
-    (tmp_path / "a.json").write_text(content)
-    with pytest.raises(InputError, match=message) as caught:
-        read(tmp_path / "a.json")
-    assert "private" not in str(caught.value)
-    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ ROWS = [
     }
     for row in range(3)
 ]
-FORMATS = ["csv", "tsv", "csv.gz", "jsonl", "json", "parquet"]
+FORMATS = ["csv", "tsv", "csv.gz", "jsonl", "parquet"]
 Read = list[dict[str, Any]]
 
 
@@ -58,7 +58,7 @@ def write(path: Path, rows: list[dict[str, Any]] = ROWS) -> Path:
         lines = [sign.join(rows[0]), *(sign.join(row.values()) for row in rows)]
     else:
         lines = [json.dumps(row) for row in rows]
-    body = f"[{','.join(lines)}]" if kind == ".json" else "\n".join(lines) + "\n"
+    body = "\n".join(lines) + "\n"
     path.write_bytes(gzip.compress(body.encode()) if path.suffix == ".gz" else body.encode())
     return path
 
@@ -73,8 +73,6 @@ def rows_of(path: Path) -> Read:
     data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     assert b"zzqq" not in data
     body, kind = data.decode(), path.suffixes[0]
-    if kind == ".json":
-        return list(json.loads(body))
     if kind == ".jsonl":
         return [json.loads(line) for line in body.splitlines()]
     lines = [line.split("," if kind == ".csv" else "\t") for line in body.splitlines()]

@@ -24,9 +24,9 @@ def privatize(
     input: Annotated[
         str,
         typer.Argument(
-            help="A .txt file (one document per line), .csv, .tsv, .jsonl, .json (all also as "
-            ".gz or .zst) or .parquet file; a folder of them (but .txt), or a pattern in quotes; - "
-            "for standard input."
+            help="A .txt file (one document per line), .csv, .tsv, .jsonl (all also as .gz or "
+            ".zst) or .parquet file; a folder of them (but .txt), or a pattern in quotes; - for "
+            "standard input."
         ),
     ],
     output: Annotated[

@@ -22,7 +22,6 @@ class Format(Enum):
     CSV = "csv"
     TSV = "tsv"
     JSONL = "jsonl"  # an object per line
-    JSON = "json"  # an array of objects
     PARQUET = "parquet"
 
     @property
@@ -55,9 +54,11 @@ def format_of(path: str | Path, given: Format | None, error: type[InkblurError])
         what = f"the suffix {name.suffix!r}" if name.suffix else "a name without a suffix"
         if name.suffix.lower() in _SHEETS:
             raise error(f"{path} is a spreadsheet by its suffix {name.suffix!r}; save it as .csv")
+        if name.suffix.lower() == ".json":
+            raise error(f"{path} is one whole JSON value by its suffix; write it as .jsonl")
         raise error(
-            f"cannot tell the format of {path} from {what}; name it .txt, .csv, .tsv, .jsonl, "
-            f".json or .parquet (for an input, `format=` says it too: {choices})"
+            f"cannot tell the format of {path} from {what}; name it .txt, .csv, .tsv, .jsonl "
+            f"or .parquet (for an input, `format=` says it too: {choices})"
         )
     if format is Format.PARQUET and packed is not None:
         raise error(f"{path}: parquet compresses itself; drop the {packed.value}")

@@ -1,4 +1,4 @@
-"""jsonl: an object per line; json: one array of objects.
+"""jsonl: an object per line.
 
 The texts' values are replaced, members that nobody named are left out with the separator before
 them, and every other character of an object stays as it is, so that keys keep their order and
@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from inkblur.errors import InputError, OutputError
 from inkblur.files.formats import Format, Layout, listed
-from inkblur.files.lines import MAX_LINE, Lines
+from inkblur.files.lines import Lines
 from inkblur.files.records import Batch, Columns, Encoder, Row, RowReader, Schema
 
 
@@ -107,7 +107,7 @@ class Frames:
             row = {member.key: member.value for member in found}
             if len(row) != len(found):
                 raise OutputError(
-                    "an object has one key twice; only json can hold that, write .jsonl"
+                    "an object has one key twice; only jsonl can hold that, write .jsonl"
                 )
             yield row
 
@@ -134,9 +134,10 @@ class JsonlReader(RowReader[Frame]):
     def rows(self) -> Iterator[Row[Frame]]:
         """Every object."""
         some = False
-        for number, line in self._objects():
-            some = True
-            yield self._row(line, f"line {number}")
+        for number, line in enumerate(self._lines, 1):
+            if not line.isspace():
+                some = True
+                yield self._row(line, f"line {number}")
         if not some:
             raise InputError(f"{self._lines.name} has no records; give at least one")
         for name in self._layout.keep or ():
@@ -160,12 +161,6 @@ class JsonlReader(RowReader[Frame]):
 
     def _writes(self, key: str) -> bool:
         return self._named is None or key in self._named
-
-    def _objects(self) -> Iterator[tuple[int, str]]:
-        """Every object's text, and the number of the line it begins in."""
-        for number, line in enumerate(self._lines, 1):
-            if not line.isspace():
-                yield number, line
 
     def _row(self, line: str, place: str) -> Row[Frame]:
         where = f"{place} of {self._lines.name}"
@@ -218,84 +213,17 @@ class JsonlReader(RowReader[Frame]):
         return Frame(tuple(pieces), tuple(order))
 
 
-class JsonReader(JsonlReader):
-    """Reads one array of objects; it is held in memory, so it has a largest size."""
-
-    def _objects(self) -> Iterator[tuple[int, str]]:
-        name, parts, size = self._lines.name, [], 0
-        for line in self._lines:
-            parts.append(line)
-            size += len(line)
-            if size > MAX_LINE:
-                raise InputError(
-                    f"{name} is longer than {MAX_LINE:,} characters, which one array may have; "
-                    "write it as .jsonl, an object per line"
-                )
-        content = "".join(parts)
-        number, counted = 1, 0
-        try:
-            at = _expect(content, _skip(content, 0), "[")
-            more = content[at : at + 1] != "]"
-            while more:
-                value, end = _DECODER.raw_decode(content, at)
-                number += content.count("\n", counted, at)
-                counted = at
-                if not isinstance(value, dict):
-                    raise InputError(
-                        f"line {number} of {name} has {_kind(value)} in its array; "
-                        'each record must be an object, as in {"text": ...}'
-                    )
-                yield number, content[at:end]
-                at = _skip(content, end)
-                more = content[at : at + 1] != "]"
-                if more:
-                    at = _expect(content, at, ",")
-            if _skip(content, at + 1) != len(content):
-                raise json.JSONDecodeError("something after the array's end", content, at + 1)
-        except json.JSONDecodeError as error:
-            raise InputError(
-                f"bad JSON on line {error.lineno} of {name}, column {error.colno}: "
-                f"{error.msg[:1].lower()}{error.msg[1:]}; a .json file is one array of objects"
-            ) from None
-        except RecursionError:
-            raise InputError(f"{name} is nested too deeply; flatten it") from None
-
-
-class JsonEncoder(Encoder):
-    """Writes objects, from other formats with one member a column: a line each, or an array."""
-
-    def __init__(self, schema: Schema, format: Format) -> None:
-        """`format` is the one to write, `schema` that of the source."""
-        self._array = format is Format.JSON
-        self._as_it_is = schema.format is Format.JSONL and not self._array
-        self._some = False
-
-    def begin(self) -> str:
-        """Where an array begins."""
-        return "[" if self._array else ""
+class JsonlEncoder(Encoder):
+    """Writes objects, a line each; from other formats with one member a column."""
 
     def encode(self, batch: Batch, texts: Sequence[str | None]) -> str:
         """The batch as objects."""
-        parts: list[str] = []
-        for one in self._objects(batch, texts):
-            if self._array:
-                parts += (",\n" if self._some else "\n", one.strip())
-            elif self._as_it_is:
-                parts.append(one)  # with the line's own end, which the last one may lack
-            else:
-                # A line break inside an object is only space between its signs.
-                parts += (one.replace("\r", " ").replace("\n", " "), "\n")
-            self._some = True
-        return "".join(parts)
-
-    def end(self) -> str:
-        """Where an array ends."""
-        return "\n]\n" if self._array else ""
+        if isinstance(batch.columns, Frames):
+            # Each with the line's own end, which the last one may lack.
+            return "".join(batch.columns.filled(texts))
+        return "".join(f"{line}\n" for line in self._objects(batch, texts))
 
     def _objects(self, batch: Batch, texts: Sequence[str | None]) -> Iterator[str]:
-        if isinstance(batch.columns, Frames):
-            yield from batch.columns.filled(texts)
-            return
         for i, row in enumerate(batch.columns.rows(texts)):
             try:
                 yield json.dumps(row, ensure_ascii=False, allow_nan=False)

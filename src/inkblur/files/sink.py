@@ -11,7 +11,7 @@ from inkblur.errors import OutputError
 from inkblur.files.compression import Compressor, compressor
 from inkblur.files.delimited import DelimitedEncoder
 from inkblur.files.formats import Format, format_of, is_stream, listed
-from inkblur.files.jsonlines import JsonEncoder
+from inkblur.files.jsonlines import JsonlEncoder
 from inkblur.files.plain import TxtEncoder
 from inkblur.files.records import Batch, Encoder, Schema
 from inkblur.files.source import Source, regular_file
@@ -32,10 +32,10 @@ def open_sink(
     of them is lost:
 
     - csv, tsv and txt become anything;
-    - jsonl and json become each other, and csv or tsv while all records have the same columns of
-      strings, numbers and true/false;
-    - parquet becomes csv, tsv, jsonl or json while its types are strings, numbers and true/false
-      (and, for the last two, lists or objects of them);
+    - jsonl becomes csv or tsv while all records have the same columns of strings, numbers and
+      true/false;
+    - parquet becomes csv, tsv or jsonl while its types are strings, numbers and true/false (and,
+      for the last, lists or objects of them);
     - txt is written from a source that has texts and nothing else.
 
     Otherwise: `OutputError`. Text is always written as UTF-8.
@@ -117,8 +117,8 @@ def _encoder(schema: Schema, format: Format) -> Encoder:
             return ParquetEncoder(schema)
         case Format.TXT:
             return TxtEncoder(schema)
-        case Format.JSONL | Format.JSON:
-            return JsonEncoder(schema, format)
+        case Format.JSONL:
+            return JsonlEncoder()
         case Format.CSV | Format.TSV:
             return DelimitedEncoder(schema, format)
 

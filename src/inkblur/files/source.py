@@ -20,7 +20,7 @@ from inkblur.errors import InputError, ParameterError
 from inkblur.files.compression import compression_of, decompressed
 from inkblur.files.delimited import DelimitedReader
 from inkblur.files.formats import Format, Layout, Quoting, format_of, is_stream, layout_of
-from inkblur.files.jsonlines import JsonlReader, JsonReader
+from inkblur.files.jsonlines import JsonlReader
 from inkblur.files.lines import Lines
 from inkblur.files.plain import TxtReader
 from inkblur.files.records import Batch, RowReader
@@ -39,7 +39,6 @@ _READERS: dict[Format, Callable[[Lines, Format, Layout], RowReader[Any]]] = {
     Format.CSV: DelimitedReader,
     Format.TSV: DelimitedReader,
     Format.JSONL: JsonlReader,
-    Format.JSON: JsonReader,
 }
 
 
@@ -54,7 +53,7 @@ def open_source(
 ) -> Source:
     """Open a file of records, or standard input (`-`), to be read once from front to back.
 
-    The suffix tells the format (.txt .csv .tsv .jsonl .json .parquet, all but the last also with
+    The suffix tells the format (.txt .csv .tsv .jsonl .parquet, all but the last also with
     .gz or .zst) unless `format` does. Missing files, columns and headers show here; what is wrong
     with a later line shows when that line is read. Everything wrong is an `InputError` of one line.
 
@@ -150,12 +149,12 @@ class Source:
         shown, kind = [], self.schema.format
         if kind is Format.TXT:
             shown.append("how each line ends")
-        if kind in (Format.JSONL, Format.JSON):
+        if kind is Format.JSONL:
             shown.append(
                 "how each object is written around its texts: spaces, line ends and the order of "
                 "keys"
             )
-        if kind in (Format.JSONL, Format.JSON, Format.PARQUET) and not hides_length:
+        if kind in (Format.JSONL, Format.PARQUET) and not hides_length:
             shown.append("which texts are missing (null)")
         return shown
 
@@ -337,7 +336,7 @@ def _first_object(path: Path, encoding: str) -> dict[str, object]:
         packed = compression_of(path)
         try:
             head = (file if packed is None else decompressed(file, packed)).read(_HEAD)
-            text = head.decode(encoding, "ignore").lstrip("\ufeff[ \t\r\n")
+            text = head.decode(encoding, "ignore").lstrip("\ufeff \t\r\n")
             record = json.JSONDecoder().raw_decode(text)[0]
         except (OSError, EOFError, ValueError, RecursionError):
             record = None

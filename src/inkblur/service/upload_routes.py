@@ -14,9 +14,7 @@ from starlette.types import Receive, Scope, Send
 from inkblur.service.schemas import FileSettings
 from inkblur.service.state import Service, caller_of
 
-FileSuffix = Annotated[
-    str, Query(pattern=r"^((txt|csv|tsv|jsonl|ndjson|json)(\.(gz|zst))?|parquet)$")
-]
+FileSuffix = Annotated[str, Query(pattern=r"^((txt|csv|tsv|jsonl|ndjson)(\.(gz|zst))?|parquet)$")]
 FileEncoding = Literal["utf-8", "cp1252", "latin-1", "utf-16"]
 ResultPart = Literal["output", "report", "statement"]
 _BYTES = "application/octet-stream"  # nothing is shown by the browser in this server's name

@@ -8,7 +8,7 @@ let upload = null; // of it; an answer about another one comes too late and is n
 let sending = null;
 let changes = 0;
 let polling;
-const SUFFIX = /\.((txt|csv|tsv|jsonl|ndjson|json)(\.(gz|zst))?|parquet)$/i;
+const SUFFIX = /\.((txt|csv|tsv|jsonl|ndjson)(\.(gz|zst))?|parquet)$/i;
 const SEPARATED = /\.[ct]sv(\.(gz|zst))?$/i; // files that may lack names of columns
 const TEXTS = ["text", "review", "body", "comment", "message", "content", "post", "texts"];
 const ROLES = [
@@ -43,7 +43,7 @@ function send() {
   sending?.abort();
   reset();
   const suffix = SUFFIX.exec(file.name)?.[1].toLowerCase();
-  if (!suffix) throw new Error("This kind of file cannot be read: choose a .csv, .tsv, .txt, .jsonl, .json or .parquet file.");
+  if (!suffix) throw new Error("This kind of file cannot be read: choose a .csv, .tsv, .txt, .jsonl or .parquet file.");
   $("sending").hidden = false;
   $("sent").value = 0;
   return new Promise((done, failed) => {
