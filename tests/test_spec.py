@@ -145,6 +145,7 @@ def test_every_field_is_in_the_json(field: str) -> None:
         ({"epsilon": 1.0, "parameters": {"base": "lm"}}, "base='lm' names something that left"),
         ({"epsilon": 1.0, "names_tagger": True}, "names_tagger=True names something that left"),
         ({"epsilon": 1.0, "consistent": True}, "consistent=True names something that left"),
+        ({"epsilon": 1.0, "quoting": "all"}, "quoting='all' names something that left"),
         ({"epsilon": 1.0, "unit": "sentence", "pool": "a.pool"}, "unknown unit 'sentence'"),
         ([], "a spec is a JSON object"),
     ],
@@ -172,7 +173,7 @@ def test_what_is_nested_without_end_is_no_spec() -> None:
 
 
 def test_a_spec_of_an_earlier_version_is_read_where_it_used_nothing_that_left() -> None:
-    fields = {"epsilon": 1.0, "names_tagger": False, "consistent": False}
+    fields = {"epsilon": 1.0, "names_tagger": False, "consistent": False, "quoting": "minimal"}
     parameters = {"base": "frequency", "language_model": "", "tau": 0.1}
     found = ReleaseSpec.from_json({**fields, "parameters": parameters})
     assert found == ReleaseSpec.of(epsilon=1.0, tau=0.1)

@@ -26,6 +26,7 @@ _LEFT: Mapping[str, Value] = {
     "language_model": "",
     "names_tagger": False,
     "consistent": False,
+    "quoting": "minimal",
 }
 _ALIKE = 0.75  # names this similar may be one misspelled; at 0.6, `limit=` would be `delimiter=`
 
@@ -137,9 +138,6 @@ class ReleaseFields:
     )
     delimiter: str | None = _file(
         None, "For csv and tsv: what separates cells, such as ';' or tab."
-    )
-    quoting: str = _file(
-        "minimal", "For csv and tsv: quotes around cells: minimal, all or none (default: minimal)."
     )
     skip_public: bool = _vectors(
         False,

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from inkblur.errors import InputError, OutputError, ParameterError
+from inkblur.errors import InputError, ParameterError
 from inkblur.files import Layout, open_sink, open_source
 from tests.files.passing import opened, read, through
 
@@ -87,7 +87,6 @@ def test_a_misspelled_column_is_an_error(table: Path) -> None:
         {"column": ["a", "b"], "id_column": "b"},
         {"delimiter": ";;"},
         {"delimiter": '"'},
-        {"quoting": "some"},
     ],
 )
 def test_contradictions_are_refused(tmp_path: Path, options: dict[str, Any]) -> None:
@@ -103,7 +102,6 @@ def test_options_that_a_format_has_no_use_for(tmp_path: Path) -> None:
         ("a.txt", {"keep_columns": ["a"]}),
         ("a.txt", {"no_header": True}),
         ("a.jsonl", {"delimiter": ";"}),
-        ("a.jsonl", {"quoting": "all"}),
     ):
         given: dict[str, Any] = options
         with pytest.raises(InputError):
@@ -131,17 +129,13 @@ def test_another_delimiter_is_read_and_written(tmp_path: Path, given: str, sign:
     assert (tmp_path / "out.csv").read_text() == content
 
 
-def test_quoting(tmp_path: Path) -> None:
+def test_cells_are_quoted_where_they_need_it(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text('"id","text"\n"1","hi, ""you"""\n')
+    through(tmp_path / "in.csv", tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_text() == 'id,text\n1,"hi, ""you"""\n'
     (tmp_path / "in.csv").write_text('id,text\n1,"hi" said\n')
-    with pytest.raises(InputError, match="quoting="):
-        read(tmp_path / "in.csv", quoting="all")
-    through(tmp_path / "in.csv", tmp_path / "none.csv", quoting="none")
-    assert (tmp_path / "none.csv").read_text() == 'id,text\n1,"hi" said\n'
-    with pytest.raises(OutputError, match="line 2 has a cell that needs quotes"):
-        through(tmp_path / "in.csv", tmp_path / "x.csv", lambda text: "a,b", quoting="none")
-    (tmp_path / "two.csv").write_text("id,text\n1,hi\n")
-    through(tmp_path / "two.csv", tmp_path / "all.csv", quoting="all")
-    assert (tmp_path / "all.csv").read_text() == '"id","text"\n"1","hi"\n'
+    with pytest.raises(InputError, match="line 2"):
+        read(tmp_path / "in.csv")
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,9 @@ import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from inkblur.errors import InputError, OutputError
-from inkblur.files.formats import Format, Layout, Quoting, listed
+from inkblur.files.formats import Format, Layout, listed
 from inkblur.files.lines import MAX_LINE, Lines
 from inkblur.files.records import Batch, Columns, Encoder, Row, RowReader, Schema
 from inkblur.types import counted
@@ -59,12 +58,7 @@ class DelimitedReader(RowReader[list[str]]):
         self._layout = layout
         self._delimiter = layout.delimiter or format.delimiter
         self._last = ""  # the line read last: how it ends is how the first one ends
-        quoting: Literal[0, 3] = csv.QUOTE_MINIMAL
-        if layout.quoting is Quoting.NONE:
-            quoting = csv.QUOTE_NONE
-        self._reader = csv.reader(
-            self._watched(lines), delimiter=self._delimiter, quoting=quoting, strict=True
-        )
+        self._reader = csv.reader(self._watched(lines), delimiter=self._delimiter, strict=True)
         first = self._next() or []
         if not first:
             raise InputError(
@@ -93,7 +87,6 @@ class DelimitedReader(RowReader[list[str]]):
             bom=lines.bom,
             header=layout.header,
             delimiter=layout.delimiter,
-            quoting=layout.quoting,
         )
 
     def rows(self) -> Iterator[Row[list[str]]]:
@@ -155,10 +148,7 @@ class DelimitedReader(RowReader[list[str]]):
             elif "new-line" in str(error):
                 reason = "a carriage return outside quotes; end lines with \\n or \\r\\n"
             else:
-                reason = (
-                    f"a quote out of place ({error}); double the quotes inside quoted cells, "
-                    "or read quotes as plain characters with `quoting=` none"
-                )
+                reason = f"a quote out of place ({error}); double the quotes inside quoted cells"
             raise InputError(f"the row at line {number} of {self._name} has {reason}") from None
 
     def _check_names(self, names: tuple[str, ...]) -> None:
@@ -255,25 +245,16 @@ class DelimitedEncoder(Encoder):
 
     def _line(self, cells: Sequence[str], place: str) -> str:
         # csv.writer of Python 3.11 leaves a lone \r unquoted and then cannot read it back.
-        line = self._delimiter.join(self._quoted(cell, place) for cell in cells)
+        line = self._delimiter.join(self._quoted(cell) for cell in cells)
         if "\0" in line:
             raise OutputError(
                 f"{place} has a NUL character, which {self._format.value} cannot hold"
             )
-        quotes = "" if self._schema.quoting is Quoting.NONE else '""'
-        return (line or quotes) + self._schema.newline  # an empty cell is no blank line
+        return (line or '""') + self._schema.newline  # an empty cell is no blank line
 
-    def _quoted(self, cell: str, place: str) -> str:
-        match self._schema.quoting:
-            case Quoting.MINIMAL if self._special.search(cell) is None:
-                return cell
-            case Quoting.NONE:
-                if self._special.search(cell.replace('"', "")) is not None:
-                    raise OutputError(
-                        f"{place} has a cell that needs quotes (it contains {self._delimiter!r} or "
-                        "a line break); leave out `quoting=` none, or write .jsonl"
-                    )
-                return cell
+    def _quoted(self, cell: str) -> str:
+        if self._special.search(cell) is None:
+            return cell
         return '"' + cell.replace('"', '""') + '"'
 
     def _spelled(self, value: object, name: str, place: str) -> str:

@@ -10,7 +10,6 @@ from inkblur.errors import InkblurError, ParameterError
 from inkblur.files.compression import compression_of
 from inkblur.files.lines import text_encoding
 from inkblur.spec import ReleaseSpec
-from inkblur.types import choose
 
 _LISTED = 12  # column names that an error shows
 
@@ -85,14 +84,6 @@ def listed(names: list[str] | tuple[str, ...]) -> str:
     return shown if len(names) <= _LISTED else f"{shown} and {len(names) - _LISTED} more"
 
 
-class Quoting(Enum):
-    """Quotes around csv and tsv cells."""
-
-    MINIMAL = "minimal"  # where a cell needs them
-    ALL = "all"  # around every cell that is written
-    NONE = "none"  # a quote is a character like any other
-
-
 @dataclass(frozen=True, slots=True)
 class Layout:
     """How a file is to be read; parts that contradict each other are refused."""
@@ -105,7 +96,6 @@ class Layout:
     encoding: str = "utf-8"
     header: bool = True  # csv, tsv: the first line names the columns
     delimiter: str | None = None  # csv, tsv: one character; None: the format's own
-    quoting: Quoting = Quoting.MINIMAL  # csv, tsv
     option: str = "`columns=`"  # what the command at hand calls the option that names texts
 
     def __post_init__(self) -> None:
@@ -142,5 +132,4 @@ def layout_of(spec: ReleaseSpec) -> Layout:
         spec.encoding,
         not spec.no_header,
         "\t" if spec.delimiter in ("tab", "\\t") else spec.delimiter,
-        choose(Quoting, spec.quoting, "quoting"),
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 from inkblur.errors import ParameterError
-from inkblur.files.formats import Format, Quoting
+from inkblur.files.formats import Format
 from inkblur.types import Record, counted
 
 K = TypeVar("K")
@@ -112,7 +112,6 @@ class Schema:
     bom: bool = False  # the file began with a byte order mark
     header: bool = True  # csv, tsv: the first line names the columns
     delimiter: str | None = None  # csv, tsv: where it is not the format's own
-    quoting: Quoting = Quoting.MINIMAL
     unplain: tuple[str, ...] = ()  # columns that only parquet can hold (dates, bytes, maps...)
     native: object = field(default=None, repr=False)  # parquet: its Arrow schema and compression
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from inkblur.errors import InputError, ParameterError
 from inkblur.files.compression import compression_of, decompressed
 from inkblur.files.delimited import DelimitedReader
-from inkblur.files.formats import Format, Layout, Quoting, format_of, is_stream, layout_of
+from inkblur.files.formats import Format, Layout, format_of, is_stream, layout_of
 from inkblur.files.jsonlines import JsonlReader
 from inkblur.files.lines import Lines
 from inkblur.files.plain import TxtReader
@@ -215,10 +215,10 @@ def _check_layout(layout: Layout, kind: Format) -> None:
                 raise InputError(f"a txt file has no columns; leave out {option}")
         if len(layout.columns) > 1:
             raise InputError(f"a txt file has one text per line; give {layout.option} once")
-    spelled = not layout.header or layout.delimiter or layout.quoting is not Quoting.MINIMAL
+    spelled = not layout.header or layout.delimiter
     if spelled and kind not in (Format.CSV, Format.TSV):
         raise InputError(
-            "`no_header=True`, `delimiter=` and `quoting=` are for csv and tsv; "
+            "`no_header=True` and `delimiter=` are for csv and tsv; "
             f"leave them out for {kind.value}"
         )
 

@@ -22,8 +22,6 @@ _NOT_HERE = {
     ", or run it anyway with `accept_weak=True`": "",
     "; `epsilon=`; or `level=` with `radius=`": "; or `epsilon=`",
     ", or limit what a person may spend with `person_budget=`": "",
-    ", or read quotes as plain characters with `quoting=` none": "",
-    "`no_header=True`, `delimiter=` and `quoting=`": "`no_header=True` and `delimiter=`",
     " out with `skip_public=True`": " out",
 }
 _SHOWN = 5  # problems of one body
