@@ -176,23 +176,7 @@ def by_desk(folder: Path, rows: pa.RecordBatch, keep: list[str]) -> pa.RecordBat
     return answer.rows
 
 
-def by_arrow_request(folder: Path, rows: pa.RecordBatch, keep: list[str]) -> pa.RecordBatch:
-    testclient = pytest.importorskip("fastapi.testclient")
-    sent, kind = io.BytesIO(), "application/vnd.apache.arrow.stream"
-    with pa.ipc.new_stream(sent, rows.schema) as stream:
-        stream.write_batch(rows)
-    query = "epsilon=8&id_column=id&person_column=person"
-    query += "".join(f"&keep_columns={name}" for name in keep)
-    with testclient.TestClient(_service(folder), "http://127.0.0.1:8642") as client:
-        answer = client.post(
-            f"/v1/release?{query}", content=sent.getvalue(), headers={"Content-Type": kind}
-        )
-    assert answer.status_code == 200, answer.text
-    assert keep or b"zzqq" not in answer.content
-    return one_batch(pa.ipc.open_stream(answer.content).read_all())
-
-
-@pytest.mark.parametrize("door", [by_arrow, by_engine, by_desk, by_arrow_request])
+@pytest.mark.parametrize("door", [by_arrow, by_engine, by_desk])
 def test_of_arrow_rows_only_what_was_named(
     tmp_path: Path, door: Callable[[Path, pa.RecordBatch, list[str]], pa.RecordBatch]
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import resource
@@ -17,7 +16,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 from inkblur.ledger import open_ledger
@@ -186,16 +184,11 @@ def test_a_look_does_not_wait_for_a_release(server: Server) -> None:
 
 
 def test_half_a_request_releases_nothing(server: Server) -> None:
-    """An Arrow stream that breaks off between two batches looks like a whole one."""
-    batch = pa.record_batch({"text": ["the doctor was angry"]})
-    out = io.BytesIO()
-    stream = pa.ipc.new_stream(out, batch.schema)
-    stream.write_batch(batch)
-    half = out.getvalue()
+    """What arrived looks like a whole request; its length says that more was to come."""
+    half = json.dumps({"texts": ["the doctor was angry"], **MEDIUM}).encode()
     head = (
-        f"POST /v1/release?mechanism=staircase&strength=medium HTTP/1.1\r\nHost: {server.address}"
-        f"\r\nContent-Type: application/vnd.apache.arrow.stream\r\nContent-Length: "
-        f"{2 * len(half)}\r\n\r\n"
+        f"POST /v1/release HTTP/1.1\r\nHost: {server.address}\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {2 * len(half)}\r\n\r\n"
     )
     with socket.create_connection(("127.0.0.1", server.port)) as broken:
         broken.sendall(head.encode() + half)

@@ -1,21 +1,17 @@
-"""What goes in and comes out: texts, Arrow streams, previews; and what is refused."""
+"""What goes in and comes out: texts, previews; and what is refused."""
 
 from __future__ import annotations
 
-import io
-import json
 import re
 from collections.abc import Callable
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from fastapi.testclient import TestClient
 
 from inkblur.documents.fingerprints import ADAPTED, fingerprints, refuse_corpus
 from inkblur.errors import InkblurError
 from inkblur.release import Limits, prepare
-from inkblur.service.arrow_stream import MEDIA_TYPE
 from inkblur.service.problems import in_fields
 from inkblur.service.schemas import FileSettings, ReleaseTexts
 from inkblur.spec import ReleaseSpec
@@ -27,17 +23,6 @@ from tests.service.conftest import MakeClient
 MEDIUM = {"mechanism": "staircase", "strength": "medium"}
 QUERY = "/v1/release?mechanism=staircase&strength=medium"
 SECRET = "zugzwang"
-
-
-def stream(batch: pa.RecordBatch, **options: Any) -> bytes:
-    out = io.BytesIO()
-    with pa.ipc.new_stream(out, batch.schema, options=pa.ipc.IpcWriteOptions(**options)) as writer:
-        writer.write_batch(batch)
-    return out.getvalue()
-
-
-def send_arrow(client: TestClient, body: bytes, query: str = "") -> Any:
-    return client.post(QUERY + query, content=body, headers={"Content-Type": MEDIA_TYPE})
 
 
 def test_texts_come_back_with_what_is_promised(client: TestClient) -> None:
@@ -80,50 +65,9 @@ def test_a_release_is_in_the_ledger_when_it_is_answered(client: TestClient) -> N
     assert client.get("/v1/ledger").json()["largest_loss"]["record"] >= 2 * EPSILON["medium"]
 
 
-def test_arrow_in_arrow_out(client: TestClient) -> None:
-    rows = pa.record_batch({"id": [7, 8], "text": ["the doctor was angry", None], "stars": [1, 5]})
-    answer = send_arrow(client, stream(rows), "&id_column=id&keep_columns=id")
-    assert answer.headers["content-type"] == MEDIA_TYPE
-    out = pa.ipc.open_stream(answer.content).read_all()
-    assert out.column_names == ["id", "text"]
-    assert [text and len(text.split()) for text in out["text"].to_pylist()] == [4, None]
-    about = json.loads(out.schema.metadata[b"inkblur"])
-    assert about["counts"]["words"] == 4
-    assert about["guarantee"]["epsilon"] == EPSILON["medium"]
-    assert about["warnings"] == []
-
-
-def test_what_a_copied_column_tells_is_answered(client: TestClient) -> None:
-    rows = pa.record_batch({"text": ["the doctor was angry"], "raw": ["the doctor was angry"]})
-    answer = send_arrow(client, stream(rows), "&keep_columns=raw")
-    out = pa.ipc.open_stream(answer.content).read_all()
-    [warning] = json.loads(out.schema.metadata[b"inkblur"])["warnings"]
-    assert "'raw' is copied: it holds the words of the texts" in warning
-
-
-@pytest.mark.parametrize(
-    ("body", "why"),
-    [
-        (b"no stream", "not a readable Arrow stream"),
-        (b"", "not a readable Arrow stream"),
-        (stream(pa.record_batch({"text": ["a" * 9000]}), compression="zstd"), "compressed"),
-        (stream(pa.record_batch({"text": pa.array(["a"]).dictionary_encode()})), "dictionaries"),
-        (stream(pa.record_batch({"text": pa.array(["a"], pa.string_view())})), "plain type"),
-        (stream(pa.record_batch({"text": pa.array([["a"]])})), "plain type"),
-        (stream(pa.record_batch({"words": ["a"]})), "no column 'text'"),
-    ],
-)
-def test_streams_that_are_refused(client: TestClient, body: bytes, why: str) -> None:
-    answer = send_arrow(client, body)
-    assert answer.status_code == 422
-    assert why in answer.json()["error"]["message"]
-
-
 def test_few_bytes_do_not_stand_for_many_draws(client: TestClient) -> None:
     filled = {"texts": [""] * 300, "length": 10_000, **MEDIUM}
     assert client.post("/v1/release", json=filled).status_code == 413
-    empty = pa.record_batch({"text": [""] * 100_001})
-    assert send_arrow(client, stream(empty)).status_code == 413
 
 
 def test_an_id_that_repeats_is_refused(client: TestClient) -> None:
@@ -237,37 +181,42 @@ def test_a_key_that_is_there_twice_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("path", "refused"),
+    "path",
     [
-        (f"{QUERY}&strength=strong", True),
-        ("/v1/release?mechanism=staircase&epsilon=1&epsilon=8", True),
-        (f"{QUERY}&id_column=id&id_column=stars", True),
-        (f"{QUERY}&zugzwang=1&zugzwang=2", True),
-        ("/v1/uploads?suffix=txt&suffix=csv", True),
-        ("/v1/ledger?limit=1&limit=2", True),
-        (f"{QUERY}&keep_columns=id&keep_columns=stars&keep=numbers&keep=spaces", False),
+        f"{QUERY}&strength=strong",
+        "/v1/release?mechanism=staircase&epsilon=1&epsilon=8",
+        f"{QUERY}&zugzwang=1&zugzwang=2",
+        "/v1/uploads?suffix=txt&suffix=csv",
+        "/v1/ledger?limit=1&limit=2",
     ],
 )
-def test_a_setting_that_is_in_the_query_twice_is_refused(
-    client: TestClient, path: str, refused: bool
-) -> None:
+def test_a_setting_that_is_in_the_query_twice_is_refused(client: TestClient, path: str) -> None:
     """The last one was taken without a word."""
-    rows = pa.record_batch({"id": [7], "text": ["the doctor was angry"], "stars": [1]})
-    method = "GET" if "ledger" in path else "POST"
-    headers = {"Content-Type": MEDIA_TYPE}
-    answer = client.request(method, path, content=stream(rows), headers=headers)
-    if refused:
-        message = "the query has a setting twice; remove one"
-        assert answer.status_code == 422
-        assert answer.json() == {"error": {"kind": "request", "message": message}}
-    else:
-        names = pa.ipc.open_stream(answer.content).read_all().column_names
-        assert names == ["id", "text", "stars"]
+    answer = client.request("GET" if "ledger" in path else "POST", path)
+    message = "the query has a setting twice; remove one"
+    assert answer.status_code == 422
+    assert answer.json() == {"error": {"kind": "request", "message": message}}
+
+
+@pytest.mark.parametrize("content", [None, b"not json", b'["texts"]'])
+def test_a_body_that_is_no_request_is_refused(client: TestClient, content: bytes | None) -> None:
+    headers = {"Content-Type": "application/vnd.apache.arrow.stream"}
+    answer = client.post("/v1/release", content=content, headers=headers)
+    assert answer.status_code == 422
+    assert set(answer.json()) == {"error"}
+
+
+def test_a_setting_in_the_query_of_a_release_is_not_passed_over(client: TestClient) -> None:
+    before = client.get("/v1/ledger").json()["total"]
+    answer = client.post(QUERY, json={"texts": ["one two"], **MEDIUM})
+    assert answer.status_code == 422
+    assert "body" in answer.json()["error"]["message"]
+    assert client.get("/v1/ledger").json()["total"] == before
 
 
 @pytest.mark.parametrize(
     ("method", "path", "status"),
-    [("GET", "/nothing", 404), ("GET", "/v1/release", 405), ("POST", "/v1/release", 415)],
+    [("GET", "/nothing", 404), ("GET", "/v1/release", 405), ("POST", "/v1/release", 422)],
 )
 def test_what_is_not_there(client: TestClient, method: str, path: str, status: int) -> None:
     answer = client.request(method, path)
@@ -295,7 +244,7 @@ def test_a_record_budget_asks_for_the_ids_that_a_request_can_give(make_client: M
     answer = client.post("/v1/release", json={"texts": ["one two"], **MEDIUM})
     assert answer.status_code == 422
     told = answer.json()["error"]["message"]
-    assert told.startswith("without `ids`, or `id_column` for the rows of a table, a text with")
+    assert told.startswith("without `ids` a text with")
     assert told.endswith("give what tells records apart")
 
 

@@ -10,7 +10,6 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import get_origin
 from urllib.parse import urlsplit
 
 from starlette.datastructures import MutableHeaders, QueryParams
@@ -21,7 +20,6 @@ from inkblur.errors import ParameterError
 from inkblur.service.metrics import ServiceMetrics
 from inkblur.service.page import HEADERS
 from inkblur.service.problems import ANSWERS, Problem, fault, log_place, problem
-from inkblur.service.schemas import RowSettings
 from inkblur.service.tokens import LOCAL, Caller, Role, Tokens
 from inkblur.spec_json import each_key_once
 
@@ -30,8 +28,6 @@ _ROLES = {"/v1/ledger": Role.LEDGER, "/v1/": Role.RELEASE}  # by the path's begi
 _TOKEN = ("/v1/", "/metrics")  # paths that need a token, where there are tokens
 _BODY_SECONDS = 30.0  # for a body that is held in memory to arrive
 _STILL_SECONDS = 30.0  # without a byte of a file sent or taken: a place in the queue is free again
-_FIELDS = RowSettings.model_fields.items()
-_LISTS = {name for name, field in _FIELDS if get_origin(field.annotation) is list}
 _SLOW = "the request did not arrive in time; send it again"
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
@@ -168,9 +164,7 @@ def _too_large(most: int) -> Problem:
 
 
 async def _read(request: Request, most: int) -> bytes:
-    """The body; raises as soon as it is too long or too slow, or ends before its end: half an Arrow
-    stream looks like a whole one.
-    """
+    """The body; raises as soon as it is too long or too slow, or ends before its end."""
     parts: list[bytes] = []
     size = 0
     try:
@@ -200,8 +194,8 @@ def _refuse_repeats(body: bytes) -> None:
 
 
 def _refuse_repeated_settings(query: bytes) -> None:
-    """The same in an address, where a list names its key for each of its values."""
-    times = Counter(name for name, _ in QueryParams(query).multi_items() if name not in _LISTS)
+    """The same in an address."""
+    times = Counter(name for name, _ in QueryParams(query).multi_items())
     if any(count > 1 for count in times.values()):
         raise Problem(
             HTTPStatus.UNPROCESSABLE_ENTITY, "request", "the query has a setting twice; remove one"

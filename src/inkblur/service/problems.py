@@ -23,6 +23,7 @@ _NOT_HERE = {
     "; `epsilon=`; or `level=` with `radius=`": "; or `epsilon=`",
     ", or limit what a person may spend with `person_budget=`": "",
     " out with `skip_public=True`": " out",
+    ", or `id_column=` for the rows of a table,": "",
 }
 _SHOWN = 5  # problems of one body
 FAULT = "the server failed; its log has the place, and nothing of the texts"

@@ -5,12 +5,10 @@ from __future__ import annotations
 import asyncio
 from dataclasses import asdict
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Any
 
 import pyarrow as pa
-from fastapi import APIRouter, Query, Request
-from fastapi.responses import Response
-from pydantic import ValidationError
+from fastapi import APIRouter, Request
 
 from inkblur.desk import CountedRelease, ReleaseOrder
 from inkblur.documents.marking import WordDraws, expected_cosine, marked_text, word_draws
@@ -26,10 +24,9 @@ from inkblur.mechanisms.catalogue import Entry
 from inkblur.mechanisms.strengths import measured_strengths
 from inkblur.pools import PoolPrivatizer
 from inkblur.rng import secure_rng
-from inkblur.service.arrow_stream import MEDIA_TYPE, read_stream, write_stream
 from inkblur.service.choices import OFFERED
 from inkblur.service.plain_words import loss_of_a_text, loss_of_a_word, what_a_pool_keeps
-from inkblur.service.problems import Problem, of_body
+from inkblur.service.problems import Problem
 from inkblur.service.schemas import (
     PreviewedText,
     PreviewText,
@@ -38,27 +35,15 @@ from inkblur.service.schemas import (
     ReleaseCounts,
     ReleasedTexts,
     ReleaseTexts,
-    RowSettings,
 )
 from inkblur.service.state import Service, caller_of
 from inkblur.spec import ReleaseSpec
 from inkblur.types import NULL_ID
 
-_MOST_TEXTS, _MOST_WORDS = 100_000, 2_000_000  # of a request
-_BODY = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "application/json": {"schema": ReleaseTexts.model_json_schema()},
-            MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}},
-        },
-    }
-}
-_ANSWERS: dict[int | str, dict[str, Any]] = {
-    200: {"model": ReleasedTexts, "content": {MEDIA_TYPE: {}}, "description": "Released"},
+_MOST_WORDS = 2_000_000  # of a request
+_REFUSALS: dict[int | str, dict[str, Any]] = {
     409: {"description": "Over budget; the error's `left` says what is left"},
     413: {"description": "Too large"},
-    415: {"description": "Neither JSON nor an Arrow stream"},
     422: {"description": "Refused; the error says why"},
     429: {"description": "Too many requests are waiting"},
 }
@@ -68,37 +53,13 @@ def release_routes(service: Service) -> APIRouter:
     """The routes of one server."""
     routes = APIRouter(prefix="/v1")
 
-    @routes.post("/release", openapi_extra=_BODY, responses=_ANSWERS, response_class=Response)
-    async def release(request: Request, rows: Annotated[RowSettings, Query()]) -> Response:
-        """Release texts, or the rows of an Arrow stream. In the ledger before it is answered.
-
-        JSON names its settings in the body; an Arrow stream takes them from the query.
-        """
-        kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
-        caller = caller_of(request).name
-        body = await request.body()
-        if kind == MEDIA_TYPE:
-            batch = await asyncio.to_thread(read_stream, body)
-            order = ReleaseOrder(batch, rows.spec(service.tables), caller)
-            _refuse_many(order)
-            answer = await service.batches.release(order)
-            about = _about(answer).model_dump_json(exclude={"texts"}).encode()
-            return Response(write_stream(answer, about), media_type=MEDIA_TYPE)
-        if kind != "application/json":
-            raise Problem(
-                HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "type", f"send application/json or {MEDIA_TYPE}"
-            )
+    @routes.post("/release", responses=_REFUSALS)
+    async def release(request: Request, asked: ReleaseTexts) -> ReleasedTexts:
+        """Release texts. In the ledger before it is answered."""
         if request.query_params:
-            raise ParameterError("the query is for Arrow streams: put settings into the body")
-        try:
-            asked = ReleaseTexts.model_validate_json(body)
-        except ValidationError as error:
-            return of_body(error)
-        order = _order(asked, service, caller)
-        _refuse_many(order)
-        answer = await service.batches.release(order)
-        told = _about(answer, answer.rows.column("text").to_pylist())
-        return Response(told.model_dump_json(), media_type="application/json")
+            raise ParameterError("put settings into the body: the query of a release is not read")
+        _refuse_many(asked)
+        return _about(await service.batches.release(_order(asked, service, request)))
 
     @routes.post("/preview", response_model=PreviewedText)
     async def preview(asked: PreviewText) -> PreviewedText:
@@ -120,19 +81,18 @@ def release_routes(service: Service) -> APIRouter:
     return routes
 
 
-def _refuse_many(order: ReleaseOrder) -> None:
+def _refuse_many(asked: ReleaseTexts) -> None:
     """A few bytes may stand for many draws: texts without a word, each filled up to a length."""
-    texts = order.rows.num_rows * len(order.spec.columns)
-    if texts > _MOST_TEXTS or texts * (order.spec.length or 0) > _MOST_WORDS:
+    if len(asked.texts) * (asked.length or 0) > _MOST_WORDS:
         raise Problem(
             HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
             "size",
-            f"a request here has at most {_MOST_TEXTS:,} texts, and {_MOST_WORDS:,} words where "
-            "`length` fills texts up; send less at a time",
+            f"a request here has at most {_MOST_WORDS:,} words where `length` fills texts up; "
+            "send less at a time",
         )
 
 
-def _order(asked: ReleaseTexts, service: Service, caller: str) -> ReleaseOrder:
+def _order(asked: ReleaseTexts, service: Service, request: Request) -> ReleaseOrder:
     """Texts as rows; their ids and people are read and not sent back."""
     columns: dict[str, Any] = {"text": pa.array(asked.texts, pa.string())}
     beside = {"id": asked.ids, "person": asked.people}
@@ -142,19 +102,18 @@ def _order(asked: ReleaseTexts, service: Service, caller: str) -> ReleaseOrder:
         id_column="id" if "id" in given else None,
         person_column="person" if "person" in given else None,
     )
-    return ReleaseOrder(pa.record_batch({**columns, **given}), spec, caller)
+    return ReleaseOrder(pa.record_batch({**columns, **given}), spec, caller_of(request).name)
 
 
-def _about(answer: CountedRelease, texts: list[str | None] | None = None) -> ReleasedTexts:
+def _about(answer: CountedRelease) -> ReleasedTexts:
     return ReleasedTexts(
-        texts=texts or [],
+        texts=answer.rows.column("text").to_pylist(),
         release=answer.release,
         guarantee=_promise(answer.guarantee),
         counts=ReleaseCounts(
             texts=answer.rows.num_rows, words=answer.words, replayed=answer.replayed
         ),
         largest_loss=answer.largest_loss,
-        warnings=list(answer.warnings),
     )
 
 

@@ -114,8 +114,8 @@ class ReleaseTexts(
         return self
 
 
-class RowSettings(ReleaseSettings):
-    """How to release the rows of a table, sent as the query of an Arrow request."""
+class FileSettings(ReleaseSettings):
+    """How to release an uploaded file."""
 
     columns: list[Name] = Field(default=["text"], min_length=1, max_length=20)
     id_column: Name | None = None
@@ -123,11 +123,6 @@ class RowSettings(ReleaseSettings):
     keep_columns: list[Name] = Field(
         default=[], max_length=500, description="Copied unchanged; no other column comes out."
     )
-
-
-class FileSettings(RowSettings):
-    """How to release an uploaded file."""
-
     delimiter: str | None = Field(None, min_length=1, max_length=3, description="For csv.")
     no_header: bool = Field(False, description="For csv and tsv: the first line is a record.")
 
@@ -156,7 +151,6 @@ class ReleasedTexts(BaseModel):
     guarantee: Promise
     counts: ReleaseCounts
     largest_loss: float = Field(description="Of one text, over all its releases so far.")
-    warnings: list[str] = Field(description="About columns that were named to be copied.")
 
 
 class PreviewText(
