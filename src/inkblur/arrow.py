@@ -130,16 +130,6 @@ class ReleasePlan:
         """Load the tables into this process now, instead of with the first batch."""
         made_from(self.spec)
 
-    def table(self, table: pa.Table) -> pa.Table:
-        """The same for a table."""
-        return pa.Table.from_batches([self(one_batch(table))])
-
-    def texts_alone(self) -> ReleasePlan:
-        """The plan for batches of ids and texts that gives the texts back, row by row: for engines
-        that put columns into tables of their own.
-        """
-        return replace(self, spec=as_json(made_from(self.spec).resolved.varied(keep_columns=())))
-
     def check(self, sample: pa.RecordBatch) -> pa.Schema:
         """Refuse, before anything runs, what a batch alone would show late or never: columns that
         are not there, texts that are those of a pool. Warn of what copied columns tell. The schema
@@ -188,7 +178,8 @@ class ReleasePlan:
         counted = self.counted_in(ledger, limits)
         if counted.budget:
             try:
-                named = list(over(Reservation(counted.texts_alone())))
+                bare = made_from(self.spec).resolved.varied(keep_columns=())
+                named = list(over(Reservation(replace(counted, spec=as_json(bare)))))
                 if named:
                     raise over_budget(named)
             except BaseException:
@@ -211,11 +202,6 @@ class ReleasePlan:
         fate = Fate(spec.columns, ArrowRows(schema, layout_of(spec)).copied, left_out=left_out)
         promised = stated(release.privatizer, fate, release.rng)
         return promised if self.account is not None else promised.revealing(NOBODY_COUNTS)
-
-    def dropped(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Those of a table's columns that do not come out."""
-        layout = layout_of(made_from(self.spec).resolved)
-        return tuple(name for name in names if not layout.writes(name))
 
     @property
     def needed(self) -> tuple[str, ...]:
@@ -280,19 +266,11 @@ class Reservation:
         return [over.sentence() for _, over in release.account.charge([checked])][:_NAMED]
 
 
-def plan_release(
-    spec: ReleaseSpec, *, key_file: str | Path | None = None, row_for_row: bool = False
-) -> ReleasePlan:
+def plan_release(spec: ReleaseSpec, *, key_file: str | Path | None = None) -> ReleasePlan:
     """The plan of a release: its spec resolved on the tables that it names, and its key known.
 
     The key is read here and again by each worker; the plan holds its fingerprint alone.
-    `row_for_row` is for engines that need one row out for each row in.
     """
-    if row_for_row and spec.skip_public:
-        raise ParameterError(
-            "this engine needs one row out for each row in, so `skip_public=` cannot leave any "
-            "out: filter them before"
-        )
     if spec.kind is ReleaseKind.TF:
         raise ParameterError("a tf release holds no texts: use inkblur.VectorPrivatizer")
     if spec.id_column is None:

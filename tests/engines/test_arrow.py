@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import csv
 import pickle
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -279,6 +281,92 @@ def test_values_of_rows_that_were_cut_off_are_not_sent(spec: ReleaseSpec, key_fi
         assert b"SECRET" not in _sent(out)
         assert b"SECRET" not in pickle.dumps(out)
         assert out["note"].equals(column.slice(0, 2))
+
+
+def from_pandas(secret: str) -> pa.RecordBatch:
+    pandas = pytest.importorskip("pandas")
+    kinds = pandas.Categorical(["a", "b"], categories=["a", "b", secret])
+    frame = pandas.DataFrame({"id": [1, 2], "text": WORDS[:2], "kind": kinds}, index=[secret, "b"])
+    frame.attrs["note"] = secret
+    made: pa.RecordBatch = pa.RecordBatch.from_pandas(frame)
+    return made
+
+
+def from_polars(secret: str) -> pa.RecordBatch:
+    polars = pytest.importorskip("polars")
+    kinds = polars.Series(["a", "b"], dtype=polars.Enum(["a", "b", secret]))
+    frame = polars.DataFrame({"id": [1, 2], "text": WORDS[:2], "kind": kinds})
+    nested = frame.with_columns(
+        listed=polars.concat_list(polars.struct(grade="kind")),
+        array=polars.concat_list("kind").list.to_array(1),
+    )
+    return one_batch(nested.to_arrow())
+
+
+def from_duckdb(secret: str) -> pa.RecordBatch:
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect() as connection:
+        connection.execute(f"CREATE TYPE grade AS ENUM ('a', 'b', '{secret}')")
+        rows = "FROM (VALUES (1, 'the', 'a'), (2, 'doctor', 'b')) AS t(id, text, kind)"
+        kinds = "kind::grade AS kind, [kind::grade] AS listed, {'of': kind::grade} AS struct"
+        return one_batch(connection.sql(f"SELECT id, text, {kinds} {rows}").to_arrow_table())
+
+
+def from_notes(secret: str) -> pa.RecordBatch:
+    """Hugging Face `datasets` names its classes there."""
+    notes: dict[bytes | str, bytes | str] = {"huggingface": secret}
+    inner = pa.struct([pa.field("of", pa.string(), metadata=notes)])
+    kinds = {"id": pa.int64(), "text": pa.string(), "kind": pa.string(), "struct": inner}
+    fields: list[pa.Field[Any]] = [pa.field(n, k, metadata=notes) for n, k in kinds.items()]
+    schema = pa.schema(fields, metadata=notes)
+    one = {"id": 1, "text": "the", "kind": "a", "struct": {"of": "a"}}
+    two = {"id": 2, "text": "doctor", "kind": "b", "struct": {"of": "b"}}
+    return pa.RecordBatch.from_pylist([one, two], schema=schema)
+
+
+@pytest.mark.parametrize("source", [from_pandas, from_polars, from_duckdb, from_notes])
+def test_categories_that_no_row_has_and_notes_do_not_come_out(
+    source: Callable[[str], pa.RecordBatch], spec: ReleaseSpec, key_file: Path
+) -> None:
+    batch = source("SECRET")
+    assert b"SECRET" in _sent(batch)
+    beside = [name for name in batch.schema.names if name != "text" and "index" not in name]
+    out = release(batch, spec.varied(keep_columns=tuple(beside)), ledger=False)
+    assert b"SECRET" not in _sent(out)
+    assert b"SECRET" not in pickle.dumps(out)
+    assert {*out.schema.names} == {"text", *beside}
+    for name in beside:
+        assert out[name].to_pylist() == batch[name].to_pylist()
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "duckdb"])
+def test_the_recipe_of_the_documentation_releases_what_a_file_does(
+    library: str,
+    table: pa.Table,
+    expected: pa.Table,
+    ledger: Ledger,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip(library)
+    page = Path(__file__).parents[2] / "docs" / "at-scale.md"
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    [recipe] = [block for block in blocks if f"import {library}" in block]
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(table, "reviews.parquet")
+    exec(recipe, {})
+    assert pq.read_table("released.parquet").to_pydict() == expected.to_pydict()
+    assert [entry["state"] for entry in ledger.history()] == ["confirmed"]
+
+
+@pytest.mark.parametrize("wrong", ["repeated", "missing"])
+def test_ids_that_an_engine_found_wrong_over_all_batches_are_refused(
+    spec: ReleaseSpec, key_file: Path, ledger: Ledger, wrong: str
+) -> None:
+    found = {"repeated": False, "missing": False, wrong: True}
+    with pytest.raises(InputError, match="column 'id'"):
+        plan_release(spec).begun(True, None, over=lambda _: [], **found)
+    assert ledger.history() == []
 
 
 def test_a_table_is_refused_before_anything_is_charged(

@@ -1,13 +1,11 @@
-"""Budgets hold in every engine: all rows or none, before anything is drawn.
+"""Budgets hold for Arrow batches: all rows or none, before anything is drawn.
 
 Spark and Ray, which start processes of their own, are asked the same in test_spark and test_ray.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -19,61 +17,13 @@ from inkblur.ledger import Ledger, micros
 from inkblur.rng import write_key
 from tests.engines.made import charged, rows
 
-Release = Callable[[pa.Table, ReleaseSpec, Limits], Any]
 EPSILON = 8.0
 SPEC = ReleaseSpec("staircase", EPSILON, id_column="id", keep_columns=("id", "stars"))
 MOST = 12  # words of the longest text
 
 
-def _arrow(table: pa.Table, spec: ReleaseSpec, limits: Limits) -> pa.Table:
+def release(table: pa.Table, spec: ReleaseSpec, limits: Limits) -> pa.Table:
     return pa.Table.from_batches([arrow.release(one_batch(table), spec, limits=limits)])
-
-
-def _polars(table: pa.Table, spec: ReleaseSpec, limits: Limits) -> Any:
-    pl = pytest.importorskip("polars")
-    from inkblur.engines.polars import privatize
-
-    return privatize(pl.DataFrame(table), spec, limits=limits).to_arrow()
-
-
-def _lazy_polars(table: pa.Table, spec: ReleaseSpec, limits: Limits) -> Any:
-    pl = pytest.importorskip("polars")
-    from inkblur.engines.polars import privatize
-
-    return privatize(pl.DataFrame(table).lazy(), spec, limits=limits).collect().to_arrow()
-
-
-def _duckdb(table: pa.Table, spec: ReleaseSpec, limits: Limits) -> Any:
-    duckdb = pytest.importorskip("duckdb")
-    from inkblur.engines.duckdb import privatize
-
-    with duckdb.connect() as connection:
-        connection.register("given", table)
-        return privatize(connection, "FROM given", spec, limits=limits).to_arrow_table()
-
-
-def _dask(table: pa.Table, spec: ReleaseSpec, limits: Limits) -> Any:
-    pytest.importorskip("pandas")
-    dd = pytest.importorskip("dask.dataframe")
-    from inkblur.engines.dask import privatize
-
-    frame = dd.from_pandas(table.to_pandas(), npartitions=3)
-    out = privatize(frame, spec, limits=limits).compute(scheduler="threads")
-    return pa.Table.from_pandas(out, preserve_index=False)
-
-
-def _datasets(table: pa.Table, spec: ReleaseSpec, limits: Limits) -> Any:
-    datasets = pytest.importorskip("datasets")
-    from inkblur.engines.datasets import privatize
-
-    datasets.disable_progress_bars()
-    out = privatize(datasets.Dataset(table), spec, limits=limits, batch_size=20)
-    return out.with_format("arrow")[:]
-
-
-every_engine = pytest.mark.parametrize(
-    "release", [_arrow, _polars, _lazy_polars, _duckdb, _dask, _datasets]
-)
 
 
 @pytest.fixture
@@ -93,9 +43,7 @@ def spec() -> ReleaseSpec:
     return SPEC.varied(person_column="who")
 
 
-@every_engine
 def test_over_budget_nothing_is_drawn_and_nothing_is_charged(
-    release: Release,
     table: pa.Table,
     spec: ReleaseSpec,
     key_file: Path,
@@ -115,9 +63,7 @@ def test_over_budget_nothing_is_drawn_and_nothing_is_charged(
     assert ledger.verify() == []
 
 
-@every_engine
 def test_within_budget_everything_is_released_once(
-    release: Release,
     table: pa.Table,
     spec: ReleaseSpec,
     key_file: Path,
