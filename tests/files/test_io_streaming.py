@@ -21,7 +21,7 @@ from inkblur.errors import InputError
 from inkblur.files import open_source
 from inkblur.files.formats import Layout
 from inkblur.files.occurrences import Occurrences, digest
-from inkblur.files.plain import LineEnds
+from inkblur.files.plain import TextsAlone
 from inkblur.files.records import Batch
 from inkblur.types import Record
 from tests.files.passing import named, read, through
@@ -230,7 +230,6 @@ def test_bytes_that_come_one_by_one() -> None:
     content = "\ufeffé\r\n😀\n\nend"
     lines = inkblur.files.lines.Lines(Drip(content.encode()), "drip", "utf-8")
     assert list(lines) == ["é\r\n", "😀\n", "\n", "end"]
-    assert lines.bom
     assert lines.consumed == len(content.encode())
 
 
@@ -241,6 +240,6 @@ def test_parquet_is_loaded_only_when_used() -> None:
 
 def test_other_ids_leave_everything_else_of_a_record() -> None:
     record = Record("1", "a text", "line 7", "anna")
-    (changed,) = Batch((record,), LineEnds("text", [])).with_ids(["2"]).records
+    (changed,) = Batch((record,), TextsAlone("text", 1)).with_ids(["2"]).records
     others = {f.name: getattr(record, f.name) for f in fields(Record)} | {"id": "2"}
     assert {f.name: getattr(changed, f.name) for f in fields(Record)} == others

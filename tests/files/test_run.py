@@ -18,7 +18,7 @@ from inkblur.embeddings.table import Embedding
 from inkblur.errors import InputError
 from inkblur.files import open_sink, open_source, parquet
 from inkblur.files.formats import Format, Layout
-from inkblur.files.plain import LineEnds
+from inkblur.files.plain import TextsAlone
 from inkblur.files.records import Batch, Schema
 from inkblur.files.summary import Summary
 from inkblur.release import draw_records
@@ -223,7 +223,7 @@ def test_long_rows_make_small_groups_however_they_come(monkeypatch: pytest.Monke
         for start in range(0, len(texts), step):
             some = texts[start : start + step]
             records = tuple(Record(str(start + i), text) for i, text in enumerate(some))
-            body += encoder.encode(Batch(records, LineEnds("text", [])), some)
+            body += encoder.encode(Batch(records, TextsAlone("text", len(records))), some)
         bodies.add(body + encoder.end())
     [body] = bodies
     written = pq.ParquetFile(io.BytesIO(body))

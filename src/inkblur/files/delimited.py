@@ -1,7 +1,7 @@
 """csv and tsv: a header, then a record a row; cells may be quoted and then hold line breaks.
 
-Values pass unchanged; quoting is written afresh. Rows end as the first line does (`\\n` or
-`\\r\\n`); line breaks inside cells are kept exactly. Blank lines are skipped, except in a file of
+Values pass unchanged; quoting is written afresh. Rows end at `\\n` or `\\r\\n`, and are written
+with `\\n`; line breaks inside cells are kept exactly. Blank lines are skipped, except in a file of
 one column, where a blank line is an empty text. Without a header columns are named 1, 2, 3...
 """
 
@@ -57,8 +57,7 @@ class DelimitedReader(RowReader[list[str]]):
         self._name = lines.name
         self._layout = layout
         self._delimiter = layout.delimiter or format.delimiter
-        self._last = ""  # the line read last: how it ends is how the first one ends
-        self._reader = csv.reader(self._watched(lines), delimiter=self._delimiter, strict=True)
+        self._reader = csv.reader(lines, delimiter=self._delimiter, strict=True)
         first = self._next() or []
         if not first:
             raise InputError(
@@ -83,8 +82,6 @@ class DelimitedReader(RowReader[list[str]]):
             format,
             layout.columns,
             tuple(names[i] for i in self._written),
-            newline="\r\n" if self._last.endswith("\r\n") else "\n",
-            bom=lines.bom,
             header=layout.header,
             delimiter=layout.delimiter,
         )
@@ -129,10 +126,6 @@ class DelimitedReader(RowReader[list[str]]):
         if len(self._written) < self._width:
             cells = [cells[place] for place in self._written]
         return Row(name, texts, cells, size, f"line {number}", person)
-
-    def _watched(self, lines: Lines) -> Iterator[str]:
-        for self._last in lines:
-            yield self._last
 
     def _next(self) -> list[str] | None:
         number = self._reader.line_num + 1
@@ -207,9 +200,8 @@ class DelimitedEncoder(Encoder):
 
     def begin(self) -> str:
         """The header, where there is one and it is known before the first record."""
-        mark = "\ufeff" if self._schema.bom else ""
         titled = self._names and self._schema.header
-        return mark + (self._line(self._names or (), "the header") if titled else "")
+        return self._line(self._names or (), "the header") if titled else ""
 
     def encode(self, batch: Batch, texts: Sequence[str | None]) -> str:
         """The batch as rows."""
@@ -250,7 +242,7 @@ class DelimitedEncoder(Encoder):
             raise OutputError(
                 f"{place} has a NUL character, which {self._format.value} cannot hold"
             )
-        return (line or '""') + self._schema.newline  # an empty cell is no blank line
+        return (line or '""') + "\n"  # an empty cell is no blank line
 
     def _quoted(self, cell: str) -> str:
         if self._special.search(cell) is None:

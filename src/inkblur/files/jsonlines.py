@@ -137,7 +137,7 @@ class JsonlReader(RowReader[Frame]):
         for number, line in enumerate(self._lines, 1):
             if not line.isspace():
                 some = True
-                yield self._row(line, f"line {number}")
+                yield self._row(line.rstrip("\r\n"), f"line {number}")
         if not some:
             raise InputError(f"{self._lines.name} has no records; give at least one")
         for name in self._layout.keep or ():
@@ -218,12 +218,12 @@ class JsonlEncoder(Encoder):
 
     def encode(self, batch: Batch, texts: Sequence[str | None]) -> str:
         """The batch as objects."""
-        if isinstance(batch.columns, Frames):
-            # Each with the line's own end, which the last one may lack.
-            return "".join(batch.columns.filled(texts))
         return "".join(f"{line}\n" for line in self._objects(batch, texts))
 
     def _objects(self, batch: Batch, texts: Sequence[str | None]) -> Iterator[str]:
+        if isinstance(batch.columns, Frames):
+            yield from batch.columns.filled(texts)
+            return
         for i, row in enumerate(batch.columns.rows(texts)):
             try:
                 yield json.dumps(row, ensure_ascii=False, allow_nan=False)

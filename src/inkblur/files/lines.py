@@ -25,7 +25,7 @@ _OTHERS = {
 class Lines:
     """The lines of a binary file, each with its terminator; only `\\n` ends a line.
 
-    A byte order mark at the start is taken off (`bom` says so). NUL characters are refused: they
+    A byte order mark at the start is taken off. NUL characters are refused: they
     mean a binary file, or UTF-16 read as something else.
 
     >>> list(Lines(io.BytesIO(b"one\\r\\ntwo"), "a.txt", "utf-8"))
@@ -36,13 +36,11 @@ class Lines:
         """`name` is what error messages call the file."""
         self.name = name
         self.consumed = 0  # bytes read so far (after decompression)
-        self.bom = False
         self._file = file
         self._encoding = text_encoding(encoding)
         self._decoder = codecs.getincrementaldecoder(self._encoding)()
         self._first = self._decoded()
         if self._first.startswith(_BOM):
-            self.bom = True
             self._first = self._first[1:] or self._decoded()
         if not self._first:
             raise InputError(f"{name} is empty; give a file with at least one record")

@@ -1,6 +1,6 @@
 """txt: a document a line.
 
-A line ends at `\\n` or `\\r\\n`, and its own ending is written back; the last line may lack one.
+A line ends at `\\n` or `\\r\\n`, or with the file; every line is written with `\\n`.
 Other line separators of Unicode, and a lone `\\r`, are characters like any other.
 """
 
@@ -16,11 +16,11 @@ from inkblur.files.records import Batch, Columns, Encoder, Row, RowReader, Schem
 
 
 @dataclass(frozen=True, slots=True)
-class LineEnds:
-    """How each line of a batch ended: all that a txt file holds besides texts."""
+class TextsAlone:
+    """No columns beside the texts."""
 
     column: str
-    ends: list[str]
+    count: int  # of texts
 
     def rows(self, texts: Sequence[str | None]) -> Iterator[dict[str, object]]:
         """One column, under the name that was given."""
@@ -29,32 +29,33 @@ class LineEnds:
 
     def others(self) -> Iterator[tuple[()]]:
         """Nothing but texts."""
-        for _ in self.ends:
+        for _ in range(self.count):
             yield ()
 
-    def take(self, rows: Sequence[int]) -> LineEnds:
-        """The endings of some lines."""
-        return LineEnds(self.column, [self.ends[row] for row in rows])
+    def take(self, rows: Sequence[int]) -> TextsAlone:
+        """As many as there are rows."""
+        return TextsAlone(self.column, len(rows))
 
 
-class TxtReader(RowReader[str]):
+class TxtReader(RowReader[None]):
     """Each line is a record."""
 
     def __init__(self, lines: Lines, format: Format, layout: Layout) -> None:
         """The layout's column names the text where it is written to a format with columns."""
-        self.schema = Schema(format, layout.columns, layout.columns, bom=lines.bom)
+        self.schema = Schema(format, layout.columns, layout.columns)
         self._lines = lines
 
-    def rows(self) -> Iterator[Row[str]]:
+    def rows(self) -> Iterator[Row[None]]:
         """Lines without their endings."""
         for number, line in enumerate(self._lines, 1):
-            end = "\r\n" if line.endswith("\r\n") else "\n" if line.endswith("\n") else ""
-            text = line[: len(line) - len(end)]
-            yield Row("", (text,), end, len(text), f"line {number}")
+            text = line.removesuffix("\n")
+            if text != line:
+                text = text.removesuffix("\r")
+            yield Row("", (text,), None, len(text), f"line {number}")
 
-    def columns(self, kept: list[str]) -> Columns:
-        """The endings."""
-        return LineEnds(self.schema.columns[0], kept)
+    def columns(self, kept: list[None]) -> Columns:
+        """None."""
+        return TextsAlone(self.schema.columns[0], len(kept))
 
 
 class TxtEncoder(Encoder):
@@ -67,25 +68,17 @@ class TxtEncoder(Encoder):
         if schema.names is not None:
             _only_text(schema.names, self._column)
 
-    def begin(self) -> str:
-        """A byte order mark where the source had one."""
-        return "\ufeff" if self._schema.bom else ""
-
     def encode(self, batch: Batch, texts: Sequence[str | None]) -> str:
         """The batch as lines."""
-        if isinstance(batch.columns, LineEnds):
-            ends = batch.columns.ends
-        else:
-            ends = ["\n"] * len(texts)
-            if self._schema.names is None:  # then each record may hold other columns than the last
-                for row in batch.columns.rows(texts):
-                    _only_text(tuple(row), self._column)
+        if self._schema.names is None:  # then each record may hold other columns than the last
+            for row in batch.columns.rows(texts):
+                _only_text(tuple(row), self._column)
         parts: list[str] = []
-        for record, text, end in zip(batch.records, texts, ends, strict=True):
-            if text is None or "\n" in text or "\0" in text or (end == "\n" and text[-1:] == "\r"):
+        for record, text in zip(batch.records, texts, strict=True):
+            if text is None or "\n" in text or "\0" in text or text[-1:] == "\r":
                 what = "no text (null)" if text is None else "a line break or NUL in its text"
                 raise OutputError(f"{record.place} has {what}, which txt cannot hold; write .jsonl")
-            parts += (text, end)
+            parts += (text, "\n")
         return "".join(parts)
 
 

@@ -108,8 +108,6 @@ class Schema:
     format: Format
     columns: tuple[str, ...]  # that hold texts
     names: tuple[str, ...] | None  # that are written, in order; None: each record has its own
-    newline: str = "\n"  # how rows end (csv, tsv)
-    bom: bool = False  # the file began with a byte order mark
     header: bool = True  # csv, tsv: the first line names the columns
     delimiter: str | None = None  # csv, tsv: where it is not the format's own
     unplain: tuple[str, ...] = ()  # columns that only parquet can hold (dates, bytes, maps...)

@@ -147,12 +147,9 @@ class Source:
     def shows(self, *, hides_length: bool) -> list[str]:
         """What a release of it shows besides columns."""
         shown, kind = [], self.schema.format
-        if kind is Format.TXT:
-            shown.append("how each line ends")
         if kind is Format.JSONL:
             shown.append(
-                "how each object is written around its texts: spaces, line ends and the order of "
-                "keys"
+                "how each object is written around its texts: spaces and the order of keys"
             )
         if kind in (Format.JSONL, Format.PARQUET) and not hides_length:
             shown.append("which texts are missing (null)")
